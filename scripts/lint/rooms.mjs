@@ -1,0 +1,257 @@
+// Custom oxlint rules: what a room may import, which words the kernel may not know, and what no room
+// reads from around itself. STYLE and DESIGN section 3 have the reasons; test/unit/lint-rooms.test.ts
+// shows each rule saying no.
+import { dirname, relative, resolve, sep } from 'node:path'
+
+/** Outside packages each room may use; `name/*` allows subpaths. A room that is missing may use none. */
+const allowedPackages = {
+  contracts: ['zod'],
+  sessions: ['cloudflare:workers', 'agents/lifecycle'],
+  models: ['openai', 'openai/*', 'tokenx'],
+  http: ['hono', 'hono/*', 'zod'],
+  plugins: ['zod'],
+  catalog: ['@cfworker/json-schema'],
+  memory: ['@huggingface/jinja'],
+  governance: ['zod'],
+  mcp: ['@modelcontextprotocol/*'],
+}
+
+/** Where a file is: a room of src/, a bundled plugin, or a place without rules (undefined). */
+function locate(context) {
+  const base = context.cwd
+  const parts = relative(base, context.filename).split(sep)
+  if (parts[0] === 'src' && parts.length > 2) {
+    return {
+      kind: 'room',
+      name: parts[1],
+      folder: resolve(base, 'src', parts[1]),
+      path: parts.slice(1).join('/'),
+    }
+  }
+  if (parts[0] === 'plugins' && parts.length > 2) {
+    return {
+      kind: 'plugin',
+      name: parts[1],
+      folder: resolve(base, 'plugins', parts[1]),
+      path: parts.join('/'),
+    }
+  }
+  return undefined
+}
+
+const matches = (pattern, specifier) =>
+  pattern.endsWith('/*') ? specifier.startsWith(pattern.slice(0, -1)) : pattern === specifier
+
+/** The reason why this import is refused, or undefined if it is allowed. */
+function refusal(place, filename, specifier) {
+  if (place.path === 'contracts/plugin.ts')
+    return 'contracts/plugin.ts is `isola/plugin`: one file without imports.'
+  if (/^\.\.?(\/|$)/.test(specifier)) {
+    const target = resolve(dirname(filename), specifier)
+    if (target.startsWith(place.folder + sep)) return undefined
+    return place.kind === 'room'
+      ? `${specifier} leaves the room ${place.name}: rooms meet only through #contracts.`
+      : `${specifier} leaves the plugin's own folder.`
+  }
+  if (place.kind === 'plugin') {
+    return specifier === 'isola/plugin'
+      ? undefined
+      : `A bundled plugin imports only isola/plugin and its own folder, not ${specifier}.`
+  }
+  if (specifier.startsWith('#contracts/')) return undefined
+  if (specifier.startsWith('#')) return `A room imports #contracts and itself, not ${specifier}.`
+  if ((allowedPackages[place.name] ?? []).some((pattern) => matches(pattern, specifier)))
+    return undefined
+  return `The room ${place.name} may not import ${specifier}: see the table in scripts/lint/rooms.mjs.`
+}
+
+/** The text of a string literal or of a template without holes; undefined for anything else. */
+function textOf(node) {
+  if (node?.type === 'Literal' && typeof node.value === 'string') return node.value
+  if (node?.type === 'TemplateLiteral' && node.expressions.length === 0)
+    return node.quasis[0].value.cooked
+  if (node?.type === 'TSLiteralType') return textOf(node.literal)
+  return undefined
+}
+
+const imports = {
+  meta: {
+    type: 'problem',
+    docs: { description: 'a room imports #contracts, itself and its own SDKs' },
+  },
+  create(context) {
+    const place = locate(context)
+    if (!place) return {}
+    const check = (node, source) => {
+      if (!source) return
+      const specifier = textOf(source)
+      const message =
+        specifier === undefined
+          ? 'An import whose name is computed cannot be checked.'
+          : refusal(place, context.filename, specifier)
+      if (message) context.report({ node, message })
+    }
+    return {
+      ImportDeclaration: (node) => check(node, node.source),
+      ExportNamedDeclaration: (node) => check(node, node.source),
+      ExportAllDeclaration: (node) => check(node, node.source),
+      ImportExpression: (node) => check(node, node.source),
+      TSImportType: (node) => check(node, node.source ?? node.argument),
+      TSExternalModuleReference: (node) => check(node, node.expression),
+      CallExpression: (node) => {
+        if (node.callee.type === 'Identifier' && node.callee.name === 'require')
+          check(node, node.arguments[0])
+      },
+    }
+  },
+}
+
+/** Words that name where a tool came from (N3, E3). Whole names only; comments may say what they like. */
+const originWords = [
+  /^(origin|tool_?origin|sub_?agent|mcp|plugin|builtin|community|trusted|remote_?agent|human)$/i,
+  /^is_?(sub_?agent|mcp|plugin|builtin|community|trusted|remote_?agent|human)$/i,
+  /^trust_?tier$/i,
+]
+const namesOrigin = (text) => originWords.some((pattern) => pattern.test(text))
+
+const isTier = (node) =>
+  (node?.type === 'Identifier' && node.name === 'tier') ||
+  (node?.type === 'MemberExpression' &&
+    (node.computed ? textOf(node.property) : node.property.name) === 'tier') ||
+  (node?.type === 'ChainExpression' && isTier(node.expression))
+
+const noOrigin = {
+  meta: {
+    type: 'problem',
+    docs: { description: "nothing in kernel/ and sessions/ names a tool's origin" },
+  },
+  create(context) {
+    const place = locate(context)
+    if (place?.kind !== 'room' || !['kernel', 'sessions'].includes(place.name)) return {}
+    const report = (node, word) =>
+      context.report({
+        node,
+        message: `"${word}" names a tool's origin, which this room cannot know (invariant 1).`,
+      })
+    const checkName = (node) => namesOrigin(node.name) && report(node, node.name)
+    const checkText = (node) => {
+      const text = textOf(node)
+      if (text !== undefined && namesOrigin(text)) report(node, text)
+    }
+    return {
+      Identifier: checkName,
+      PrivateIdentifier: checkName,
+      Literal: checkText,
+      TemplateLiteral: checkText,
+      BinaryExpression: (node) => {
+        if (isTier(node.left) || isTier(node.right)) report(node, 'tier')
+      },
+      SwitchStatement: (node) => {
+        if (isTier(node.discriminant)) report(node.discriminant, 'tier')
+      },
+    }
+  },
+}
+
+/** Members of globals that read a clock, chance or the machine. `process` itself is refused by name. */
+const ambientMembers = {
+  Date: ['now'],
+  Math: ['random'],
+  crypto: ['randomUUID', 'getRandomValues'],
+  performance: ['now', 'timeOrigin'],
+}
+const globalObjects = ['globalThis', 'self', 'global']
+for (const name of globalObjects) ambientMembers[name] = ['process']
+
+const noAmbient = {
+  meta: {
+    type: 'problem',
+    docs: { description: 'clocks, ids and configuration are injected, not read' },
+  },
+  create(context) {
+    const place = locate(context)
+    if (place?.kind !== 'room') return {}
+    const report = (node, what) =>
+      context.report({
+        node,
+        message: `${what} is ambient: clocks, ids and configuration are injected by composition.ts (N4).`,
+      })
+
+    const isGlobal = (identifier) => {
+      for (let scope = context.sourceCode.getScope(identifier); scope; scope = scope.upper) {
+        const variable = scope.set.get(identifier.name)
+        if (variable && variable.defs.length > 0) return false
+      }
+      return true
+    }
+    const memberName = (node) => (node.computed ? textOf(node.property) : node.property.name)
+    /** The global that an expression stands for: `Date`, `globalThis.Date`. */
+    const globalName = (node) => {
+      if (node.type === 'Identifier') return isGlobal(node) ? node.name : undefined
+      if (node.type !== 'MemberExpression' || node.object.type !== 'Identifier') return undefined
+      return globalObjects.includes(node.object.name) && isGlobal(node.object)
+        ? memberName(node)
+        : undefined
+    }
+    const checkMember = (node, owner, member) => {
+      if (ambientMembers[owner]?.includes(member)) report(node, `${owner}.${member}`)
+    }
+    const isEnv = (node) =>
+      (node.type === 'Identifier' && node.name === 'env') ||
+      (node.type === 'MemberExpression' && memberName(node) === 'env') ||
+      ((node.type === 'TSNonNullExpression' || node.type === 'TSAsExpression') &&
+        isEnv(node.expression))
+
+    return {
+      MemberExpression: (node) => {
+        const owner = globalName(node.object)
+        if (owner) checkMember(node, owner, memberName(node))
+        // `env.X`, `this.env.X`, `c.env.X`, `import.meta.env.X`; passing `env` on whole is composition's business.
+        if (isEnv(node.object)) report(node, 'Reading the Worker env')
+        if (node.object.type === 'MetaProperty' && memberName(node) === 'env')
+          report(node, 'import.meta.env')
+      },
+      VariableDeclarator: (node) => {
+        if (node.id.type !== 'ObjectPattern' || !node.init) return
+        const owner = globalName(node.init)
+        for (const property of node.id.properties) {
+          if (owner && property.type === 'Property')
+            checkMember(property, owner, property.key.name ?? property.key.value)
+        }
+        if (isEnv(node.init)) report(node, 'Reading the Worker env')
+      },
+      Identifier: (node) => {
+        if (node.name === 'process' && isReference(context, node) && isGlobal(node))
+          report(node, 'process')
+      },
+      NewExpression: (node) => {
+        if (node.arguments.length === 0 && globalName(node.callee) === 'Date')
+          report(node, 'new Date()')
+      },
+      CallExpression: (node) => {
+        if (globalName(node.callee) === 'Date') report(node, 'Date()')
+      },
+      ImportSpecifier: (node) => {
+        if (
+          node.parent.source.value === 'cloudflare:workers' &&
+          ['env', 'withEnv'].includes(node.imported.name ?? node.imported.value)
+        ) {
+          report(node, 'env of cloudflare:workers')
+        }
+      },
+    }
+  },
+}
+
+/** Whether an identifier stands for a value here, rather than being the name of something declared. */
+function isReference(context, identifier) {
+  for (let scope = context.sourceCode.getScope(identifier); scope; scope = scope.upper) {
+    if (scope.references.some((reference) => reference.identifier === identifier)) return true
+  }
+  return false
+}
+
+export default {
+  meta: { name: 'rooms' },
+  rules: { imports, 'no-origin': noOrigin, 'no-ambient': noAmbient },
+}

@@ -1,0 +1,200 @@
+// npm start: from a fresh clone to a running server on loopback. Uses node builtins only until
+// packages are installed.
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { ensureVars } from './dev-vars.mjs'
+import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
+
+const host = '127.0.0.1'
+const statePath = resolve(root, process.env.ISOLA_STATE || '.wrangler/state')
+const passedOn = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'ISOLA_MODEL']
+
+function fail(message) {
+  console.error(message)
+  process.exit(1)
+}
+
+function parsePort(value) {
+  const port = Number(value || 8787)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    fail(`PORT must be a port number, not "${value}".`)
+  return port
+}
+
+/** Takes the port for a moment: the port itself (0 means any free one), or why it cannot be had. */
+function probePort(port) {
+  return new Promise((done) => {
+    const server = createServer()
+    server.once('error', (error) => done({ ok: false, error }))
+    server.listen(port, host, () => {
+      const free = server.address().port
+      server.close(() => done({ ok: true, port: free }))
+    })
+  })
+}
+
+async function migrate() {
+  const folder = join(root, 'migrations')
+  if (!existsSync(folder) || !readdirSync(folder).some((name) => name.endsWith('.sql'))) return
+  const { code, output } = await runNode(
+    [tools.wrangler, 'd1', 'migrations', 'apply', 'DB', '--local', '--persist-to', statePath],
+    { capture: true },
+  )
+  if (code !== 0) fail(`${output.trim()}\nThe local database could not be migrated.`)
+}
+
+/** Starts wrangler in a process group of its own, so that all of it can be ended at once. */
+function startWrangler({ port, varsFiles }) {
+  const args = [
+    '--no-warnings',
+    `--import=${pathToFileURL(join(root, 'scripts', 'guard.mjs')).href}`,
+    tools.wrangler,
+    'dev',
+    '--local',
+    `--ip=${host}`,
+    `--port=${port}`,
+    '--inspector-port=0',
+    `--persist-to=${statePath}`,
+    '--log-level=warn',
+    '--show-interactive-dev-session=false',
+    // Files rather than --var: a process list shows arguments to everyone on the machine.
+    ...varsFiles.flatMap((path) => ['--env-file', path]),
+  ]
+  return spawn(toolNode(), args, {
+    cwd: root,
+    env: toolEnv(),
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+}
+
+async function waitUntilHealthy(url, isGone) {
+  for (const untilMs = Date.now() + 60_000; Date.now() < untilMs && !isGone();) {
+    const answered = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+      (response) => response.ok,
+      () => false,
+    )
+    if (answered) return true
+    await new Promise((done) => setTimeout(done, 150))
+  }
+  return false
+}
+
+/** The parent of a process where /proc tells, else undefined. */
+function parentOf(pid) {
+  try {
+    return /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  } catch {
+    return undefined
+  }
+}
+
+function describeModel(vars) {
+  const server = vars.OPENAI_BASE_URL || (vars.OPENAI_API_KEY ? 'api.openai.com' : '')
+  if (!server) return 'offline (built-in, deterministic)'
+  return `${vars.ISOLA_MODEL || 'default'} at ${server}`
+}
+
+const port = parsePort(process.env.PORT)
+const probe = await probePort(port)
+if (!probe.ok) {
+  const taken = probe.error.code === 'EADDRINUSE'
+  fail(
+    taken
+      ? `Port ${port} is taken on ${host}. Stop what uses it, or choose another: PORT=${port + 1} npm start`
+      : `Port ${port} cannot be used: ${probe.error.message}`,
+  )
+}
+
+await ensureInstalled().catch((error) => fail(error.message))
+
+const varsPath = join(root, '.dev.vars')
+const { vars, created, added } = ensureVars(varsPath)
+if (created) console.log('Created .dev.vars with new keys.')
+if (added.length > 0) console.log(`Added to .dev.vars: ${added.join(', ')}.`)
+
+const generated = await runNode([join(root, 'scripts', 'generate.mjs')], { capture: true })
+if (generated.code !== 0) fail(generated.output.trim())
+console.log('Starting …')
+mkdirSync(statePath, { recursive: true })
+await migrate()
+
+// Model settings of the shell win over .dev.vars; wrangler reads them from a file of this run.
+const shell = Object.fromEntries(
+  passedOn.filter((name) => process.env[name]).map((name) => [name, process.env[name]]),
+)
+const shellPath = join(statePath, `shell-${process.pid}.vars`)
+const quote = (value) => (value.includes("'") ? `"${value}"` : `'${value}'`)
+if (Object.keys(shell).length > 0) {
+  const lines = Object.entries(shell).map(([name, value]) => `${name}=${quote(value)}\n`)
+  writeFileSync(shellPath, lines.join(''), { mode: 0o600 })
+}
+
+const wrangler = startWrangler({
+  port: probe.port,
+  varsFiles: [varsPath, ...(existsSync(shellPath) ? [shellPath] : [])],
+})
+let gone = false
+let stopping = false
+
+function endGroup(signal) {
+  // Without a pid nothing was started; -0 would be our own group.
+  if (!wrangler.pid) return
+  try {
+    process.kill(-wrangler.pid, signal)
+  } catch {
+    // The group is gone already, which is what was wanted.
+  }
+}
+
+function stop(code) {
+  if (stopping) return
+  stopping = true
+  endGroup('SIGTERM')
+  const finish = () => {
+    endGroup('SIGKILL')
+    rmSync(shellPath, { force: true })
+    process.exit(code)
+  }
+  if (gone) finish()
+  wrangler.once('exit', finish)
+  setTimeout(finish, 4_000)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0))
+wrangler.on('exit', (code) => {
+  gone = true
+  if (!stopping) {
+    console.error(`The server ended (code ${code}).`)
+    stop(1)
+  }
+})
+// Under npm (npm → sh → us): when npm is killed outright, nobody is left to stop us.
+const ancestors = [process.ppid, parentOf(process.ppid)]
+if (process.env.npm_lifecycle_event) {
+  const isOrphan = () => process.ppid !== ancestors[0] || parentOf(process.ppid) !== ancestors[1]
+  setInterval(() => isOrphan() && stop(1), 500).unref()
+}
+
+const url = `http://localhost:${probe.port}`
+if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => gone))) {
+  if (!stopping) console.error('The server did not answer /healthz within a minute.')
+  stop(1)
+} else if (!stopping) {
+  console.log(`
+Isola is running.
+  URL    ${url}
+  Key    ${vars.ISOLA_OPERATOR_KEY}
+  Model  ${describeModel({ ...vars, ...shell })}
+
+Try it:
+  curl ${url}/v1/chat/completions \\
+    -H 'authorization: Bearer ${vars.ISOLA_OPERATOR_KEY}' \\
+    -H 'content-type: application/json' \\
+    -d '{"model":"orchestrator","messages":[{"role":"user","content":"What can you do?"}]}'
+
+Ctrl-C stops it.`)
+}

@@ -1,0 +1,137 @@
+// What every script needs before anything is installed. Node builtins only: this runs on Node 20,
+// in a clone without node_modules.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+const pinnedNode = join(root, 'node_modules', 'node', 'bin', 'node')
+const majorOf = (version) => Number(version.split('.')[0])
+
+/** The Node that tools run on: the `node` package's, since wrangler wants 22 and a machine may have 20. */
+export function toolNode() {
+  if (existsSync(pinnedNode)) return pinnedNode
+  if (majorOf(process.versions.node) >= 22) return process.execPath
+  throw new Error('node_modules/node has no binary for this machine: install Node 22 or later')
+}
+
+/** The environment that tools run in: pinned Node first on PATH, no prompts, no reports. */
+export function toolEnv(extra = {}) {
+  const path = [dirname(toolNode()), join(root, 'node_modules', '.bin'), process.env.PATH].join(
+    delimiter,
+  )
+  return {
+    ...process.env,
+    PATH: path,
+    CI: '1',
+    WRANGLER_HIDE_BANNER: 'true',
+    WRANGLER_SEND_METRICS: 'false',
+    WRANGLER_SEND_ERROR_REPORTS: 'false',
+    // A made-up request.cf for local runs: starting up must not depend on the network.
+    CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+    ...extra,
+  }
+}
+
+/** Path of a package's file, for `node <file>`: no shell, no wrapper process between us and the tool. */
+export const toolFile = (...parts) => join(root, 'node_modules', ...parts)
+
+export const tools = {
+  knip: toolFile('knip', 'bin', 'knip.js'),
+  oxfmt: toolFile('oxfmt', 'bin', 'oxfmt'),
+  oxlint: toolFile('oxlint', 'bin', 'oxlint'),
+  tsc: toolFile('typescript', 'bin', 'tsc'),
+  vitest: toolFile('vitest', 'vitest.mjs'),
+  // The file behind bin/wrangler.js, which would only spawn a second Node.
+  wrangler: toolFile('wrangler', 'wrangler-dist', 'cli.js'),
+}
+
+/**
+ * Runs `node <args>` with the tool environment.
+ * @returns Exit code, and the output if `capture` is set (otherwise it goes to the terminal).
+ */
+export function runNode(args, { capture = false, env = {} } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(toolNode(), ['--no-warnings', ...args], {
+      cwd: root,
+      env: toolEnv(env),
+      stdio: capture ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
+    })
+    let output = ''
+    child.stdout?.on('data', (chunk) => (output += chunk))
+    child.stderr?.on('data', (chunk) => (output += chunk))
+    child.on('error', reject)
+    child.on('close', (code, signal) =>
+      resolve({ code: signal ? 1 : (code ?? 1), output: stripVTControlCharacters(output) }),
+    )
+  })
+}
+
+function readJson(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Why node_modules is not what package-lock.json says, or undefined if it is. */
+export function staleReason() {
+  const wanted = readJson(join(root, 'package-lock.json'))?.packages
+  if (!wanted) throw new Error('package-lock.json is missing or is not JSON')
+  const installed = readJson(join(root, 'node_modules', '.package-lock.json'))?.packages
+  if (!installed) return 'node_modules is missing'
+  for (const [path, { version }] of Object.entries(installed)) {
+    // What is installed beyond the lock does no harm: the `node` package installs its binary itself.
+    if (wanted[path] && wanted[path].version !== version)
+      return `${path} is ${version}, not ${wanted[path].version}`
+  }
+  for (const [path, entry] of Object.entries(wanted)) {
+    const skippable = path === '' || entry.optional || entry.devOptional || entry.peer || entry.link
+    if (!skippable && !installed[path]) return `${path} is not installed`
+  }
+  if (!existsSync(pinnedNode) && majorOf(process.versions.node) < 22)
+    return 'the node package has no binary'
+  return undefined
+}
+
+/** Runs `npm ci` if node_modules is missing or stale, with a line of progress every few seconds. */
+export async function ensureInstalled() {
+  const reason = staleReason()
+  if (!reason) return
+  const startedMs = Date.now()
+  const seconds = () => Math.round((Date.now() - startedMs) / 1000)
+  console.log(`Installing packages (${reason}); the first time takes a minute or two …`)
+  const ticker = setInterval(() => console.log(`  still installing, ${seconds()} s`), 4000)
+  const { code, output } = await runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+  clearInterval(ticker)
+  if (code !== 0) {
+    console.error(output)
+    throw new Error(`npm ci failed with code ${code}`)
+  }
+  const left = staleReason()
+  if (left)
+    throw new Error(`after npm ci ${left}: were install scripts switched off (ignore-scripts)?`)
+  console.log(`Installed in ${seconds()} s.`)
+}
+
+function runNpm(args) {
+  // Under `npm start` npm names itself; its own file works where no npm is on PATH.
+  const npmFile = process.env.npm_execpath
+  const [command, first] =
+    npmFile && npmFile.endsWith('npm-cli.js') ? [process.execPath, [npmFile]] : ['npm', []]
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, [...first, ...args], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    child.stdout.on('data', (chunk) => (output += chunk))
+    child.stderr.on('data', (chunk) => (output += chunk))
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code: code ?? 1, output }))
+  })
+}

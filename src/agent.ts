@@ -1,0 +1,241 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { SessionEvent } from '#contracts/event.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import type { DatabaseClient, MemoryClient } from '#contracts/memory.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ModelProvider } from '#contracts/model.ts'
+import type { Planner, Reflector } from '#contracts/plan.ts'
+import type { PromptStore } from '#contracts/prompt.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { SchemaValidator, Tool } from '#contracts/tool.ts'
+import { createSchemaValidator } from './catalog/schema-validator.ts'
+import { openPolicy } from './governance/open-policy.ts'
+import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
+import { createKernel } from './kernel/run.ts'
+import { systemSources } from './sources.ts'
+
+/** What an agent in a host's own process is made of (I5). Only the first four are needed. */
+export interface AgentOptions {
+  /** Immutable slug or UUID. */
+  readonly id: string
+  readonly taskPrompt: string
+  readonly tools: readonly Tool[]
+  /** In priority order; the first that can serve the model is taken. */
+  readonly modelProviders: readonly ModelProvider[]
+  readonly name?: string
+  /** Markdown. */
+  readonly description?: string
+  readonly model?: string
+  /** Turns of one run; 10 unless set. */
+  readonly maxSteps?: number
+  readonly limits?: Partial<Limits>
+  /** Handed to nobody by itself: for the host's own tools, kept here so that they travel with the agent. */
+  readonly memoryClient?: MemoryClient
+  readonly databaseClient?: DatabaseClient
+  readonly promptStore?: PromptStore
+  readonly planner?: Planner
+  readonly reflector?: Reflector
+  readonly validator?: SchemaValidator
+  readonly sources?: Sources
+}
+
+/** One conversation in memory; runs of it see what was said before. */
+export interface AgentSession {
+  readonly id: string
+  readonly messages: readonly Message[]
+}
+
+export interface AgentListeners {
+  /** After each turn. */
+  readonly step: (turn: TurnRecord) => void
+  /** After each tool call. */
+  readonly tool: (event: SessionEvent) => void
+}
+
+const timeoutMs = 60_000
+const maxOutputChars = 64_000
+
+/**
+ * The same loop, gates and leases as in a deployment, embedded: nothing is stored, nothing is reached but the
+ * given tools and models.
+ *
+ * @example await new Agent({ id, taskPrompt, tools, modelProviders }).run()
+ */
+export class Agent {
+  readonly id: string
+  readonly #options: AgentOptions
+  readonly #sources: Sources
+  readonly #running = new Map<string, AbortController>()
+  readonly #sessions = new Map<string, Message[]>()
+  readonly #listeners: { [K in keyof AgentListeners]: AgentListeners[K][] } = { step: [], tool: [] }
+
+  constructor(options: AgentOptions) {
+    this.id = options.id
+    this.#options = options
+    this.#sources = options.sources ?? systemSources
+  }
+
+  createSession(): AgentSession {
+    const id = this.#sources.ids.next('ses')
+    const messages: Message[] = []
+    this.#sessions.set(id, messages)
+    return { id, messages }
+  }
+
+  /** Works on the agent's own task prompt, or on `task` within a session. */
+  async run(task = 'Begin.', session: AgentSession = this.createSession()): Promise<AgentResult> {
+    const messages = this.#sessions.get(session.id)
+    if (!messages) throw new IsolaError('request_not_found', 'This agent has no such session.')
+    messages.push({ role: 'user', text: task, taint: ['user'] })
+    const turns = new Map<number, TurnRecord>()
+    const controller = new AbortController()
+    const kernel = this.#createKernel()
+    const run = this.#sources.ids.next('run')
+    this.#running.set(run, controller)
+    let seq = 0
+    let reported = 0
+    try {
+      return await kernel.run(this.#input(run, session.id, messages), {
+        signal: controller.signal,
+        nextSeq: () => (seq += 1),
+        onSent: () => {},
+        onDelta: () => {},
+        journal: {
+          load: () => [...turns.values()],
+          write: (turn) => void turns.set(turn.turn, turn),
+          sync: async () => {},
+        },
+        onWritten: (turn) => {
+          const fresh = turn.events.filter((event) => event.seq > reported)
+          reported = turn.events.at(-1)?.seq ?? reported
+          for (const event of fresh) {
+            if (event.type === 'tool_finished') this.#listeners.tool.forEach((hear) => hear(event))
+          }
+          if (turn.isDone) this.#listeners.step.forEach((hear) => hear(turn))
+        },
+      })
+    } finally {
+      this.#running.delete(run)
+      messages.push(...[...turns.values()].flatMap((turn) => kernel.messagesOf(turn)))
+    }
+  }
+
+  /** A run in a session of its own, which is forgotten. */
+  async runOnce(task?: string): Promise<AgentResult> {
+    const session = this.createSession()
+    try {
+      return await this.run(task, session)
+    } finally {
+      this.#sessions.delete(session.id)
+    }
+  }
+
+  /** Cancels whatever is running; each run still ends with one result. */
+  stop(reason = 'The agent was stopped.'): void {
+    for (const controller of this.#running.values()) controller.abort(new Error(reason))
+  }
+
+  /** @returns A function that stops listening. */
+  on<K extends keyof AgentListeners>(event: K, listener: AgentListeners[K]): () => void {
+    const listeners: AgentListeners[K][] = this.#listeners[event]
+    listeners.push(listener)
+    return () => void listeners.splice(listeners.indexOf(listener), 1)
+  }
+
+  #createKernel() {
+    const { planner = modelPlanner, reflector = finishReflector } = this.#options
+    return createKernel({
+      ...this.#sources,
+      planner,
+      reflector,
+      models: firstServing(this.#options),
+      gates: {
+        ...openPolicy,
+        validator: this.#options.validator ?? createSchemaValidator(),
+        outputs: {
+          maxChars: maxOutputChars,
+          keep: async (_subject, json) => ({
+            chars: json.length,
+            head: json.slice(0, maxOutputChars),
+          }),
+        },
+      },
+    })
+  }
+
+  #input(run: string, session: string, messages: readonly Message[]) {
+    const {
+      id,
+      name = id,
+      description = '',
+      taskPrompt,
+      tools,
+      model,
+      maxSteps,
+      limits,
+    } = this.#options
+    const entries = tools.map((tool) => ({
+      tool,
+      isReadOnly: false,
+      isIdempotent: false,
+      timeoutMs,
+      definitionHash: this.#sources.sha256(
+        JSON.stringify([tool.name, tool.description, tool.inputSchema]),
+      ),
+      record: {},
+    }))
+    return {
+      run,
+      session,
+      rootSession: session,
+      principal: 'host',
+      trace: this.#sources.ids.traceId(),
+      depth: 0,
+      ancestry: [],
+      messages: [...messages],
+      startedAtMs: this.#sources.clock.nowMs(),
+      lostCalls: 0,
+      agent: {
+        id,
+        name,
+        description,
+        instructions: taskPrompt,
+        model,
+        parameters: {},
+        limits: {
+          ...defaultAgentLimits,
+          ...(maxSteps !== undefined && { maxTurns: maxSteps }),
+          ...limits,
+        },
+        provenance: { template: id, version: '1' },
+      },
+      toolset: {
+        definitions: tools.map(({ name: tool, description: what, inputSchema }) => ({
+          name: tool,
+          description: what,
+          inputSchema,
+        })),
+        resolve: (tool: string, input: JsonObject) => {
+          const entry = entries.find((candidate) => candidate.tool.name === tool)
+          return entry && { entry, input }
+        },
+      },
+    }
+  }
+}
+
+function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
+  const able = modelProviders.find((provider) => {
+    try {
+      provider.select(model)
+      return true
+    } catch {
+      return false
+    }
+  })
+  if (able) return able
+  throw new IsolaError('model_not_configured', 'None of the model providers serves this agent.')
+}

@@ -1,0 +1,209 @@
+import type { AgentDescriptor } from '#contracts/agent.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { Manifest, TrustTier } from '#contracts/manifest.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import type { PromptStore } from '#contracts/prompt.ts'
+import type { AgentDirectory, AgentOverrides, ReadyAgent } from '#contracts/runtime.ts'
+import type { SessionGateway } from '#contracts/session.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { ToolEntry, Toolset } from '#contracts/tool.ts'
+import { registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
+import { summarizeCapabilities } from './capability-summary.ts'
+import {
+  orchestratorDescriptor,
+  orchestratorId,
+  registerOrchestrator,
+  toOrchestratorSpec,
+} from './orchestrator.ts'
+import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
+import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
+
+/** A loaded plugin as this room needs it. */
+export interface InstalledPlugin {
+  readonly manifest: Manifest
+  readonly tier: TrustTier
+  readonly hash: string
+  readonly files: Readonly<Record<string, string>>
+  /** Its tools; with code of its own also its `<plugin>__run`. */
+  readonly tools: readonly ToolEntry[]
+}
+
+/** Builds the tools of one agent (the catalog room). */
+export type BuildToolset = (
+  entries: readonly ToolEntry[],
+  options: {
+    /** Adds the core tools; only the orchestrator has them. */
+    readonly core: 'with-core-tools' | 'without-core-tools'
+    readonly isPinned: (entry: ToolEntry) => boolean
+  },
+) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
+
+export interface AgentDirectoryDeps {
+  readonly plugins: readonly InstalledPlugin[]
+  readonly prompts: PromptStore
+  readonly sessions: SessionGateway
+  readonly clock: Clock
+  readonly createToolset: BuildToolset
+  /** What the orchestrator reaches; everything if left out. */
+  readonly orchestratorUsesTools?: readonly string[]
+}
+
+export interface AgentCatalog {
+  readonly directory: AgentDirectory
+  readonly problems: readonly PluginProblem[]
+}
+
+interface Owner extends ToolOwner {
+  readonly plugin: InstalledPlugin
+  /** Set if our kernel runs its agent. */
+  readonly agent?: AgentSource
+}
+
+type LoadAgent = (overrides: AgentOverrides) => ReadyAgent
+
+/**
+ * The orchestrator and every agent that is enabled, each with exactly the tools it may use. Built once; contract:
+ * does not throw for what a plugin got wrong, that is listed in `problems` (invariant 7).
+ */
+export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
+  const problems: PluginProblem[] = []
+  const owners = deps.plugins.map((plugin) => toOwner(plugin, deps, problems))
+  registerOrchestrator(deps.prompts)
+  const agents = new Map<string, LoadAgent>([
+    [orchestratorId, prepareOrchestrator(owners, deps, problems)],
+  ])
+  for (const owner of owners) {
+    if (owner.agent) agents.set(owner.id, prepareAgent(owner.agent, owners, deps, problems))
+  }
+  const descriptors = [
+    orchestratorDescriptor,
+    ...owners.flatMap((owner) => (owner.agent ? [toDescriptor(owner.agent)] : [])),
+  ]
+  return {
+    problems,
+    directory: {
+      load: async (agent, overrides) => agents.get(agent)?.(overrides),
+      list: () => descriptors,
+    },
+  }
+}
+
+function toDescriptor({ manifest, agent }: AgentSource): AgentDescriptor {
+  return {
+    name: manifest.id,
+    description: manifest.description,
+    integrationMode: agent.integration_mode,
+  }
+}
+
+/** A plugin with its agent's tool added, if our kernel is to run that agent and can. */
+function toOwner(
+  plugin: InstalledPlugin,
+  deps: AgentDirectoryDeps,
+  problems: PluginProblem[],
+): Owner {
+  const { manifest, files, tier, hash, tools } = plugin
+  const base: Owner = { id: manifest.id, plugin, entries: tools }
+  const { agent } = manifest
+  const hasOwnCode = tools.some(({ tool }) => tool.name === agentToolName(manifest.id))
+  if (!agent || hasOwnCode) return base
+  const source: AgentSource = { manifest, agent, files }
+  try {
+    if (agent.integration_mode === 'handoff') {
+      throw new IsolaError(
+        'plugin_contract_mismatch',
+        'not yet: agent.integration_mode handoff; use tool',
+      )
+    }
+    if (manifest.id === orchestratorId)
+      throw new IsolaError('plugin_name_collision', `the agent id ${orchestratorId} is taken`)
+    registerInstructions(source, deps.prompts)
+  } catch (error) {
+    problems.push(toProblem(manifest.id, error))
+    return base
+  }
+  const { sessions, clock } = deps
+  return {
+    ...base,
+    agent: source,
+    entries: [...tools, createSubAgentEntry({ manifest, agent, hash, tier, sessions, clock })],
+  }
+}
+
+function toProblem(plugin: string, error: unknown): PluginProblem {
+  const isOurs = error instanceof IsolaError && error.code.startsWith('plugin_')
+  return {
+    plugin,
+    code: isOurs ? error.code : 'plugin_prompt_invalid',
+    message: errorMessage(error),
+  }
+}
+
+function reach(
+  who: string,
+  usesTools: readonly string[],
+  owners: readonly Owner[],
+  problems: PluginProblem[],
+): readonly ToolEntry[] {
+  const { entries, unknown } = resolveUsesTools(usesTools, owners)
+  for (const name of unknown) {
+    problems.push({
+      plugin: who,
+      code: 'plugin_dependency_missing',
+      message: `uses_tools: "${name}" is neither an enabled plugin nor one of its tools`,
+    })
+  }
+  return entries
+}
+
+function prepareAgent(
+  source: AgentSource,
+  owners: readonly Owner[],
+  deps: AgentDirectoryDeps,
+  problems: PluginProblem[],
+): LoadAgent {
+  const entries = reach(source.manifest.id, source.agent.uses_tools, owners, problems)
+  const toolset = deps.createToolset(entries, { core: 'without-core-tools', isPinned: () => true })
+  report(source.manifest.id, toolset, problems)
+  return (overrides) => ({ spec: toAgentSpec(source, deps.prompts, overrides), toolset })
+}
+
+function prepareOrchestrator(
+  owners: readonly Owner[],
+  deps: AgentDirectoryDeps,
+  problems: PluginProblem[],
+): LoadAgent {
+  const everything = owners.map(({ id }) => id)
+  const entries = reach(orchestratorId, deps.orchestratorUsesTools ?? everything, owners, problems)
+  const builtin = new Set(
+    owners.filter(({ plugin }) => plugin.tier === 'builtin').flatMap((owner) => owner.entries),
+  )
+  const toolset = deps.createToolset(entries, {
+    core: 'with-core-tools',
+    isPinned: (entry) => builtin.has(entry),
+  })
+  report(orchestratorId, toolset, problems)
+  const visible = new Set(toolset.definitions.map(({ name }) => name))
+  const summary = summarizeCapabilities(owners.map((owner) => toPinned(owner, visible)))
+  return (overrides) => ({ spec: toOrchestratorSpec(summary, deps.prompts, overrides), toolset })
+}
+
+function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet<string>) {
+  const names = entries.map(({ tool }) => tool.name).filter((name) => visible.has(name))
+  const agentName = names.find((name) => manifest.agent && name === agentToolName(manifest.id))
+  return {
+    manifest,
+    toolNames: names.filter((name) => name !== agentName),
+    ...(agentName !== undefined && { agentName }),
+  }
+}
+
+function report(
+  plugin: string,
+  toolset: ReturnType<BuildToolset>,
+  problems: PluginProblem[],
+): void {
+  for (const { tool, message } of toolset.problems) {
+    problems.push({ plugin, code: 'plugin_name_collision', message: `${tool}: ${message}` })
+  }
+}

@@ -1,0 +1,173 @@
+import type { AgentSpec } from '#contracts/agent.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import type { AgentManifest, Manifest } from '#contracts/manifest.ts'
+import type { ModelParameters } from '#contracts/model.ts'
+import type { PromptStore, RenderedPrompt } from '#contracts/prompt.ts'
+import type { AgentOverrides } from '#contracts/runtime.ts'
+
+const nanoPerUsd = 1_000_000_000
+
+/** What an agent section is made ready from. */
+export interface AgentSource {
+  readonly manifest: Manifest
+  readonly agent: AgentManifest
+  /** Text files of the plugin's folder; the instructions are one of them. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+/** The id under which a plugin's instructions are in the prompt store. */
+export function instructionsId(plugin: string): string {
+  return `${plugin}/instructions`
+}
+
+/**
+ * Puts an agent's instructions into the prompt store and renders them once, so that a mistake in them shows when
+ * the plugin loads and not when somebody calls it. Throws `plugin_prompt_invalid`.
+ */
+export function registerInstructions(
+  { manifest, agent, files }: AgentSource,
+  prompts: PromptStore,
+): void {
+  const text = Object.hasOwn(files, agent.instructions) ? files[agent.instructions] : undefined
+  if (text === undefined) {
+    throw new IsolaError(
+      'plugin_prompt_invalid',
+      `agent.instructions: there is no file ${agent.instructions}`,
+    )
+  }
+  prompts.put({
+    id: instructionsId(manifest.id),
+    version: manifest.version,
+    text,
+    requiredVars: [],
+    engine: 'jinja',
+    metadata: { plugin: manifest.id },
+    createdBy: manifest.id,
+  })
+  renderInstructions(manifest, agent, prompts)
+}
+
+function renderInstructions(
+  manifest: Manifest,
+  agent: AgentManifest,
+  prompts: PromptStore,
+): RenderedPrompt {
+  return prompts.render(instructionsId(manifest.id), agent.variables, manifest.version)
+}
+
+/** Makes a manifest's agent ready for one session; its instructions must be registered. */
+export function toAgentSpec(
+  source: AgentSource,
+  prompts: PromptStore,
+  overrides: AgentOverrides,
+): AgentSpec {
+  const { manifest, agent } = source
+  const spec: AgentSpec = {
+    id: manifest.id,
+    name: manifest.name,
+    description: manifest.description,
+    ...toInstructions(renderInstructions(manifest, agent, prompts)),
+    model: agent.model,
+    parameters: toParameters(agent.parameters),
+    limits: toLimits(agent.limits),
+    ...(agent.output_schema && { outputSchema: agent.output_schema }),
+  }
+  return applyOverrides(spec, overrides)
+}
+
+export function toInstructions({
+  text,
+  template,
+  version,
+}: RenderedPrompt): Pick<AgentSpec, 'instructions' | 'provenance'> {
+  return { instructions: text, provenance: { template, version } }
+}
+
+/** `limits` of a manifest in our words; what it leaves out is the default (Y13). */
+export function toLimits(limits: AgentManifest['limits']): Limits {
+  const defaults = defaultAgentLimits
+  return {
+    maxTokens: limits.max_tokens_per_invocation,
+    maxCostNanoUsd:
+      limits.max_cost_usd === undefined
+        ? defaults.maxCostNanoUsd
+        : Math.round(limits.max_cost_usd * nanoPerUsd),
+    maxTimeMs: limits.time_budget_ms,
+    maxTurns: limits.max_turns,
+    maxToolCalls: limits.max_tool_calls ?? defaults.maxToolCalls,
+    maxChildren: limits.max_children ?? defaults.maxChildren,
+    maxDepth: limits.max_depth ?? defaults.maxDepth,
+    maxConcurrency: limits.max_concurrency ?? defaults.maxConcurrency,
+  }
+}
+
+/** `parameters` of a manifest in our words. */
+export function toParameters(parameters: AgentManifest['parameters']): ModelParameters {
+  const {
+    temperature,
+    top_p: topP,
+    max_output_tokens: maxOutputTokens,
+    stop,
+    seed,
+    timeout_ms: timeoutMs,
+  } = parameters
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(stop !== undefined && { stop }),
+    ...(seed !== undefined && { seed }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+  }
+}
+
+/** What a caller may change of an agent: only ever less than it has, and words that rank below its own. */
+export function applyOverrides(spec: AgentSpec, overrides: AgentOverrides): AgentSpec {
+  const limits = overrides.lease ? narrowLimits(spec.limits, overrides.lease) : spec.limits
+  return {
+    ...spec,
+    limits,
+    model: overrides.model ?? spec.model,
+    parameters: mergeParameters(spec.parameters, overrides.parameters ?? {}, limits),
+    instructions: appendClientInstructions(spec.instructions, overrides.clientInstructions),
+  }
+}
+
+function narrowLimits(own: Limits, lease: Limits): Limits {
+  return {
+    maxTokens: Math.min(own.maxTokens, lease.maxTokens),
+    maxCostNanoUsd: Math.min(own.maxCostNanoUsd, lease.maxCostNanoUsd),
+    maxTimeMs: Math.min(own.maxTimeMs, lease.maxTimeMs),
+    maxTurns: Math.min(own.maxTurns, lease.maxTurns),
+    maxToolCalls: Math.min(own.maxToolCalls, lease.maxToolCalls),
+    maxChildren: Math.min(own.maxChildren, lease.maxChildren),
+    maxDepth: Math.min(own.maxDepth, lease.maxDepth),
+    maxConcurrency: Math.min(own.maxConcurrency, lease.maxConcurrency),
+  }
+}
+
+/** A client's sampling fields replace ours; its output length and timeout only within what the agent has. */
+function mergeParameters(
+  own: ModelParameters,
+  client: ModelParameters,
+  limits: Limits,
+): ModelParameters {
+  const outputCap = own.maxOutputTokens ?? limits.maxTokens
+  const timeCap = own.timeoutMs ?? limits.maxTimeMs
+  return {
+    ...own,
+    ...client,
+    ...(client.maxOutputTokens !== undefined && {
+      maxOutputTokens: Math.min(client.maxOutputTokens, outputCap),
+    }),
+    ...(client.timeoutMs !== undefined && { timeoutMs: Math.min(client.timeoutMs, timeCap) }),
+  }
+}
+
+const clientLabel = 'Instructions from the client (they rank below the above):'
+
+function appendClientInstructions(instructions: string, client: string | undefined): string {
+  const added = client?.trim()
+  return added ? `${instructions.trimEnd()}\n\n${clientLabel}\n${added}` : instructions
+}

@@ -1,0 +1,43 @@
+import type { Manifest } from '#contracts/manifest.ts'
+
+const maxDescriptionChars = 600
+
+/** What the system prompt says is there: tools and agents separately (Y18). */
+export interface CapabilitySummary {
+  readonly tools: readonly SummaryLine[]
+  readonly agents: readonly SummaryLine[]
+}
+
+export interface SummaryLine {
+  readonly name: string
+  readonly description: string
+}
+
+/** One plugin with those of its callables that the model sees from the start. */
+export interface PinnedPlugin {
+  readonly manifest: Manifest
+  readonly toolNames: readonly string[]
+  /** The name of its agent's tool. */
+  readonly agentName?: string
+}
+
+/** Tools are listed once a plugin, since the routing text is the plugin's; their own texts are in the definitions. */
+export function summarizeCapabilities(plugins: readonly PinnedPlugin[]): CapabilitySummary {
+  return {
+    tools: plugins
+      .filter(({ toolNames }) => toolNames.length > 0)
+      .map(({ manifest, toolNames }) => ({
+        name: toolNames.join(', '),
+        description: routingText(manifest),
+      })),
+    agents: plugins.flatMap(({ manifest, agentName }) =>
+      agentName === undefined ? [] : [{ name: agentName, description: routingText(manifest) }],
+    ),
+  }
+}
+
+/** One line, so that a description cannot start a section of its own in the prompt. */
+function routingText({ natural_language_description: routing, description }: Manifest): string {
+  const text = (routing ?? description).replace(/\s+/g, ' ').trim()
+  return text.length > maxDescriptionChars ? `${text.slice(0, maxDescriptionChars - 1)}…` : text
+}

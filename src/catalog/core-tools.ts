@@ -1,0 +1,117 @@
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
+import type { Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import { toToolDocument } from './tool-document.ts'
+
+/** Names that begin so are ours. */
+export const corePrefix = 'isola__'
+export const findName = `${corePrefix}find`
+export const callName = `${corePrefix}call`
+
+const maxDescriptionChars = 160
+const defaultFound = 8
+const maxFound = 20
+const maxQueries = 8
+
+/**
+ * The two tools through which an agent reaches everything that is not pinned (DESIGN.md section 7). They are all
+ * of the prompt that the rest takes, however many tools are installed.
+ *
+ * @param reach All tools of the agent, pinned ones included.
+ */
+export function createCoreTools(
+  reach: readonly ToolEntry[],
+  buildIndex: BuildSearchIndex,
+): readonly ToolEntry[] {
+  return [toEntry(createFind(reach, buildIndex), 'repeatable'), toEntry(callTool, 'effectful')]
+}
+
+function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
+  const isReadOnly = kind === 'repeatable'
+  return {
+    tool,
+    isReadOnly,
+    isIdempotent: isReadOnly,
+    timeoutMs: 10_000,
+    definitionHash: `core:1:${tool.name}`,
+    record: { plugin: 'isola' },
+  }
+}
+
+function createFind(reach: readonly ToolEntry[], buildIndex: BuildSearchIndex): Tool {
+  const tools = new Map(reach.map(({ tool }) => [tool.name, tool]))
+  let index: SearchIndex | undefined
+  return {
+    name: findName,
+    description:
+      'Find installed tools and agents by what they do. Give several short queries, one for each step of the task. Call what you find with isola__call.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        queries: {
+          type: 'array',
+          items: { type: 'string', minLength: 1, maxLength: 500 },
+          minItems: 1,
+          maxItems: maxQueries,
+          description: 'Short phrases such as "send e-mail"; hits of all are merged.',
+        },
+        limit: {
+          type: 'integer',
+          minimum: 1,
+          maximum: maxFound,
+          description: `How many to answer, ${defaultFound} by default.`,
+        },
+      },
+      required: ['queries'],
+      additionalProperties: false,
+    },
+    execute: async (input) => {
+      // Built at the first search: most sessions need none.
+      index ??= buildIndex([...tools.values()].map(toToolDocument))
+      const hits = index.search(parseQueries(input.queries), parseLimit(input.limit))
+      return { ok: true, output: { tools: hits.flatMap(({ id }) => describe(tools.get(id))) } }
+    },
+  }
+}
+
+function parseQueries(value: Json | undefined): readonly string[] {
+  return Array.isArray(value)
+    ? value.filter((query) => typeof query === 'string').slice(0, maxQueries)
+    : []
+}
+
+function parseLimit(value: Json | undefined): number {
+  return typeof value === 'number'
+    ? Math.min(Math.max(Math.floor(value), 1), maxFound)
+    : defaultFound
+}
+
+function describe(tool: Tool | undefined): readonly JsonObject[] {
+  if (!tool) return []
+  const { name, description, inputSchema } = tool
+  const short =
+    description.length > maxDescriptionChars
+      ? `${description.slice(0, maxDescriptionChars - 1)}…`
+      : description
+  return [{ id: name, description: short, input_schema: inputSchema }]
+}
+
+/** A name that stands for another tool: the toolset resolves it, so that the inner one passes the gates itself. */
+const callTool: Tool = {
+  name: callName,
+  description:
+    'Call a tool or agent that isola__find named, with the input its input_schema asks for.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'The id that isola__find answered, such as kv__get.' },
+      input: { type: 'object', description: 'The input of that tool.' },
+    },
+    required: ['name', 'input'],
+    additionalProperties: false,
+  },
+  execute: async (): Promise<ToolResult> => ({
+    ok: false,
+    error: { code: 'tool_not_found', message: 'isola__call needs the name of another tool.' },
+  }),
+}

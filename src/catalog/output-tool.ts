@@ -1,0 +1,100 @@
+import type { JsonObject } from '#contracts/json.ts'
+import type { OutputStore } from '#contracts/policy.ts'
+import type { SessionGateway } from '#contracts/session.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+
+/** What goes to the model as it is. */
+const maxChars = 24_000
+const headChars = 4_000
+const pageChars = 16_000
+const maxMatches = 20
+const space = 'outputs'
+const quotaBytes = 64 * 1_048_576
+
+export const readOutputName = 'isola__read_output'
+
+/** Keeps long outputs in the tree's storage; the model gets the start, the length and a handle. */
+export function createOutputStore(sessions: SessionGateway): OutputStore {
+  return {
+    maxChars,
+    async keep({ rootSession, run, call }, json) {
+      const handle = `${run}.${call}`
+      const answer = await sessions
+        .at(rootSession)
+        .storage({ verb: 'set', space, key: handle, value: json, quotaBytes })
+      const head = json.slice(0, headChars)
+      if (answer.error !== undefined)
+        return { chars: json.length, head, note: `The rest was not kept: ${answer.error}` }
+      return {
+        handle,
+        chars: json.length,
+        head,
+        note: `Only the start is shown. Read on with ${readOutputName}.`,
+      }
+    },
+  }
+}
+
+/** Pages through and searches what was kept. */
+export function createOutputTool(sessions: SessionGateway): ToolEntry {
+  return {
+    tool: {
+      name: readOutputName,
+      description:
+        'Reads a long tool result that was kept behind a handle: a page from an offset, or the lines around a search text.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          handle: { type: 'string', description: 'The handle of the result.' },
+          offset: { type: 'integer', minimum: 0, description: 'Where to start, in characters.' },
+          query: {
+            type: 'string',
+            minLength: 1,
+            description: 'Text to look for, upper and lower case alike.',
+          },
+        },
+        required: ['handle'],
+        additionalProperties: false,
+      },
+      async execute({ handle, offset, query }, { rootSession }) {
+        const key = String(handle)
+        const answer = await sessions.at(rootSession).storage({ verb: 'get', space, key })
+        if (typeof answer.value !== 'string') {
+          return {
+            ok: false,
+            error: { code: 'tool_failed', message: `There is no kept result "${key}".` },
+          }
+        }
+        const text = answer.value
+        return {
+          ok: true,
+          output: typeof query === 'string' ? find(text, query) : page(text, Number(offset ?? 0)),
+        }
+      },
+    },
+    isReadOnly: true,
+    isIdempotent: true,
+    timeoutMs: 10_000,
+    definitionHash: `core:${readOutputName}`,
+    record: {},
+  }
+}
+
+function page(text: string, offset: number): JsonObject {
+  const end = Math.min(text.length, offset + pageChars)
+  return {
+    text: text.slice(offset, end),
+    chars: text.length,
+    ...(end < text.length && { nextOffset: end }),
+  }
+}
+
+function find(text: string, query: string): JsonObject {
+  const [lower, wanted] = [text.toLowerCase(), query.toLowerCase()]
+  const matches: JsonObject[] = []
+  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
+    if (matches.length === maxMatches) return { matches, more: true }
+    matches.push({ offset: at, text: text.slice(Math.max(0, at - 120), at + wanted.length + 120) })
+  }
+  return { matches }
+}

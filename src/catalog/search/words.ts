@@ -1,0 +1,60 @@
+import { stemOf } from './stemmer.ts'
+
+/** A query longer than this says nothing more: the rest is left out, which bounds the work. */
+const maxQueryChars = 8_192
+
+// Words that say nothing about which tool is meant. Left out of queries only (SEARCH.md: +11 points recall@5).
+const stopWords: ReadonlySet<string> = new Set(
+  `a about above after again all also am an and any are as at be because been before being below between both but by
+  can cannot could did do does doing don down during each few for from further had has have having he her here hers
+  him his how i if in into is it its itself just let ll me more most my myself no nor not now of off on once only or
+  other our ours out over own please re s same shall she should so some such t than that the their theirs them then
+  there these they this those through to too under until up us ve very was we were what when where which while who
+  whom why will with would you your yours d m
+  additionally also could give help hi hello i'd i'm im like love need planning provide tell thank thanks want wondering
+  interested looking know great using`.split(/\s+/),
+)
+
+/** A letter run, a digit run, or one character of a script that is written without blanks. */
+const tokenPattern = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{M}]+|\p{N}+/gu
+const unspaced = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u
+
+/**
+ * The index terms of a text: `getIssueById` and `get_issue-by id` give the same four stems.
+ *
+ * A compound is kept whole beside its parts, so that `github` finds `GitHub`.
+ */
+export function termsOf(text: string): string[] {
+  return wordsOf(text).map(stemOf)
+}
+
+/** The query's distinct terms with the word each came from. Only stop words: all of them, rather than nothing. */
+export function queryTerms(query: string): ReadonlyMap<string, string> {
+  const words = wordsOf(query.slice(0, maxQueryChars))
+  const telling = words.filter((word) => !stopWords.has(word))
+  return new Map((telling.length > 0 ? telling : words).map((word) => [stemOf(word), word]))
+}
+
+function wordsOf(text: string): string[] {
+  const words: string[] = []
+  for (const [run] of plainLetters(text).matchAll(tokenPattern)) {
+    if (unspaced.test(run)) words.push(run)
+    else {
+      const parts = camelParts(run)
+      for (const part of parts) words.push(part.toLowerCase())
+      if (parts.length > 1) words.push(run.toLowerCase())
+    }
+  }
+  return words
+}
+
+const plainLetters = (text: string): string => text.normalize('NFKD').replace(/\p{M}+/gu, '')
+
+/** `HTTPServerError` → `HTTP`, `Server`, `Error`. */
+function camelParts(run: string): readonly string[] {
+  if (!/\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}/u.test(run)) return [run]
+  return run
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .split(' ')
+}

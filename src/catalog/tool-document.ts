@@ -1,0 +1,33 @@
+import type { Json, JsonSchema } from '#contracts/json.ts'
+import type { SearchDocument } from '#contracts/search.ts'
+import type { ToolDefinition } from '#contracts/model.ts'
+
+const maxParametersChars = 4_000
+
+/** A tool as the search index wants it: the name without its owner, parameter names and texts apart. */
+export function toToolDocument({ name, description, inputSchema }: ToolDefinition): SearchDocument {
+  const split = name.indexOf('__')
+  return {
+    id: name,
+    name: split < 0 ? name : name.slice(split + 2),
+    owner: split < 0 ? '' : name.slice(0, split),
+    description,
+    parameters: describeParameters(inputSchema).slice(0, maxParametersChars),
+  }
+}
+
+/** Names and descriptions of a schema's top-level properties. */
+function describeParameters({ properties }: JsonSchema): string {
+  if (!isObject(properties)) return ''
+  return Object.entries(properties)
+    .map(([name, schema]) =>
+      isObject(schema) && typeof schema.description === 'string'
+        ? `${name} ${schema.description}`
+        : name,
+    )
+    .join(' ')
+}
+
+function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

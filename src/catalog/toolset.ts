@@ -1,0 +1,112 @@
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { BuildSearchIndex } from '#contracts/search.ts'
+import type { ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
+import { callName, corePrefix, createCoreTools } from './core-tools.ts'
+
+const maxPinned = 24
+const maxNameChars = 64
+
+export interface ToolsetOptions {
+  /** `with-core-tools` adds `isola__find` and `isola__call`, and only the pinned are in the definitions. */
+  readonly core: 'with-core-tools' | 'without-core-tools'
+  /** Which tools the model sees from the start; at most 24 with core tools. All by default. */
+  readonly isPinned?: (entry: ToolEntry) => boolean
+  readonly buildIndex: BuildSearchIndex
+  /** Further core tools, after `isola__find` and `isola__call`; left out without core tools. */
+  readonly more?: readonly ToolEntry[]
+}
+
+/** A tool that is not in the set, and why. */
+export interface ToolsetProblem {
+  readonly tool: string
+  readonly message: string
+}
+
+/** A toolset with what had to be left out of it. */
+export interface CheckedToolset extends Toolset {
+  readonly problems: readonly ToolsetProblem[]
+}
+
+/**
+ * The tools of one agent: fixed order, unique names (Y19, N10). The first of two equal names stays; names of the
+ * core cannot be taken.
+ */
+export function createToolset(
+  entries: readonly ToolEntry[],
+  options: ToolsetOptions,
+): CheckedToolset {
+  const problems: ToolsetProblem[] = []
+  const reach = new Map<string, ToolEntry>()
+  for (const entry of entries) {
+    const { name } = entry.tool
+    const message = refusal(name, reach)
+    if (message === undefined) reach.set(name, entry)
+    else problems.push({ tool: name, message })
+  }
+  const isPinned = options.isPinned ?? (() => true)
+  const pinned = [...reach.values()].filter(isPinned)
+  if (options.core === 'without-core-tools') return { ...toToolset(pinned), problems }
+  const core = [
+    ...createCoreTools([...reach.values()], options.buildIndex),
+    ...(options.more ?? []),
+  ]
+  const direct = toToolset([...core, ...pinned.slice(0, maxPinned)])
+  return {
+    definitions: direct.definitions,
+    resolve: (name, input) =>
+      name === callName ? resolveInner(reach, input) : direct.resolve(name, input),
+    problems,
+  }
+}
+
+function refusal(name: string, taken: ReadonlyMap<string, ToolEntry>): string | undefined {
+  if (name.startsWith(corePrefix)) return `names that begin with ${corePrefix} belong to the core`
+  if (taken.has(name)) return 'another tool has this name already'
+  return /^[A-Za-z0-9_-]+$/.test(name) && name.length <= maxNameChars
+    ? undefined
+    : 'is not a valid tool name'
+}
+
+function toToolset(entries: readonly ToolEntry[]): Toolset {
+  const byName = new Map(entries.map((entry) => [entry.tool.name, entry]))
+  return {
+    definitions: entries.map(({ tool: { name, description, inputSchema } }) => ({
+      name,
+      description,
+      inputSchema,
+    })),
+    resolve: (name, input) => {
+      const entry = byName.get(name)
+      return entry && { entry, input }
+    },
+  }
+}
+
+/** `isola__call` stands for the tool it names; the core tools are not in `reach`, so it cannot name itself. */
+function resolveInner(
+  reach: ReadonlyMap<string, ToolEntry>,
+  { name, input }: JsonObject,
+): ResolvedTool | undefined {
+  const entry = typeof name === 'string' ? reach.get(name) : undefined
+  return entry && { entry, input: toInput(input) }
+}
+
+/** Some models send the inner input as a JSON string; what is no object at all fails the inner tool's schema. */
+function toInput(value: Json | undefined): JsonObject {
+  if (value === undefined) return {}
+  if (isObject(value)) return value
+  const parsed = typeof value === 'string' ? tryParse(value) : undefined
+  return isObject(parsed) ? parsed : { '': value }
+}
+
+function tryParse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import { bundledPlugins } from './bundled.gen.ts'
+import { createAgentDirectory } from './agents/agent-directory.ts'
+import { createOutputStore, createOutputTool } from './catalog/output-tool.ts'
+import { createSchemaValidator } from './catalog/schema-validator.ts'
+import { createSearchIndex } from './catalog/search/search-index.ts'
+import { createToolset } from './catalog/toolset.ts'
+import type { ModelConfig } from '#contracts/config.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { PluginProblem, Readiness } from '#contracts/operations.ts'
+import type { GateParts, SessionRuntime } from '#contracts/runtime.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { systemSources } from './sources.ts'
+import { createAuthenticator } from './governance/operator-key.ts'
+import { openPolicy } from './governance/open-policy.ts'
+import type { HttpDeps } from './http/deps.ts'
+import { createKernel } from './kernel/run.ts'
+import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
+import { createPromptStore } from './memory/prompt-store.ts'
+import { createScratchpad } from './memory/scratchpad.ts'
+import { createModelProviders } from './models/model-providers.ts'
+import { loadPlugins } from './plugins/in-process-host.ts'
+import { toToolEntries } from './plugins/tool-entries.ts'
+import { createSessionGateway } from './sessions/gateway.ts'
+import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
+import { createManifestStore } from './storage/manifests.ts'
+import { readReadiness } from './storage/readiness.ts'
+import packageJson from '../package.json' with { type: 'json' }
+
+const configSchema = z.object({
+  ISOLA_ENV: z.string().optional(),
+  ISOLA_OPERATOR_KEY: z.string().optional(),
+  ISOLA_MODEL: z.string().optional(),
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_BASE_URL: z.union([z.literal(''), z.url()]).optional(),
+})
+
+/** Reads the settings once. Throws `config_invalid` naming the setting. */
+function parseConfig(env: unknown) {
+  const parsed = configSchema.safeParse(env)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new IsolaError('config_invalid', `${issue?.path.join('.')}: ${issue?.message}`)
+  }
+  const { data } = parsed
+  const models: ModelConfig = {
+    ...(data.OPENAI_API_KEY && { openaiApiKey: data.OPENAI_API_KEY }),
+    ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
+    ...(data.ISOLA_MODEL && { defaultModel: data.ISOLA_MODEL }),
+    isDevelopment: data.ISOLA_ENV === 'development',
+  }
+  return { models, isDevelopment: models.isDevelopment, operatorKey: data.ISOLA_OPERATOR_KEY }
+}
+
+export interface Runtime {
+  readonly session: SessionRuntime
+  readonly http: Omit<HttpDeps, 'onClientGone'>
+}
+
+/** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
+export function composeRuntime(env: Env, sources: Sources = systemSources): Runtime {
+  const { clock, sha256 } = sources
+  const config = parseConfig(env)
+  const manifests = createManifestStore(env.DB, clock)
+  const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
+  const models = createModelProviders(config.models, {
+    fetch: (input, init) => fetch(input, init),
+    sleep: clock.sleep,
+    buildIndex: createSearchIndex,
+  })
+  const validator = createSchemaValidator()
+  const loaded = loadPlugins(bundledPlugins, { validator })
+  const capabilities = {
+    sessions,
+    isDevelopment: config.isDevelopment,
+    fetch: (url: string, init: RequestInit) => fetch(url, init),
+    createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
+      createScratchpad({ storage, buildIndex: createSearchIndex }),
+  }
+  const outputTool = createOutputTool(sessions)
+  const catalog = createAgentDirectory({
+    plugins: loaded.plugins.map((plugin) => ({
+      ...plugin,
+      tools: toToolEntries(plugin, capabilities),
+    })),
+    prompts: createPromptStore(),
+    sessions,
+    clock,
+    createToolset: (entries, options) =>
+      createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
+  })
+  const gates: GateParts = { ...openPolicy, validator, outputs: createOutputStore(sessions) }
+  const kernel = createKernel({
+    ...sources,
+    models: models.provider,
+    planner: modelPlanner,
+    reflector: finishReflector,
+    gates,
+  })
+  const problems: readonly PluginProblem[] = [...loaded.problems, ...catalog.problems]
+  const session: SessionRuntime = {
+    ...sources,
+    kernel,
+    sessions,
+    agents: catalog.directory,
+    audit: createAuditSink(env.DB),
+  }
+  return {
+    session,
+    http: {
+      sessions,
+      models,
+      sources,
+      agents: catalog.directory,
+      authenticate: createAuthenticator({ operatorKey: config.operatorKey }),
+      audit: createAuditReader(env.DB),
+      readiness: onceReady(async () => {
+        const readiness = await readReadiness(env.DB)
+        if (readiness.state === 'ready') await manifests.syncBundled(loaded.manifests)
+        return readiness
+      }),
+      version: packageJson.version,
+      pluginProblems: () => problems,
+    },
+  }
+}
+
+/** Asks until the answer is `ready`, then keeps it. */
+function onceReady(ask: () => Promise<Readiness>): () => Promise<Readiness> {
+  let ready: Readiness | undefined
+  return async () => {
+    if (ready) return ready
+    const answer = await ask()
+    if (answer.state === 'ready') ready = answer
+    return answer
+  }
+}

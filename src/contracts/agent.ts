@@ -1,0 +1,86 @@
+import type { JsonObject, JsonSchema } from './json.ts'
+import type { Limits, Usage } from './lease.ts'
+import type { ModelParameters } from './model.ts'
+
+/** What the rest of the system knows of an agent (Y6). Immutable; the description is its tool's description. */
+export interface AgentDescriptor {
+  readonly name: string
+  readonly description: string
+  readonly integrationMode: 'tool' | 'handoff'
+}
+
+/**
+ * An agent that brings code of its own (Y5). The descriptor is derived from the manifest; the author writes `invoke`.
+ */
+export interface AgentProvider {
+  readonly getAgentDescriptor: () => AgentDescriptor
+  readonly invoke: (task: string, context?: string) => Promise<string>
+}
+
+/** An agent made ready for a session: instructions rendered, model and limits settled. */
+export interface AgentSpec {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  /** The rendered system prompt. */
+  readonly instructions: string
+  readonly model: string | undefined
+  readonly parameters: ModelParameters
+  readonly limits: Limits
+  readonly outputSchema?: JsonSchema
+  /** Which template and version made the instructions. */
+  readonly provenance: { readonly template: string; readonly version: string }
+}
+
+/** `parked` waits for someone outside; the last four are final and exactly one of them is reached. */
+export type RunState = 'queued' | 'running' | 'parked' | FinalState
+export type FinalState = 'completed' | 'stopped' | 'failed' | 'cancelled'
+
+export interface RunError {
+  readonly code: string
+  readonly message: string
+}
+
+export interface ActionSummary {
+  readonly callId: string
+  readonly tool: string
+  readonly ok: boolean
+  readonly code?: string
+  readonly durationMs: number
+}
+
+export interface ModelCallSummary {
+  readonly provider: string
+  readonly model: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly costNanoUsd: number
+}
+
+/** The outcome of a run (I17, C1): a small stable base, then what observability, replay and billing want. */
+export interface AgentResult {
+  readonly id: string
+  /** True for `completed` only. */
+  readonly success: boolean
+  readonly state: FinalState
+  readonly result: string
+  /** Present if the agent has an `output_schema` and the result fits it. */
+  readonly output?: JsonObject
+  readonly error?: RunError
+  readonly startedAtMs: number
+  readonly finishedAtMs: number
+  readonly sessionId: string
+  readonly agent: string
+  readonly trace: string
+  readonly steps: number
+  readonly actions: readonly ActionSummary[]
+  readonly modelCalls: readonly ModelCallSummary[]
+  readonly usage: Usage
+  /** US dollars; what is not priced counts 0. */
+  readonly costEstimateUsd: number
+  readonly provenance: {
+    readonly template: string
+    readonly version: string
+    readonly models: readonly string[]
+  }
+}

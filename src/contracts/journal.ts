@@ -1,0 +1,49 @@
+import type { AgentResult, ModelCallSummary } from './agent.ts'
+import type { SessionEvent } from './event.ts'
+import type { JsonObject } from './json.ts'
+import type { Usage } from './lease.ts'
+import type { PlanStep } from './plan.ts'
+import type { ToolResult } from './tool.ts'
+
+/** A call as the journal keeps it: intent (everything but `outcome`) and outcome. */
+export interface CallRecord {
+  readonly id: string
+  /** As the model named it. */
+  readonly name: string
+  /** The tool that really ran and its input, if it resolved. */
+  readonly tool: string
+  readonly input: JsonObject
+  readonly definitionHash: string
+  /** May run again after a cut: declared read-only or idempotent. */
+  readonly isRepeatable: boolean
+  readonly startedAtMs: number
+  readonly outcome?: ToolResult
+  readonly durationMs?: number
+}
+
+/** One turn: the model's reply as steps, the calls, what was spent, what happened. One row. */
+export interface TurnRecord {
+  /** Counts from 1 within the run. */
+  readonly turn: number
+  readonly steps: readonly PlanStep[]
+  readonly calls: readonly CallRecord[]
+  readonly modelCalls: readonly ModelCallSummary[]
+  /** Spent by this turn, its calls included. */
+  readonly usage: Usage
+  readonly events: readonly SessionEvent[]
+  /** False while calls are under way: an intent or a checkpoint. */
+  readonly isDone: boolean
+  /** Set on the last turn of a run: the terminal state is in the same row. */
+  readonly final?: AgentResult
+}
+
+/**
+ * The record a run is resumed from. `write` replaces the row of that turn; it is synchronous, so that a turn
+ * and its events land together or not at all.
+ */
+export interface Journal {
+  readonly load: () => readonly TurnRecord[]
+  readonly write: (turn: TurnRecord) => void
+  /** Resolves when everything written is durable. */
+  readonly sync: () => Promise<void>
+}

@@ -1,0 +1,44 @@
+import type { AgentResult, AgentSpec } from './agent.ts'
+import type { MessageDelta } from './event.ts'
+import type { Journal, TurnRecord } from './journal.ts'
+import type { Message } from './message.ts'
+import type { Toolset } from './tool.ts'
+
+/** One run, as explicit input. */
+export interface RunInput {
+  readonly run: string
+  readonly session: string
+  readonly rootSession: string
+  readonly principal: string
+  readonly trace: string
+  readonly depth: number
+  /** Agents above this one, root first. */
+  readonly ancestry: readonly string[]
+  readonly agent: AgentSpec
+  readonly toolset: Toolset
+  /** The transcript up to and including this run's task; the agent's instructions come before it. */
+  readonly messages: readonly Message[]
+  readonly startedAtMs: number
+  /** How often the open turn was interrupted before its model call was recorded. */
+  readonly lostCalls: number
+}
+
+export interface RunPorts {
+  readonly journal: Journal
+  /** The next place in the session's log. */
+  readonly nextSeq: () => number
+  readonly onDelta: (delta: MessageDelta) => void
+  /** Called after each write, with what has become part of the log. */
+  readonly onWritten: (turn: TurnRecord) => void
+  /** Called when the first model request of the segment is on its way, or will not be. */
+  readonly onSent: () => void
+  /** Aborted with a reason that has a `code` (`cancelled` if it has none). */
+  readonly signal: AbortSignal
+}
+
+/** The loop, as those see it who host it. */
+export interface Kernel {
+  readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult>
+  /** The messages a turn adds to the transcript. */
+  readonly messagesOf: (turn: Pick<TurnRecord, 'steps' | 'calls'>) => readonly Message[]
+}

@@ -1,0 +1,112 @@
+/**
+ * What a run may spend at most. All of it is for the whole subtree below the run.
+ *
+ * Tokens, cost, turns, tool calls and children add up over the tree; time, depth and concurrency do not.
+ * @see DESIGN.md section 6
+ */
+export interface Limits {
+  /** Input and output tokens of all model calls together. */
+  readonly maxTokens: number
+  /** Billionths of a US dollar (integers, so that sums are exact); `unlimited` if not limited. */
+  readonly maxCostNanoUsd: number
+  /** Active wall-clock time of the run in milliseconds; pauses do not count. */
+  readonly maxTimeMs: number
+  readonly maxTurns: number
+  readonly maxToolCalls: number
+  /** Width: how many sub-agents may be started in the subtree. */
+  readonly maxChildren: number
+  /** How many levels below this run; the root is at depth 0. */
+  readonly maxDepth: number
+  /** Calls running side by side. */
+  readonly maxConcurrency: number
+}
+
+/** The part of limits that adds up: reserved before work, settled after it. Integers, never negative. */
+export interface Amount {
+  readonly tokens: number
+  readonly costNanoUsd: number
+  readonly turns: number
+  readonly toolCalls: number
+  readonly children: number
+}
+
+/** What was really spent by a run and everything below it. */
+export interface Usage extends Amount {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly modelCalls: number
+  /** Active milliseconds. */
+  readonly timeMs: number
+}
+
+export const zeroAmount: Amount = { tokens: 0, costNanoUsd: 0, turns: 0, toolCalls: 0, children: 0 }
+
+export const zeroUsage: Usage = {
+  ...zeroAmount,
+  inputTokens: 0,
+  outputTokens: 0,
+  modelCalls: 0,
+  timeMs: 0,
+}
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    tokens: a.tokens + b.tokens,
+    costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+    turns: a.turns + b.turns,
+    toolCalls: a.toolCalls + b.toolCalls,
+    children: a.children + b.children,
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    modelCalls: a.modelCalls + b.modelCalls,
+    timeMs: a.timeMs + b.timeMs,
+  }
+}
+
+/** A reserved part of what may be spent. `id` names it towards the ledger that gave it. */
+export interface Lease {
+  readonly id: string
+  readonly amount: Amount
+}
+
+/** Why a reservation was refused: the first dimension that did not fit. */
+export interface LeaseRefusal {
+  readonly code:
+    | 'lease_tokens'
+    | 'lease_cost'
+    | 'lease_time'
+    | 'lease_turns'
+    | 'lease_tool_calls'
+    | 'lease_children'
+    | 'lease_depth'
+  readonly asked: number
+  readonly left: number
+}
+
+/** Stands for no limit; finite, so that it survives JSON and stays exact. */
+export const unlimited = Number.MAX_SAFE_INTEGER
+
+/** The defaults of a manifest agent's `limits` (Y13). */
+export const defaultAgentLimits: Limits = {
+  maxTokens: 50_000,
+  maxCostNanoUsd: unlimited,
+  maxTimeMs: 120_000,
+  maxTurns: 10,
+  maxToolCalls: 50,
+  maxChildren: 16,
+  maxDepth: 4,
+  maxConcurrency: 8,
+}
+
+/** The orchestrator's own: a million tokens and 15 minutes of active time. */
+export const orchestratorLimits: Limits = {
+  ...defaultAgentLimits,
+  maxTokens: 1_000_000,
+  maxTimeMs: 900_000,
+  maxTurns: 100,
+  maxToolCalls: 500,
+  maxChildren: 100,
+}
+
+/** The output cap of a model call in tokens, unless an agent sets one. */
+export const defaultMaxOutputTokens = 4_096

@@ -1,0 +1,195 @@
+import { z } from 'zod'
+import { IsolaError } from './errors.ts'
+import type { JsonSchema } from './json.ts'
+import type { Plugin } from './plugin.ts'
+
+const id = z
+  .string()
+  .max(24)
+  .regex(
+    /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
+    'must be lowercase words joined by single hyphens, starting with a letter',
+  )
+const toolName = z
+  .string()
+  .max(36)
+  .regex(
+    /^[a-z][a-z0-9_]*$/,
+    'must be lowercase letters, digits and underscores, starting with a letter',
+  )
+const jsonSchema = z.custom<JsonSchema>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be a JSON Schema object',
+)
+
+const toolManifest = z.strictObject({
+  name: toolName,
+  description: z.string().min(1).max(2_000),
+  input_schema: jsonSchema.default({ type: 'object', properties: {}, additionalProperties: false }),
+  annotations: z
+    .strictObject({
+      readOnlyHint: z.boolean().optional(),
+      idempotentHint: z.boolean().optional(),
+      destructiveHint: z.boolean().optional(),
+      openWorldHint: z.boolean().optional(),
+    })
+    .default({}),
+  timeout_ms: z.int().min(1).max(600_000).optional(),
+})
+
+const limits = z.strictObject({
+  max_turns: z.int().min(1).max(1_000).default(10),
+  max_tokens_per_invocation: z.int().min(1).default(50_000),
+  time_budget_ms: z.int().min(1).max(3_600_000).default(120_000),
+  max_cost_usd: z.number().positive().optional(),
+  max_tool_calls: z.int().min(0).optional(),
+  max_depth: z.int().min(0).max(16).optional(),
+  max_concurrency: z.int().min(1).max(64).optional(),
+  max_children: z.int().min(0).max(1_000).optional(),
+})
+
+const agentManifest = z.strictObject({
+  integration_mode: z.enum(['tool', 'handoff']),
+  model: z.string().min(1),
+  instructions: z.string().min(1),
+  /** Values for the instructions' template. */
+  variables: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  parameters: z
+    .strictObject({
+      temperature: z.number().min(0).max(2).optional(),
+      top_p: z.number().min(0).max(1).optional(),
+      max_output_tokens: z.int().min(1).optional(),
+      seed: z.int().optional(),
+      stop: z.array(z.string()).max(4).optional(),
+      timeout_ms: z.int().min(1).optional(),
+    })
+    .default({}),
+  uses_tools: z.array(z.string()).default([]),
+  limits: limits.prefault({}),
+  output_schema: jsonSchema.optional(),
+})
+
+const grants = z.strictObject({
+  network: z
+    .array(
+      z.strictObject({
+        host: z.string().min(1),
+        methods: z.array(z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])).min(1),
+      }),
+    )
+    .default([]),
+  secrets: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1),
+        host: z.string().min(1),
+        in: z.enum(['header', 'basic', 'path']),
+      }),
+    )
+    .default([]),
+  storage: z
+    .strictObject({
+      quota: z.string().regex(/^\d+(kb|mb)$/),
+      scope: z.enum(['session', 'principal', 'deployment']),
+    })
+    .or(
+      z
+        .string()
+        .regex(/^\d+(kb|mb)$/)
+        .transform((quota) => ({ quota, scope: 'session' as const })),
+    )
+    .optional(),
+  workspace: z.boolean().default(false),
+  memory: z.boolean().default(false),
+})
+
+/**
+ * `plugin.yaml` as a plugin's author writes it. Unknown keys are rejected; an error names the path.
+ * Keys keep the file's spelling.
+ */
+export const manifestSchema = z
+  .strictObject({
+    id,
+    name: z.string().min(1).max(80),
+    version: z
+      .string()
+      .regex(/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/, 'must be a semantic version such as 1.2.3'),
+    api: z.string().min(1).default('>=1.0 <2.0'),
+    entrypoint: z.string().min(1).optional(),
+    description: z.string().min(1).max(2_000),
+    natural_language_description: z.string().max(4_000).optional(),
+    enabled: z.boolean().default(true),
+    contributes: z
+      .strictObject({
+        tools: z.array(toolManifest).default([]),
+        hooks: z
+          .array(z.strictObject({ on: z.string(), match: z.string().optional() }))
+          .default([]),
+        skills: z.array(z.string()).default([]),
+      })
+      .prefault({}),
+    grants: grants.prefault({}),
+    depends_on: z.array(id).default([]),
+    uses_tools: z.array(z.string()).default([]),
+    agent: agentManifest.optional(),
+    schedule: z.string().optional(),
+    config_schema: jsonSchema.optional(),
+    config: z.record(z.string(), z.unknown()).default({}),
+  })
+  .superRefine((manifest, context) => {
+    const names = new Set<string>()
+    for (const [index, tool] of manifest.contributes.tools.entries()) {
+      if (names.has(tool.name)) {
+        context.addIssue({
+          code: 'custom',
+          path: ['contributes', 'tools', index, 'name'],
+          message: `is declared twice: ${tool.name}`,
+        })
+      }
+      names.add(tool.name)
+    }
+    if (manifest.contributes.tools.length > 0 && manifest.entrypoint === undefined) {
+      context.addIssue({
+        code: 'custom',
+        path: ['entrypoint'],
+        message: 'is required when contributes.tools is not empty',
+      })
+    }
+    if (manifest.agent && names.has('run')) {
+      context.addIssue({
+        code: 'custom',
+        path: ['contributes', 'tools'],
+        message: 'may not declare "run" beside an agent section: that is the agent\'s own tool',
+      })
+    }
+  })
+
+export type Manifest = z.infer<typeof manifestSchema>
+export type AgentManifest = NonNullable<Manifest['agent']>
+export type ToolManifest = Manifest['contributes']['tools'][number]
+export type RequestedGrants = Manifest['grants']
+
+/** Where a plugin came from decides how far it is trusted, never what it claims. */
+export type TrustTier = 'builtin' | 'trusted' | 'community'
+
+/** A plugin folder as the generator writes it into `bundled.gen.ts`. */
+export interface BundledPlugin {
+  readonly manifest: unknown
+  /** Text files the manifest refers to, by their path in the folder. */
+  readonly files: Readonly<Record<string, string>>
+  /** sha-256 over manifest, code and files, lowercase hex. */
+  readonly hash: string
+  readonly register?: Plugin
+}
+
+/** Checks a manifest; throws `plugin_manifest_invalid` naming each path and what to do. */
+export function parseManifest(value: unknown, source = 'plugin.yaml'): Manifest {
+  const parsed = manifestSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  const problems = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || '(top level)'}: ${issue.message}`,
+  )
+  throw new IsolaError('plugin_manifest_invalid', `${source}: ${problems.join('; ')}`, {
+    ...(parsed.error.issues[0] && { param: parsed.error.issues[0].path.join('.') }),
+  })
+}

@@ -1,0 +1,68 @@
+import type { JsonObject } from './json.ts'
+import type { AgentSpec } from './agent.ts'
+import type { Limits } from './lease.ts'
+import type { Message } from './message.ts'
+import type { ModelReply, ModelRequest, ToolDefinition } from './model.ts'
+import type { ToolResult } from './tool.ts'
+
+/** One thing the planner decided. A turn has any number of `tool` steps, or one `finish`. */
+export type PlanStep =
+  | {
+      readonly type: 'tool'
+      readonly callId: string
+      readonly toolId: string
+      readonly input: JsonObject
+      readonly reason?: string
+    }
+  | { readonly type: 'message'; readonly message: string }
+  | {
+      readonly type: 'finish'
+      readonly message: string
+      readonly output?: JsonObject
+      readonly reason?: string
+    }
+  | { readonly type: 'internal'; readonly reason: string }
+
+/** All a planner may know: transport-free. */
+export interface PlannerState {
+  readonly agent: AgentSpec
+  /** System prompt first, then the transcript with the current task and this run's turns. */
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
+  /** Counts from 1 within the run. */
+  readonly turn: number
+  /** What is left of the run's lease. */
+  readonly left: Limits
+  readonly signal: AbortSignal
+  /** The only way to a model: each call is reserved before and settled after. Throws `lease_…` or `model_…`. */
+  readonly generate: (request: ModelRequest) => Promise<ModelReply>
+}
+
+/** Decides what to do next. Its output is checked before anything is done. */
+export interface Planner {
+  readonly plan: (state: PlannerState) => Promise<readonly PlanStep[]>
+}
+
+/** What became of one `tool` step. */
+export interface ActionResult {
+  readonly callId: string
+  readonly toolId: string
+  readonly result: ToolResult
+}
+
+export interface ReflectorState {
+  readonly agent: AgentSpec
+  readonly turn: number
+  readonly steps: readonly PlanStep[]
+  readonly actions: readonly ActionResult[]
+  readonly left: Limits
+}
+
+export type Reflection =
+  | { readonly decision: 'continue' }
+  | { readonly decision: 'finish'; readonly result: string; readonly output?: JsonObject }
+
+/** Looks at a turn's outcome and decides whether the goal is met. */
+export interface Reflector {
+  readonly reflect: (state: ReflectorState) => Promise<Reflection>
+}

@@ -1,0 +1,60 @@
+import type { JsonObject } from './json.ts'
+import type { ToolResult } from './tool.ts'
+
+/** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
+export interface CallSubject {
+  readonly principal: string
+  readonly session: string
+  readonly rootSession: string
+  readonly run: string
+  readonly agent: string
+  readonly call: string
+  readonly tool: string
+  readonly input: JsonObject
+}
+
+export type PolicyVerdict =
+  | { readonly allow: true }
+  | {
+      readonly allow: false
+      readonly code: 'tool_denied' | 'tool_rate_limited'
+      readonly message: string
+    }
+
+/** May this call run? Pure decision: denials look alike to the model and differ in `reason` on the record. */
+export interface Policy {
+  readonly decide: (subject: CallSubject) => PolicyVerdict
+}
+
+/** May this call run now? */
+export interface RateLimiter {
+  readonly take: (subject: CallSubject, nowMs: number) => PolicyVerdict
+}
+
+export type HookVerdict =
+  | { readonly veto: false; readonly input?: JsonObject }
+  | { readonly veto: true; readonly message: string }
+
+/** Code of others around a call. A veto wins; a failed or late one counts as a veto. */
+export interface ToolHooks {
+  readonly before: (subject: CallSubject) => Promise<HookVerdict>
+  readonly after: (subject: CallSubject, result: ToolResult) => Promise<ToolResult>
+}
+
+export type ApprovalVerdict =
+  | { readonly approved: true }
+  | { readonly approved: false; readonly message: string }
+  /** Someone outside must decide: the run is parked under this id. */
+  | { readonly approved: 'pending'; readonly id: string }
+
+/** Asks whether a call needs an approval and has it. Bound to the argument hash, spent once. */
+export interface Approvals {
+  readonly check: (subject: CallSubject) => Promise<ApprovalVerdict>
+}
+
+/** What becomes of an output that is too long for the context: kept behind a handle, never silently cut. */
+export interface OutputStore {
+  /** At most this many characters of JSON go to the model as they are. */
+  readonly maxChars: number
+  readonly keep: (subject: CallSubject, json: string) => Promise<JsonObject>
+}

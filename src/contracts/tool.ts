@@ -1,0 +1,99 @@
+import type { ToolErrorCode, LeaseErrorCode } from './errors.ts'
+import type { EventDraft } from './event.ts'
+import type { Json, JsonObject, JsonSchema } from './json.ts'
+import type { Limits, Usage } from './lease.ts'
+import type { TaintLabel } from './message.ts'
+import type { ToolDefinition } from './model.ts'
+
+/**
+ * The one callable thing: a built-in, a plugin's, a remote server's, a person and a sub-agent look alike (N1, N2).
+ *
+ * `execute` gets input already validated against `inputSchema`. It may throw; the pipeline turns that into a
+ * failed result. It must stop when `context.signal` aborts.
+ */
+export interface Tool extends ToolDefinition {
+  readonly execute: (input: JsonObject, context: ToolContext) => Promise<ToolResult>
+}
+
+/** Who asks, on whose behalf and within what: the explicit inputs of one call. Nothing is read from anywhere else (N4, N5). */
+export interface ToolContext {
+  readonly call: string
+  readonly run: string
+  readonly session: string
+  /** The session at the root of the tree: its storage is the tree's. */
+  readonly rootSession: string
+  readonly principal: string
+  readonly agent: string
+  /** W3C trace id, one for the whole tree. */
+  readonly trace: string
+  readonly depth: number
+  /** Agents above and including the caller; an agent that is in it may not be called again. */
+  readonly ancestry: readonly string[]
+  /** Stable over retries and restarts; sent as `Idempotency-Key` where the other side can honour it. */
+  readonly idempotencyKey: string
+  /** What this call may spend at most, out of the caller's lease. */
+  readonly lease: Limits
+  /** Fires in the object this call runs in: timeout, cancel, revoked lease. */
+  readonly signal: AbortSignal
+  readonly emit: (event: EventDraft) => void
+}
+
+export interface ToolFailure {
+  readonly code: ToolErrorCode | LeaseErrorCode
+  /** Safe for the model. */
+  readonly message: string
+  readonly transient?: boolean
+}
+
+/** `usage` is what the call itself spent (model calls of a sub-agent); nothing if absent. */
+export type ToolResult =
+  | {
+      readonly ok: true
+      readonly output: Json
+      readonly taint?: readonly TaintLabel[]
+      readonly usage?: Usage
+    }
+  | { readonly ok: false; readonly error: ToolFailure; readonly usage?: Usage }
+
+/**
+ * A tool with what the host knows about it and the loop needs. All of it means the same for every tool.
+ */
+export interface ToolEntry {
+  readonly tool: Tool
+  /** Confirmed hints (builtin, or confirmed by the operator): a cut call may run again. */
+  readonly isReadOnly: boolean
+  readonly isIdempotent: boolean
+  /** The tool's own limit in milliseconds, capped by what the run has left. */
+  readonly timeoutMs: number
+  /** Set if a call may itself spend: the most it may take out of the caller's lease. */
+  readonly spends?: Limits
+  /** sha-256 of the definition, pinned in the journal at first use. */
+  readonly definitionHash: string
+  /** Copied into events verbatim and read by nobody here (N3: for logs only). */
+  readonly record: Readonly<Record<string, string>>
+}
+
+/** The tools of one agent, fixed for a session. */
+export interface Toolset {
+  /** What the model sees, in a fixed order: byte-identical from turn to turn. */
+  readonly definitions: readonly ToolDefinition[]
+  /**
+   * The entry a call means, with the input for it; `undefined` if this agent has no such tool.
+   * A tool that stands for another (`isola__call`) resolves to that other one.
+   */
+  readonly resolve: (name: string, input: JsonObject) => ResolvedTool | undefined
+}
+
+export interface ResolvedTool {
+  readonly entry: ToolEntry
+  readonly input: JsonObject
+}
+
+export type SchemaVerdict =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly path: string; readonly message: string }
+
+/** Checks a value against a JSON Schema. Never runs a remote schema's `pattern` on the native RegExp. */
+export interface SchemaValidator {
+  readonly validate: (schema: JsonSchema, value: Json) => SchemaVerdict
+}

@@ -1,0 +1,59 @@
+import { Hono } from 'hono'
+import { IsolaError } from '#contracts/errors.ts'
+import type { HttpApp, HttpDeps, HttpEnv } from './deps.ts'
+import { createChatCompletions } from './openai/chat-completions.ts'
+import { createListModels, createShowModel } from './openai/models.ts'
+import { addOperatorRoutes } from './operator/operator.ts'
+import { errorResponse, jsonResponse } from './responses.ts'
+import { createAddRoute } from './routes.ts'
+import { addSessionRoutes } from './sessions/sessions.ts'
+
+/** Every HTTP surface of the Worker. Wiring only: surfaces translate, they never decide. */
+export function createHttpApp(deps: HttpDeps): HttpApp {
+  const app = new Hono<HttpEnv>({ strict: false })
+  const addRoute = createAddRoute(app, deps)
+
+  app.onError((error, context) => errorResponse(context, error, { deps }))
+  app.notFound((context) => {
+    return errorResponse(context, new IsolaError('request_not_found', 'There is no such route.'), {
+      deps,
+    })
+  })
+  addRequestId(app, deps)
+  addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
+  addGuards(app, deps)
+
+  addRoute('/v1/chat/completions', { POST: createChatCompletions(deps) })
+  addRoute('/v1/models', { GET: createListModels(deps) })
+  addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
+  addSessionRoutes(addRoute, deps)
+  addOperatorRoutes(addRoute, deps)
+  return app
+}
+
+/** Also the last net: what is thrown and is no Error passes the router's own handler by. */
+function addRequestId(app: HttpApp, deps: HttpDeps): void {
+  app.use('*', async (context, next) => {
+    const requestId = deps.sources.ids.next('req')
+    context.set('requestId', requestId)
+    try {
+      await next()
+    } catch (error) {
+      context.res = errorResponse(context, error, { deps })
+    }
+    context.res.headers.set('x-request-id', requestId)
+    context.res.headers.set('x-content-type-options', 'nosniff')
+  })
+}
+
+/** Nothing behind these two answers a stranger, not even that a route exists. */
+function addGuards(app: HttpApp, deps: HttpDeps): void {
+  app.use('*', async (context, next) => {
+    // First, since keys live in the database too: without its tables no key could be checked.
+    const readiness = await deps.readiness()
+    if (readiness.state === 'not_migrated')
+      throw new IsolaError('config_not_migrated', readiness.message)
+    context.set('principal', await deps.authenticate(context.req.header('authorization')))
+    await next()
+  })
+}

@@ -1,0 +1,108 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { checkShape } from './json-shape.ts'
+
+export const maxBodyBytes = 4 * 1024 * 1024
+
+/**
+ * Reads a request's JSON object. Throws `request_unsupported_media_type`, `request_too_large` (without reading
+ * further) or `request_invalid`.
+ *
+ * @param options.whenEmpty What an absent body means; without it an absent body is refused.
+ */
+export async function readJsonObject(
+  request: Request,
+  options: { readonly whenEmpty?: JsonObject } = {},
+): Promise<JsonObject> {
+  const contentType = request.headers.get('content-type')
+  if (contentType !== null) checkContentType(contentType)
+  checkEncoding(request.headers.get('content-encoding'))
+  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw tooLarge()
+  const bytes = await readBytes(request, contentType !== null)
+  if (bytes.length === 0) {
+    if (options.whenEmpty) return options.whenEmpty
+    throw new IsolaError('request_invalid', 'The body is empty: send a JSON object.')
+  }
+  const value = parseJson(decodeUtf8(bytes))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new IsolaError('request_invalid', 'The body must be a JSON object.')
+  }
+  checkShape(value)
+  return value as JsonObject // JSON.parse makes nothing else, and it is no array
+}
+
+async function readBytes(request: Request, hasContentType: boolean): Promise<Uint8Array> {
+  if (request.body === null) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let sizeBytes = 0
+  const reader = request.body.getReader()
+  try {
+    for (let step = await reader.read(); !step.done; step = await reader.read()) {
+      sizeBytes += step.value.length
+      if (sizeBytes > 0 && !hasContentType) throw wrongType('The body has no content type')
+      if (sizeBytes > maxBodyBytes) throw tooLarge()
+      chunks.push(step.value)
+    }
+  } catch (error) {
+    // Not awaited: a client that goes on sending must not hold up its own refusal.
+    reader.cancel().catch(() => undefined)
+    if (error instanceof IsolaError) throw error
+    throw new IsolaError('request_invalid', 'The body could not be read to its end.', {
+      cause: error,
+    })
+  }
+  const only = chunks[0]
+  return chunks.length === 1 && only ? only : concatenate(chunks, sizeBytes)
+}
+
+function concatenate(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Array {
+  const all = new Uint8Array(sizeBytes)
+  let offset = 0
+  for (const chunk of chunks) {
+    all.set(chunk, offset)
+    offset += chunk.length
+  }
+  return all
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch (cause) {
+    throw new IsolaError('request_invalid', 'The body is not valid UTF-8.', { cause })
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    // The parser's own words quote the body; they stay with the operator.
+    throw new IsolaError('request_invalid', 'The body is not valid JSON.', { cause })
+  }
+}
+
+function checkContentType(contentType: string): void {
+  const [type = '', ...parameters] = contentType
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice(8)
+  const isUtf8 = charset === undefined || /^"?utf-?8"?$/.test(charset)
+  if (type !== 'application/json' || !isUtf8) throw wrongType('The content type is not accepted')
+}
+
+function checkEncoding(encoding: string | null): void {
+  if (encoding !== null && encoding !== '' && encoding !== 'identity') {
+    throw wrongType('A compressed body is not accepted')
+  }
+}
+
+function wrongType(what: string): IsolaError {
+  const message = `${what}: send content-type: application/json in UTF-8.`
+  return new IsolaError('request_unsupported_media_type', message, { param: 'content-type' })
+}
+
+function tooLarge(): IsolaError {
+  return new IsolaError('request_too_large', `The body is larger than ${maxBodyBytes} bytes.`)
+}

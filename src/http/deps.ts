@@ -1,0 +1,50 @@
+import type { Context, Handler, Hono } from 'hono'
+import type { ModelListing, ModelProvider } from '#contracts/model.ts'
+import type {
+  AuditReader,
+  Authenticate,
+  PluginProblem,
+  Principal,
+  Readiness,
+} from '#contracts/operations.ts'
+import type { AgentDirectory } from '#contracts/runtime.ts'
+import type { SessionGateway } from '#contracts/session.ts'
+import type { Sources } from '#contracts/sources.ts'
+
+/** A client closed a streamed `/v1` answer before its end. */
+export interface GoneClient {
+  readonly session: string
+  readonly run: string
+  readonly principal: string
+}
+
+export interface HttpModels {
+  readonly provider: ModelProvider
+  readonly list: () => readonly ModelListing[]
+}
+
+/** Everything the surfaces translate to. They hold no state and decide nothing. */
+export interface HttpDeps {
+  readonly sessions: SessionGateway
+  readonly agents: Pick<AgentDirectory, 'list'>
+  readonly models: HttpModels
+  readonly authenticate: Authenticate
+  readonly audit: AuditReader
+  /** Asked on every request but `/healthz`: the caller caches `ready`. */
+  readonly readiness: () => Promise<Readiness>
+  readonly sources: Sources
+  readonly version: string
+  readonly pluginProblems: () => readonly PluginProblem[]
+  /** Kept alive with `waitUntil` where there is one. */
+  readonly onClientGone?: (gone: GoneClient) => Promise<void> | void
+  /** Gets what a caller never sees: the error behind a 5xx. */
+  readonly onFault?: (error: unknown, requestId: string) => void
+}
+
+export interface HttpEnv {
+  Variables: { requestId: string; principal: Principal }
+}
+
+export type HttpContext = Context<HttpEnv>
+export type HttpHandler = Handler<HttpEnv>
+export type HttpApp = Hono<HttpEnv>

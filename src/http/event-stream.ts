@@ -1,0 +1,128 @@
+import type { StreamItem } from '#contracts/event.ts'
+import type { Clock } from '#contracts/sources.ts'
+
+/** How a surface shows a session's items as server-sent events. `''` shows nothing. */
+export interface StreamView {
+  /** Sent before anything else has happened. */
+  readonly opening: string
+  readonly show: (item: StreamItem) => string
+  /** True once nothing more is to come, whatever the source still says. */
+  readonly isComplete: () => boolean
+  /** The source ended. */
+  readonly close: () => string
+  readonly fail: (error: unknown) => string
+}
+
+export interface EventStreamOptions {
+  readonly clock: Clock
+  /** Aborts when the client goes away. */
+  readonly signal?: AbortSignal
+  /** Called once, when all was sent or the client went away. */
+  readonly onEnd?: (end: 'complete' | 'gone') => void
+}
+
+const heartbeatMs = 15_000
+const heartbeat = ': still here\n\n'
+
+/**
+ * Turns a session's stream (one JSON item a line) into server-sent events, each forwarded as it arrives.
+ * A comment every 15 seconds of silence keeps proxies from closing the connection.
+ */
+export function toEventStream(
+  source: ReadableStream<Uint8Array>,
+  view: StreamView,
+  options: EventStreamOptions,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const reader = readLines(source)
+  const ended = new AbortController()
+  let lastSentMs = options.clock.nowMs()
+  let tick: Promise<void> | undefined
+  let reading: Promise<LinesOrEnd> | undefined
+
+  const end = (how: 'complete' | 'gone') => {
+    if (ended.signal.aborted) return
+    ended.abort()
+    options.signal?.removeEventListener('abort', leave)
+    reader.cancel()
+    options.onEnd?.(how)
+  }
+  const leave = () => end('gone')
+
+  /** The next text to send; loops over items that show nothing. */
+  const next = async (): Promise<{ text: string; isLast: boolean }> => {
+    for (;;) {
+      // One timer for many items: it is set again when it fires, for what is left of the silence.
+      const leftMs = lastSentMs + heartbeatMs - options.clock.nowMs()
+      if (leftMs <= 0) return { text: heartbeat, isLast: false }
+      tick ??= options.clock.sleep(leftMs, ended.signal)
+      reading ??= reader.read()
+      const lines = await Promise.race([reading, tick])
+      if (ended.signal.aborted) return { text: '', isLast: true }
+      if (lines === undefined) {
+        tick = undefined
+        continue
+      }
+      reading = undefined
+      if (lines === 'end') return { text: view.close(), isLast: true }
+      const text = showAll(lines, view)
+      if (view.isComplete()) return { text, isLast: true }
+      if (text !== '') return { text, isLast: false }
+    }
+  }
+
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (view.opening !== '') controller.enqueue(encoder.encode(view.opening))
+      if (options.signal?.aborted) leave()
+      else options.signal?.addEventListener('abort', leave)
+    },
+    async pull(controller) {
+      const { text, isLast } = await next().catch((error: unknown) => ({
+        text: view.fail(error),
+        isLast: true,
+      }))
+      lastSentMs = options.clock.nowMs()
+      if (text !== '' && !ended.signal.aborted) controller.enqueue(encoder.encode(text))
+      if (!isLast) return
+      end('complete')
+      controller.close()
+    },
+    cancel: leave,
+  })
+}
+
+function showAll(lines: readonly string[], view: StreamView): string {
+  let text = ''
+  for (const line of lines) {
+    if (view.isComplete()) break
+    text += view.show(JSON.parse(line) as StreamItem) // written by our own session object
+  }
+  return text
+}
+
+type LinesOrEnd = readonly string[] | 'end'
+
+function readLines(source: ReadableStream<Uint8Array>): {
+  readonly read: () => Promise<LinesOrEnd>
+  readonly cancel: () => void
+} {
+  const reader = source.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  return {
+    async read() {
+      const step = await reader.read()
+      if (step.done) {
+        const last = rest
+        rest = ''
+        return last === '' ? 'end' : [last]
+      }
+      const lines = (rest + decoder.decode(step.value, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      return lines.filter((line) => line !== '')
+    },
+    // Fails only if the source is gone already, which is what was wanted.
+    cancel: () => void reader.cancel().catch(() => undefined),
+  }
+}

@@ -1,0 +1,46 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Sources } from '#contracts/sources.ts'
+
+const sessionId = /^ses_[0-9A-Za-z]{22}$/
+const runId = /^run_[0-9A-Za-z]{22}$/
+const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
+
+export function isSessionId(text: string): boolean {
+  return sessionId.test(text)
+}
+
+export function isRunId(text: string): boolean {
+  return runId.test(text)
+}
+
+/** A header of printable ASCII within a length; `undefined` if it is not sent. Throws `request_invalid`. */
+export function readPrintable(
+  headers: Headers,
+  name: string,
+  maxChars: number,
+): string | undefined {
+  const value = headers.get(name)
+  if (value === null) return undefined
+  if (value.length >= 1 && value.length <= maxChars && /^[\x20-\x7e]+$/.test(value)) return value
+  const message = `${name}: must be 1 to ${maxChars} printable ASCII characters.`
+  throw new IsolaError('request_invalid', message, { param: name })
+}
+
+/** The same key and body join the run that is there. */
+export function readIdempotencyKey(headers: Headers): string | undefined {
+  return readPrintable(headers, 'idempotency-key', 255)
+}
+
+/** The caller's W3C trace if it sent a valid one (an invalid one is to be ignored), else a new one. */
+export function readTrace(headers: Headers, sources: Sources): string {
+  const match = traceparent.exec(headers.get('traceparent') ?? '')
+  const [, version, trace, parent, more] = match ?? []
+  const isValid =
+    trace !== undefined &&
+    parent !== undefined &&
+    version !== 'ff' &&
+    !(version === '00' && more !== undefined) &&
+    /[^0]/.test(trace) &&
+    /[^0]/.test(parent)
+  return isValid ? trace : sources.ids.traceId()
+}

@@ -1,0 +1,73 @@
+import { IsolaError } from '#contracts/errors.ts'
+
+const maxDepth = 64
+const maxValues = 100_000
+const maxPathChars = 200
+
+interface Place {
+  readonly value: object
+  readonly depth: number
+  readonly parent: Place | undefined
+  readonly key: string | number
+}
+
+/**
+ * Refuses JSON that is legal but hostile: too deep, too many values, keys that mean something to JavaScript,
+ * halves of surrogate pairs (they cannot be stored or sent on as UTF-8). Walks with its own stack, since the
+ * depth is the attack.
+ */
+export function checkShape(root: object): void {
+  const open: Place[] = [{ value: root, depth: 1, parent: undefined, key: '' }]
+  let values = 0
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const inner = contentsOf(place.value)
+    values += inner.size
+    if (values > maxValues) throw invalid(place, '', `more than ${maxValues} values in one body`)
+    for (const [key, value] of inner.entries) {
+      if (key === '__proto__') throw invalid(place, key, 'a key may not be named __proto__')
+      if (typeof key === 'string' && !key.isWellFormed()) {
+        throw invalid(place, '', 'a key is not valid Unicode')
+      }
+      if (typeof value === 'string' && !value.isWellFormed()) {
+        throw invalid(place, key, 'the text is not valid Unicode (half of a surrogate pair)')
+      }
+      if (typeof value !== 'object' || value === null) continue
+      if (place.depth >= maxDepth) {
+        throw invalid(place, key, `nested deeper than ${maxDepth} levels`)
+      }
+      open.push({ value, depth: place.depth + 1, parent: place, key })
+    }
+  }
+}
+
+function contentsOf(value: object): {
+  readonly size: number
+  readonly entries: Iterable<readonly [string | number, unknown]>
+} {
+  if (Array.isArray(value)) return { size: value.length, entries: value.entries() }
+  const entries = Object.entries(value)
+  return { size: entries.length, entries }
+}
+
+/** A path as OpenAI writes it: `messages[0].role`. Cut, since its keys are the caller's. */
+export function toParam(path: readonly PropertyKey[]): string {
+  let text = ''
+  for (const key of path) {
+    text += typeof key === 'number' ? `[${key}]` : `${text === '' ? '' : '.'}${String(key)}`
+    if (text.length > maxPathChars) return `${text.slice(0, maxPathChars).toWellFormed()}…`
+  }
+  return text
+}
+
+function invalid(place: Place, key: string | number, message: string): IsolaError {
+  const path: (string | number)[] = key === '' ? [] : [key]
+  for (let at: Place | undefined = place; at?.parent; at = at.parent) path.unshift(at.key)
+  const param = toParam(path)
+  return new IsolaError(
+    'request_invalid',
+    param === '' ? `body: ${message}` : `${param}: ${message}`,
+    {
+      ...(param !== '' && { param }),
+    },
+  )
+}

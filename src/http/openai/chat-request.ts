@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { parseFields } from '../validate.ts'
+
+const roles = 'system, developer, user, assistant or tool'
+const textPart = z.object({ type: z.literal('text'), text: z.string() })
+const imagePart = z.object({
+  type: z.literal('image_url'),
+  image_url: z.object({
+    url: z
+      .string()
+      .regex(/^(https?:\/\/|data:image\/)./, 'must be an http(s) or a data:image/ URL'),
+  }),
+})
+const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() })
+
+const textContent = z.union([z.string(), parts('text', [textPart])])
+const userContent = z.union([z.string(), parts('text or image_url', [textPart, imagePart])])
+const assistantContent = z.union([z.string(), parts('text or refusal', [textPart, refusalPart])])
+const toolCall = z.object({
+  id: z.string().min(1).max(200),
+  type: z.literal('function'),
+  function: z.object({ name: z.string().min(1).max(64), arguments: z.string() }),
+})
+
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.object({ role: z.literal('system'), content: textContent }),
+    z.object({ role: z.literal('developer'), content: textContent }),
+    z.object({ role: z.literal('user'), content: userContent }),
+    z.object({
+      role: z.literal('assistant'),
+      content: assistantContent.nullish(),
+      tool_calls: z.array(toolCall).nullish(),
+    }),
+    z.object({
+      role: z.literal('tool'),
+      tool_call_id: z.string().min(1).max(200),
+      content: textContent,
+    }),
+  ],
+  { error: (issue) => (issue.code === 'invalid_union' ? `must be ${roles}` : undefined) },
+)
+
+/** What we read of a chat completion request; every other field is ignored, `null` means absent. */
+const chatRequest = z.object({
+  model: z.string().min(1).max(200),
+  messages: z.array(message).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+  seed: z.int().nullish(),
+  n: z.int().min(1).nullish(),
+  response_format: z.object({ type: z.enum(['text', 'json_object', 'json_schema']) }).nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  functions: z.array(z.unknown()).nullish(),
+  tool_choice: z.union([z.string(), z.looseObject({})]).nullish(),
+  function_call: z.union([z.string(), z.looseObject({})]).nullish(),
+})
+
+export type ChatRequest = z.infer<typeof chatRequest>
+export type ChatMessage = z.infer<typeof message>
+
+/** Throws `request_invalid` or `request_unsupported_parameter`, with the field as `param`. */
+export function parseChatRequest(body: JsonObject): ChatRequest {
+  const request = parseFields(chatRequest, body)
+  const own = 'Not supported yet: leave it out. The agent brings tools of its own.'
+  if (request.tools?.length) throw unsupported('tools', own)
+  if (request.functions?.length) throw unsupported('functions', own)
+  if ((request.tool_choice ?? 'none') !== 'none') throw unsupported('tool_choice', own)
+  if ((request.function_call ?? 'none') !== 'none') throw unsupported('function_call', own)
+  if ((request.n ?? 1) !== 1)
+    throw unsupported('n', 'Only one choice can be made: send 1 or leave it out.')
+  if ((request.response_format?.type ?? 'text') !== 'text') {
+    throw unsupported('response_format', 'Not supported yet: only { "type": "text" } is.')
+  }
+  return request
+}
+
+function unsupported(param: string, message: string): IsolaError {
+  return new IsolaError('request_unsupported_parameter', `${param}: ${message}`, { param })
+}
+
+type Part = typeof textPart | typeof imagePart | typeof refusalPart
+
+function parts<const T extends readonly [Part, ...Part[]]>(kinds: string, options: T) {
+  const error = (issue: { readonly code: string }) =>
+    issue.code === 'invalid_union'
+      ? `is not a kind of content that is taken here: send ${kinds}`
+      : undefined
+  return z.array(z.discriminatedUnion('type', options, { error })).min(1)
+}

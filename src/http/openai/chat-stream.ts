@@ -1,0 +1,83 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { MessageDelta, StreamItem } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { toOutgoingError } from '../errors.ts'
+import type { StreamView } from '../event-stream.ts'
+import { createSpokenText } from './spoken-text.ts'
+import { type CompletionHead, faultOf, finishReasonOf, toUsage } from './chat-response.ts'
+
+export interface ChatStreamOptions {
+  readonly head: CompletionHead
+  readonly run: string
+  readonly includeUsage: boolean
+  readonly requestId: string
+  readonly onFault: (error: unknown) => void
+}
+
+/**
+ * Shows a run as chat completion chunks: the text of every turn, never our own tools. Chunks are put together
+ * from strings, since there is one for each piece of text.
+ */
+export function createChatStream(options: ChatStreamOptions): StreamView {
+  const { head, run, includeUsage } = options
+  const shared =
+    `"id":${JSON.stringify(head.id)},"object":"chat.completion.chunk",` +
+    `"created":${head.created},"model":${JSON.stringify(head.model)}`
+  const noUsage = includeUsage ? ',"usage":null' : ''
+  const chunk = (delta: string, finishReason: string) =>
+    `data: {${shared},"choices":[{"index":0,"delta":${delta},"finish_reason":${finishReason}}]${noUsage}}\n\n`
+  const content = (text: string) =>
+    text === '' ? '' : chunk(`{"content":${JSON.stringify(text)}}`, 'null')
+
+  const spoken = createSpokenText()
+  let isComplete = false
+
+  const fail = (error: unknown): string => {
+    isComplete = true
+    const outgoing = toOutgoingError(error, options.requestId)
+    if (outgoing.status >= 500) options.onFault(error)
+    return `data: ${JSON.stringify(outgoing.body)}\n\n`
+  }
+
+  const finish = (result: AgentResult): string => {
+    const fault = faultOf(result)
+    if (fault) return fail(fault)
+    isComplete = true
+    const last = chunk('{}', `"${finishReasonOf(result)}"`)
+    const usage = includeUsage
+      ? `data: {${shared},"choices":[],"usage":${JSON.stringify(toUsage(result.usage))}}\n\n`
+      : ''
+    return `${content(spoken.addFinal(result))}${last}${usage}data: [DONE]\n\n`
+  }
+
+  /** Deltas are not stored: one who joins a run late reads its earlier messages whole. */
+  const addFinished = ({ turn, text }: JsonObject): string =>
+    typeof turn === 'number' && typeof text === 'string' ? spoken.add(turn, 0, text) : ''
+
+  const cut = () =>
+    new IsolaError('model_unavailable', 'The stream ended before the run did; its result is kept.')
+  const finishOrFail = (result: AgentResult | undefined) => (result ? finish(result) : fail(cut()))
+
+  return {
+    opening: chunk('{"role":"assistant","content":"","refusal":null}', 'null'),
+    show: (item) => {
+      if (item.run !== run) return ''
+      if (item.type === 'message_delta') {
+        return content(spoken.add(item.turn, item.offset, item.text))
+      }
+      if (item.type === 'message_finished') return content(addFinished(item.data))
+      return item.type === 'run_finished' ? finishOrFail(resultOf(item)) : ''
+    },
+    isComplete: () => isComplete,
+    close: () => (isComplete ? '' : fail(cut())),
+    fail,
+  }
+}
+
+/** On a live stream the session adds the run's result to its terminal event. */
+function resultOf(event: Exclude<StreamItem, MessageDelta>): AgentResult | undefined {
+  const result = event.data['result']
+  const isResult = typeof result === 'object' && result !== null && 'state' in result
+  return isResult ? (result as unknown as AgentResult) : undefined
+}

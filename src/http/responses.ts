@@ -1,0 +1,56 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Reply } from '#contracts/session.ts'
+import type { HttpContext, HttpDeps } from './deps.ts'
+import { toOutgoingError } from './errors.ts'
+
+/** The one way an error leaves. The detail of a 5xx goes to the operator, never to the caller. */
+export function errorResponse(
+  context: HttpContext,
+  error: unknown,
+  options: { readonly deps: HttpDeps; readonly headers?: Readonly<Record<string, string>> },
+): Response {
+  const requestId = context.get('requestId')
+  const outgoing = toOutgoingError(error, requestId)
+  if (outgoing.status >= 500) options.deps.onFault?.(error, requestId)
+  return jsonResponse(outgoing.body, {
+    status: outgoing.status,
+    headers: { ...outgoing.headers, ...options.headers },
+  })
+}
+
+export function jsonResponse(
+  body: unknown,
+  options: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
+): Response {
+  return new Response(JSON.stringify(body), {
+    status: options.status ?? 200,
+    headers: { 'content-type': 'application/json', ...options.headers },
+  })
+}
+
+export function eventStreamResponse(
+  body: ReadableStream<Uint8Array> | null,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      // nginx and its like would hold the stream back until it ends.
+      'x-accel-buffering': 'no',
+      ...headers,
+    },
+  })
+}
+
+/** The value of a session's reply, or its error. Whatever is absent or not yours looks alike. */
+export function unwrap<T>(reply: Reply<T>): T {
+  if (reply.ok) return reply.value
+  const { code, message, param } = reply.error
+  if (code === 'request_not_found') throw noSuchSession()
+  throw Object.assign(new Error(message), { code, ...(param !== undefined && { param }) })
+}
+
+export function noSuchSession(): IsolaError {
+  return new IsolaError('request_not_found', 'There is no such session or run.')
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { StreamItem } from '#contracts/event.ts'
+import { toOutgoingError } from '../errors.ts'
+import type { StreamView } from '../event-stream.ts'
+import { isRunId } from '../headers.ts'
+import { noSuchSession } from '../responses.ts'
+import { parseFields } from '../validate.ts'
+
+const flag = z.enum(['true', 'false', '1', '0'])
+const eventsQuery = z.strictObject({
+  run: z.string().optional(),
+  follow: flag.optional(),
+  cursor: z.string().optional(),
+})
+
+export interface EventsQuery {
+  readonly afterSeq: number
+  readonly run?: string
+  readonly follow: boolean
+}
+
+/** `Last-Event-ID` wins over `?cursor=`: a reader that reconnects sends its first URL again. */
+export function parseEventsQuery(
+  query: Readonly<Record<string, string>>,
+  lastEventId: string | null,
+): EventsQuery {
+  const { run, follow, cursor } = parseFields(eventsQuery, query)
+  if (run !== undefined && !isRunId(run)) throw noSuchSession()
+  return {
+    afterSeq:
+      lastEventId === null || lastEventId === ''
+        ? parseCursor(cursor ?? '0', 'cursor')
+        : parseCursor(lastEventId, 'last-event-id'),
+    ...(run !== undefined && { run }),
+    follow: follow !== 'false' && follow !== '0',
+  }
+}
+
+/** `<run>:<seq>` or a bare seq. The seq counts per session, so the run is not needed. */
+function parseCursor(text: string, param: string): number {
+  const match = /^(?:run_[0-9A-Za-z]{22}:)?(\d{1,15})$/.exec(text)
+  if (match) return Number(match[1])
+  const message = `${param}: must be <run>:<seq>, the id of an event, or a seq.`
+  throw new IsolaError('request_invalid', message, { param })
+}
+
+/** Every item as it is: logged events carry their id, deltas have none. */
+export function createEventView(options: {
+  readonly requestId: string
+  readonly onFault: (error: unknown) => void
+}): StreamView {
+  return {
+    // Opens the stream towards proxies and clients that wait for a first byte.
+    opening: ': isola events\n\n',
+    show: toServerSentEvent,
+    isComplete: () => false,
+    close: () => '',
+    fail: (error) => {
+      options.onFault(error)
+      const { body } = toOutgoingError(error, options.requestId)
+      return `event: error\ndata: ${JSON.stringify(body)}\n\n`
+    },
+  }
+}
+
+function toServerSentEvent(item: StreamItem): string {
+  const id = item.type === 'message_delta' ? '' : `id: ${item.run}:${item.seq}\n`
+  return `event: ${item.type}\n${id}data: ${JSON.stringify(item)}\n\n`
+}

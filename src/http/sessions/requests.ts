@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import type { JsonObject } from '#contracts/json.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ModelParameters } from '#contracts/model.ts'
+import { parseFields } from '../validate.ts'
+
+const createRequest = z.strictObject({ agent: z.string().min(1).max(200).optional() })
+const cancelRequest = z.strictObject({ reason: z.string().min(1).max(500).optional() })
+const runRequest = z.strictObject({
+  task: z.string().min(1),
+  context: z.string().min(1).optional(),
+  model: z.string().min(1).max(200).optional(),
+  parameters: z
+    .strictObject({
+      temperature: z.number().min(0).max(2).optional(),
+      topP: z.number().min(0).max(1).optional(),
+      maxOutputTokens: z.int().min(1).optional(),
+      stop: z.array(z.string()).max(4).optional(),
+      seed: z.int().optional(),
+      timeoutMs: z.int().min(1).optional(),
+    })
+    .optional(),
+  wait: z.boolean().optional(),
+})
+
+export type RunRequest = z.infer<typeof runRequest>
+
+export function parseCreateRequest(body: JsonObject): { readonly agent?: string | undefined } {
+  return parseFields(createRequest, body)
+}
+
+export function parseCancelRequest(body: JsonObject): { readonly reason?: string | undefined } {
+  return parseFields(cancelRequest, body)
+}
+
+export function parseRunRequest(body: JsonObject): RunRequest {
+  return parseFields(runRequest, body)
+}
+
+/** One message, so that models which want the roles to alternate take it; the context is labelled. */
+export function toTaskMessage(request: RunRequest): Message {
+  return request.context === undefined
+    ? { role: 'user', text: request.task, taint: ['user'] }
+    : {
+        role: 'user',
+        text: `${request.task}\n\nContext:\n${request.context}`,
+        taint: ['user', 'context'],
+      }
+}
+
+export function toParameters(request: RunRequest): ModelParameters | undefined {
+  if (!request.parameters) return undefined
+  const given = Object.entries(request.parameters).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) // the same names, checked above
+}

@@ -1,0 +1,64 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { toEventStream } from '../event-stream.ts'
+import { eventStreamResponse, jsonResponse, unwrap } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
+import { hasAgent, orchestrator } from '../targets.ts'
+import { createEventView, parseEventsQuery } from './event-view.ts'
+import { openSession } from './open-session.ts'
+import { parseCreateRequest } from './requests.ts'
+import { addRunRoutes } from './runs.ts'
+
+/** `/api/sessions…`, the native API: everything a program wants. Unknown fields are refused. */
+export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/api/sessions', {
+    POST: async (context) => {
+      const { agent = orchestrator } = parseCreateRequest(
+        await readJsonObject(context.req.raw, { whenEmpty: {} }),
+      )
+      if (!hasAgent(deps, agent)) {
+        throw new IsolaError('request_not_found', 'agent: there is no such agent.', {
+          param: 'agent',
+        })
+      }
+      const session = deps.sources.ids.next('ses')
+      const principal = context.get('principal').id
+      const tree = unwrap(await deps.sessions.at(session).create({ agent, principal, session }))
+      return jsonResponse(tree, { status: 201, headers: { location: `/api/sessions/${session}` } })
+    },
+  })
+  addRoute('/api/sessions/:id', {
+    GET: async (context) => {
+      const { session, principal } = openSession(deps, context)
+      return jsonResponse(unwrap(await session.tree(principal)))
+    },
+    DELETE: async (context) => {
+      const { id, session, principal } = openSession(deps, context)
+      return jsonResponse({ id, ...unwrap(await session.delete(principal)) })
+    },
+  })
+  addRoute('/api/sessions/:id/transcript', {
+    GET: async (context) => {
+      const { session, principal } = openSession(deps, context)
+      return jsonResponse({ messages: unwrap(await session.transcript(principal)) })
+    },
+  })
+  addRoute('/api/sessions/:id/events', { GET: (context) => followEvents(deps, context) })
+  addRunRoutes(addRoute, deps)
+}
+
+/** A reader may vanish and come back with its cursor: the run goes on, nothing is cancelled. */
+async function followEvents(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const { session, principal } = openSession(deps, context)
+  const query = parseEventsQuery(context.req.query(), context.req.header('last-event-id') ?? null)
+  const source = unwrap(await session.events(principal, query))
+  if (context.req.method === 'HEAD') {
+    await source.cancel()
+    return eventStreamResponse(null)
+  }
+  const requestId = context.get('requestId')
+  const view = createEventView({ requestId, onFault: (error) => deps.onFault?.(error, requestId) })
+  const { signal } = context.req.raw
+  return eventStreamResponse(toEventStream(source, view, { clock: deps.sources.clock, signal }))
+}

@@ -1,0 +1,13 @@
+import { env } from 'cloudflare:workers'
+import { composeRuntime } from './composition.ts'
+import { createHttpApp } from './http/app.ts'
+import { createSessionClass } from './sessions/session-object.ts'
+
+const runtime = composeRuntime(env)
+const app = createHttpApp(runtime.http)
+
+export class Session extends createSessionClass(() => runtime.session) {}
+
+export default {
+  fetch: (request, bindings, context) => app.fetch(request, bindings, context),
+} satisfies ExportedHandler<Env>

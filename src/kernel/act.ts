@@ -1,0 +1,209 @@
+import type { EventDraft } from '#contracts/event.ts'
+import type { CallRecord } from '#contracts/journal.ts'
+import { addUsage, zeroAmount, zeroUsage, type Usage } from '#contracts/lease.ts'
+import type { PlanStep } from '#contracts/plan.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { failure, spentBy, type CallState, type TurnScope } from './call.ts'
+import { passGates } from './pipeline.ts'
+import type { Stamp, TurnDraft } from './turn.ts'
+
+/** A turn that takes longer than this is written as it stands, so that a crash repeats nothing that is finished. */
+const checkpointMs = 200
+
+export interface ActPorts {
+  readonly scope: TurnScope
+  readonly stamp: Stamp
+  /** Writes the turn as it stands. */
+  readonly checkpoint: () => void
+  readonly sync: () => Promise<void>
+  readonly maxConcurrency: number
+}
+
+/**
+ * Runs a turn's calls side by side and reports them in source order, whichever finishes first.
+ *
+ * An intent is durable before an effect that may not be repeated; a call that a crash cut is repeated only if it
+ * is declared repeatable, else its outcome is `tool_outcome_unknown`.
+ * @returns The lease code that stopped the run, if a call was refused one.
+ */
+export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | undefined> {
+  const { scope, stamp } = ports
+  const isResumed = draft.calls.length > 0
+  if (!isResumed) draft.calls = draft.steps.flatMap((step) => intentOf(step, scope))
+  const tell = (event: EventDraft) => void draft.events.push(stamp(event))
+  const known = new Set(
+    draft.events.flatMap(({ type, data }) => (type === 'tool_finished' ? [data['call']] : [])),
+  )
+  const states = draft.calls.map((record, index) =>
+    stateOf({ record, index, scope, isResumed, tell, isReported: known.has(record.id) }),
+  )
+  if (!isResumed) draft.events.push(...states.map(({ record }) => stamp(startedOf(record, scope))))
+  const pending = states.filter(({ record }) => !record.outcome)
+  if (pending.some(({ record, state }) => !record.isRepeatable && !state.result)) {
+    ports.checkpoint()
+    await ports.sync()
+  }
+
+  let isWritten = isResumed
+  let written = draft.events.length
+  let reported = 0
+  const checkpoint = () => {
+    isWritten = true
+    written = draft.events.length
+    ports.checkpoint()
+  }
+  const finish = (entry: PendingCall) => {
+    draft.calls[entry.index] = settledRecord(entry, scope)
+    draft.usage = addUsage(draft.usage, spentUsage(entry.state))
+    // Source order: what came of a call is told after what came of those before it.
+    while (reported < states.length && draft.calls[reported]!.outcome) {
+      draft.events.push(...states[reported]!.ending.splice(0).map(stamp))
+      reported += 1
+    }
+    if (isWritten && draft.calls.some(({ outcome }) => !outcome)) checkpoint()
+  }
+  const slots = createSlots(ports.maxConcurrency)
+  const all = Promise.all(
+    pending.map((entry) =>
+      slots(async () => {
+        entry.state.startedAtMs = scope.parts.clock.nowMs()
+        await passGates(entry.state, scope)
+        finish(entry)
+      }),
+    ),
+  )
+  await watch(all, scope.parts.clock, () => {
+    if (!isWritten || draft.events.length > written) checkpoint()
+  })
+  while (reported < states.length)
+    draft.events.push(...states[reported++]!.ending.splice(0).map(stamp))
+  return states.find(({ state }) => state.refused)?.state.refused
+}
+
+/** Waits for the calls; while they take long, asks every now and then whether there is something to write. */
+async function watch(all: Promise<unknown>, clock: Clock, look: () => void): Promise<void> {
+  const done = new AbortController()
+  const finished = all.finally(() => done.abort())
+  while (!done.signal.aborted) {
+    await Promise.race([finished, clock.sleep(checkpointMs, done.signal)])
+    if (!done.signal.aborted) look()
+  }
+  await finished
+}
+
+interface PendingCall {
+  readonly index: number
+  readonly record: CallRecord
+  readonly state: CallState
+  /** `tool_finished`, until its turn to be told has come. */
+  readonly ending: EventDraft[]
+}
+
+function intentOf(step: PlanStep, scope: TurnScope): CallRecord[] {
+  if (step.type !== 'tool') return []
+  const resolved = scope.toolset.resolve(step.toolId, step.input)
+  return [
+    {
+      id: step.callId,
+      name: step.toolId,
+      tool: resolved?.entry.tool.name ?? step.toolId,
+      input: step.input,
+      definitionHash: resolved?.entry.definitionHash ?? '',
+      isRepeatable: !resolved || resolved.entry.isReadOnly || resolved.entry.isIdempotent,
+      startedAtMs: scope.parts.clock.nowMs(),
+    },
+  ]
+}
+
+interface StateOptions {
+  readonly record: CallRecord
+  readonly index: number
+  readonly scope: TurnScope
+  readonly isResumed: boolean
+  readonly isReported: boolean
+  /** Everything else a call has to say is told at once. */
+  readonly tell: (event: EventDraft) => void
+}
+
+function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOptions): PendingCall {
+  const wasCut = isResumed && !record.outcome && !record.isRepeatable
+  if (wasCut) scope.ledger.charge({ toolCalls: 1 })
+  // Finished before the crash, but its turn to speak had not come.
+  const ending: EventDraft[] =
+    isResumed && record.outcome && !isReported ? [finishedOf(record, scope)] : []
+  const state: CallState = {
+    id: record.id,
+    name: record.name,
+    input: record.input,
+    emit: (event) => void (event.type === 'tool_finished' ? ending.push(event) : tell(event)),
+    hasRun: false,
+    startedAtMs: scope.parts.clock.nowMs(),
+    isCut: wasCut,
+    ...(wasCut && {
+      result: failure(
+        'tool_outcome_unknown',
+        'The call was interrupted and may or may not have taken effect. It was not repeated.',
+      ),
+    }),
+  }
+  return { index, record, state, ending }
+}
+
+function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
+  const entry = toolset.resolve(record.name, record.input)?.entry
+  return {
+    type: 'tool_started',
+    data: {
+      call: record.id,
+      tool: record.tool,
+      argsHash: parts.sha256(JSON.stringify(record.input)),
+      definitionHash: record.definitionHash,
+      ...entry?.record,
+    },
+  } as const
+}
+
+const finishedOf = ({ id, tool, outcome, durationMs }: CallRecord, { toolset }: TurnScope) =>
+  ({
+    type: 'tool_finished',
+    data: {
+      call: id,
+      tool,
+      ok: outcome?.ok ?? false,
+      ...(outcome && !outcome.ok && { code: outcome.error.code }),
+      durationMs: durationMs ?? 0,
+      ...toolset.resolve(tool, {})?.entry.record,
+    },
+  }) as const
+
+function settledRecord({ record, state }: PendingCall, { parts }: TurnScope): CallRecord {
+  return {
+    ...record,
+    tool: state.entry?.tool.name ?? record.tool,
+    outcome: state.result ?? failure('tool_failed', 'The call left no result.'),
+    durationMs: parts.clock.nowMs() - state.startedAtMs,
+  }
+}
+
+/** What the turn books for a call. Its time is the caller's own: time does not add up. */
+function spentUsage(state: CallState): Usage {
+  const amount = state.lease ? spentBy(state) : state.isCut ? { toolCalls: 1 } : {}
+  return { ...zeroUsage, ...state.result?.usage, ...zeroAmount, ...amount, timeMs: 0 }
+}
+
+/** At most `count` at a time, first come first served. */
+function createSlots(count: number) {
+  const waiting: (() => void)[] = []
+  let free = count
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free += 1
+    }
+  }
+}

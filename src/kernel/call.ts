@@ -1,0 +1,78 @@
+import type { EventDraft } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { Amount, Lease, Limits } from '#contracts/lease.ts'
+import type { CallSubject } from '#contracts/policy.ts'
+import type { ToolErrorCode, LeaseErrorCode } from '#contracts/errors.ts'
+import type { GateParts } from '#contracts/runtime.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { ToolContext, ToolResult, ToolEntry, Toolset } from '#contracts/tool.ts'
+import type { Ledger } from './ledger.ts'
+
+/** What all calls of a turn have in common. */
+export interface TurnScope {
+  readonly parts: GateParts & { readonly clock: Clock; readonly sha256: (text: string) => string }
+  readonly toolset: Toolset
+  readonly ledger: Ledger
+  /** The most one call of this turn may spend. */
+  readonly share: Limits
+  readonly timeLeftMs: () => number
+  /** Aborts on cancel, on the run's time limit and when its lease is revoked. */
+  readonly signal: AbortSignal
+  /** Who is calling: everything of a tool's context that does not depend on the call. */
+  readonly caller: Omit<ToolContext, 'call' | 'idempotencyKey' | 'lease' | 'signal' | 'emit'>
+}
+
+/** One call on its way through the gates. Each gate reads and adds; nobody else holds it. */
+export interface CallState {
+  readonly id: string
+  /** As the model named it. */
+  readonly name: string
+  readonly emit: (event: EventDraft) => void
+  input: JsonObject
+  entry?: ToolEntry
+  lease?: Lease
+  grant?: Limits
+  timeoutMs?: number
+  hasRun: boolean
+  /** Interrupted by a crash and not to be repeated. */
+  readonly isCut: boolean
+  startedAtMs: number
+  /** True if a lease of this run was refused for this call: the run stops after the turn. */
+  refused?: LeaseErrorCode
+  result?: ToolResult
+}
+
+/** What a gate may say. Nothing means: go on. */
+export type GateVerdict = void | { readonly deny: ToolResult } | { readonly recheck: true }
+
+export interface Gate {
+  readonly name: string
+  /** `before` runs while there is no result, `after` only if the tool ran, `always` whatever happened. */
+  readonly when: 'before' | 'after' | 'always'
+  readonly pass: (call: CallState, scope: TurnScope) => GateVerdict | Promise<GateVerdict>
+}
+
+export function failure(
+  code: ToolErrorCode | LeaseErrorCode,
+  message: string,
+  transient?: boolean,
+): ToolResult {
+  return { ok: false, error: { code, message, ...(transient && { transient }) } }
+}
+
+export function subjectOf(call: CallState, scope: TurnScope): CallSubject {
+  const { principal, session, rootSession, run, agent } = scope.caller
+  const tool = call.entry?.tool.name ?? call.name
+  return { principal, session, rootSession, run, agent, call: call.id, tool, input: call.input }
+}
+
+/** What a call really took: itself, and what the tool reports; a spending call that reports nothing took its whole lease. */
+export function spentBy(call: CallState): Partial<Amount> {
+  if (!call.hasRun) return {}
+  const reserved = call.lease?.amount
+  const usage = call.result?.usage
+  if (!call.entry?.spends) return { toolCalls: 1 }
+  if (!usage) return reserved ?? { toolCalls: 1 }
+  const { tokens, costNanoUsd, turns, toolCalls, children } = usage
+  return { tokens, costNanoUsd, turns, toolCalls: 1 + toolCalls, children: 1 + children }
+}

@@ -1,0 +1,270 @@
+import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
+import { unlimited, type Limits } from '#contracts/lease.ts'
+import type { ToolContext, ToolResult } from '#contracts/tool.ts'
+import { failure, spentBy, subjectOf, type CallState, type Gate, type TurnScope } from './call.ts'
+import { narrower } from './share.ts'
+
+/** Known to this agent: a name that is not in its toolset does not exist for it. */
+const known: Gate = {
+  name: 'known',
+  when: 'before',
+  pass(call, { toolset }) {
+    if (call.entry) return
+    const resolved = toolset.resolve(call.name, call.input)
+    if (!resolved) {
+      return { deny: failure('tool_not_found', `There is no tool named "${call.name}" here.`) }
+    }
+    call.entry = resolved.entry
+    call.input = resolved.input
+  },
+}
+
+const validInput: Gate = {
+  name: 'input',
+  when: 'before',
+  pass(call, { parts }) {
+    const verdict = parts.validator.validate(call.entry!.tool.inputSchema, call.input)
+    if (verdict.ok) return
+    const where = verdict.path === '' ? 'The input' : `"${verdict.path}"`
+    return { deny: failure('tool_invalid_input', `${where} ${verdict.message}.`) }
+  },
+}
+
+const policy: Gate = {
+  name: 'policy',
+  when: 'before',
+  pass(call, scope) {
+    const verdict = scope.parts.policy.decide(subjectOf(call, scope))
+    if (!verdict.allow) return { deny: failure(verdict.code, verdict.message) }
+  },
+}
+
+const rate: Gate = {
+  name: 'rate',
+  when: 'before',
+  pass(call, scope) {
+    const verdict = scope.parts.rates.take(subjectOf(call, scope), scope.parts.clock.nowMs())
+    if (!verdict.allow) return { deny: failure(verdict.code, verdict.message) }
+  },
+}
+
+/** A veto wins; a failed or late hook counts as one. A changed input passes schema and policy again. */
+const beforeHooks: Gate = {
+  name: 'beforeToolCall',
+  when: 'before',
+  async pass(call, scope) {
+    try {
+      const verdict = await scope.parts.hooks.before(subjectOf(call, scope))
+      if (verdict.veto) return { deny: failure('tool_denied', verdict.message) }
+      if (!verdict.input) return
+      call.input = verdict.input
+      return { recheck: true }
+    } catch {
+      return {
+        deny: failure('tool_denied', 'A check before this call failed, so it was not made.'),
+      }
+    }
+  },
+}
+
+const approval: Gate = {
+  name: 'approval',
+  when: 'before',
+  async pass(call, scope) {
+    const verdict = await scope.parts.approvals.check(subjectOf(call, scope))
+    if (verdict.approved === true) return
+    const message =
+      verdict.approved === 'pending' ? `Waiting for approval ${verdict.id}.` : verdict.message
+    return { deny: failure('tool_denied', message) }
+  },
+}
+
+/** One tool call, and for a call that may itself spend its share of what is left. */
+const lease: Gate = {
+  name: 'lease',
+  when: 'before',
+  pass(call, { ledger, share, timeLeftMs }) {
+    const spends = call.entry!.spends
+    const grant = spends ? narrower(spends, share) : share
+    const missing = spends && firstMissing(grant)
+    const reservation = missing
+      ? ({ ok: false, refusal: { code: missing } } as const)
+      : ledger.reserve(
+          spends
+            ? {
+                tokens: grant.maxTokens,
+                costNanoUsd: grant.maxCostNanoUsd < unlimited ? grant.maxCostNanoUsd : 0,
+                turns: grant.maxTurns,
+                toolCalls: 1 + grant.maxToolCalls,
+                children: 1 + grant.maxChildren,
+              }
+            : { toolCalls: 1 },
+        )
+    if (!reservation.ok) {
+      const { code } = reservation.refusal
+      call.refused = code
+      call.emit({ type: 'lease_refused', data: { call: call.id, code } })
+      return { deny: failure(code, 'The budget does not allow this call.') }
+    }
+    call.lease = reservation.lease
+    call.grant = { ...grant, maxTimeMs: Math.min(grant.maxTimeMs, timeLeftMs()) }
+  },
+}
+
+const timeout: Gate = {
+  name: 'timeout',
+  when: 'before',
+  pass(call, { timeLeftMs }) {
+    call.timeoutMs = Math.min(call.entry!.timeoutMs, timeLeftMs())
+    if (call.timeoutMs > 0) return
+    call.refused = 'lease_time'
+    return { deny: failure('lease_time', 'The time of this run is used up.') }
+  },
+}
+
+/** How long a stopped tool may take to say what it has spent. */
+const graceMs = 1_000
+
+const cancelledError = { code: 'tool_cancelled', message: 'The call was cancelled.' } as const
+
+/** Runs the tool; whatever it throws or however long it takes, there is one result. */
+const execute: Gate = {
+  name: 'execute',
+  when: 'before',
+  async pass(call, scope) {
+    call.hasRun = true
+    const { clock } = scope.parts
+    const deadline = new AbortController()
+    const finished = new AbortController()
+    const running = run(call, scope, AbortSignal.any([scope.signal, deadline.signal]))
+    const stopped = Promise.race([
+      clock
+        .sleep(call.timeoutMs!, finished.signal)
+        .then(() =>
+          failure('tool_timeout', `The call took longer than ${call.timeoutMs} ms.`, true),
+        ),
+      aborted(scope.signal).then((): ToolResult => ({ ok: false, error: cancelledError })),
+    ])
+    const first = await Promise.race([running, stopped.then((result) => ({ result }))])
+    if ('ok' in first) {
+      call.result = !first.ok && scope.signal.aborted ? { ...first, error: cancelledError } : first
+    } else {
+      deadline.abort(new Error('tool_timeout'))
+      const late = await Promise.race([running, clock.sleep(graceMs, finished.signal)])
+      call.result = { ...first.result, ...(late?.usage && { usage: late.usage }) }
+    }
+    finished.abort()
+  },
+}
+
+/** A result too long for the context is kept behind a handle, never silently cut. */
+const outputCap: Gate = {
+  name: 'outputCap',
+  when: 'after',
+  async pass(call, scope) {
+    const { result } = call
+    if (!result?.ok) return
+    const json = JSON.stringify(result.output) ?? 'null'
+    const { outputs } = scope.parts
+    if (json.length <= outputs.maxChars) return
+    call.result = { ...result, output: await outputs.keep(subjectOf(call, scope), json) }
+  },
+}
+
+const afterHooks: Gate = {
+  name: 'afterToolCall',
+  when: 'after',
+  async pass(call, scope) {
+    try {
+      call.result = await scope.parts.hooks.after(subjectOf(call, scope), call.result!)
+    } catch {
+      call.result = failure(
+        'tool_denied',
+        'A check after this call failed, so its result is held back.',
+      )
+    }
+  },
+}
+
+const settle: Gate = {
+  name: 'settle',
+  when: 'always',
+  pass(call, { ledger }) {
+    if (!call.lease) return
+    if (ledger.settle(call.lease, spentBy(call))) {
+      call.emit({ type: 'lease_overdrawn', data: { call: call.id } })
+    }
+  },
+}
+
+const event: Gate = {
+  name: 'event',
+  when: 'always',
+  pass(call, { parts }) {
+    const { result, entry } = call
+    const failed = result && !result.ok ? result.error : undefined
+    call.emit({
+      type: 'tool_finished',
+      data: {
+        call: call.id,
+        tool: entry?.tool.name ?? call.name,
+        ok: result?.ok ?? false,
+        ...(failed && { code: failed.code }),
+        durationMs: parts.clock.nowMs() - call.startedAtMs,
+        taint: [...(result?.ok ? (result.taint ?? [`tool:${entry?.tool.name}`]) : [])],
+        ...entry?.record,
+      },
+    })
+  },
+}
+
+/** Every gate, in the order of DESIGN.md section 4. No way to run a tool skips one. */
+export const gates: readonly Gate[] = [
+  known,
+  validInput,
+  policy,
+  rate,
+  beforeHooks,
+  approval,
+  lease,
+  timeout,
+  execute,
+  outputCap,
+  afterHooks,
+  settle,
+  event,
+]
+
+async function run(call: CallState, scope: TurnScope, signal: AbortSignal): Promise<ToolResult> {
+  const context: ToolContext = {
+    ...scope.caller,
+    call: call.id,
+    idempotencyKey: `${scope.caller.run}:${call.id}`,
+    lease: call.grant!,
+    signal,
+    emit: call.emit,
+  }
+  try {
+    return await call.entry!.tool.execute(call.input, context)
+  } catch (error) {
+    call.emit({
+      type: 'tool_log',
+      data: { call: call.id, error: errorMessage(error).slice(0, 500) },
+    })
+    return failure('tool_failed', 'The tool failed unexpectedly.')
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+/** The first dimension in which a share is too small to start anything. */
+function firstMissing(grant: Limits): LeaseErrorCode | undefined {
+  if (grant.maxDepth < 0) return 'lease_depth'
+  if (grant.maxTokens < 1) return 'lease_tokens'
+  if (grant.maxTurns < 1) return 'lease_turns'
+  if (grant.maxTimeMs < 1) return 'lease_time'
+  return undefined
+}

@@ -1,0 +1,114 @@
+import {
+  unlimited,
+  zeroAmount,
+  type Amount,
+  type Lease,
+  type LeaseRefusal,
+  type Limits,
+} from '#contracts/lease.ts'
+
+export type Reservation =
+  | { readonly ok: true; readonly lease: Lease }
+  | { readonly ok: false; readonly refusal: LeaseRefusal }
+
+/**
+ * Reserves before work, settles after it. At every moment `settled + reserved ≤ limits` in every dimension,
+ * except where a bill came out higher than its reservation (then nothing more is given).
+ *
+ * Synchronous on purpose: read, await, write would lose updates.
+ * @see DESIGN.md section 6, invariant 3
+ */
+export interface Ledger {
+  readonly limits: Limits
+  readonly reserve: (amount: Partial<Amount>) => Reservation
+  /** Gives back what was not spent. Returns true if more was spent than reserved (an overrun, which is booked). */
+  readonly settle: (lease: Lease, spent: Partial<Amount>) => boolean
+  /** Books spending that had no reservation, such as a request lost in a crash. */
+  readonly charge: (spent: Partial<Amount>) => void
+  readonly left: () => Amount
+  readonly reserved: () => Amount
+  readonly settled: () => Amount
+}
+
+const dimensions = [
+  ['tokens', 'maxTokens', 'lease_tokens'],
+  ['costNanoUsd', 'maxCostNanoUsd', 'lease_cost'],
+  ['turns', 'maxTurns', 'lease_turns'],
+  ['toolCalls', 'maxToolCalls', 'lease_tool_calls'],
+  ['children', 'maxChildren', 'lease_children'],
+] as const satisfies readonly (readonly [keyof Amount, keyof Limits, LeaseRefusal['code']])[]
+
+export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount): Ledger {
+  const open = new Map<string, Amount>()
+  let settled = pick(alreadySettled)
+  let reserved = zeroAmount
+  let count = 0
+
+  const left = (): Amount => ({
+    tokens: Math.max(0, limits.maxTokens - settled.tokens - reserved.tokens),
+    costNanoUsd: Math.max(0, limits.maxCostNanoUsd - settled.costNanoUsd - reserved.costNanoUsd),
+    turns: Math.max(0, limits.maxTurns - settled.turns - reserved.turns),
+    toolCalls: Math.max(0, limits.maxToolCalls - settled.toolCalls - reserved.toolCalls),
+    children: Math.max(0, limits.maxChildren - settled.children - reserved.children),
+  })
+
+  return {
+    limits,
+    left,
+    reserved: () => reserved,
+    settled: () => settled,
+    charge(spent) {
+      settled = plus(settled, { ...zeroAmount, ...spent })
+    },
+    reserve(partial) {
+      const amount = { ...zeroAmount, ...partial }
+      const room = left()
+      for (const [key, , code] of dimensions) {
+        const asked = amount[key]
+        if (!Number.isSafeInteger(asked) || asked < 0 || asked > room[key]) {
+          return { ok: false, refusal: { code, asked, left: room[key] } }
+        }
+      }
+      count += 1
+      const lease: Lease = { id: `lease_${count}`, amount }
+      open.set(lease.id, amount)
+      reserved = plus(reserved, amount)
+      return { ok: true, lease }
+    },
+    settle(lease, partial) {
+      const amount = open.get(lease.id)
+      if (!amount) return false // settled already: a second outcome of the same call changes nothing
+      open.delete(lease.id)
+      const spent = { ...zeroAmount, ...partial }
+      reserved = minus(reserved, amount)
+      settled = plus(settled, spent)
+      return dimensions.some(
+        ([key, limit]) => limits[limit] < unlimited && spent[key] > amount[key],
+      )
+    },
+  }
+}
+
+const pick = ({ tokens, costNanoUsd, turns, toolCalls, children }: Amount): Amount => ({
+  tokens,
+  costNanoUsd,
+  turns,
+  toolCalls,
+  children,
+})
+
+const plus = (a: Amount, b: Amount): Amount => ({
+  tokens: a.tokens + b.tokens,
+  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+  turns: a.turns + b.turns,
+  toolCalls: a.toolCalls + b.toolCalls,
+  children: a.children + b.children,
+})
+
+const minus = (a: Amount, b: Amount): Amount => ({
+  tokens: a.tokens - b.tokens,
+  costNanoUsd: a.costNanoUsd - b.costNanoUsd,
+  turns: a.turns - b.turns,
+  toolCalls: a.toolCalls - b.toolCalls,
+  children: a.children - b.children,
+})

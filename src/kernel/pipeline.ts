@@ -1,0 +1,38 @@
+import { failure, type CallState, type Gate, type TurnScope } from './call.ts'
+import { gates } from './gates.ts'
+
+/**
+ * Takes one call through every gate. Contract: never throws, and leaves exactly one `result`.
+ *
+ * A gate that denies ends the way there; what must happen in any case (settle, event) still happens.
+ */
+export async function passGates(
+  call: CallState,
+  scope: TurnScope,
+  order: readonly Gate[] = gates,
+): Promise<void> {
+  let mayRecheck = true
+  for (let index = 0; index < order.length; index += 1) {
+    const gate = order[index]!
+    if (gate.when === 'before' && call.result) continue
+    if (gate.when === 'after' && !call.hasRun) continue
+    const verdict = await verdictOf(gate, call, scope)
+    if (!verdict) continue
+    if ('deny' in verdict) call.result = verdict.deny
+    else if (mayRecheck) {
+      mayRecheck = false
+      index = order.findIndex(({ name }) => name === 'input') - 1
+    }
+  }
+}
+
+/** A gate that breaks says no: guards fail closed. */
+async function verdictOf(gate: Gate, call: CallState, scope: TurnScope) {
+  try {
+    return await gate.pass(call, scope)
+  } catch {
+    return {
+      deny: call.result ?? failure('tool_failed', `The call could not pass "${gate.name}".`),
+    }
+  }
+}

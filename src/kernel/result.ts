@@ -1,0 +1,63 @@
+import type { AgentResult, FinalState } from '#contracts/agent.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import type { RunInput } from '#contracts/kernel.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { messagesOf, usageOf } from './turn.ts'
+
+/** How a run ended, and what it says. */
+export interface Ending {
+  readonly state: FinalState
+  readonly result?: string
+  readonly output?: JsonObject
+  readonly code?: string
+  readonly message?: string
+  /** For the record only. */
+  readonly detail?: string
+}
+
+export interface FinalOptions {
+  readonly input: RunInput
+  readonly ending: Ending
+  readonly turns: readonly TurnRecord[]
+  readonly finishedAtMs: number
+}
+
+/** Adds up the turns into the one result of a run. A run that did not complete keeps what was said. */
+export function finalOf({ input, ending, turns, finishedAtMs }: FinalOptions): AgentResult {
+  const { agent, run, session, trace, startedAtMs } = input
+  const usage = usageOf(turns)
+  const modelCalls = turns.flatMap((turn) => turn.modelCalls)
+  const models = [...new Set(modelCalls.map(({ provider, model }) => `${provider}/${model}`))]
+  const said = turns.flatMap((turn) =>
+    messagesOf(turn).flatMap((message) =>
+      message.role === 'assistant' && message.text !== '' ? [message.text] : [],
+    ),
+  )
+  return {
+    id: run,
+    success: ending.state === 'completed',
+    state: ending.state,
+    result: ending.result ?? said.join('\n\n'),
+    ...(ending.output && { output: ending.output }),
+    ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
+    startedAtMs,
+    finishedAtMs,
+    sessionId: session,
+    agent: agent.id,
+    trace,
+    steps: turns.filter(({ steps }) => steps.length > 0).length,
+    actions: turns.flatMap(({ calls }) =>
+      calls.map(({ id, tool, outcome, durationMs }) => ({
+        callId: id,
+        tool,
+        ok: outcome?.ok ?? false,
+        ...(outcome && !outcome.ok && { code: outcome.error.code }),
+        durationMs: durationMs ?? 0,
+      })),
+    ),
+    modelCalls,
+    usage,
+    costEstimateUsd: usage.costNanoUsd / 1e9,
+    provenance: { ...agent.provenance, models },
+  }
+}

@@ -1,0 +1,47 @@
+import { unlimited, type Amount, type Limits } from '#contracts/lease.ts'
+
+export interface ShareOptions {
+  readonly limits: Limits
+  readonly left: Amount
+  /** One more model call of the caller, so that it can still answer. */
+  readonly finalCall: { readonly tokens: number; readonly costNanoUsd: number }
+  /** How many calls this turn makes. */
+  readonly calls: number
+  readonly timeLeftMs: number
+}
+
+/**
+ * The most one call of this turn may spend: what the caller has left less one final model call, divided by the
+ * calls of the turn. All calls of a turn get the same share, whichever asks first.
+ * @see DESIGN.md section 6
+ */
+export function shareOf({ limits, left, finalCall, calls, timeLeftMs }: ShareOptions): Limits {
+  const each = (amount: number) => Math.max(0, Math.floor(amount / calls))
+  return {
+    maxTokens: each(left.tokens - finalCall.tokens),
+    maxCostNanoUsd:
+      limits.maxCostNanoUsd >= unlimited
+        ? unlimited
+        : each(left.costNanoUsd - finalCall.costNanoUsd),
+    maxTurns: each(left.turns - 1),
+    maxToolCalls: each(left.toolCalls - calls),
+    maxChildren: each(left.children - calls),
+    maxTimeMs: Math.max(0, timeLeftMs),
+    maxDepth: limits.maxDepth - 1,
+    maxConcurrency: Math.max(1, Math.floor(limits.maxConcurrency / calls)),
+  }
+}
+
+/** The smaller of two limits in every dimension. */
+export function narrower(a: Limits, b: Limits): Limits {
+  return {
+    maxTokens: Math.min(a.maxTokens, b.maxTokens),
+    maxCostNanoUsd: Math.min(a.maxCostNanoUsd, b.maxCostNanoUsd),
+    maxTimeMs: Math.min(a.maxTimeMs, b.maxTimeMs),
+    maxTurns: Math.min(a.maxTurns, b.maxTurns),
+    maxToolCalls: Math.min(a.maxToolCalls, b.maxToolCalls),
+    maxChildren: Math.min(a.maxChildren, b.maxChildren),
+    maxDepth: Math.min(a.maxDepth, b.maxDepth),
+    maxConcurrency: Math.min(a.maxConcurrency, b.maxConcurrency),
+  }
+}

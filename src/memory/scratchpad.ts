@@ -1,0 +1,67 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { MemoryClient, MemoryEntry } from '#contracts/memory.ts'
+import type { BuildSearchIndex } from '#contracts/search.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/session.ts'
+
+const space = 'memory'
+const maxEntries = 1_000
+const maxTextChars = 8_000
+const defaultRead = 50
+const defaultFound = 10
+
+export interface ScratchpadDeps {
+  /** Runs one storage verb in the root session's object. */
+  readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
+  readonly buildIndex: BuildSearchIndex
+}
+
+/**
+ * Short-term memory of a session tree (I21): at most 1,000 entries of 8,000 characters, the oldest go first.
+ * `append` answers the entry that the storage made, first of `entries`.
+ */
+export function createScratchpad({ storage, buildIndex }: ScratchpadDeps): MemoryClient {
+  const read = async (limit: number): Promise<readonly MemoryEntry[]> =>
+    (await storage({ verb: 'entries', space, limit })).entries ?? []
+  return {
+    append: async (text) => {
+      const { entries, error } = await storage({
+        verb: 'append',
+        space,
+        text: parseText(text),
+        maxEntries,
+      })
+      const entry = entries?.at(-1)
+      if (!entry) throw new IsolaError('tool_failed', error ?? 'The note was not kept.')
+      return entry
+    },
+    read: ({ limit = defaultRead } = {}) => read(clamp(limit)),
+    search: async (query, { limit = defaultFound } = {}) => {
+      if (typeof query !== 'string') throw new IsolaError('tool_failed', 'A query is a string.')
+      return search(await read(maxEntries), query, clamp(limit), buildIndex)
+    },
+    clear: async () => void (await storage({ verb: 'clear', space })),
+  }
+}
+
+function parseText(text: unknown): string {
+  if (typeof text === 'string' && text.trim() !== '' && text.length <= maxTextChars) return text
+  throw new IsolaError('tool_failed', `A note is a text of 1 to ${maxTextChars} characters.`)
+}
+
+function clamp(limit: number): number {
+  return Number.isInteger(limit) ? Math.min(Math.max(limit, 1), maxEntries) : defaultRead
+}
+
+/** Best match first. */
+function search(
+  entries: readonly MemoryEntry[],
+  query: string,
+  limit: number,
+  buildIndex: BuildSearchIndex,
+): readonly MemoryEntry[] {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]))
+  const index = buildIndex(
+    entries.map(({ id, text }) => ({ id, name: '', owner: '', description: text, parameters: '' })),
+  )
+  return index.search([query], limit).flatMap(({ id }) => byId.get(id) ?? [])
+}

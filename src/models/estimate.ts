@@ -1,0 +1,85 @@
+import { estimateTokenCount } from 'tokenx'
+import type { Message } from '#contracts/message.ts'
+import { defaultMaxOutputTokens } from '#contracts/lease.ts'
+import type { ModelEstimate, ModelRequest, ToolDefinition } from '#contracts/model.ts'
+import type { CostOf } from './prices.ts'
+
+/** Counts tokens by rule of thumb: within about ten percent of an exact tokenizer, in 1 kB instead of 1 MB. */
+export interface TokenEstimator {
+  readonly ofText: (text: string) => number
+  /** Everything a request sends: messages, tools and the schema it asks for. */
+  readonly ofRequest: (request: ModelRequest) => number
+}
+
+/** What chat formats add around each message. */
+const perMessage = 4
+/** A guess: what an image costs depends on its size and the model. */
+const perImage = 1_500
+
+/**
+ * Estimates tokens and remembers what each message and tool counted for, by identity: a turn sends the whole
+ * transcript again. What it remembers belongs to this estimator.
+ */
+export function createTokenEstimator(): TokenEstimator {
+  const ofMessage = remembered((message: Message) => perMessage + messageTokens(message))
+  const ofTool = remembered(
+    (tool: ToolDefinition) =>
+      perMessage + textTokens(JSON.stringify([tool.name, tool.description, tool.inputSchema])),
+  )
+  return {
+    ofText: textTokens,
+    ofRequest: ({ messages, tools, outputSchema }) =>
+      messages.reduce((sum, message) => sum + ofMessage(message), perMessage) +
+      tools.reduce((sum, tool) => sum + ofTool(tool), 0) +
+      (outputSchema ? textTokens(JSON.stringify(outputSchema)) : 0),
+  }
+}
+
+/** What a call may cost at most: input × 1.25 + output cap (Invariant 3). An unpriced model costs 0. */
+export function reservationFor(
+  inputTokens: number,
+  request: ModelRequest,
+  costOf?: CostOf,
+): ModelEstimate {
+  const input = Math.ceil(inputTokens * 1.25)
+  const output = outputCap(request)
+  return { tokens: input + output, costNanoUsd: costOf?.(request.model ?? '', input, output) ?? 0 }
+}
+
+/** The output cap of a call in tokens. */
+export const outputCap = (request: ModelRequest): number =>
+  request.parameters.maxOutputTokens ?? defaultMaxOutputTokens
+
+function messageTokens(message: Message): number {
+  switch (message.role) {
+    case 'system':
+      return textTokens(message.text)
+    case 'user':
+      return textTokens(message.text) + (message.images?.length ?? 0) * perImage
+    case 'assistant':
+      return (
+        textTokens(message.text) +
+        (message.toolCalls ?? []).reduce(
+          (sum, call) => sum + perMessage + textTokens(call.name + JSON.stringify(call.input)),
+          0,
+        )
+      )
+    case 'tool':
+      return textTokens(
+        typeof message.output === 'string' ? message.output : JSON.stringify(message.output),
+      )
+  }
+}
+
+const textTokens = (text: string): number => estimateTokenCount(text)
+
+function remembered<K extends object>(count: (key: K) => number): (key: K) => number {
+  const known = new WeakMap<K, number>()
+  return (key) => {
+    const before = known.get(key)
+    if (before !== undefined) return before
+    const tokens = count(key)
+    known.set(key, tokens)
+    return tokens
+  }
+}

@@ -1,0 +1,152 @@
+import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
+import type { ModelRequest, ToolDefinition } from '#contracts/model.ts'
+import { digestOf } from './digest.ts'
+import { maskLiterals } from './literals.ts'
+import { callName, findName } from './plan.ts'
+import type { MadeCall, RunSoFar } from './run-so-far.ts'
+import { isJsonObject, parametersOf, typeOf } from './schema-shape.ts'
+
+const maxResultChars = 4_000
+const maxListedTools = 30
+const longTaskChars = 400
+
+/** The last line of every answer. */
+export const signature = '(Answered by the built-in offline model: fixed rules, no language model.)'
+
+/** What the offline model says when there is nothing (more) to call. */
+export function answerFor(run: RunSoFar, request: ModelRequest, notes: readonly string[]): string {
+  const body = run.calls.length > 0 ? reportOf(run, notes) : withoutCalls(run, request, notes)
+  if (request.outputSchema) return JSON.stringify(sample(request.outputSchema, body))
+  return `${body}\n\n${signature}`
+}
+
+function reportOf({ task, calls }: RunSoFar, notes: readonly string[]): string {
+  const hasCalled = calls.some(({ name }) => name !== findName)
+  const lines = calls.flatMap((call) =>
+    call.name === findName && hasCalled ? [] : [lineFor(call)],
+  )
+  return [...lines, ...notes, ...(asksForReview.test(task) ? calls.flatMap(reviewOf) : [])].join(
+    '\n',
+  )
+}
+
+const asksForReview = /\b(?:review|inspect|lint|analy[sz]e|summari[sz]e)\b/i
+
+/** A text that a tool read is looked at where a review was asked for; what an agent said is not. */
+function reviewOf({ result }: MadeCall): readonly string[] {
+  const output =
+    result && !result.isError && isJsonObject(result.output) ? result.output.text : undefined
+  return typeof output === 'string' && output.includes('\n') ? ['', digestOf(output)] : []
+}
+
+function lineFor({ name, input, result }: MadeCall): string {
+  const tool = name === callName && typeof input.name === 'string' ? input.name : name
+  if (!result) return `${tool}: no result.`
+  if (result.isError) return `${tool} failed: ${errorText(result.output)}`
+  return name === findName
+    ? foundText(result.output)
+    : `${tool}: ${capped(plainText(result.output))}`
+}
+
+/** Strings as they are, without the signature of a sub-agent that also was offline. */
+function plainText(output: Json): string {
+  const text = typeof output === 'string' ? output : JSON.stringify(output)
+  return text.replace(`\n\n${signature}`, '')
+}
+
+function errorText(output: Json): string {
+  const error = isJsonObject(output) ? (output.error ?? output) : output
+  if (!isJsonObject(error)) return capped(plainText(error))
+  const { code, message } = error
+  const text = typeof message === 'string' ? message : JSON.stringify(error)
+  return capped(typeof code === 'string' ? `${text} (${code})` : text)
+}
+
+function foundText(output: Json): string {
+  const listed = isJsonObject(output)
+    ? Object.values(output).filter(Array.isArray).flat().filter(isJsonObject)
+    : []
+  const names = listed.map((hit) => hit.id ?? hit.name).filter((name) => typeof name === 'string')
+  return names.length > 0
+    ? `I looked for tools and found ${names.join(', ')}, but could not tell what to give them.`
+    : 'I looked for tools and found none that fits.'
+}
+
+function withoutCalls(
+  { task }: RunSoFar,
+  { tools }: ModelRequest,
+  notes: readonly string[],
+): string {
+  const hasMaterial = maskLiterals(task).literals.some(({ kind }) => kind === 'block')
+  if (tools.length === 0 || hasMaterial || (notes.length === 0 && task.length > longTaskChars)) {
+    return [digestOf(task), '', introduction].join('\n')
+  }
+  return [...notes, ...(notes.length > 0 ? [''] : []), introduction, ...toolList(tools)].join('\n')
+}
+
+const introduction =
+  "I am Isola's built-in offline model: a deterministic planner, not a language model. I pick installed tools and agents " +
+  'by their descriptions, fill their arguments from your message and report what they answer. For a real model put ' +
+  'OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL, into .dev.vars and start again.'
+
+function toolList(tools: readonly ToolDefinition[]): readonly string[] {
+  const lines = tools
+    .filter(({ name }) => name !== callName && name !== findName)
+    .map(({ name, description, inputSchema }) => {
+      const parameters = parametersOf(inputSchema)
+        .filter(({ isRequired }) => isRequired)
+        .map((parameter) => parameter.name)
+      return `- ${name}(${parameters.join(', ')}): ${firstSentence(description)}`
+    })
+  if (lines.length === 0) return []
+  const rest = lines.length - maxListedTools
+  return [
+    '',
+    'Tools and agents here:',
+    ...lines.slice(0, maxListedTools),
+    ...(rest > 0 ? [`- and ${rest} more.`] : []),
+  ]
+}
+
+const firstSentence = (text: string): string =>
+  /^[^\n]{1,200}?(?:[.!?](?=\s|$)|$|(?=\n))/.exec(text)?.[0] ?? text.slice(0, 200)
+
+const capped = (text: string): string =>
+  text.length > maxResultChars ? `${text.slice(0, maxResultChars - 1)}…` : text
+
+/** A value that fits a schema, with the answer where text is asked for. */
+function sample(schema: JsonSchema, text: string, depth = 0): Json {
+  if (schema.const !== undefined) return schema.const
+  if (schema.default !== undefined) return schema.default
+  if (Array.isArray(schema.enum) && schema.enum[0] !== undefined) return schema.enum[0]
+  const least = typeof schema.minimum === 'number' ? schema.minimum : 0
+  switch (typeOf(schema)) {
+    case 'object':
+      return depth > 8 ? {} : sampleObject(schema, text, depth)
+    case 'array':
+      return listOf(schema, text, depth)
+    case 'number':
+    case 'integer':
+      return least
+    case 'boolean':
+      return false
+    case 'string':
+    case 'any':
+      return typeof schema.maxLength === 'number' ? text.slice(0, schema.maxLength) : text
+  }
+}
+
+function sampleObject(schema: JsonSchema, text: string, depth: number): JsonObject {
+  return Object.fromEntries(
+    parametersOf(schema)
+      .filter(({ isRequired }) => isRequired)
+      .map(({ name, schema: about }) => [name, sample(about, text, depth + 1)]),
+  )
+}
+
+function listOf({ minItems, items }: JsonSchema, text: string, depth: number): readonly Json[] {
+  const length = typeof minItems === 'number' ? Math.min(minItems, 10) : 0
+  return Array.from({ length }, () =>
+    isJsonObject(items) && depth <= 8 ? sample(items, text, depth + 1) : text,
+  )
+}

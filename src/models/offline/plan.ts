@@ -1,0 +1,271 @@
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { ToolDefinition } from '#contracts/model.ts'
+import { fillArguments, pronoun } from './arguments.ts'
+import { literalsIn, maskLiterals, unmask, type Literal, type Masked } from './literals.ts'
+import { textOfOutput, type MadeCall, type RunSoFar } from './run-so-far.ts'
+import { isJsonObject, parametersOf, typeOf } from './schema-shape.ts'
+import { leadVerb, splitSteps, type Step } from './steps.ts'
+import { ownerOf, type ToolChooser } from './tool-choice.ts'
+
+export interface PlannedCall {
+  readonly name: string
+  readonly input: JsonObject
+}
+
+/** What the offline model does next, with what it could not do. */
+export interface Plan {
+  /** Independent calls for one turn; none means: answer now. */
+  readonly calls: readonly PlannedCall[]
+  readonly notes: readonly string[]
+}
+
+type Resolved =
+  | { readonly kind: 'call'; readonly call: PlannedCall }
+  | { readonly kind: 'incomplete'; readonly tool: string; readonly missing: readonly string[] }
+  | { readonly kind: 'nothing' }
+
+interface Task extends Step {
+  readonly candidates: readonly ToolDefinition[]
+}
+
+/** A chooser among tools; the two core tools are never chosen. */
+export type ChooserFor = (tools: readonly ToolDefinition[]) => ToolChooser
+
+/** Names of the two tools behind which everything else is found. */
+export const findName = 'isola__find'
+export const callName = 'isola__call'
+
+/** No run of the offline model makes more calls than this, whatever its tools answer. */
+const maxCalls = 24
+
+/**
+ * Decides the next calls from the task, the tools and what was called before. A pure function of its arguments: the
+ * same steps are read out of the task in every turn, and those whose call was made are done, so it cannot loop.
+ */
+export function planNext(
+  run: RunSoFar,
+  tools: readonly ToolDefinition[],
+  chooserFor: ChooserFor,
+): Plan {
+  const masked = maskLiterals(run.task)
+  const chooser = chooserFor(tools)
+  const tasks = joinLoose(
+    splitSteps(masked.text).map((step) => withCandidates(step, masked, chooser)),
+    masked.literals,
+  )
+  const blocks = masked.literals.filter(({ kind }) => kind === 'block')
+  const hasFind = tools.some(({ name }) => name === findName)
+  const made = [...run.calls]
+  const found = foundTools(run.calls)
+
+  const unknown = hasFind
+    ? tasks.filter((task) => task.candidates.length === 0 && asksForAction(task.text))
+    : []
+  if (unknown.length > 0 && !made.some(({ name }) => name === findName)) {
+    const queries = unknown
+      .slice(0, 8)
+      .map((task) => unmask(task.text, masked.literals, ({ text }) => text).slice(0, 300))
+    return { calls: [{ name: findName, input: { queries } }], notes: [] }
+  }
+
+  const finder = chooserFor(found)
+  const calls: PlannedCall[] = []
+  const notes: string[] = []
+  let previous: string | undefined
+  let failed: string | undefined
+  for (const task of tasks) {
+    const resolved = resolve(task, {
+      masked,
+      blocks,
+      previous,
+      finder: unknown.includes(task) ? finder : undefined,
+    })
+    if (resolved.kind === 'nothing') {
+      if (asksForAction(task.text))
+        notes.push(`No installed tool clearly fits "${quotable(task, masked)}".`)
+      continue
+    }
+    if (resolved.kind === 'incomplete') {
+      notes.push(
+        `I did not call ${resolved.tool}: the message does not say its ${resolved.missing.join(', ')}.`,
+      )
+      continue
+    }
+    const before = take(made, resolved.call)
+    if (before?.result) {
+      previous = before.result.isError ? undefined : textOfOutput(before.result.output)
+      if (before.result.isError) failed = before.name
+    } else if (failed !== undefined) {
+      notes.push(`I did not call ${resolved.call.name}, since ${failed} before it failed.`)
+    } else if (calls.length === 0 || mayJoin(task, resolved.call, calls)) {
+      calls.push(resolved.call)
+    } else break
+  }
+  return run.calls.length >= maxCalls
+    ? { calls: [], notes }
+    : { calls: withoutRepeats(calls, run.calls), notes }
+}
+
+function withCandidates(step: Step, { literals }: Masked, chooser: ToolChooser): Task {
+  // Quoted text is material; only a tool's name in code marks may choose the tool.
+  const words = unmask(step.text.replace(fileName, ' '), literals, ({ kind, text }) =>
+    kind === 'code' ? text.slice(0, 80) : ' ',
+  )
+  return { ...step, candidates: chooser.choose(words, hintsFor(step.text, literals)) }
+}
+
+function hintsFor(text: string, literals: readonly Literal[]): readonly string[] {
+  const hints = literalsIn(text, literals).flatMap(({ kind }) =>
+    kind === 'url' ? ['url http'] : kind === 'block' ? ['code'] : [],
+  )
+  return text.search(fileName) >= 0 ? [...hints, 'file'] : hints
+}
+
+/** The words in a file's name say nothing about what is to be done with it. */
+const fileName =
+  /(?<=^|\s)[\w./-]{1,200}\.(?:txt|md|json|csv|tsx?|jsx?|py|html|ya?ml|toml|log)(?=$|[\s,;:])/gi
+
+/** Begins with a verb that asks to do something, not just to say something. */
+function asksForAction(text: string): boolean {
+  const verb = leadVerb(text)
+  return verb !== undefined && !/^(?:tell|explain|describe|give|make|try|keep)$/.test(verb)
+}
+
+/**
+ * Joins what belongs together: a sentence that begins with no verb and means no tool says more about the step before
+ * it, and several sentences to one agent are one task.
+ */
+function joinLoose(steps: readonly Task[], literals: readonly Literal[]): readonly Task[] {
+  const joined: Task[] = []
+  for (const step of steps) {
+    const before = joined.at(-1)
+    const isMoreOfTask = !step.isOrdered && takesTask(before?.candidates[0]) && says.test(step.text)
+    const isLoose =
+      step.candidates.length === 0 &&
+      (leadVerb(step.text) === undefined || isOnlyBlock(step.text, literals) || isMoreOfTask)
+    const isSameAgent =
+      !step.isOrdered &&
+      before?.candidates[0] === step.candidates[0] &&
+      takesTask(step.candidates[0])
+    const isMore =
+      before !== undefined && (isSameAgent || (isLoose && before.candidates.length > 0))
+    if (before && isMore)
+      joined[joined.length - 1] = { ...before, text: `${before.text}. ${step.text}` }
+    else if (
+      before &&
+      before.candidates.length === 0 &&
+      leadVerb(before.text) === undefined &&
+      step.candidates.length > 0
+    ) {
+      // "The colour is blue. Store it." keeps what was said first.
+      joined[joined.length - 1] = { ...step, text: `${step.text}. ${before.text}` }
+    } else joined.push(step)
+  }
+  return joined
+}
+
+/** How an agent is told more about its task. */
+const says =
+  /^(?:look|check|report|list|focus|consider|explain|describe|give|tell|show|keep|make|use|include|return|answer|find)\b/i
+
+const isOnlyBlock = (text: string, literals: readonly Literal[]): boolean =>
+  text.length === 1 && literalsIn(text, literals).length === 1
+
+/** One free-text argument is all it needs: agents, mostly. */
+function takesTask(tool: ToolDefinition | undefined): boolean {
+  const required = tool ? parametersOf(tool.inputSchema).filter(({ isRequired }) => isRequired) : []
+  return (
+    required.length === 1 &&
+    /^(?:task|prompt|instructions?|request|question)$/i.test(required[0]?.name ?? '')
+  )
+}
+
+interface Surroundings {
+  readonly masked: Masked
+  readonly blocks: readonly Literal[]
+  readonly previous: string | undefined
+  /** Set for a step whose tool was looked for: chooses among what was found. */
+  readonly finder: ToolChooser | undefined
+}
+
+/** The best tool whose required arguments were said. */
+function resolve(task: Task, { masked, blocks, previous, finder }: Surroundings): Resolved {
+  const candidates = finder ? withCandidates(task, masked, finder).candidates : task.candidates
+  let incomplete: Resolved | undefined
+  for (const tool of candidates) {
+    const filled = fillArguments(tool, {
+      text: task.text,
+      literals: masked.literals,
+      blocks,
+      previous,
+    })
+    if (filled.ok) {
+      const { name } = tool
+      const call = finder
+        ? { name: callName, input: { name, input: filled.input } }
+        : { name, input: filled.input }
+      return { kind: 'call', call }
+    }
+    incomplete ??= { kind: 'incomplete', tool: tool.name, missing: filled.missing }
+  }
+  return incomplete ?? { kind: 'nothing' }
+}
+
+/** Side by side only what cannot depend on each other: not ordered, no "it", no other tool of the same owner. */
+function mayJoin(task: Task, call: PlannedCall, calls: readonly PlannedCall[]): boolean {
+  const name = meantTool(call)
+  return (
+    !task.isOrdered &&
+    !pronoun.test(task.text) &&
+    calls.every((other) => meantTool(other) === name || ownerOf(meantTool(other)) !== ownerOf(name))
+  )
+}
+
+const meantTool = ({ name, input }: PlannedCall): string =>
+  name === callName && typeof input.name === 'string' ? input.name : name
+
+/** Takes the call out of those made, so that two equal steps need two calls. */
+function take(made: MadeCall[], call: PlannedCall): MadeCall | undefined {
+  const at = made.findIndex((one) => isSame(one, call))
+  return at < 0 ? undefined : made.splice(at, 1)[0]
+}
+
+/** Makes no call twice: a second one with the same input would answer the same. */
+function withoutRepeats(
+  calls: readonly PlannedCall[],
+  made: readonly MadeCall[],
+): readonly PlannedCall[] {
+  return calls.filter(
+    (call, index) =>
+      !made.some((one) => isSame(one, call)) &&
+      !calls.slice(0, index).some((one) => isSame(one, call)),
+  )
+}
+
+const isSame = (one: PlannedCall, other: PlannedCall): boolean =>
+  one.name === other.name && JSON.stringify(one.input) === JSON.stringify(other.input)
+
+/** What `isola__find` answered in this run, as tools. */
+function foundTools(calls: readonly MadeCall[]): readonly ToolDefinition[] {
+  const output = calls.find(({ name }) => name === findName)?.result?.output
+  const listed: readonly Json[] = isJsonObject(output)
+    ? Object.values(output).filter(Array.isArray).flat()
+    : []
+  return listed.filter(isJsonObject).flatMap((hit) => {
+    const name = hit.id ?? hit.name
+    const schema = hit.input_schema ?? hit.inputSchema
+    if (typeof name !== 'string' || !isJsonObject(schema) || typeOf(schema) !== 'object') return []
+    return [
+      {
+        name,
+        description: typeof hit.description === 'string' ? hit.description : '',
+        inputSchema: schema,
+      },
+    ]
+  })
+}
+
+function quotable({ text }: Task, { literals }: Masked): string {
+  const words = unmask(text, literals, ({ raw }) => raw).replace(/\s+/g, ' ')
+  return words.length > 80 ? `${words.slice(0, 79)}…` : words
+}

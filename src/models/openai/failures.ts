@@ -1,0 +1,108 @@
+import { APIConnectionError, APIConnectionTimeoutError, APIError, OpenAIError } from 'openai'
+import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'
+
+const maxDetailChars = 2_000
+
+/**
+ * What a failed call means to us. `message` is ours and safe for any caller; what the service wrote goes into
+ * `detail` only, capped and without the key.
+ */
+export function toModelError(error: unknown, apiKey: string | undefined): IsolaError {
+  if (error instanceof IsolaError) return error
+  if (error instanceof APIConnectionError && error.cause instanceof IsolaError) return error.cause
+  const detail = detailOf(error, apiKey)
+  if (error instanceof APIConnectionTimeoutError) {
+    return new IsolaError('model_timeout', 'The model service did not answer in time.', {
+      detail,
+      cause: error,
+    })
+  }
+  if (error instanceof APIError && !(error instanceof APIConnectionError))
+    return statusError(error, detail)
+  if (
+    error instanceof SyntaxError ||
+    (error instanceof OpenAIError && !(error instanceof APIConnectionError))
+  ) {
+    return new IsolaError(
+      'model_invalid_reply',
+      'The model service sent a reply that cannot be read.',
+      { detail },
+    )
+  }
+  return new IsolaError(
+    'model_network',
+    'The model service could not be reached, or the connection broke.',
+    {
+      detail,
+      transient: true,
+      cause: error,
+    },
+  )
+}
+
+/** The reply of a server that does not stream events, which is none. */
+export function notAStream(contentType: string | null, start: string): IsolaError {
+  return new IsolaError(
+    'model_invalid_reply',
+    'The model service did not answer with an event stream.',
+    {
+      detail: `content-type: ${contentType ?? 'none'}\n${start}`.slice(0, maxDetailChars),
+    },
+  )
+}
+
+function statusError(error: APIError, detail: string): IsolaError {
+  const status = error.status ?? statusInStream(error)
+  if (status === undefined) {
+    return new IsolaError('model_unavailable', 'The model service broke off with an error.', {
+      detail,
+      transient: true,
+    })
+  }
+  const [code, message] = meaningOf(status)
+  // Out of credit is reported as 429 too; waiting does not help there.
+  const transient = (status === 429 && error.code !== 'insufficient_quota') || status >= 500
+  const retryAfterMs = retryAfterOf(error.headers)
+  return new IsolaError(code, message, {
+    detail,
+    transient,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  })
+}
+
+function meaningOf(status: number): readonly [ModelErrorCode, string] {
+  if (status === 401 || status === 403)
+    return ['model_auth', `The model service refused our key (${status}).`]
+  if (status === 429)
+    return ['model_rate_limited', 'The model service limits how often it may be called (429).']
+  if (status === 408) return ['model_timeout', 'The model service gave up waiting (408).']
+  if (status >= 500) return ['model_unavailable', `The model service is not available (${status}).`]
+  return ['model_refused_request', `The model service refused the request (${status}).`]
+}
+
+/** An error event in a stream that began with 200: some services put the status into its code. */
+function statusInStream(error: APIError): number | undefined {
+  const status = Number(error.code)
+  return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined
+}
+
+/** Seconds or an HTTP date, which is read against the response's own clock; ours is not asked. */
+function retryAfterOf(headers: Headers | undefined): number | undefined {
+  const milliseconds = Number(headers?.get('retry-after-ms') ?? Number.NaN)
+  if (Number.isFinite(milliseconds) && milliseconds >= 0) return milliseconds
+  const value = headers?.get('retry-after')
+  if (value === null || value === undefined || value.trim() === '') return undefined
+  const seconds = Number(value)
+  const waitMs = Number.isFinite(seconds)
+    ? seconds * 1_000
+    : Date.parse(value) - Date.parse(headers?.get('date') ?? '')
+  return Number.isFinite(waitMs) && waitMs >= 0 ? waitMs : undefined
+}
+
+function detailOf(error: unknown, apiKey: string | undefined): string {
+  const cause =
+    error instanceof Error && error.cause !== undefined ? ` (${errorMessage(error.cause)})` : ''
+  const text = `${errorMessage(error)}${cause}`.slice(0, 2 * maxDetailChars)
+  // A service may quote the key it was sent.
+  return (apiKey ? text.replaceAll(apiKey, '[key]') : text).slice(0, maxDetailChars)
+}

@@ -1,0 +1,134 @@
+import type { OpenAI } from 'openai'
+import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { ModelReply, ModelToolCall } from '#contracts/model.ts'
+
+type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk
+type CallDelta = OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall
+
+/** A reply put together from its chunks. */
+export interface Assembled {
+  readonly text: string
+  readonly toolCalls: readonly ModelToolCall[]
+  readonly finishReason: ModelReply['finishReason']
+  /** As the server counted it; `undefined` if it did not. */
+  readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | undefined
+  /** The model the server says answered. */
+  readonly model: string | undefined
+}
+
+export interface ReplyAssembly {
+  /** Takes one chunk and returns the text it adds. */
+  readonly add: (chunk: Chunk) => string
+  /** Throws `model_invalid_reply`, or `model_network` if the stream ended too early. */
+  readonly finish: () => Assembled
+}
+
+interface CallDraft {
+  id: string
+  name: string
+  json: string
+  readonly index: number | undefined
+}
+
+/** Collects a streamed chat completion. Chunks are parsed JSON of a stranger: nothing in them is taken for granted. */
+export function createReplyAssembly(): ReplyAssembly {
+  let text = ''
+  let model: string | undefined
+  let finishReason: string | undefined
+  let usage: Assembled['usage']
+  let hasChoice = false
+  const drafts: CallDraft[] = []
+
+  function addCall({ index, id, function: part }: Partial<CallDelta>): void {
+    const last =
+      index === undefined ? drafts.at(-1) : drafts.findLast((draft) => draft.index === index)
+    // Some servers number all parallel calls 0 and tell them apart by id only.
+    const isNew =
+      last === undefined || (id !== undefined && id !== '' && last.id !== '' && id !== last.id)
+    const draft: CallDraft = isNew ? { id: '', name: '', json: '', index } : last
+    if (isNew) drafts.push(draft)
+    if (typeof id === 'string' && id !== '') draft.id = id
+    // A name comes once; servers that repeat it with every piece must not double it.
+    if (typeof part?.name === 'string' && draft.name === '') draft.name = part.name
+    if (typeof part?.arguments === 'string') draft.json += part.arguments
+  }
+
+  return {
+    add(chunk) {
+      if (typeof chunk?.model === 'string' && chunk.model !== '') model = chunk.model
+      usage = usageOf(chunk?.usage) ?? usage
+      const choice = Array.isArray(chunk?.choices) ? chunk.choices[0] : undefined
+      if (!choice) return ''
+      hasChoice = true
+      finishReason = choice.finish_reason ?? finishReason
+      const calls: unknown = choice.delta?.tool_calls
+      if (Array.isArray(calls)) for (const call of calls) addCall(call ?? {})
+      const added = choice.delta?.content ?? choice.delta?.refusal
+      if (typeof added !== 'string') return ''
+      text += added
+      return added
+    },
+
+    finish() {
+      if (!hasChoice)
+        throw new IsolaError('model_invalid_reply', 'The model service answered without a choice.')
+      if (finishReason === undefined) {
+        throw new IsolaError(
+          'model_network',
+          'The model service ended its reply before it was complete.',
+          { transient: true },
+        )
+      }
+      const toolCalls = withUniqueIds(drafts)
+      return {
+        text,
+        toolCalls,
+        finishReason: finishReasonOf(finishReason, toolCalls.length > 0),
+        usage,
+        model,
+      }
+    },
+  }
+}
+
+function withUniqueIds(drafts: readonly CallDraft[]): readonly ModelToolCall[] {
+  const seen = new Set<string>()
+  return drafts.map(({ id, name, json }, index) => {
+    if (name === '')
+      throw new IsolaError('model_invalid_reply', 'The model asked for a tool without naming it.')
+    const unique = id === '' || seen.has(id) ? `call_${index + 1}` : id
+    seen.add(unique)
+    return { id: unique, name, input: toInput(json) }
+  })
+}
+
+/** Arguments as the model wrote them; what is not a JSON object is kept as `{ "": raw }` and fails validation. */
+function toInput(json: string): JsonObject {
+  // Nothing at all is how several servers spell a call without arguments.
+  if (json.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(json)
+    // JSON.parse makes JSON only.
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as JsonObject
+  } catch {
+    // Falls through: the raw text says more to the model than our parser's complaint.
+  }
+  return { '': json }
+}
+
+function usageOf(usage: unknown): Assembled['usage'] {
+  if (typeof usage !== 'object' || usage === null) return undefined
+  if (!('prompt_tokens' in usage) || !('completion_tokens' in usage)) return undefined
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = usage
+  return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined
+}
+
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0
+
+function finishReasonOf(reason: string, hasCalls: boolean): ModelReply['finishReason'] {
+  if (reason === 'length' || reason === 'content_filter') return reason
+  return hasCalls ? 'tool_calls' : 'stop'
+}

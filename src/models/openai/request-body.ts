@@ -1,0 +1,89 @@
+import type { OpenAI } from 'openai'
+import type { Message } from '#contracts/message.ts'
+import type { ModelRequest } from '#contracts/model.ts'
+import { outputCap } from '../estimate.ts'
+
+type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
+type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
+
+/** One request as `POST /chat/completions` takes it: always streamed, always with usage. */
+export function toBody(
+  request: ModelRequest & { readonly model: string },
+  capField: 'max_tokens' | 'max_completion_tokens',
+): Body {
+  const { model, messages, tools, parameters, outputSchema } = request
+  const { temperature, topP, stop, seed } = parameters
+  return {
+    model,
+    messages: messages.map(toBodyMessage),
+    stream: true,
+    stream_options: { include_usage: true },
+    // Always sent: what a call may cost was reserved with this cap (Invariant 3).
+    [capField]: outputCap(request),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
+    ...(stop !== undefined && stop.length > 0 && { stop: [...stop] }),
+    ...(seed !== undefined && { seed }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, inputSchema }) => ({
+        type: 'function' as const,
+        function: { name, description, parameters: inputSchema },
+      })),
+    }),
+    ...(outputSchema && {
+      response_format: {
+        type: 'json_schema' as const,
+        json_schema: { name: 'output', schema: outputSchema },
+      },
+    }),
+  }
+}
+
+/**
+ * Which field carries the output cap. `max_tokens` is what compatible servers know; OpenAI itself deprecated it and
+ * its reasoning models refuse it, while all of its models take `max_completion_tokens`.
+ */
+export function capFieldFor(baseUrl: string | undefined): 'max_tokens' | 'max_completion_tokens' {
+  if (baseUrl === undefined) return 'max_completion_tokens'
+  const isOpenAi = URL.canParse(baseUrl) && new URL(baseUrl).hostname.endsWith('api.openai.com')
+  return isOpenAi ? 'max_completion_tokens' : 'max_tokens'
+}
+
+function toBodyMessage(message: Message): BodyMessage {
+  switch (message.role) {
+    case 'system':
+      return { role: 'system', content: message.text }
+    case 'user': {
+      const { text, images = [] } = message
+      if (images.length === 0) return { role: 'user', content: text }
+      return {
+        role: 'user',
+        content: [
+          ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+          ...images.map((url) => ({ type: 'image_url' as const, image_url: { url } })),
+        ],
+      }
+    }
+    case 'assistant': {
+      const { text, toolCalls = [] } = message
+      if (toolCalls.length === 0) return { role: 'assistant', content: text }
+      return {
+        role: 'assistant',
+        content: text === '' ? null : text,
+        tool_calls: toolCalls.map(({ id, name, input }) => ({
+          id,
+          type: 'function' as const,
+          function: { name, arguments: JSON.stringify(input) },
+        })),
+      }
+    }
+    case 'tool': {
+      const { callId, output } = message
+      return {
+        role: 'tool',
+        tool_call_id: callId,
+        content: typeof output === 'string' ? output : JSON.stringify(output),
+      }
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import {
+  ToolError,
+  type Capabilities,
+  type PluginMemory,
+  type PluginStorage,
+} from '#contracts/plugin.ts'
+import type { MemoryClient } from '#contracts/memory.ts'
+import type { SessionGateway } from '#contracts/session.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import { createEgress, type FetchFunction } from './egress.ts'
+import {
+  createGrantedStorage,
+  parseQuotaBytes,
+  withSafeErrors,
+  type AskStorage,
+} from './granted-storage.ts'
+import type { LoadedPlugin } from './in-process-host.ts'
+
+const maxLogChars = 2_000
+const maxLogsPerCall = 200
+
+export interface CapabilityDeps {
+  readonly sessions: SessionGateway
+  /** The memory room's scratchpad over the storage verbs. */
+  readonly createMemory: (ask: AskStorage) => MemoryClient
+  readonly fetch: FetchFunction
+  readonly isDevelopment: boolean
+}
+
+/** Capabilities of one call and the way to end them. */
+export interface OpenCapabilities {
+  readonly capabilities: Capabilities
+  /** After this every function rejects and the signal has fired. */
+  readonly close: () => void
+}
+
+/** Builds what a plugin may do within one call: exactly its grants, dead after the call (DESIGN.md section 8). */
+export function openCapabilities(
+  plugin: LoadedPlugin,
+  context: ToolContext,
+  deps: CapabilityDeps,
+): OpenCapabilities {
+  const over = new AbortController()
+  const signal = AbortSignal.any([context.signal, over.signal])
+  const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
+  const guard = createGuard(over.signal)
+  const log = createLog(context, over.signal)
+  const capabilities: Capabilities = {
+    fetch: guard(createPluginFetch(plugin, context, signal, deps)),
+    storage: guardAll(guard, createPluginStorage(plugin, ask)),
+    workspace: guardAll(guard, createWorkspace(plugin, ask)),
+    memory: guardAll(guard, createMemory(plugin, ask, deps)),
+    idempotencyKey: context.idempotencyKey,
+    log: (message) => log('tool_log', message),
+    progress: (message) => log('tool_progress', message),
+    signal,
+  }
+  return {
+    capabilities,
+    close: () => over.abort(new ToolError('tool_failed', { message: 'This call is over.' })),
+  }
+}
+
+type Guard = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
+
+/** A function kept beyond its call must not work, nor answer late. */
+function createGuard(over: AbortSignal): Guard {
+  return (run) =>
+    async (...args) => {
+      over.throwIfAborted()
+      const answer = await run(...args)
+      over.throwIfAborted()
+      return answer
+    }
+}
+
+function guardAll<T extends PluginStorage | PluginMemory>(guard: Guard, functions: T): T {
+  const guarded = Object.entries(functions).map(([name, run]) => [name, guard(run)])
+  return Object.fromEntries(guarded) as T
+}
+
+function createLog(context: ToolContext, over: AbortSignal) {
+  let count = 0
+  return (type: 'tool_log' | 'tool_progress', message: string): void => {
+    count += 1
+    if (over.aborted || count > maxLogsPerCall) return
+    context.emit({
+      type,
+      data: { call: context.call, message: String(message).slice(0, maxLogChars) },
+    })
+  }
+}
+
+function createPluginFetch(
+  { manifest, tier }: LoadedPlugin,
+  context: ToolContext,
+  signal: AbortSignal,
+  deps: CapabilityDeps,
+): Capabilities['fetch'] {
+  const grants = manifest.grants.network
+  if (grants.length === 0) return refuse('network')
+  const { emit, idempotencyKey } = context
+  return createEgress({
+    grants,
+    tier,
+    isDevelopment: deps.isDevelopment,
+    fetch: deps.fetch,
+    emit,
+    idempotencyKey,
+    signal,
+  })
+}
+
+function createPluginStorage({ manifest }: LoadedPlugin, ask: AskStorage): PluginStorage {
+  const grant = manifest.grants.storage
+  if (!grant) return refusedStorage(refuse('storage'))
+  if (grant.scope !== 'session') {
+    return refusedStorage(
+      fail(`not yet: storage of scope ${grant.scope}; use scope session in plugin.yaml`),
+    )
+  }
+  return createGrantedStorage({
+    space: `plugin:${manifest.id}`,
+    quotaBytes: parseQuotaBytes(grant.quota),
+    ask,
+  })
+}
+
+/** Workspace and memory belong to the whole session tree: only code that ships with the deployment may have them. */
+function createWorkspace({ manifest, tier }: LoadedPlugin, ask: AskStorage): PluginStorage {
+  if (!manifest.grants.workspace || tier !== 'builtin') return refusedStorage(refuse('workspace'))
+  return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
+}
+
+function createMemory(
+  { manifest, tier }: LoadedPlugin,
+  ask: AskStorage,
+  deps: CapabilityDeps,
+): PluginMemory {
+  if (manifest.grants.memory && tier === 'builtin') return deps.createMemory(ask)
+  const run = refuse('memory')
+  return { append: run, read: run, search: run, clear: run }
+}
+
+function refuse(what: string): () => Promise<never> {
+  return fail(`not granted: ${what} (add it to grants in plugin.yaml)`)
+}
+
+function fail(message: string): () => Promise<never> {
+  return async () => {
+    throw new ToolError('tool_failed', { message })
+  }
+}
+
+function refusedStorage(run: () => Promise<never>): PluginStorage {
+  return { get: run, set: run, delete: run, list: run }
+}

@@ -1,0 +1,60 @@
+/** What the loader must know of a plugin to order it. */
+export interface Dependent {
+  readonly id: string
+  readonly dependsOn: readonly string[]
+}
+
+export interface DependencyOrder<T extends Dependent> {
+  /** Every plugin after those it depends on; else in the order given. */
+  readonly ordered: readonly T[]
+  /** Those that cannot load, with why. */
+  readonly refused: readonly { readonly id: string; readonly message: string }[]
+}
+
+/** Orders plugins by `depends_on`. A missing dependency or a cycle refuses a plugin and whatever needs it. */
+export function orderByDependencies<T extends Dependent>(
+  plugins: readonly T[],
+  /** Why a plugin that is not among `plugins` is not there, if that is known: `is disabled`. */
+  absences: ReadonlyMap<string, string>,
+): DependencyOrder<T> {
+  const byId = new Map(plugins.map((plugin) => [plugin.id, plugin]))
+  const verdicts = new Map<string, string | undefined>()
+  const ordered: T[] = []
+
+  /** Answers why the plugin cannot load, or `undefined` if it can. */
+  const visit = (plugin: T, path: readonly string[]): string | undefined => {
+    if (verdicts.has(plugin.id)) return verdicts.get(plugin.id)
+    const verdict = reasonAgainst(plugin, [...path, plugin.id])
+    if (!verdicts.has(plugin.id)) {
+      verdicts.set(plugin.id, verdict)
+      if (verdict === undefined) ordered.push(plugin)
+    }
+    return verdicts.get(plugin.id)
+  }
+
+  const reasonAgainst = (plugin: T, path: readonly string[]): string | undefined => {
+    for (const needed of plugin.dependsOn) {
+      const start = path.indexOf(needed)
+      if (start >= 0) return markCycle(path.slice(start))
+      const other = byId.get(needed)
+      if (other === undefined)
+        return `depends_on names "${needed}", which ${absences.get(needed) ?? 'is not installed'}`
+      if (visit(other, path) !== undefined)
+        return `depends_on names "${needed}", which could not be loaded`
+    }
+    return undefined
+  }
+
+  const markCycle = (cycle: readonly string[]): string => {
+    const message = `depends_on goes in a circle: ${[...cycle, cycle[0]].join(' → ')}`
+    for (const id of cycle) verdicts.set(id, message)
+    return message
+  }
+
+  for (const plugin of plugins) visit(plugin, [])
+  const refused = plugins.flatMap(({ id }) => {
+    const message = verdicts.get(id)
+    return message === undefined ? [] : [{ id, message }]
+  })
+  return { ordered, refused }
+}

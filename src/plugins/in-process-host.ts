@@ -1,0 +1,205 @@
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import {
+  parseManifest,
+  type BundledPlugin,
+  type Manifest,
+  type TrustTier,
+} from '#contracts/manifest.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import { pluginApiVersion, type PluginParts } from '#contracts/plugin.ts'
+import type { SchemaValidator } from '#contracts/tool.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { orderByDependencies } from './dependency-order.ts'
+import { toJson } from './json-border.ts'
+import { detectProtocols, isPartsObject, type Protocol } from './plugin-parts.ts'
+import { isInRange } from './version-range.ts'
+
+/** A plugin that is initialized and wired. */
+export interface LoadedPlugin {
+  readonly manifest: Manifest
+  readonly tier: TrustTier
+  /** sha-256 of manifest, code and files. */
+  readonly hash: string
+  /** Text files of the folder by path, such as prompts. */
+  readonly files: Readonly<Record<string, string>>
+  readonly parts: PluginParts
+  readonly protocols: readonly Protocol[]
+}
+
+export interface LoadReport {
+  /** In dependency order. */
+  readonly plugins: readonly LoadedPlugin[]
+  /** Those that are off; `plugin` is the id, or the place in the list if there is none. */
+  readonly problems: readonly PluginProblem[]
+  /** Everything with a valid manifest, loaded or not, for the table of what is installed. */
+  readonly manifests: readonly InstalledManifest[]
+}
+
+/** One version as it is installed. `disabled` is the manifest's `enabled: false`: no problem, but off. */
+export interface InstalledManifest {
+  readonly id: string
+  readonly version: string
+  readonly hash: string
+  /** As its author wrote it. */
+  readonly manifest: unknown
+  readonly state: 'enabled' | 'disabled'
+}
+
+export interface LoadPluginsDeps {
+  /** Checks a manifest's `config` against its `config_schema`. */
+  readonly validator: SchemaValidator
+}
+
+interface Candidate {
+  readonly id: string
+  readonly dependsOn: readonly string[]
+  readonly manifest: Manifest
+  readonly bundled: BundledPlugin
+}
+
+/**
+ * Loads the plugins that ship with the deployment: discover → load → initialize → wire → start (Y22).
+ * Contract: never throws; a broken plugin is listed in `problems` and the rest load (invariant 7).
+ */
+export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPluginsDeps): LoadReport {
+  const problems: PluginProblem[] = []
+  const attempt = <T>(plugin: string, stage: () => T): T | undefined => {
+    try {
+      return stage()
+    } catch (error) {
+      problems.push({ plugin, ...toProblem(error) })
+      return undefined
+    }
+  }
+
+  const found = bundled.flatMap((entry, index) => {
+    const source = nameOf(entry, index)
+    return attempt(source, () => [toCandidate(entry, source, deps.validator)]) ?? []
+  })
+  const unique = found.filter((candidate, index) => {
+    const isFirst = found.findIndex(({ id }) => id === candidate.id) === index
+    if (!isFirst)
+      problems.push({
+        plugin: candidate.id,
+        code: 'plugin_name_collision',
+        message: 'another plugin has this id already',
+      })
+    return isFirst
+  })
+  const manifests = unique.map(toInstalled)
+  const enabled = unique.filter(({ manifest }) => manifest.enabled)
+
+  const disabled = manifests.filter(({ state }) => state === 'disabled')
+  const absences = new Map([
+    ...problems.map(({ plugin }) => [plugin, 'could not be loaded'] as const),
+    ...disabled.map(({ id }) => [id, 'is disabled'] as const),
+  ])
+  const order = orderByDependencies(enabled, absences)
+  for (const { id, message } of order.refused) {
+    problems.push({ plugin: id, code: 'plugin_dependency_missing', message })
+  }
+
+  const plugins: LoadedPlugin[] = []
+  for (const candidate of order.ordered) {
+    const loaded = attempt(candidate.id, () => initialize(candidate, plugins))
+    if (loaded) plugins.push(loaded)
+  }
+  return { plugins, problems, manifests }
+}
+
+function toInstalled({ id, manifest, bundled }: Candidate): InstalledManifest {
+  const state = manifest.enabled ? 'enabled' : 'disabled'
+  return { id, version: manifest.version, hash: bundled.hash, manifest: bundled.manifest, state }
+}
+
+function nameOf({ manifest }: BundledPlugin, index: number): string {
+  const id =
+    typeof manifest === 'object' && manifest !== null && 'id' in manifest ? manifest.id : undefined
+  return typeof id === 'string' ? id.slice(0, 64) : `plugin ${index + 1}`
+}
+
+function toCandidate(
+  bundled: BundledPlugin,
+  source: string,
+  validator: SchemaValidator,
+): Candidate {
+  const manifest = parseManifest(bundled.manifest, `${source}/plugin.yaml`)
+  const isSupported = isInRange(pluginApiVersion, manifest.api)
+  if (isSupported === undefined) {
+    throw new IsolaError(
+      'plugin_manifest_invalid',
+      `api: "${manifest.api}" is not a version range such as ">=1.0 <2.0"`,
+    )
+  }
+  if (!isSupported) {
+    throw new IsolaError(
+      'plugin_contract_mismatch',
+      `api: written for "${manifest.api}"; this is plugin API ${pluginApiVersion}`,
+    )
+  }
+  checkConfig(manifest, validator)
+  return { id: manifest.id, dependsOn: manifest.depends_on, manifest, bundled }
+}
+
+function checkConfig(
+  { config, config_schema: schema }: Manifest,
+  validator: SchemaValidator,
+): void {
+  if (!schema) return
+  const verdict = validator.validate(schema, toJson(config))
+  if (!verdict.ok)
+    throw new IsolaError('plugin_manifest_invalid', `config${verdict.path}: ${verdict.message}`)
+}
+
+function initialize(
+  { manifest, bundled }: Candidate,
+  loaded: readonly LoadedPlugin[],
+): LoadedPlugin {
+  const lost = manifest.depends_on.find((id) => !loaded.some((plugin) => plugin.manifest.id === id))
+  if (lost !== undefined) {
+    throw new IsolaError(
+      'plugin_dependency_missing',
+      `depends_on names "${lost}", which could not be loaded`,
+    )
+  }
+  const parts = register(manifest, bundled)
+  const protocols = detectProtocols(manifest, parts)
+  return { manifest, tier: 'builtin', hash: bundled.hash, files: bundled.files, parts, protocols }
+}
+
+function register(manifest: Manifest, bundled: BundledPlugin): PluginParts {
+  if (manifest.entrypoint === undefined) return {}
+  if (typeof bundled.register !== 'function') {
+    throw new IsolaError(
+      'plugin_register_failed',
+      `${manifest.entrypoint}: the default export must be the register function`,
+    )
+  }
+  let parts: unknown
+  try {
+    // A copy: a plugin that writes to its config must not change the manifest.
+    parts = bundled.register({
+      id: manifest.id,
+      version: manifest.version,
+      config: toJson(manifest.config) as JsonObject,
+    })
+  } catch (error) {
+    throw new IsolaError(
+      'plugin_register_failed',
+      `register() failed: ${errorMessage(error).slice(0, 500)}`,
+      { cause: error },
+    )
+  }
+  if (isPartsObject(parts)) return parts
+  throw new IsolaError(
+    'plugin_register_failed',
+    'register() must return an object at once, such as { tools: { … } }',
+  )
+}
+
+function toProblem(error: unknown): Omit<PluginProblem, 'plugin'> {
+  if (error instanceof IsolaError && error.code.startsWith('plugin_')) {
+    return { code: error.code, message: error.message }
+  }
+  return { code: 'plugin_register_failed', message: errorMessage(error).slice(0, 500) }
+}

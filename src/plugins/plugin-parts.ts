@@ -1,0 +1,86 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Manifest } from '#contracts/manifest.ts'
+import type { PluginParts } from '#contracts/plugin.ts'
+
+/** What a plugin does, seen from what it provides (Y4). */
+export type Protocol = 'ToolProvider' | 'AgentProvider'
+
+const laterParts = [
+  'channel',
+  'service',
+  'schedule',
+  'hooks',
+  'providers',
+  'resources',
+  'prompts',
+] as const
+const knownParts: ReadonlySet<string> = new Set(['tools', 'agent', ...laterParts])
+
+/**
+ * Checks what `register` returned against the manifest and names the protocols in it.
+ *
+ * @throws `plugin_contract_mismatch` with the first thing that does not fit.
+ */
+export function detectProtocols(manifest: Manifest, parts: PluginParts): readonly Protocol[] {
+  refuseUnknown(parts)
+  refuseLater(manifest, parts)
+  checkTools(manifest, parts)
+  checkAgent(manifest, parts)
+  const protocols: Protocol[] = []
+  if (manifest.contributes.tools.length > 0) protocols.push('ToolProvider')
+  if (manifest.agent) protocols.push('AgentProvider')
+  return protocols
+}
+
+function mismatch(message: string): IsolaError {
+  return new IsolaError('plugin_contract_mismatch', message)
+}
+
+/** `register` is foreign code: it may return anything. */
+export function isPartsObject(value: unknown): value is PluginParts {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !('then' in value)
+}
+
+function refuseUnknown(parts: PluginParts): void {
+  const unknown = Object.keys(parts).filter((key) => !knownParts.has(key))
+  if (unknown.length > 0) {
+    throw mismatch(
+      `register() returned unknown members: ${unknown.join(', ')}; known are ${[...knownParts].join(', ')}`,
+    )
+  }
+}
+
+/** A part whose room is not built yet must not be dropped silently. */
+function refuseLater(manifest: Manifest, parts: PluginParts): void {
+  const asked: string[] = laterParts.filter((part) => parts[part] !== undefined)
+  if (manifest.contributes.hooks.length > 0) asked.push('contributes.hooks')
+  if (manifest.contributes.skills.length > 0) asked.push('contributes.skills')
+  if (manifest.schedule !== undefined) asked.push('schedule (plugin.yaml)')
+  if (manifest.uses_tools.length > 0) asked.push('uses_tools of the code')
+  if (manifest.grants.secrets.length > 0) asked.push('grants.secrets')
+  if (asked.length > 0)
+    throw mismatch(`not yet: this version of Isola does not have ${asked.join(', ')}`)
+}
+
+function checkTools(manifest: Manifest, parts: PluginParts): void {
+  const declared = manifest.contributes.tools.map((tool) => tool.name)
+  const tools = parts.tools ?? {}
+  const missing = declared.filter((name) => typeof ownMember(tools, name) !== 'function')
+  if (missing.length > 0)
+    throw mismatch(`plugin.yaml declares tools without a function: ${missing.join(', ')}`)
+  const extra = Object.keys(tools).filter((name) => !declared.includes(name))
+  if (extra.length > 0)
+    throw mismatch(`these tools are not in contributes.tools of plugin.yaml: ${extra.join(', ')}`)
+}
+
+function ownMember(tools: object, name: string): unknown {
+  return Object.hasOwn(tools, name) ? Reflect.get(tools, name) : undefined
+}
+
+/** An agent section without an `agent` member is run by our kernel; with one, by its own `invoke` (Y14). */
+function checkAgent(manifest: Manifest, parts: PluginParts): void {
+  if (parts.agent === undefined) return
+  if (!manifest.agent)
+    throw mismatch('register() returned an agent, but plugin.yaml has no agent section')
+  if (typeof parts.agent?.invoke !== 'function') throw mismatch('agent.invoke must be a function')
+}

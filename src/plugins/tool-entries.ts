@@ -1,0 +1,163 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
+import type { ToolManifest } from '#contracts/manifest.ts'
+import type { Capabilities } from '#contracts/plugin.ts'
+import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
+import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
+import type { LoadedPlugin } from './in-process-host.ts'
+import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
+
+const defaultTimeoutMs = 30_000
+const maxMessageChars = 2_000
+const maxOutputBytes = 1024 * 1024
+
+type Work = (input: JsonObject, capabilities: Capabilities) => Promise<unknown>
+
+/** The tools of a loaded plugin as the registry wants them, named `<plugin>__<tool>`. */
+export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): readonly ToolEntry[] {
+  const entries = plugin.manifest.contributes.tools.flatMap((tool) => {
+    const run = plugin.parts.tools?.[tool.name]
+    return run ? [toToolEntry(plugin, tool, run, deps)] : []
+  })
+  return plugin.parts.agent
+    ? [...entries, toAgentCodeEntry(plugin, plugin.parts.agent.invoke, deps)]
+    : entries
+}
+
+function toToolEntry(
+  plugin: LoadedPlugin,
+  tool: ToolManifest,
+  run: Work,
+  deps: CapabilityDeps,
+): ToolEntry {
+  const name = `${plugin.manifest.id}__${tool.name}`
+  // A plugin's own claim about itself counts only where we wrote it (or, later, an operator confirmed it).
+  const isConfirmed = plugin.tier === 'builtin'
+  return {
+    tool: {
+      name,
+      description: tool.description,
+      inputSchema: tool.input_schema,
+      execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
+    },
+    isReadOnly: isConfirmed && tool.annotations.readOnlyHint === true,
+    isIdempotent: isConfirmed && tool.annotations.idempotentHint === true,
+    timeoutMs: tool.timeout_ms ?? defaultTimeoutMs,
+    definitionHash: `${plugin.hash}:${name}`,
+    record: toRecord(plugin),
+  }
+}
+
+const agentInputSchema: JsonSchema = {
+  type: 'object',
+  properties: { task: { type: 'string', minLength: 1 }, context: { type: 'string' } },
+  required: ['task'],
+  additionalProperties: false,
+}
+
+/** An agent with code of its own is a tool like the rest: `<plugin>__run` (Y5, Y7). */
+function toAgentCodeEntry(
+  plugin: LoadedPlugin,
+  invoke: AgentInvoke,
+  deps: CapabilityDeps,
+): ToolEntry {
+  const { manifest } = plugin
+  const name = `${manifest.id}__run`
+  const run: Work = ({ task, context }, capabilities) =>
+    invoke({ task: String(task), ...(typeof context === 'string' && { context }) }, capabilities)
+  return {
+    tool: {
+      name,
+      description: [manifest.description, manifest.natural_language_description]
+        .filter(Boolean)
+        .join('\n'),
+      inputSchema: agentInputSchema,
+      execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
+    },
+    isReadOnly: false,
+    isIdempotent: false,
+    timeoutMs: manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
+    definitionHash: `${plugin.hash}:${name}`,
+    record: toRecord(plugin),
+  }
+}
+
+type AgentInvoke = NonNullable<LoadedPlugin['parts']['agent']>['invoke']
+
+function toRecord({ manifest, tier }: LoadedPlugin): Readonly<Record<string, string>> {
+  return { plugin: manifest.id, version: manifest.version, tier }
+}
+
+interface PluginCall {
+  readonly name: string
+  readonly plugin: LoadedPlugin
+  readonly run: Work
+  readonly deps: CapabilityDeps
+}
+
+/** Runs plugin code with the capabilities of this call; when it answers, fails or is aborted, they are dead. */
+async function callPlugin(
+  { name, plugin, run, deps }: PluginCall,
+  input: JsonObject,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const { capabilities, close } = openCapabilities(plugin, context, deps)
+  try {
+    const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities))
+    const output = toOutput(await untilAborted(work, context.signal))
+    return { ok: true, output, taint: [`tool:${name}`] }
+  } catch (error) {
+    return { ok: false, error: toFailure(error, name, context.signal) }
+  } finally {
+    close()
+  }
+}
+
+/** Plugin code that does not listen to the signal must not hold the call. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = () =>
+      reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+class OutputError extends Error {}
+
+function toOutput(value: unknown): Json {
+  try {
+    const output = toJson(value)
+    if (jsonSizeBytes(output) <= maxOutputBytes) return output
+  } catch (error) {
+    if (error instanceof NotJsonError)
+      throw new OutputError(`returned what is not JSON: ${error.message.slice(0, 300)}.`)
+    throw error
+  }
+  throw new OutputError('returned more than 1 MiB of JSON.')
+}
+
+/** Of an error only a `ToolError`'s message and `transient` cross; anything else stays inside (it may hold secrets). */
+function toFailure(error: unknown, name: string, signal: AbortSignal): ToolFailure {
+  if (signal.aborted) return toAbortFailure(signal.reason, name)
+  if (error instanceof OutputError)
+    return { code: 'tool_failed', message: `The tool ${name} ${error.message}` }
+  if (errorCode(error) === 'tool_failed') {
+    const transient = (error as { readonly transient?: unknown }).transient === true
+    return {
+      code: 'tool_failed',
+      message: errorMessage(error).slice(0, maxMessageChars),
+      ...(transient && { transient }),
+    }
+  }
+  return { code: 'tool_failed', message: `The tool ${name} failed.` }
+}
+
+/** The pipeline knows why it aborted; without a reason of ours it was a cancel. */
+function toAbortFailure(reason: unknown, name: string): ToolFailure {
+  const code = errorCode(reason)
+  if (code === 'tool_timeout')
+    return { code, message: `The tool ${name} took too long and was stopped.` }
+  return { code: 'tool_cancelled', message: `The tool ${name} was cancelled.` }
+}

@@ -1,0 +1,64 @@
+import type { AgentResult, RunError } from '#contracts/agent.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import { addUsage, zeroUsage } from '#contracts/lease.ts'
+import type { RunRow } from './store.ts'
+
+export interface FailedTurnOptions {
+  readonly row: RunRow
+  readonly turns: readonly TurnRecord[]
+  readonly session: string
+  readonly seq: number
+  readonly nowMs: number
+  readonly error: RunError
+}
+
+/** The last turn of a run that was given up: what it spent is kept, nothing more is done. */
+export function failedTurn({
+  row,
+  turns,
+  session,
+  seq,
+  nowMs,
+  error,
+}: FailedTurnOptions): TurnRecord {
+  const open = turns.at(-1)?.isDone === false ? turns.at(-1) : undefined
+  const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
+  const { agent, trace } = row.submission
+  const final: AgentResult = {
+    id: row.id,
+    success: false,
+    state: 'failed',
+    result: '',
+    error,
+    startedAtMs: row.startedAtMs ?? row.createdAtMs,
+    finishedAtMs: nowMs,
+    sessionId: session,
+    agent,
+    trace,
+    steps: turns.length,
+    actions: [],
+    modelCalls: turns.flatMap(({ modelCalls }) => modelCalls),
+    usage,
+    costEstimateUsd: usage.costNanoUsd / 1e9,
+    provenance: { template: '', version: '', models: [] },
+  }
+  const event = {
+    seq,
+    run: row.id,
+    agent,
+    trace,
+    atMs: nowMs,
+    type: 'run_finished',
+    data: { state: 'failed', code: error.code, message: error.message },
+  } as const
+  return {
+    turn: open?.turn ?? (turns.at(-1)?.turn ?? 0) + 1,
+    steps: open?.steps ?? [],
+    calls: open?.calls ?? [],
+    modelCalls: open?.modelCalls ?? [],
+    usage: open?.usage ?? zeroUsage,
+    events: [...(open?.events ?? []), event],
+    isDone: true,
+    final,
+  }
+}

@@ -1,0 +1,74 @@
+import type { SessionEvent } from '#contracts/event.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import type { Json } from '#contracts/json.ts'
+import type { RunRow, SessionStore } from './store.ts'
+
+/** The log is a view over the rows: an event's place is stored, what it tells is taken from its row. */
+export function fullEvents(turn: TurnRecord): SessionEvent[] {
+  const calls = new Map(turn.calls.map((call) => [call.id, call]))
+  return turn.events.map((event) => {
+    const call = calls.get(String(event.data['call']))
+    switch (event.type) {
+      case 'message_finished':
+        return withData(event, { text: textOf(turn) })
+      case 'run_finished': {
+        // What went wrong inside is for the audit log only.
+        const { detail: _detail, ...data } = event.data
+        return { ...event, data: { ...data, result: (turn.final ?? null) as unknown as Json } }
+      }
+      case 'tool_started':
+        return call ? withData(event, { input: call.input }) : event
+      case 'tool_finished': {
+        const { outcome } = call ?? {}
+        if (!outcome) return event
+        return withData(
+          event,
+          outcome.ok ? { output: outcome.output } : { error: { ...outcome.error } },
+        )
+      }
+      default:
+        return event
+    }
+  })
+}
+
+export function runStarted({ id, submission, startSeq, startedAtMs }: RunRow): SessionEvent[] {
+  if (startSeq === undefined) return []
+  const { agent, trace, principal, lineage } = submission
+  return [
+    {
+      seq: startSeq,
+      run: id,
+      agent,
+      trace,
+      atMs: startedAtMs ?? 0,
+      type: 'run_started',
+      data: {
+        principal,
+        depth: lineage?.depth ?? 0,
+        ...(lineage && { parentCall: lineage.parentCall }),
+      },
+    },
+  ]
+}
+
+/** Everything after `seq`, in order; with `bare` as stored, for the audit log: no texts, arguments or results. */
+export function eventsAfter(
+  store: SessionStore,
+  seq: number,
+  kind: 'full' | 'bare',
+): SessionEvent[] {
+  const started = store.runs().flatMap(runStarted)
+  const later = store
+    .turnsAfter(seq)
+    .flatMap(({ turn }) => (kind === 'full' ? fullEvents(turn) : turn.events))
+  return [...started, ...later].filter((event) => event.seq > seq).sort((a, b) => a.seq - b.seq)
+}
+
+const textOf = ({ steps }: TurnRecord) =>
+  steps.flatMap((step) => ('message' in step ? [step.message] : [])).join('\n')
+
+const withData = (event: SessionEvent, more: SessionEvent['data']): SessionEvent => ({
+  ...event,
+  data: { ...event.data, ...more },
+})

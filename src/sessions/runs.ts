@@ -1,0 +1,263 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
+import { failedTurn } from './failed-turn.ts'
+import { fullEvents, runStarted } from './log-view.ts'
+import type { RunRow, SessionStore } from './store.ts'
+import type { StreamHub } from './stream-hub.ts'
+
+/** How often a wake may find the same turn open before the run is given up. */
+const maxWakes = 5
+/** Messages that wait behind the running one. */
+const maxQueued = 16
+
+export interface LiveRun {
+  /** Resolves once the run is accepted: its row is written. Rejects if it could not be. */
+  readonly accepted: Promise<void>
+  /** Resolves with the terminal result, after it is written. */
+  readonly done: Promise<AgentResult>
+  readonly isStarted: () => boolean
+  readonly cancel: (reason: string) => void
+}
+
+/** A run on its way in: everything of its row that the queue does not decide. */
+export type NewRun = Pick<RunRow, 'id' | 'submission' | 'bodyHash'>
+
+export interface RunsOptions {
+  readonly runtime: SessionRuntime
+  readonly store: SessionStore
+  readonly hub: StreamHub
+  readonly sync: () => Promise<void>
+  readonly sessionId: () => string
+  /** Called in the same go as a run's first write, before it. */
+  readonly onAccept: (run: RunRow) => void
+  readonly onFinished: () => void
+}
+
+/** The runs of one session: one works at a time, the rest wait in accept order. */
+export interface Runs {
+  /** Throws `request_queue_full`. */
+  readonly start: (run: NewRun, agent: ReadyAgent) => LiveRun
+  /** Takes up every unfinished run that is not live in this object. */
+  readonly resume: () => void
+  readonly live: (id: string) => LiveRun | undefined
+  readonly isIdle: () => boolean
+}
+
+export function createRuns(options: RunsOptions): Runs {
+  const { runtime, store, hub, sessionId } = options
+  const { clock } = runtime
+  const live = new Map<string, LiveRun>()
+  let queue: Promise<unknown> = Promise.resolve()
+  let seq = store.lastSeq()
+  let order = store.runs().at(-1)?.order ?? 0
+  const nextSeq = () => (seq += 1)
+
+  return { start, resume, live: (id) => live.get(id), isIdle: () => live.size === 0 }
+
+  function start(run: NewRun, agent: ReadyAgent): LiveRun {
+    if (live.size > maxQueued) {
+      const message = 'Too many messages are waiting in this session; try again shortly.'
+      throw new IsolaError('request_queue_full', message, { retryAfterMs: 2_000 })
+    }
+    order += 1
+    return launch(
+      {
+        ...run,
+        order,
+        createdAtMs: clock.nowMs(),
+        startSeq: undefined,
+        startedAtMs: undefined,
+        cancelReason: undefined,
+        wakeTurn: 0,
+        wakes: 0,
+      },
+      agent,
+    )
+  }
+
+  function resume(): void {
+    for (const row of store.unfinishedRuns()) {
+      if (live.has(row.id)) continue
+      const last = store.turns(row.order).at(-1)
+      const open = last && !last.isDone ? last.turn : (last?.turn ?? 0) + 1
+      if (row.startSeq === undefined) {
+        launch(row)
+        continue
+      }
+      const wakes = row.wakeTurn === open ? row.wakes + 1 : 1
+      const woken = { ...row, wakeTurn: open, wakes }
+      store.updateRun(woken)
+      if (wakes <= maxWakes) launch(woken)
+      else
+        fail(woken, 'run_given_up', `The run was interrupted ${maxWakes} times in the same turn.`)
+    }
+  }
+
+  /** With `agent` the run is new: its row is written when its first model request is out, or when it has to wait. */
+  function launch(initial: RunRow, agent?: ReadyAgent): LiveRun {
+    let row = initial
+    let isStored = agent === undefined
+    const cancelled = new AbortController()
+    if (row.cancelReason !== undefined) cancelled.abort(new Error(row.cancelReason))
+    const { promise: accepted, resolve: accept, reject: refuse } = Promise.withResolvers<void>()
+    accepted.catch(() => {}) // whoever waits for it sees the refusal
+
+    const persist = () => {
+      if (isStored) return
+      isStored = true
+      try {
+        options.onAccept(row)
+        store.insertRun(row)
+        hub.publish(runStarted(row))
+        accept()
+      } catch (error) {
+        refuse(error)
+        throw error
+      }
+    }
+    const work = async (): Promise<AgentResult> => {
+      if (row.startSeq === undefined) {
+        row = { ...row, startSeq: nextSeq(), startedAtMs: clock.nowMs() }
+        if (isStored) {
+          store.updateRun(row)
+          hub.publish(runStarted(row))
+        }
+      }
+      try {
+        const ready = agent ?? (await load(row))
+        return await execute({ row, ready, signal: cancelled.signal, persist })
+      } catch (error) {
+        persist()
+        return fail(row, errorCode(error) ?? 'internal', errorMessage(error))
+      }
+    }
+
+    const mustWait = live.size > 0
+    if (isStored) accept()
+    else if (mustWait) persist()
+    const done = (mustWait ? queue.then(work) : work()).finally(() => {
+      live.delete(row.id)
+      options.onFinished()
+    })
+    queue = done.catch(() => {})
+    const entry: LiveRun = {
+      accepted,
+      done,
+      isStarted: () => row.startSeq !== undefined,
+      cancel(reason) {
+        row = { ...row, cancelReason: reason }
+        if (isStored) store.updateRun(row)
+        cancelled.abort(new Error(reason))
+      },
+    }
+    live.set(row.id, entry)
+    return entry
+  }
+
+  async function load({ submission }: RunRow): Promise<ReadyAgent> {
+    const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
+    if (agent) return agent
+    throw new IsolaError(
+      'request_model_not_found',
+      `There is no agent "${submission.agent}" any more.`,
+    )
+  }
+
+  interface Execution {
+    readonly row: RunRow
+    readonly ready: ReadyAgent
+    readonly signal: AbortSignal
+    readonly persist: () => void
+  }
+
+  function execute({ row, ready, signal, persist }: Execution): Promise<AgentResult> {
+    const { submission } = row
+    let published = 0
+    return runtime.kernel.run(
+      {
+        run: row.id,
+        session: sessionId(),
+        rootSession: submission.lineage?.rootSession ?? sessionId(),
+        principal: submission.principal,
+        trace: submission.trace,
+        depth: submission.lineage?.depth ?? 0,
+        ancestry: submission.lineage?.ancestry ?? [],
+        agent: ready.spec,
+        toolset: ready.toolset,
+        messages: [...transcriptBefore(row.order), ...submission.messages],
+        startedAtMs: row.startedAtMs ?? row.createdAtMs,
+        lostCalls: row.wakes,
+      },
+      {
+        signal,
+        nextSeq,
+        onSent: persist,
+        onDelta: hub.delta,
+        journal: {
+          load: () => store.turns(row.order),
+          write(turn) {
+            persist()
+            store.writeTurn(row.order, turn)
+          },
+          sync: options.sync,
+        },
+        onWritten(turn) {
+          hub.publish(fullEvents(turn).filter((event) => event.seq > published))
+          published = turn.events.at(-1)?.seq ?? published
+        },
+      },
+    )
+  }
+
+  function transcriptBefore(before: number): Message[] {
+    return transcriptOf(runtime, store, before)
+  }
+
+  /** Ends a run that no kernel can end. */
+  function fail(row: RunRow, code: string, message: string): AgentResult {
+    const turns = store.turns(row.order)
+    const turn: TurnRecord = failedTurn({
+      row,
+      turns,
+      session: sessionId(),
+      seq: nextSeq(),
+      nowMs: clock.nowMs(),
+      error: { code, message },
+    })
+    store.writeTurn(row.order, turn)
+    hub.publish(fullEvents(turn))
+    return turn.final!
+  }
+}
+
+export function overridesOf({
+  model,
+  parameters,
+  clientInstructions,
+  lineage,
+}: RunRow['submission']) {
+  return {
+    ...(model !== undefined && { model }),
+    ...(parameters && { parameters }),
+    ...(clientInstructions !== undefined && { clientInstructions }),
+    ...(lineage && { lease: lineage.lease }),
+  }
+}
+
+/** What was said in all runs before `order`. */
+export function transcriptOf(
+  runtime: SessionRuntime,
+  store: SessionStore,
+  before: number,
+): Message[] {
+  return store
+    .runs()
+    .filter((run) => run.order < before)
+    .flatMap((run) => [
+      ...run.submission.messages,
+      ...store.turns(run.order).flatMap((turn) => runtime.kernel.messagesOf(turn)),
+    ])
+}

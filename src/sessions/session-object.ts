@@ -1,0 +1,358 @@
+import { DurableObject } from 'cloudflare:workers'
+import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
+import type { AgentResult } from '#contracts/agent.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { Message } from '#contracts/message.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import type {
+  Reply,
+  RunView,
+  SessionApi,
+  SessionTree,
+  StorageAnswer,
+  StorageRequest,
+  Submission,
+  SubmitReceipt,
+} from '#contracts/session.ts'
+import { createAuditOutbox, type AuditOutbox } from './audit-outbox.ts'
+import { toBase62 } from './gateway.ts'
+import { eventsAfter } from './log-view.ts'
+import { createRuns, overridesOf, transcriptOf, type LiveRun, type Runs } from './runs.ts'
+import { createSpace, type Space } from './space.ts'
+import { createSessionStore, type RunRow, type SessionRow, type SessionStore } from './store.ts'
+import { createStreamHub, type StreamHub } from './stream-hub.ts'
+import { childrenOf, treeOf, viewOf } from './tree.ts'
+
+/** While a run is live, or the audit log is behind, the object is woken this often; after a crash, that is how soon. */
+const recoverEveryMs = 10_000
+/** A submission over this does not fit its row. */
+const maxSubmissionChars = 1_900_000
+
+interface Parts {
+  readonly store: SessionStore
+  readonly hub: StreamHub
+  readonly outbox: AuditOutbox
+  readonly runs: Runs
+  readonly space: Space
+}
+
+/** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
+export function createSessionClass(runtimeOf: () => SessionRuntime) {
+  return class extends DurableObject<Env> implements SessionApi {
+    readonly lifecycle = Lifecycle.install(this)
+    readonly #runtime = runtimeOf()
+    #parts = this.#open()
+    #id = ''
+    #hasRecoveryJob = false
+
+    /** What this object remembers of its session; made anew when the session is deleted. */
+    #open(): Parts {
+      const { storage } = this.ctx
+      const { audit, clock } = this.#runtime
+      const sync = () => storage.sync()
+      const store = createSessionStore(storage)
+      const hub = createStreamHub(sync)
+      const outbox = createAuditOutbox({ store, sink: audit, clock })
+      const runs = createRuns({
+        runtime: this.#runtime,
+        store,
+        hub,
+        sync,
+        sessionId: () => this.#id,
+        onAccept: (run) => this.#onAccept(run),
+        onFinished: () => outbox.nudge(),
+      })
+      return { store, hub, outbox, runs, space: createSpace(storage, clock) }
+    }
+
+    onStart(): void {
+      this.#id = this.#parts.store.session()?.id ?? ''
+      this.#hasRecoveryJob = this.#id !== '' && this.lifecycle.jobs.get('recover') !== undefined
+      this.#parts.runs.resume()
+    }
+
+    async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
+      if (job.fn !== 'recover') return
+      this.#parts.runs.resume()
+      const isCarried = await this.#parts.outbox.flush()
+      if (this.#parts.runs.isIdle() && isCarried && this.#parts.outbox.isEmpty()) {
+        this.#hasRecoveryJob = false
+        return
+      }
+      return { rescheduleAt: this.#runtime.clock.nowMs() + recoverEveryMs }
+    }
+
+    create(about: {
+      agent: string
+      principal: string
+      session: string
+    }): Promise<Reply<SessionTree>> {
+      return this.#answer(async () => {
+        const existing = this.#parts.store.session()
+        if (existing) return this.#tree(this.#own(about.principal))
+        if (!(await this.#runtime.agents.load(about.agent, {}))) throw unknownAgent(about.agent)
+        this.#id = about.session
+        this.#createSession(about.agent, about.principal)
+        return this.#tree(this.#own(about.principal))
+      })
+    }
+
+    submit(session: string, submission: Submission): Promise<Reply<SubmitReceipt>> {
+      return this.#answer(async () => {
+        const { receipt, live } = await this.#accept(session, submission)
+        await live?.accepted
+        return { ...receipt, state: this.#view(receipt.run).state }
+      })
+    }
+
+    run(session: string, submission: Submission): Promise<Reply<AgentResult>> {
+      return this.#answer(async () => {
+        const { receipt, live } = await this.#accept(session, submission)
+        await live?.accepted
+        return live ? live.done : this.#view(receipt.run).result!
+      })
+    }
+
+    runStream(session: string, submission: Submission): ReturnType<SessionApi['runStream']> {
+      return this.#answer(async () => {
+        const afterSeq = this.#parts.store.lastSeq()
+        const { receipt, live } = await this.#accept(session, submission)
+        const { run, isJoined } = receipt
+        const stream = this.#parts.hub.attach(
+          isJoined
+            ? {
+                afterSeq: 0,
+                run,
+                follow: live !== undefined,
+                backlog: eventsAfter(this.#parts.store, 0, 'full'),
+              }
+            : { afterSeq, run, follow: true, backlog: [] },
+        )
+        await live?.accepted
+        return { receipt, stream }
+      })
+    }
+
+    result(principal: string, run: string): Promise<Reply<RunView>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        return this.#view(run)
+      })
+    }
+
+    events(
+      principal: string,
+      options: Parameters<SessionApi['events']>[1],
+    ): Promise<Reply<ReadableStream<Uint8Array>>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        if (options.run !== undefined) this.#row(options.run)
+        await this.ctx.storage.sync() // what is sent with an id must be durable
+        const isOpen =
+          options.run === undefined
+            ? !this.#parts.runs.isIdle()
+            : this.#parts.runs.live(options.run) !== undefined
+        return this.#parts.hub.attach({
+          afterSeq: options.afterSeq,
+          ...(options.run !== undefined && { run: options.run }),
+          follow: options.follow && isOpen,
+          backlog: eventsAfter(this.#parts.store, options.afterSeq, 'full'),
+        })
+      })
+    }
+
+    cancel(principal: string, run: string, reason: string): Promise<Reply<RunView>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        const row = this.#row(run)
+        await this.#cancel(row, reason)
+        return this.#view(run)
+      })
+    }
+
+    async cancelCall(parentRun: string, call: string, reason: string): Promise<void> {
+      await this.lifecycle.start()
+      for (const row of this.#parts.store.runs()) {
+        const { lineage } = row.submission
+        if (lineage?.parentRun === parentRun && lineage.parentCall === call)
+          await this.#cancel(row, reason)
+      }
+    }
+
+    transcript(principal: string): Promise<Reply<readonly Message[]>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        return transcriptOf(this.#runtime, this.#parts.store, Number.POSITIVE_INFINITY)
+      })
+    }
+
+    tree(principal: string): Promise<Reply<SessionTree>> {
+      return this.#answer(async () => this.#tree(this.#own(principal)))
+    }
+
+    delete(principal: string): Promise<Reply<{ deleted: true }>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        for (const row of this.#parts.store.unfinishedRuns())
+          await this.#cancel(row, 'The session was deleted.')
+        await this.#parts.outbox.flush()
+        const children = childrenOf(this.#parts.store)
+        await Promise.all(
+          children.map((child) => this.#runtime.sessions.at(child).delete(principal)),
+        )
+        await this.lifecycle.jobs.cancel('recover')
+        this.#parts.store.drop()
+        this.#hasRecoveryJob = false
+        this.#parts = this.#open()
+        return { deleted: true }
+      })
+    }
+
+    async storage(request: StorageRequest): Promise<StorageAnswer> {
+      await this.lifecycle.start()
+      return this.#parts.space(request)
+    }
+
+    /** Rows this object has written since it was loaded; read by the benchmark. */
+    async rowsWritten(): Promise<number> {
+      return this.#parts.store.rowsWritten()
+    }
+
+    async #accept(
+      session: string,
+      submission: Submission,
+    ): Promise<{ receipt: SubmitReceipt; live: LiveRun | undefined }> {
+      const existing = this.#parts.store.session()
+      if (existing) this.#own(submission.principal)
+      if (existing && existing.agent !== submission.agent) {
+        throw new IsolaError(
+          'request_conflict',
+          `This session talks to "${existing.agent}"; start another one for "${submission.agent}".`,
+        )
+      }
+      this.#id = session
+      const body = JSON.stringify(submission)
+      if (body.length > maxSubmissionChars) {
+        throw new IsolaError(
+          'request_too_large',
+          `The new messages are larger than ${maxSubmissionChars} characters.`,
+          { param: 'messages' },
+        )
+      }
+      const { sha256, ids } = this.#runtime
+      // What a retry may send anew: its trace, and the lease its parent has left by now.
+      const { idempotencyKey, trace: _trace, lineage: _lineage, ...rest } = submission
+      const bodyHash = idempotencyKey === undefined ? '' : sha256(JSON.stringify(rest))
+      if (idempotencyKey === undefined) return this.#start(ids.next('run'), submission, bodyHash)
+
+      const id = `run_${toBase62(sha256(`${submission.principal.length}:${submission.principal}${idempotencyKey}`))}`
+      const known = this.#parts.store.findRun(id)
+      if (!known && !this.#parts.runs.live(id)) return this.#start(id, submission, bodyHash)
+      await this.#parts.runs.live(id)?.accepted
+      const row = this.#row(id)
+      if (row.bodyHash !== bodyHash) {
+        throw new IsolaError(
+          'request_idempotency_mismatch',
+          'This Idempotency-Key was used with another body.',
+          { param: 'Idempotency-Key' },
+        )
+      }
+      return {
+        receipt: { session, run: id, isJoined: true, state: this.#view(id).state },
+        live: this.#parts.runs.live(id),
+      }
+    }
+
+    async #start(
+      id: string,
+      submission: Submission,
+      bodyHash: string,
+    ): Promise<{ receipt: SubmitReceipt; live: LiveRun }> {
+      const agent = await this.#runtime.agents.load(submission.agent, overridesOf(submission))
+      if (!agent) throw unknownAgent(submission.agent)
+      const raced = this.#parts.runs.live(id)
+      const live = raced ?? this.#parts.runs.start({ id, submission, bodyHash }, agent)
+      return {
+        receipt: { session: this.#id, run: id, isJoined: raced !== undefined, state: 'running' },
+        live,
+      }
+    }
+
+    #onAccept(run: RunRow): void {
+      if (!this.#parts.store.session())
+        this.#createSession(run.submission.agent, run.submission.principal, run.submission.lineage)
+      if (this.#hasRecoveryJob) return
+      this.#hasRecoveryJob = true
+      const time = this.#runtime.clock.nowMs() + recoverEveryMs
+      void this.lifecycle.jobs.push({ id: 'recover', fn: 'recover', time })
+    }
+
+    #createSession(agent: string, principal: string, lineage?: SessionRow['lineage']): void {
+      this.#parts.store.createSession({
+        id: this.#id,
+        agent,
+        principal,
+        lineage,
+        createdAtMs: this.#runtime.clock.nowMs(),
+      })
+      this.#parts.outbox.begin()
+    }
+
+    async #cancel(row: RunRow, reason: string): Promise<void> {
+      const live = this.#parts.runs.live(row.id)
+      if (!live) return
+      live.cancel(reason)
+      if (live.isStarted()) await live.done
+    }
+
+    /** The session, if it is this principal's; an absent one and another's look alike. */
+    #own(principal: string): SessionRow {
+      const session = this.#parts.store.session()
+      if (!session || session.principal !== principal) {
+        throw new IsolaError('request_not_found', 'There is no such session.')
+      }
+      return session
+    }
+
+    #row(run: string): RunRow {
+      const row = this.#parts.store.findRun(run)
+      if (!row) throw new IsolaError('request_not_found', 'There is no such run in this session.')
+      return row
+    }
+
+    #view(run: string): RunView {
+      return viewOf(this.#row(run), this.#id, this.#parts.store, this.#stateOf)
+    }
+
+    #tree(session: SessionRow): Promise<SessionTree> {
+      return treeOf({
+        session,
+        store: this.#parts.store,
+        sessions: this.#runtime.sessions,
+        stateOf: this.#stateOf,
+      })
+    }
+
+    readonly #stateOf = (run: RunRow): RunView['state'] =>
+      run.startSeq === undefined ? 'queued' : 'running'
+
+    /** Expected failures travel as values: classes do not survive RPC. A bug is thrown. */
+    async #answer<T>(work: () => Promise<T>): Promise<Reply<T>> {
+      await this.lifecycle.start()
+      try {
+        return { ok: true, value: await work() }
+      } catch (error) {
+        const code = errorCode(error)
+        if (code === undefined) throw error
+        const param = error instanceof IsolaError ? error.param : undefined
+        return {
+          ok: false,
+          error: { code, message: errorMessage(error), ...(param !== undefined && { param }) },
+        }
+      }
+    }
+  }
+}
+
+const unknownAgent = (agent: string) =>
+  new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })

@@ -1,0 +1,116 @@
+import type { Json } from '#contracts/json.ts'
+import type { MemoryEntry } from '#contracts/memory.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/session.ts'
+import type { Clock } from '#contracts/sources.ts'
+
+const maxValueChars = 1_048_576
+const maxKeyChars = 512
+
+export type Space = (request: StorageRequest) => StorageAnswer
+
+/** Named values and short entries of a session tree, in spaces that do not see each other. */
+export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
+  const { sql } = storage
+  let isReady = false
+  const prepare = () => {
+    if (isReady) return
+    sql.exec(`CREATE TABLE IF NOT EXISTS items (
+      space TEXT, key TEXT, value TEXT, at INTEGER, PRIMARY KEY (space, key)) WITHOUT ROWID`)
+    isReady = true
+  }
+
+  return function answer(request) {
+    prepare()
+    const { space } = request
+    switch (request.verb) {
+      case 'get': {
+        const [row] = sql.exec(
+          'SELECT value FROM items WHERE space = ? AND key = ?',
+          space,
+          request.key,
+        )
+        return row
+          ? { found: true, value: JSON.parse(String(row['value'])) as Json }
+          : { found: false }
+      }
+      case 'delete': {
+        const cursor = sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, request.key)
+        return { found: cursor.rowsWritten > 0 }
+      }
+      case 'set':
+        return set(request)
+      case 'list': {
+        const { prefix, limit } = request
+        const rows = sql.exec(
+          `SELECT key FROM items WHERE space = ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?`,
+          space,
+          prefix.length,
+          prefix,
+          Math.max(1, Math.min(limit, 1_000)),
+        )
+        return { keys: [...rows].map((row) => String(row['key'])) }
+      }
+      case 'append': {
+        const [last] = sql.exec('SELECT max(key) AS key FROM items WHERE space = ?', space)
+        const id = String(Number(last?.['key'] ?? 0) + 1).padStart(10, '0')
+        const entry: MemoryEntry = { id, text: request.text, atMs: clock.nowMs() }
+        sql.exec(
+          'INSERT INTO items VALUES (?, ?, ?, ?)',
+          space,
+          id,
+          JSON.stringify(entry.text),
+          entry.atMs,
+        )
+        // Bounded: the oldest go first.
+        sql.exec(
+          `DELETE FROM items WHERE space = ?1 AND key IN
+            (SELECT key FROM items WHERE space = ?1 ORDER BY key DESC LIMIT -1 OFFSET ?2)`,
+          space,
+          request.maxEntries,
+        )
+        return { entries: [entry] }
+      }
+      case 'entries': {
+        const rows = sql.exec(
+          'SELECT key, value, at FROM items WHERE space = ? ORDER BY key DESC LIMIT ?',
+          space,
+          request.limit,
+        )
+        const entries = [...rows].map((row) => ({
+          id: String(row['key']),
+          text: JSON.parse(String(row['value'])) as string,
+          atMs: Number(row['at']),
+        }))
+        return { entries: entries.reverse() }
+      }
+      case 'clear':
+        sql.exec('DELETE FROM items WHERE space = ?', space)
+        return { found: true }
+    }
+  }
+
+  function set(request: Extract<StorageRequest, { verb: 'set' }>): StorageAnswer {
+    const text = JSON.stringify(request.value)
+    if (request.key.length === 0 || request.key.length > maxKeyChars) {
+      return { error: `The key must have 1 to ${maxKeyChars} characters.` }
+    }
+    if (text.length > maxValueChars)
+      return { error: `The value is longer than ${maxValueChars} characters as JSON.` }
+    const [row] = sql.exec(
+      'SELECT coalesce(sum(length(value)), 0) AS used FROM items WHERE space = ? AND key <> ?',
+      request.space,
+      request.key,
+    )
+    if (Number(row?.['used']) + text.length > request.quotaBytes) {
+      return { error: `The storage quota of ${request.quotaBytes} bytes is used up.` }
+    }
+    sql.exec(
+      'INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)',
+      request.space,
+      request.key,
+      text,
+      clock.nowMs(),
+    )
+    return { found: true }
+  }
+}

@@ -1,0 +1,74 @@
+import { addUsage, zeroUsage } from '#contracts/lease.ts'
+import type { RunView, SessionGateway, SessionTree } from '#contracts/session.ts'
+import type { RunRow, SessionRow, SessionStore } from './store.ts'
+
+export interface TreeOptions {
+  readonly session: SessionRow
+  readonly store: SessionStore
+  readonly sessions: SessionGateway
+  readonly stateOf: (run: RunRow) => RunView['state']
+}
+
+/** The session with everything below it; a child that cannot be reached is left out rather than failing the rest. */
+export async function treeOf({
+  session,
+  store,
+  sessions,
+  stateOf,
+}: TreeOptions): Promise<SessionTree> {
+  const rows = store.runs()
+  const runs = rows.map((row) => viewOf(row, session.id, store, stateOf))
+  const turns = rows.flatMap((row) => store.turns(row.order))
+  const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
+  const children = await Promise.all(
+    childrenOf(store).map(async (child) => {
+      const reply = await sessions
+        .at(child)
+        .tree(session.principal)
+        .catch(() => undefined)
+      return reply?.ok ? [reply.value] : []
+    }),
+  )
+  const { lineage } = session
+  const trace = rows.at(-1)?.submission.trace
+  return {
+    id: session.id,
+    agent: session.agent,
+    principal: session.principal,
+    createdAtMs: session.createdAtMs,
+    ...(trace !== undefined && { trace }),
+    ...(lineage && {
+      parent: { session: lineage.parentSession, run: lineage.parentRun, call: lineage.parentCall },
+    }),
+    runs,
+    usage,
+    costEstimateUsd: usage.costNanoUsd / 1e9,
+    children: children.flat(),
+  }
+}
+
+/** Ids of the sessions this one started, in the order they were. */
+export function childrenOf(store: SessionStore): string[] {
+  const ids = store
+    .turnsAfter(0)
+    .flatMap(({ turn }) => turn.events)
+    .flatMap(({ type, data }) => (type === 'agent_invoked' ? [String(data['session'])] : []))
+  return [...new Set(ids)]
+}
+
+export function viewOf(
+  row: RunRow,
+  session: string,
+  store: SessionStore,
+  stateOf: (run: RunRow) => RunView['state'],
+): RunView {
+  const result = store.final(row.order)
+  return {
+    id: row.id,
+    session,
+    agent: row.submission.agent,
+    state: result?.state ?? stateOf(row),
+    createdAtMs: row.createdAtMs,
+    ...(result && { result }),
+  }
+}

@@ -1,0 +1,13 @@
+/** The part of D1 that this room uses, so that a test can stand SQLite in for it. */
+export interface Database {
+  prepare(sql: string): Statement
+  /** One transaction: all of them or none. */
+  batch(statements: Statement[]): Promise<unknown>
+}
+
+export interface Statement {
+  bind(...values: (string | number | null)[]): Statement
+  all<Row>(): Promise<{ readonly results: readonly Row[] }>
+  first<Row>(): Promise<Row | null>
+  run(): Promise<unknown>
+}

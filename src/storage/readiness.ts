@@ -1,0 +1,27 @@
+import { errorMessage } from '#contracts/errors.ts'
+import type { Readiness } from '#contracts/operations.ts'
+import type { Database } from './database.ts'
+
+/** The newest file of `migrations/` that this version needs; a test holds the two together. */
+export const neededMigration = '0001_init.sql'
+
+const message =
+  'The database has no tables for this version. Locally run `npm start`, which makes them; for a deployment run ' +
+  '`npx wrangler d1 migrations apply DB --remote`.'
+
+/**
+ * Looks up whether the newest migration was applied: one row of the table wrangler keeps. Never throws; the
+ * caller keeps a `ready` and asks again after anything else.
+ */
+export async function readReadiness(database: Database): Promise<Readiness> {
+  try {
+    const sql = 'SELECT name FROM d1_migrations WHERE name = ?1 LIMIT 1'
+    const row = await database.prepare(sql).bind(neededMigration).first()
+    return row ? { state: 'ready', migration: neededMigration } : { state: 'not_migrated', message }
+  } catch (error) {
+    // A database without a single migration has not even wrangler's table.
+    return /no such table/i.test(errorMessage(error))
+      ? { state: 'not_migrated', message }
+      : { state: 'unreachable' }
+  }
+}

@@ -1,0 +1,240 @@
+import type { AgentResult } from '../../src/contracts/agent.ts'
+import { IsolaError } from '../../src/contracts/errors.ts'
+import type { StreamItem } from '../../src/contracts/event.ts'
+import type { JsonObject } from '../../src/contracts/json.ts'
+import { zeroUsage } from '../../src/contracts/lease.ts'
+import type { ModelProvider } from '../../src/contracts/model.ts'
+import type { AuditQuery } from '../../src/contracts/operations.ts'
+import type {
+  Reply,
+  SessionApi,
+  SessionTree,
+  Submission,
+  SubmitReceipt,
+} from '../../src/contracts/session.ts'
+import type { Sources } from '../../src/contracts/sources.ts'
+import { createAuthenticator } from '../../src/governance/operator-key.ts'
+import { createHttpApp } from '../../src/http/app.ts'
+import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
+import type { ErrorBody } from '../../src/http/errors.ts'
+
+export const testKey = 'isk_test'
+export const testSession = `ses_${'S'.repeat(22)}`
+export const testRun = `run_${'R'.repeat(22)}`
+export const testTrace = 'ab'.repeat(16)
+
+/** Counted ids in the real shapes, and a clock that stands at one moment; `tick` ends the sleeps under way. */
+export function createCountedSources() {
+  let count = 0
+  let nowMs = 1_790_000_000_000
+  const sleepers = new Set<() => void>()
+  const sources: Sources = {
+    sha256: (text) => `sha256:${text}`,
+    clock: {
+      nowMs: () => nowMs,
+      sleep: (_ms, signal) =>
+        new Promise((resolve) => {
+          sleepers.add(resolve)
+          signal?.addEventListener('abort', () => resolve())
+        }),
+    },
+    ids: {
+      next: (prefix) => `${prefix}_${String(++count).padStart(22, '0')}`,
+      traceId: () => testTrace,
+    },
+  }
+  const tick = (ms: number) => {
+    nowMs += ms
+    for (const wake of sleepers) wake()
+    sleepers.clear()
+  }
+  return { sources, tick }
+}
+
+export function resultOf(overrides: Partial<AgentResult> = {}): AgentResult {
+  return {
+    id: testRun,
+    success: true,
+    state: 'completed',
+    result: 'Hello there',
+    startedAtMs: 1,
+    finishedAtMs: 2,
+    sessionId: testSession,
+    agent: 'orchestrator',
+    trace: testTrace,
+    steps: 1,
+    actions: [],
+    modelCalls: [],
+    usage: { ...zeroUsage, tokens: 12, inputTokens: 7, outputTokens: 5, modelCalls: 1 },
+    costEstimateUsd: 0,
+    provenance: { template: 'orchestrator', version: '1', models: ['scripted/one'] },
+    ...overrides,
+  }
+}
+
+/** What an answer says went wrong. */
+export async function errorOf(response: Response): Promise<ErrorBody> {
+  return ((await response.json()) as { error: ErrorBody }).error
+}
+
+export function delta(text: string, at: { turn?: number; offset?: number } = {}): StreamItem {
+  const { turn = 1, offset = 0 } = at
+  return { type: 'message_delta', run: testRun, turn, offset, text }
+}
+
+export function finished(result: AgentResult, seq = 9): StreamItem {
+  const data = { state: result.state, result } as unknown as JsonObject
+  return {
+    type: 'run_finished',
+    run: testRun,
+    agent: 'orchestrator',
+    trace: testTrace,
+    atMs: 5,
+    seq,
+    data,
+  }
+}
+
+export function linesOf(items: readonly StreamItem[]): ReadableStream<Uint8Array> {
+  const text = items.map((item) => `${JSON.stringify(item)}\n`).join('')
+  return new Response(text).body as ReadableStream<Uint8Array>
+}
+
+export interface Call {
+  readonly session: string
+  readonly method: string
+  readonly args: readonly unknown[]
+}
+
+export interface FakeOptions {
+  readonly result?: AgentResult
+  readonly stream?: () => ReadableStream<Uint8Array>
+  /** What every session method answers instead. */
+  readonly refusal?: { readonly code: string; readonly message: string; readonly param?: string }
+  readonly fault?: unknown
+  readonly deps?: Partial<HttpDeps>
+}
+
+const ok = <T>(value: T): Reply<T> => ({ ok: true, value })
+const receipt: SubmitReceipt = {
+  session: testSession,
+  run: testRun,
+  isJoined: false,
+  state: 'running',
+}
+
+/** The app over sessions that answer what they are told and write down what they were asked. */
+export function createFakeApp(options: FakeOptions = {}) {
+  const calls: Call[] = []
+  const gone: GoneClient[] = []
+  const faults: unknown[] = []
+  const audits: AuditQuery[] = []
+  const { sources, tick } = createCountedSources()
+  const result = options.result ?? resultOf()
+  const stream = options.stream ?? (() => linesOf([delta('Hello there'), finished(result)]))
+
+  const at = (session: string): SessionApi => {
+    const answer =
+      <T>(method: string, make: () => T) =>
+      async (...args: readonly unknown[]): Promise<Reply<T>> => {
+        calls.push({ session, method, args })
+        if (options.fault !== undefined) throw options.fault
+        return options.refusal ? { ok: false, error: options.refusal } : ok(make())
+      }
+    const view = {
+      id: testRun,
+      session,
+      agent: 'orchestrator',
+      state: 'completed' as const,
+      createdAtMs: 1,
+      result,
+    }
+    const tree: SessionTree = {
+      id: session,
+      agent: 'code-reviewer',
+      principal: 'operator',
+      createdAtMs: 1,
+      runs: [view],
+      usage: zeroUsage,
+      costEstimateUsd: 0,
+      children: [],
+    }
+    return {
+      create: answer('create', () => tree),
+      submit: answer('submit', () => ({ ...receipt, session })),
+      run: answer('run', () => result),
+      runStream: answer('runStream', () => ({
+        receipt: { ...receipt, session },
+        stream: stream(),
+      })),
+      result: answer('result', () => view),
+      events: answer('events', stream),
+      cancel: answer('cancel', () => view),
+      cancelCall: async () => undefined,
+      transcript: answer('transcript', () => [
+        { role: 'user' as const, text: 'Hi', taint: ['user' as const] },
+      ]),
+      tree: answer('tree', () => tree),
+      delete: answer('delete', () => ({ deleted: true as const })),
+      storage: async () => ({}),
+    }
+  }
+
+  const app = createHttpApp({
+    sessions: {
+      at,
+      idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
+    },
+    agents: {
+      list: () => [
+        { name: 'code-reviewer', description: 'Reviews code.', integrationMode: 'tool' as const },
+      ],
+    },
+    models: { provider: fakeProvider, list: () => [{ id: 'scripted/one', provider: 'scripted' }] },
+    authenticate: createAuthenticator({ operatorKey: testKey }),
+    audit: {
+      query: async (query) => {
+        audits.push(query)
+        return { records: [] }
+      },
+    },
+    readiness: async () => ({ state: 'ready', migration: '0001_init.sql' }),
+    sources,
+    version: '0.1.0',
+    pluginProblems: () => [],
+    onClientGone: (client) => void gone.push(client),
+    onFault: (error) => void faults.push(error),
+    ...options.deps,
+  })
+
+  const send = (path: string, init: RequestInit & { json?: unknown } = {}) => {
+    const { json, ...rest } = init
+    const headers = new Headers(init.headers)
+    if (!headers.has('authorization')) headers.set('authorization', `Bearer ${testKey}`)
+    if (json !== undefined) headers.set('content-type', 'application/json')
+    return app.request(path, {
+      ...rest,
+      headers,
+      ...(json !== undefined && { method: init.method ?? 'POST', body: JSON.stringify(json) }),
+    })
+  }
+  const submitted = (): Submission => {
+    const call = calls.findLast(({ method }) => ['submit', 'run', 'runStream'].includes(method))
+    if (!call) throw new Error('nothing was submitted')
+    return call.args[1] as Submission
+  }
+  return { app, send, calls, submitted, gone, faults, audits, tick }
+}
+
+/** Serves `scripted/*` and `gpt-test`; anything else would be a substitute. */
+const fakeProvider: ModelProvider = {
+  id: 'scripted',
+  select: (model) => {
+    const isServed = model === undefined || model === 'gpt-test' || model.startsWith('scripted/')
+    return { provider: 'scripted', model: 'one', substituted: !isServed }
+  },
+  estimate: () => ({ tokens: 0, costNanoUsd: 0 }),
+  generate: async () => {
+    throw new IsolaError('model_unavailable', 'Not in this test.')
+  },
+}

@@ -1,0 +1,59 @@
+import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
+import type { SchemaValidator } from '#contracts/tool.ts'
+import { createScratchpad } from '../../src/memory/scratchpad.ts'
+import { createFakeGateway } from './session-gateway.ts'
+import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
+import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
+
+export const passAll: SchemaValidator = { validate: () => ({ ok: true }) }
+
+/** A plugin as the generator writes it; `manifest` adds to the least that is valid. */
+export function bundle(manifest: Record<string, unknown>, register?: Plugin): BundledPlugin {
+  return {
+    manifest: {
+      name: 'Test',
+      version: '1.0.0',
+      description: 'A test plugin.',
+      ...(register && { entrypoint: 'main.ts' }),
+      ...manifest,
+    },
+    files: {},
+    hash: 'f'.repeat(64),
+    ...(register && { register }),
+  }
+}
+
+/** A plugin `demo` whose tools are these functions. */
+export function bundleTools(
+  tools: Readonly<Record<string, ToolFunction>>,
+  manifest: Record<string, unknown> = {},
+): BundledPlugin {
+  const declared = Object.keys(tools).map((name) => ({
+    name,
+    description: `Does ${name}.`,
+    input_schema: { type: 'object' },
+  }))
+  return bundle({ id: 'demo', contributes: { tools: declared }, ...manifest }, () => ({ tools }))
+}
+
+export function loadOne(bundled: BundledPlugin): LoadedPlugin {
+  const { plugins, problems } = loadPlugins([bundled], { validator: passAll })
+  const [plugin] = plugins
+  if (!plugin) throw new Error(JSON.stringify(problems))
+  return plugin
+}
+
+/** Capabilities over in-memory sessions; the network answers what the test says. */
+export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): CapabilityDeps {
+  return {
+    sessions: createFakeGateway(),
+    createMemory: (storage) => createScratchpad({ storage, buildIndex: createSearchIndex }),
+    fetch: async () => {
+      throw new Error('no network in tests')
+    },
+    isDevelopment: false,
+    ...overrides,
+  }
+}

@@ -1,0 +1,78 @@
+import type { Json } from '#contracts/json.ts'
+import type { MemoryEntry } from '#contracts/memory.ts'
+import type {
+  SessionApi,
+  SessionGateway,
+  StorageAnswer,
+  StorageRequest,
+} from '#contracts/session.ts'
+
+/** The storage verbs of one session, in memory, without quotas. */
+export function createMemoryStorage(): (request: StorageRequest) => Promise<StorageAnswer> {
+  const values = new Map<string, Json>()
+  const entries = new Map<string, readonly MemoryEntry[]>()
+  let count = 0
+  return async (request) => {
+    const { space } = request
+    switch (request.verb) {
+      case 'get': {
+        const value = values.get(`${space}/${request.key}`)
+        return value === undefined ? { found: false } : { found: true, value }
+      }
+      case 'set':
+        values.set(`${space}/${request.key}`, request.value)
+        return {}
+      case 'delete':
+        return { found: values.delete(`${space}/${request.key}`) }
+      case 'list': {
+        const keys = [...values.keys()]
+          .filter((key) => key.startsWith(`${space}/${request.prefix}`))
+          .sort()
+        return { keys: keys.slice(0, request.limit).map((key) => key.slice(space.length + 1)) }
+      }
+      case 'append': {
+        const entry = { id: `mem_${(count += 1)}`, text: request.text, atMs: count }
+        entries.set(space, [...(entries.get(space) ?? []), entry].slice(-request.maxEntries))
+        return { entries: [entry] }
+      }
+      case 'entries':
+        return { entries: (entries.get(space) ?? []).slice(-request.limit) }
+      case 'clear':
+        entries.delete(space)
+        return {}
+    }
+  }
+}
+
+/** A gateway to sessions that answer what the test says; storage is in memory, one for each session. */
+export function createFakeGateway(
+  api: Partial<SessionApi> = {},
+): SessionGateway & { readonly storages: ReadonlyMap<string, unknown> } {
+  const storages = new Map<string, SessionApi['storage']>()
+  const unexpected = (name: string) => async (): Promise<never> => {
+    throw new Error(`${name} was not expected`)
+  }
+  return {
+    storages,
+    idFor: async (kind, parts) => `${kind}(${parts.join(',')})`,
+    at: (session) => {
+      const storage = storages.get(session) ?? createMemoryStorage()
+      storages.set(session, storage)
+      return {
+        create: unexpected('create'),
+        submit: unexpected('submit'),
+        run: unexpected('run'),
+        runStream: unexpected('runStream'),
+        result: unexpected('result'),
+        events: unexpected('events'),
+        cancel: unexpected('cancel'),
+        cancelCall: unexpected('cancelCall'),
+        transcript: unexpected('transcript'),
+        tree: unexpected('tree'),
+        delete: unexpected('delete'),
+        storage,
+        ...api,
+      }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { vi } from 'vitest'
+
+/** One reply of the scripted model server, in OpenAI's wire format. */
+export interface UpstreamReply {
+  readonly text?: string
+  readonly calls?: readonly { readonly name: string; readonly input: unknown }[]
+  readonly status?: number
+  /** Awaited before the answer; an aborted request ends it. */
+  readonly wait?: Promise<unknown>
+}
+
+export interface UpstreamRequest {
+  readonly model: string
+  readonly messages: readonly {
+    readonly role: string
+    readonly content: unknown
+    readonly tool_calls?: unknown
+  }[]
+  readonly tools?: readonly { readonly function: { readonly name: string } }[]
+}
+
+export type UpstreamScript = (request: UpstreamRequest, index: number) => UpstreamReply
+
+/**
+ * Stands in for the model server of the workers tests: the same bytes on the same fetch, without a network.
+ * Every completion bills 100 input and 10 output tokens.
+ */
+export function installUpstream(script: UpstreamScript) {
+  const requests: UpstreamRequest[] = []
+  const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const request = new Request(input, init)
+    if (!request.url.startsWith('http://model.test/'))
+      throw new Error(`unexpected request to ${request.url}`)
+    const body = (await request.json()) as UpstreamRequest
+    requests.push(body)
+    const reply = script(body, requests.length - 1)
+    await Promise.race([
+      reply.wait,
+      new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener('abort', () =>
+          reject(new DOMException('aborted', 'AbortError')),
+        )
+        if (!reply.wait) _resolve(undefined)
+      }),
+    ])
+    if (reply.status)
+      return Response.json({ error: { message: 'upstream' } }, { status: reply.status })
+    return new Response(toSse(reply, body.model), {
+      headers: { 'content-type': 'text/event-stream' },
+    })
+  })
+  return { requests, restore: () => spy.mockRestore() }
+}
+
+function toSse({ text = '', calls = [] }: UpstreamReply, model: string): string {
+  const chunk = (delta: object, finish: string | null = null) => ({
+    id: 'chatcmpl-test',
+    object: 'chat.completion.chunk',
+    created: 0,
+    model,
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  })
+  const toolCalls = calls.map(({ name, input }, index) => ({
+    index,
+    id: `call_${index}`,
+    type: 'function',
+    function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input) },
+  }))
+  const half = Math.ceil(text.length / 2)
+  const chunks = [
+    chunk({ role: 'assistant', content: text.slice(0, half) }),
+    ...(text.length > 1 ? [chunk({ content: text.slice(half) })] : []),
+    ...(toolCalls.length > 0 ? [chunk({ tool_calls: toolCalls })] : []),
+    chunk({}, toolCalls.length > 0 ? 'tool_calls' : 'stop'),
+    {
+      id: 'chatcmpl-test',
+      object: 'chat.completion.chunk',
+      created: 0,
+      model,
+      choices: [],
+      usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+    },
+  ]
+  return `${chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`
+}

@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest'
+import { orchestratorLimits } from '#contracts/lease.ts'
+import type { BundledPlugin } from '#contracts/manifest.ts'
+import {
+  createAgentDirectory,
+  type AgentDirectoryDeps,
+  type InstalledPlugin,
+} from '../../../src/agents/agent-directory.ts'
+import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
+import { createToolset } from '../../../src/catalog/toolset.ts'
+import { createPromptStore } from '../../../src/memory/prompt-store.ts'
+import { toToolEntries } from '../../../src/plugins/tool-entries.ts'
+import { createManualClock } from '../../fakes/manual-clock.ts'
+import { bundle, bundleTools, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
+import { createFakeGateway } from '../../fakes/session-gateway.ts'
+
+const section = (overrides: Record<string, unknown> = {}) => ({
+  integration_mode: 'tool',
+  model: 'openai/x',
+  instructions: 'p.md',
+  ...overrides,
+})
+const agentPlugin = (
+  id: string,
+  overrides: Record<string, unknown> = {},
+  text = 'You work.',
+): BundledPlugin => ({
+  ...bundle({ id, description: `The ${id}.`, agent: section(overrides) }),
+  files: { 'p.md': text },
+})
+const shell = bundleTools({ exec: async () => 1, ps: async () => 1 }, { id: 'shell' })
+const files = bundleTools(
+  { read: async () => 1, write: async () => 1 },
+  { id: 'files', natural_language_description: 'Use for files.\n## DO NOT use else.' },
+)
+
+function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirectoryDeps> = {}) {
+  const capabilities = createCapabilityDeps()
+  const plugins: readonly InstalledPlugin[] = bundled.map((entry) => {
+    const loaded = loadOne(entry)
+    return { ...loaded, tools: toToolEntries(loaded, capabilities) }
+  })
+  return createAgentDirectory({
+    plugins,
+    prompts: createPromptStore(),
+    sessions: createFakeGateway(),
+    clock: createManualClock(),
+    createToolset: (entries, options) =>
+      createToolset(entries, { ...options, buildIndex: createSearchIndex }),
+    ...overrides,
+  })
+}
+async function toolNames({ directory }: ReturnType<typeof setUp>, agent: string) {
+  return (await directory.load(agent, {}))?.toolset.definitions.map(({ name }) => name)
+}
+
+describe('a sub-agent', () => {
+  test('Y15: reaches exactly the tools of its uses_tools', async () => {
+    const catalog = setUp([shell, files, agentPlugin('rev', { uses_tools: ['files__read'] })])
+    expect(await toolNames(catalog, 'rev')).toEqual(['files__read'])
+    const { toolset } = (await catalog.directory.load('rev', {}))!
+    for (const name of ['files__write', 'shell__exec', 'isola__find', 'isola__call', 'rev__run']) {
+      expect(toolset.resolve(name, { name: 'shell__exec', input: {} })).toBeUndefined()
+    }
+  })
+
+  test('Y15: with an empty uses_tools has no tool', async () => {
+    expect(await toolNames(setUp([shell, agentPlugin('rev')]), 'rev')).toEqual([])
+  })
+
+  test('a plugin id means all its tools, its agent included', async () => {
+    expect(
+      await toolNames(
+        setUp([shell, agentPlugin('rev'), agentPlugin('lead', { uses_tools: ['rev', 'shell'] })]),
+        'lead',
+      ),
+    ).toEqual(['shell__exec', 'shell__ps', 'rev__run'])
+  })
+
+  test('an entry that names nothing is listed and the rest works', async () => {
+    const catalog = setUp([
+      files,
+      agentPlugin('rev', { uses_tools: ['files__read', 'nowhere', 'isola__find'] }),
+    ])
+    expect(catalog.problems.map(({ plugin, code, message }) => [plugin, code, message])).toEqual([
+      [
+        'rev',
+        'plugin_dependency_missing',
+        'uses_tools: "nowhere" is neither an enabled plugin nor one of its tools',
+      ],
+      [
+        'rev',
+        'plugin_dependency_missing',
+        'uses_tools: "isola__find" is neither an enabled plugin nor one of its tools',
+      ],
+    ])
+    expect(await toolNames(catalog, 'rev')).toEqual(['files__read'])
+  })
+
+  test('Y6: is listed with its descriptor', () => {
+    expect(setUp([agentPlugin('rev')]).directory.list()).toEqual([
+      expect.objectContaining({ name: 'orchestrator' }),
+      { name: 'rev', description: 'The rev.', integrationMode: 'tool' },
+    ])
+  })
+
+  test.each([
+    [
+      'handoff mode',
+      agentPlugin('bad', { integration_mode: 'handoff' }),
+      'plugin_contract_mismatch',
+      /not yet/,
+    ],
+    [
+      'instructions that do not render',
+      agentPlugin('bad', {}, '{{ missing }}'),
+      'plugin_prompt_invalid',
+      /missing/,
+    ],
+    [
+      'instructions that are not there',
+      agentPlugin('bad', { instructions: 'other.md' }),
+      'plugin_prompt_invalid',
+      /other\.md/,
+    ],
+    ["the orchestrator's id", agentPlugin('orchestrator'), 'plugin_name_collision', /taken/],
+  ])('invariant 7: %s keeps it off and the rest on', async (_what, bad, code, message) => {
+    const catalog = setUp([files, bad, agentPlugin('rev')])
+    expect(catalog.problems).toEqual([
+      {
+        plugin: (bad.manifest as { id: string }).id,
+        code,
+        message: expect.stringMatching(message) as string,
+      },
+    ])
+    expect(await catalog.directory.load('bad', {})).toBeUndefined()
+    expect(catalog.directory.list().map(({ name }) => name)).toEqual(['orchestrator', 'rev'])
+    expect(await toolNames(catalog, 'orchestrator')).toEqual([
+      'isola__find',
+      'isola__call',
+      'files__read',
+      'files__write',
+      'rev__run',
+    ])
+  })
+
+  test('with code of its own is a tool like the rest, and no session of ours', async () => {
+    const own = bundle({ id: 'own', agent: section() }, () => ({
+      agent: { invoke: async () => 'x' },
+    }))
+    const catalog = setUp([own])
+    expect(catalog.problems).toEqual([])
+    expect(await toolNames(catalog, 'orchestrator')).toContain('own__run')
+    expect(await catalog.directory.load('own', {})).toBeUndefined()
+  })
+})
+
+describe('the orchestrator', () => {
+  test('Y1, Y19: is there without any plugin, with the core tools', async () => {
+    const catalog = setUp([])
+    const { spec, toolset } = (await catalog.directory.load('orchestrator', {}))!
+    expect(toolset.definitions.map(({ name }) => name)).toEqual(['isola__find', 'isola__call'])
+    expect(spec).toMatchObject({
+      id: 'orchestrator',
+      model: undefined,
+      limits: orchestratorLimits,
+      provenance: { template: 'isola/orchestrator', version: '1' },
+    })
+    expect(spec.instructions).toContain('## Available tools\n(none)\n')
+    expect(spec.instructions).toContain('## Available agents\n(none)\n')
+  })
+
+  test('Y18: its prompt lists tools and agents separately, each on one line', async () => {
+    const { directory } = setUp([files, agentPlugin('rev')])
+    const { instructions } = (await directory.load('orchestrator', {}))!.spec
+    const [, tools = '', agents = ''] =
+      /## Available tools\n([\s\S]*?)\n\n## Available agents\n([\s\S]*?)\n\n/.exec(instructions) ??
+      []
+    expect(tools).toBe('- files__read, files__write: Use for files. ## DO NOT use else.')
+    expect(agents).toBe('- rev__run: The rev.')
+  })
+
+  test('Y15: does not see what its own uses_tools leaves out', async () => {
+    const catalog = setUp([shell, files, agentPlugin('rev', { uses_tools: ['shell'] })], {
+      orchestratorUsesTools: ['files', 'rev'],
+    })
+    expect(await toolNames(catalog, 'orchestrator')).toEqual([
+      'isola__find',
+      'isola__call',
+      'files__read',
+      'files__write',
+      'rev__run',
+    ])
+    const { toolset, spec } = (await catalog.directory.load('orchestrator', {}))!
+    expect(toolset.resolve('isola__call', { name: 'shell__exec', input: {} })).toBeUndefined()
+    expect(spec.instructions).not.toContain('shell')
+    expect(await toolNames(catalog, 'rev')).toEqual(['shell__exec', 'shell__ps'])
+  })
+
+  test('tools that did not ship with the deployment are not pinned but found', async () => {
+    const loaded = { ...loadOne(shell), tier: 'community' as const }
+    const catalog = setUp([], {
+      plugins: [{ ...loaded, tools: toToolEntries(loaded, createCapabilityDeps()) }],
+    })
+    expect(await toolNames(catalog, 'orchestrator')).toEqual(['isola__find', 'isola__call'])
+    const { toolset, spec } = (await catalog.directory.load('orchestrator', {}))!
+    expect(
+      toolset.resolve('isola__call', { name: 'shell__exec', input: {} })?.entry.tool.name,
+    ).toBe('shell__exec')
+    expect(spec.instructions).not.toContain('shell')
+  })
+
+  test('its prompt and definitions are byte-identical from load to load', async () => {
+    const { directory } = setUp([files, shell, agentPlugin('rev')])
+    const once = async () => {
+      const { spec, toolset } = (await directory.load('orchestrator', {}))!
+      return JSON.stringify([spec, toolset.definitions])
+    }
+    expect(await once()).toBe(await once())
+  })
+
+  test('overrides apply to it too', async () => {
+    const { spec } = (await setUp([]).directory.load('orchestrator', {
+      model: 'openai/y',
+      clientInstructions: 'Be brief.',
+      parameters: { temperature: 1 },
+    }))!
+    expect(spec).toMatchObject({ model: 'openai/y', parameters: { temperature: 1 } })
+    expect(spec.instructions).toMatch(/rank below the above\):\nBe brief\.$/)
+  })
+})
+
+test('an agent that is not installed is undefined', async () => {
+  const { directory } = setUp([])
+  for (const name of ['nowhere', 'constructor', '__proto__'])
+    expect(await directory.load(name, {})).toBeUndefined()
+})

@@ -1,0 +1,293 @@
+import { describe, expect, test } from 'vitest'
+import type { AgentResult } from '#contracts/agent.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { defaultAgentLimits, zeroUsage } from '#contracts/lease.ts'
+import { parseManifest } from '#contracts/manifest.ts'
+import type { SessionApi, Submission } from '#contracts/session.ts'
+import { createSubAgentEntry } from '../../../src/agents/sub-agent-tool.ts'
+import { createManualClock } from '../../fakes/manual-clock.ts'
+import { createFakeGateway } from '../../fakes/session-gateway.ts'
+import { createToolContext } from '../../fakes/tool-context.ts'
+
+const usage = {
+  ...zeroUsage,
+  tokens: 30,
+  inputTokens: 20,
+  outputTokens: 10,
+  turns: 1,
+  modelCalls: 1,
+}
+const child = 'child(ses_root,run_1,call_1)'
+
+function resultOf(overrides: Partial<AgentResult> = {}): AgentResult {
+  return {
+    id: 'run_c',
+    success: true,
+    state: 'completed',
+    result: 'All good.',
+    startedAtMs: 0,
+    finishedAtMs: 1,
+    sessionId: child,
+    agent: 'rev',
+    trace: 't',
+    steps: 1,
+    actions: [],
+    modelCalls: [],
+    usage,
+    costEstimateUsd: 0.01,
+    provenance: { template: 'p', version: '1', models: [] },
+    ...overrides,
+  }
+}
+
+function setUp(run: SessionApi['run'], api: Partial<SessionApi> = {}) {
+  const manifest = parseManifest({
+    id: 'rev',
+    name: 'Reviewer',
+    version: '1.0.0',
+    description: 'Reviews.',
+    natural_language_description: 'DO NOT USE for poems.\n',
+    agent: { integration_mode: 'tool', model: 'm', instructions: 'p.md', limits: { max_turns: 3 } },
+  })
+  const clock = createManualClock()
+  const entry = createSubAgentEntry({
+    manifest,
+    agent: manifest.agent!,
+    hash: 'abc',
+    tier: 'builtin',
+    sessions: createFakeGateway({ run, ...api }),
+    clock,
+  })
+  return { entry, clock, call: entry.tool.execute }
+}
+const answering = (result: AgentResult) => setUp(async () => ({ ok: true, value: result }))
+
+describe('a sub-agent as a tool', () => {
+  test('N1: looks like any tool; its description routes, its limits are what it spends', () => {
+    const { entry } = answering(resultOf())
+    expect(entry).toMatchObject({
+      tool: {
+        name: 'rev__run',
+        description: 'Reviews.\nDO NOT USE for poems.',
+        inputSchema: { required: ['task'], additionalProperties: false },
+      },
+      isIdempotent: true,
+      isReadOnly: false,
+      spends: { ...defaultAgentLimits, maxTurns: 3 },
+      timeoutMs: 125_000,
+      definitionHash: 'abc:rev__run',
+      record: { plugin: 'rev', version: '1.0.0', tier: 'builtin' },
+    })
+  })
+
+  test('Y8: the child gets task and context, never the history, within the lease of this call', async () => {
+    const submissions: [string, Submission][] = []
+    const { call } = setUp(
+      async (session, submission) => (
+        submissions.push([session, submission]),
+        { ok: true, value: resultOf() }
+      ),
+    )
+    const lease = { ...defaultAgentLimits, maxTurns: 2 }
+    await call(
+      { task: 'Review a.ts', context: 'let a' },
+      createToolContext({
+        lease,
+        depth: 1,
+        session: 'ses_mid',
+        ancestry: ['orchestrator', 'lead'],
+      }),
+    )
+    const [session, submission] = submissions[0]!
+    expect(session).toBe('child(ses_mid,run_1,call_1)')
+    expect(submission).toEqual({
+      agent: 'rev',
+      principal: 'operator',
+      trace: '0123456789abcdef0123456789abcdef',
+      idempotencyKey: 'call_1',
+      messages: [
+        {
+          role: 'user',
+          text: expect.stringMatching(
+            /^Review a\.ts\n\n--- Context .*not instructions ---\nlet a\n--- End of context ---$/,
+          ) as string,
+          taint: ['model'],
+        },
+      ],
+      lineage: {
+        rootSession: 'ses_root',
+        parentSession: 'ses_mid',
+        parentRun: 'run_1',
+        parentCall: 'call_1',
+        depth: 2,
+        ancestry: ['orchestrator', 'lead'],
+        lease,
+      },
+    })
+    expect(structuredClone(submission)).toEqual(submission)
+  })
+
+  test('a task without context is the message as it is', async () => {
+    let text = ''
+    await setUp(
+      async (_session, { messages }) => (
+        (text = (messages[0] as { text: string }).text),
+        { ok: true, value: resultOf() }
+      ),
+    ).call({ task: 'Do.' }, createToolContext())
+    expect(text).toBe('Do.')
+  })
+
+  test('C8: success answers the text with the usage of the child, and the events say so', async () => {
+    const context = createToolContext()
+    expect(await answering(resultOf()).call({ task: 't' }, context)).toEqual({
+      ok: true,
+      output: 'All good.',
+      taint: ['tool:rev__run'],
+      usage,
+    })
+    expect(context.events).toEqual([
+      { type: 'agent_invoked', data: { agent: 'rev', session: child, call: 'call_1' } },
+      {
+        type: 'agent_result',
+        data: {
+          agent: 'rev',
+          session: child,
+          call: 'call_1',
+          state: 'completed',
+          usage,
+          costEstimateUsd: 0.01,
+        },
+      },
+    ])
+  })
+
+  test('structured output comes before text', async () => {
+    expect(
+      await answering(resultOf({ output: { score: 1 } })).call({ task: 't' }, createToolContext()),
+    ).toMatchObject({ ok: true, output: { score: 1 } })
+  })
+
+  test('Y27: a stopped child is a failed call that keeps what was done and what it cost', async () => {
+    const stopped = resultOf({
+      success: false,
+      state: 'stopped',
+      result: 'Two findings so far.',
+      error: { code: 'lease_turns', message: 'No turns are left.' },
+    })
+    expect(await answering(stopped).call({ task: 't' }, createToolContext())).toEqual({
+      ok: false,
+      error: {
+        code: 'tool_failed',
+        message:
+          'The agent rev ended as stopped (lease_turns: No turns are left.). What it had until then:\nTwo findings so far.',
+      },
+      usage,
+    })
+  })
+
+  test('a refused submission is a failed call and an event', async () => {
+    const context = createToolContext()
+    const { call } = setUp(async () => ({
+      ok: false,
+      error: { code: 'request_conflict', message: 'Another agent is there.' },
+    }))
+    expect(await call({ task: 't' }, context)).toMatchObject({
+      ok: false,
+      error: { code: 'tool_failed' },
+    })
+    expect(context.events.at(-1)).toMatchObject({
+      type: 'agent_error',
+      data: { code: 'request_conflict' },
+    })
+  })
+
+  test.each([[['orchestrator', 'rev']], [['orchestrator', 'rev', 'other']]])(
+    'C8: the ancestry %j forbids A → B → A',
+    async (ancestry) => {
+      const context = createToolContext({ ancestry })
+      expect(
+        await setUp(async () => {
+          throw new Error('must not run')
+        }).call({ task: 't' }, context),
+      ).toMatchObject({ ok: false, error: { code: 'tool_denied' } })
+      expect(context.events).toEqual([])
+    },
+  )
+})
+
+describe('a broken connection', () => {
+  test('is taken up again with the same key, at most three times', async () => {
+    const keys: (string | undefined)[] = []
+    const { call, clock } = setUp(async (session, { idempotencyKey }) => {
+      keys.push(`${session}/${idempotencyKey}`)
+      if (keys.length < 4) throw new Error('Durable Object reset because its code was updated.')
+      return { ok: true, value: resultOf() }
+    })
+    expect(await call({ task: 't' }, createToolContext())).toMatchObject({ ok: true })
+    expect(new Set(keys)).toEqual(new Set([`${child}/call_1`]))
+    expect(keys).toHaveLength(4)
+    expect(clock.slept).toEqual([200, 400, 800])
+  })
+
+  test('that stays broken is an unknown outcome, with an event', async () => {
+    const context = createToolContext()
+    const { call } = setUp(async () => {
+      throw new Error('gone')
+    })
+    expect(await call({ task: 't' }, context)).toMatchObject({
+      ok: false,
+      error: { code: 'tool_outcome_unknown' },
+    })
+    expect(context.events.map(({ type }) => type)).toEqual(['agent_invoked', 'agent_error'])
+  })
+})
+
+describe('cancel', () => {
+  test('an abort cancels the child once, by its call, and its usage still settles', async () => {
+    const controller = new AbortController()
+    const cancels: unknown[] = []
+    let finish: (reply: Awaited<ReturnType<SessionApi['run']>>) => void = () => {}
+    const { call } = setUp(
+      () => {
+        queueMicrotask(() => controller.abort(new IsolaError('lease_time', 'Time is up.')))
+        return new Promise((resolve) => (finish = resolve))
+      },
+      {
+        cancelCall: async (...args) => {
+          cancels.push(args)
+          finish({
+            ok: true,
+            value: resultOf({
+              success: false,
+              state: 'cancelled',
+              result: '',
+              error: { code: 'cancelled', message: 'Time is up.' },
+            }),
+          })
+        },
+      },
+    )
+    const result = await call({ task: 't' }, createToolContext({ signal: controller.signal }))
+    expect(cancels).toEqual([['run_1', 'call_1', 'Time is up.']])
+    expect(result).toMatchObject({ ok: false, usage })
+  })
+
+  test('a call that was aborted before it began starts nothing', async () => {
+    const { call } = setUp(async () => {
+      throw new Error('must not run')
+    })
+    expect(
+      await call({ task: 't' }, createToolContext({ signal: AbortSignal.abort() })),
+    ).toMatchObject({ ok: false, error: { code: 'tool_cancelled' } })
+  })
+
+  test('after the answer an abort cancels nothing', async () => {
+    const controller = new AbortController()
+    await answering(resultOf()).call(
+      { task: 't' },
+      createToolContext({ signal: controller.signal }),
+    )
+    controller.abort() // cancelCall of the fake would throw
+  })
+})

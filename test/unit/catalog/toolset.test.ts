@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import type { ToolEntry } from '#contracts/tool.ts'
+import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
+import { createToolset, type ToolsetOptions } from '../../../src/catalog/toolset.ts'
+import { createToolContext } from '../../fakes/tool-context.ts'
+
+const entry = (name: string, description = `Does ${name}.`): ToolEntry => ({
+  tool: {
+    name,
+    description,
+    inputSchema: { type: 'object', properties: { path: { description: 'Where' } } },
+    execute: async () => ({ ok: true, output: name }),
+  },
+  isReadOnly: false,
+  isIdempotent: false,
+  timeoutMs: 1,
+  definitionHash: name,
+  record: {},
+})
+const build = (entries: readonly ToolEntry[], options: Partial<ToolsetOptions> = {}) =>
+  createToolset(entries, { core: 'with-core-tools', buildIndex: createSearchIndex, ...options })
+const names = (toolset: ReturnType<typeof build>) => toolset.definitions.map(({ name }) => name)
+
+describe('the definitions', () => {
+  test('Y19: core tools, then the pinned in their order', () => {
+    expect(names(build([entry('b__x'), entry('a__x')]))).toEqual([
+      'isola__find',
+      'isola__call',
+      'b__x',
+      'a__x',
+    ])
+  })
+
+  test('Y15: without core tools they are exactly the entries given', () => {
+    const toolset = build([entry('a__x')], { core: 'without-core-tools' })
+    expect(names(toolset)).toEqual(['a__x'])
+    expect(toolset.resolve('isola__find', {})).toBeUndefined()
+    expect(toolset.resolve('isola__call', { name: 'a__x', input: {} })).toBeUndefined()
+  })
+
+  test('further core tools come after the two, and a sub-agent has none of them', () => {
+    const more = [entry('isola__more')]
+    expect(names(build([entry('a__x')], { more }))).toEqual([
+      'isola__find',
+      'isola__call',
+      'isola__more',
+      'a__x',
+    ])
+    expect(build([], { more }).resolve('isola__more', {})?.entry).toBe(more[0])
+    expect(names(build([entry('a__x')], { more, core: 'without-core-tools' }))).toEqual(['a__x'])
+  })
+
+  test('at most 24 are pinned; the rest stays reachable by isola__call only', () => {
+    const toolset = build(Array.from({ length: 30 }, (_, index) => entry(`p__t${index}`)))
+    expect(names(toolset)).toHaveLength(26)
+    expect(toolset.resolve('p__t29', {})).toBeUndefined()
+    expect(toolset.resolve('isola__call', { name: 'p__t29', input: {} })?.entry.tool.name).toBe(
+      'p__t29',
+    )
+  })
+
+  test('have the same size with ten and with ten thousand unpinned tools', () => {
+    const of = (count: number) =>
+      JSON.stringify(
+        build(
+          Array.from({ length: count }, (_, i) => entry(`p__t${i}`)),
+          { isPinned: () => false },
+        ).definitions,
+      )
+    expect(of(10_000)).toBe(of(10))
+  })
+})
+
+describe('names are unique', () => {
+  test.each([
+    ['a name that is taken', 'a__x', /has this name already/],
+    ['a core name', 'isola__call', /belong to the core/],
+    ["any name of the core's prefix", 'isola__new', /belong to the core/],
+    ['a name too long for a model', `a__${'x'.repeat(62)}`, /valid/],
+    ['a look-alike', 'а__x', /valid/],
+  ])('%s is refused and reported, the first stays', (_what, name, message) => {
+    const first = entry('a__x')
+    const toolset = build([first, entry(name, 'second')])
+    expect(names(toolset)).toEqual(['isola__find', 'isola__call', 'a__x'])
+    expect(toolset.resolve('a__x', {})?.entry).toBe(first)
+    expect(toolset.problems).toEqual([
+      { tool: name, message: expect.stringMatching(message) as string },
+    ])
+  })
+})
+
+describe('isola__call', () => {
+  const toolset = build([entry('a__x'), entry('b__y')], {
+    isPinned: ({ tool }) => tool.name === 'a__x',
+  })
+  const resolve = (input: Parameters<typeof toolset.resolve>[1]) =>
+    toolset.resolve('isola__call', input)
+
+  test('N10: resolves to the inner tool and its input, so that it passes the gates under its own name', () => {
+    expect(resolve({ name: 'b__y', input: { path: 'p' } })).toMatchObject({
+      entry: { tool: { name: 'b__y' } },
+      input: { path: 'p' },
+    })
+    expect(resolve({ name: 'a__x', input: {} })?.entry.tool.name).toBe('a__x')
+  })
+
+  test.each([
+    ['an unknown name', { name: 'c__z', input: {} }],
+    ['itself', { name: 'isola__call', input: { name: 'a__x', input: {} } }],
+    ['isola__find', { name: 'isola__find', input: {} }],
+    ['no name', { input: {} }],
+    ['a name that is no text', { name: ['a__x'], input: {} }],
+    ['a member of every object', { name: 'constructor', input: {} }],
+  ])('%s is no tool', (_what, input) => expect(resolve(input)).toBeUndefined())
+
+  test.each([
+    ['nothing', { name: 'a__x' }, {}],
+    ['JSON as text', { name: 'a__x', input: '{"path":"p"}' }, { path: 'p' }],
+    ['other text', { name: 'a__x', input: 'p' }, { '': 'p' }],
+    ['a list', { name: 'a__x', input: [1] }, { '': [1] }],
+  ])('%s as the inner input', (_what, input, expected) =>
+    expect(resolve(input)?.input).toEqual(expected),
+  )
+})
+
+describe('isola__find', () => {
+  const long = entry('mail__send', `Sends an e-mail message. ${'x'.repeat(300)}`)
+  const toolset = build(
+    [entry('kv__get', 'Reads a stored value.'), long, entry('files__read', 'Reads a file.')],
+    { isPinned: () => false },
+  )
+  const find = async (input: Parameters<typeof toolset.resolve>[1]) => {
+    const result = await toolset
+      .resolve('isola__find', input)!
+      .entry.tool.execute(input, createToolContext())
+    return result.ok
+      ? (
+          result.output as unknown as {
+            tools: { id: string; description: string; input_schema: unknown }[]
+          }
+        ).tools
+      : []
+  }
+
+  test('C3: finds in all the agent can reach and answers how to call it', async () => {
+    const [first] = await find({ queries: ['send an e-mail'] })
+    expect(first).toMatchObject({ id: 'mail__send', input_schema: { type: 'object' } })
+    expect(first?.description).toHaveLength(160)
+  })
+
+  test('merges several queries and keeps to the limit', async () => {
+    expect(
+      (await find({ queries: ['send mail', 'read a file'], limit: 2 })).map(({ id }) => id),
+    ).toEqual(['mail__send', 'files__read'])
+  })
+
+  test('is read-only, isola__call is not', () => {
+    expect(toolset.resolve('isola__find', {})?.entry.isReadOnly).toBe(true)
+  })
+})

@@ -1,0 +1,550 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeApp, errorOf, testKey, testRun, testSession } from '../../fakes/http-deps.ts'
+import { problemsOf } from '../../fakes/openai-schema.ts'
+
+const chat = '/v1/chat/completions'
+const session = `/api/sessions/${testSession}`
+const runs = `${session}/runs`
+const cancel = `${runs}/${testRun}/cancel`
+const user = { role: 'user', content: 'Hi' }
+const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
+
+interface Case {
+  readonly name: string
+  readonly path: string
+  readonly method?: string
+  readonly body?: BodyInit
+  readonly headers?: Record<string, string>
+  readonly status: number
+  /** `null`: no field is at fault. */
+  readonly param: string | null
+  readonly code?: string
+}
+
+/** Every case: a clear 4xx in the OpenAI shape, the field named, no session asked to do anything. */
+function check(cases: readonly Case[]): void {
+  it.each(cases)('$name', async ({ path, method, body, headers, status, param, code }) => {
+    const { app, calls, faults } = createFakeApp()
+    const init = {
+      method: method ?? 'POST',
+      headers: { authorization: `Bearer ${testKey}`, ...headers },
+      ...(body !== undefined && { body, duplex: 'half' }),
+    }
+    const response = await app.request(path, init)
+    const text = await response.text()
+    expect(response.status, text).toBe(status)
+    if (method !== 'HEAD') {
+      const answer = JSON.parse(text)
+      expect(problemsOf('ErrorResponse', answer)).toEqual([])
+      expect(answer.error.param, text).toBe(param)
+      if (param !== null && status === 400) expect(answer.error.message).toContain(param)
+      if (code !== undefined) expect(answer.error.code).toBe(code)
+      expect(answer.error.message.length).toBeLessThan(600)
+      expect(text).not.toMatch(/ at \S+ \(|\.ts:\d|node_modules|\[object |undefined,/)
+    }
+    expect(calls.filter((one) => one.method !== 'tree')).toEqual([])
+    expect(faults).toEqual([])
+  })
+}
+
+const json = { 'content-type': 'application/json' }
+const fieldCases = (
+  path: string,
+  valid: object,
+  table: readonly (readonly [unknown, string])[],
+): Case[] =>
+  table.map(([change, param]) => {
+    const body = JSON.stringify({ ...valid, ...(change as object) })
+    const name = `${path.replace(testSession, ':id').replace(testRun, ':run')} ${JSON.stringify(change).slice(0, 90)} → ${param}`
+    return { name, path, body, headers: json, status: 400, param }
+  })
+
+describe('every method on every route', () => {
+  const routes: readonly (readonly [string, readonly string[]])[] = [
+    ['/healthz', ['GET']],
+    [chat, ['POST']],
+    ['/v1/models', ['GET']],
+    ['/v1/models/orchestrator', ['GET']],
+    ['/api/sessions', ['POST']],
+    [session, ['GET', 'DELETE']],
+    [runs, ['POST']],
+    [`${runs}/${testRun}`, ['GET']],
+    [cancel, ['POST']],
+    [`${session}/events`, ['GET']],
+    [`${session}/transcript`, ['GET']],
+    ['/api/operator/audit', ['GET']],
+    ['/api/operator/health', ['GET']],
+  ]
+  const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'patch']
+  check(
+    routes.flatMap(([path, allowed]) => {
+      const answers = [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : [])]
+      return methods
+        .filter((method) => !answers.includes(method))
+        .map((method) => ({
+          name: `${method} ${path.replace(testSession, ':id').replace(testRun, ':run')} → 405`,
+          path,
+          method,
+          status: 405,
+          param: null,
+        }))
+    }),
+  )
+
+  it.each(routes)('%s names what it allows', async (path, allowed) => {
+    const response = await createFakeApp().send(path, { method: 'PUT' })
+    const extra = allowed.includes('GET') ? ['HEAD', 'OPTIONS'] : ['OPTIONS']
+    expect(response.headers.get('allow')).toBe([...allowed, ...extra].join(', '))
+  })
+
+  const unknown = [
+    '/',
+    '/v1',
+    '/v1/chat',
+    '/v1/chat/completions/x',
+    '/api',
+    `${session}/nope`,
+    `${runs}/`.concat('a/b/c'),
+  ]
+  check(
+    unknown.flatMap((path) =>
+      ['GET', 'POST', 'PUT'].map((method) => ({
+        name: `${method} ${path.replace(testSession, ':id')} → 404`,
+        path,
+        method,
+        status: 404,
+        param: null,
+      })),
+    ),
+  )
+})
+
+describe('every route that takes a body', () => {
+  const takers = [chat, '/api/sessions', runs, cancel]
+  const ten = 10 * 1024 * 1024
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const chunked = () => {
+    let left = 12
+    return new ReadableStream({
+      pull: (controller) =>
+        left-- > 0 ? controller.enqueue(new Uint8Array(1024 * 1024).fill(32)) : controller.close(),
+    })
+  }
+  const manyKeys = Object.fromEntries(Array.from({ length: 100_001 }, (_, i) => [`k${i}`, 0]))
+  const bad: readonly (Omit<Case, 'path' | 'name'> & { readonly what: string })[] = [
+    {
+      what: 'text/plain',
+      body: '{}',
+      headers: { 'content-type': 'text/plain' },
+      status: 415,
+      param: 'content-type',
+    },
+    { what: 'a form', body: new URLSearchParams({ a: '1' }), status: 415, param: 'content-type' },
+    {
+      what: 'a multipart form',
+      body: 'x',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      status: 415,
+      param: 'content-type',
+    },
+    {
+      what: 'no content type',
+      body: new TextEncoder().encode('{}'),
+      status: 415,
+      param: 'content-type',
+    },
+    {
+      what: 'a near miss',
+      body: '{}',
+      headers: { 'content-type': 'application/jsonx' },
+      status: 415,
+      param: 'content-type',
+    },
+    {
+      what: 'another charset',
+      body: '{}',
+      headers: { 'content-type': 'application/json; charset=utf-16' },
+      status: 415,
+      param: 'content-type',
+    },
+    {
+      what: 'a compressed body',
+      body: '{}',
+      headers: { ...json, 'content-encoding': 'gzip' },
+      status: 415,
+      param: 'content-type',
+    },
+    { what: '10 MB', body: `{"a":"${'x'.repeat(ten)}"}`, headers: json, status: 413, param: null },
+    { what: 'a stream of 12 MB', body: chunked(), headers: json, status: 413, param: null },
+    {
+      what: 'a length that says 10 MB',
+      body: '{}',
+      headers: { ...json, 'content-length': String(ten) },
+      status: 413,
+      param: null,
+    },
+    { what: 'half an object', body: '{"a":', headers: json, status: 400, param: null },
+    { what: 'two objects', body: '{}{}', headers: json, status: 400, param: null },
+    { what: 'a comment', body: '{} // x', headers: json, status: 400, param: null },
+    { what: 'only spaces', body: '   ', headers: json, status: 400, param: null },
+    { what: 'NaN', body: '{"a":NaN}', headers: json, status: 400, param: null },
+    { what: 'an array', body: '[]', headers: json, status: 400, param: null },
+    { what: 'null', body: 'null', headers: json, status: 400, param: null },
+    { what: 'a string', body: '"x"', headers: json, status: 400, param: null },
+    { what: 'a number', body: '1', headers: json, status: 400, param: null },
+    {
+      what: 'bytes that are no UTF-8',
+      body: Uint8Array.of(123, 34, 255, 254, 34, 125),
+      headers: json,
+      status: 400,
+      param: null,
+    },
+    {
+      what: 'a lone surrogate',
+      body: String.raw`{"task":"\ud800"}`,
+      headers: json,
+      status: 400,
+      param: 'task',
+    },
+    {
+      what: 'a lone surrogate deep inside',
+      body: String.raw`{"a":[{"b":"x\udfffy"}]}`,
+      headers: json,
+      status: 400,
+      param: 'a[0].b',
+    },
+    {
+      what: 'a lone surrogate in a key',
+      body: String.raw`{"\ud800":1}`,
+      headers: json,
+      status: 400,
+      param: null,
+    },
+    {
+      what: '__proto__',
+      body: '{"__proto__":{"polluted":true}}',
+      headers: json,
+      status: 400,
+      param: '__proto__',
+    },
+    {
+      what: '__proto__ inside',
+      body: '{"messages":[{"__proto__":null}]}',
+      headers: json,
+      status: 400,
+      param: 'messages[0].__proto__',
+    },
+    {
+      what: '65 levels',
+      body: `{"a":${deep(64)}}`,
+      headers: json,
+      status: 400,
+      param: `a${'[0]'.repeat(63)}`,
+    },
+    {
+      what: '100,001 keys',
+      body: JSON.stringify(manyKeys),
+      headers: json,
+      status: 400,
+      param: null,
+    },
+    {
+      what: '1,000,000 elements',
+      body: `{"messages":[${'0,'.repeat(999_999)}0]}`,
+      headers: json,
+      status: 400,
+      param: 'messages',
+    },
+    {
+      what: 'two million empty arrays',
+      body: `{"a":[${'[],'.repeat(1_000_000)}[]]}`,
+      headers: json,
+      status: 400,
+      param: 'a',
+    },
+  ]
+  check(
+    takers.flatMap((path) =>
+      bad.map(({ what, ...one }) => ({
+        ...one,
+        // A stream can be read once.
+        ...(one.body instanceof ReadableStream && { body: chunked() }),
+        name: `${path.replace(testSession, ':id').replace(testRun, ':run')} refuses ${what}`,
+        path,
+      })),
+    ),
+  )
+
+  it.each(takers)('%s refuses 100,000 levels', async (path) => {
+    const body = `{"a":${deep(100_000)}}`
+    const response = await createFakeApp().send(path, { method: 'POST', body, headers: json })
+    const error = await errorOf(response)
+    expect([response.status, error.param?.startsWith('a[0][0]')]).toEqual([400, true])
+    expect(error.message).toContain('nested deeper than 64 levels')
+  })
+
+  it('64 levels are taken', async () => {
+    const body = JSON.stringify({
+      model: 'orchestrator',
+      messages: [user],
+      x: JSON.parse(deep(63)),
+    })
+    expect((await createFakeApp().send(chat, { method: 'POST', body, headers: json })).status).toBe(
+      200,
+    )
+  })
+})
+
+describe('every field of a chat request', () => {
+  const valid = { model: 'orchestrator', messages: [user] }
+  const message = (...messages: unknown[]) => ({ messages })
+  check(
+    fieldCases(chat, valid, [
+      ...[undefined, null, 1, true, {}, [], ''].map((model) => [{ model }, 'model'] as const),
+      [{ model: 'x'.repeat(201) }, 'model'],
+      ...[undefined, null, 1, 'x', {}, []].map((messages) => [{ messages }, 'messages'] as const),
+      ...[null, 1, 'x', []].map((one) => [message(one), 'messages[0]'] as const),
+      ...[undefined, null, 1, 'function', 'bot', 'USER'].map(
+        (role) => [message({ role, content: 'x' }), 'messages[0].role'] as const,
+      ),
+      ...[undefined, null, 1, {}, [], true].flatMap((content) =>
+        ['system', 'developer', 'user'].map(
+          (role) => [message({ role, content }, user), 'messages[0].content'] as const,
+        ),
+      ),
+      [message(user, { role: 'assistant', content: 5 }, user), 'messages[1].content'],
+      [message({ role: 'user', content: [null] }), 'messages[0].content[0]'],
+      [message({ role: 'user', content: [{}] }), 'messages[0].content[0].type'],
+      [message({ role: 'user', content: [{ type: 'text' }] }), 'messages[0].content[0].text'],
+      ...['input_audio', 'file', 'refusal', 'video'].map(
+        (type) =>
+          [
+            message({ role: 'user', content: [{ type: 'text', text: 'x' }, { type }] }),
+            'messages[0].content[1].type',
+          ] as const,
+      ),
+      [
+        message(
+          { role: 'system', content: [{ type: 'image_url', image_url: { url: 'https://x/y' } }] },
+          user,
+        ),
+        'messages[0].content[0].type',
+      ],
+      [
+        message({ role: 'user', content: [{ type: 'image_url' }] }),
+        'messages[0].content[0].image_url',
+      ],
+      ...[1, '', 'file:///etc/passwd', 'javascript:1', 'data:text/html,x'].map(
+        (url) =>
+          [
+            message({ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }),
+            'messages[0].content[0].image_url.url',
+          ] as const,
+      ),
+      [message({ role: 'user', content: '' }), 'messages[0].content'],
+      [message({ role: 'system', content: 'x' }), 'messages[0].role'],
+      [message(user, { role: 'assistant', content: 'x' }), 'messages[1].role'],
+      [message(user, { role: 'tool', tool_call_id: 'c', content: 'x' }), 'messages[1].role'],
+      [message(user, { role: 'tool', content: 'x' }, user), 'messages[1].tool_call_id'],
+      [
+        message(user, { role: 'tool', tool_call_id: 'c', content: 'x' }, user),
+        'messages[1].tool_call_id',
+      ],
+      [message(user, { role: 'assistant', tool_calls: [call('c')] }, user), 'messages[2]'],
+      [message(user, { role: 'assistant', tool_calls: 'x' }, user), 'messages[1].tool_calls'],
+      [
+        message(user, { role: 'assistant', tool_calls: [{}] }, user),
+        'messages[1].tool_calls[0].id',
+      ],
+      [
+        message(
+          user,
+          {
+            role: 'assistant',
+            tool_calls: [{ ...call('c'), function: { name: 'f', arguments: {} } }],
+          },
+          user,
+        ),
+        'messages[1].tool_calls[0].function.arguments',
+      ],
+      ...[1, 'true', {}, []].map((stream) => [{ stream }, 'stream'] as const),
+      ...[1, 'x', []].map((options) => [{ stream_options: options }, 'stream_options'] as const),
+      [{ stream_options: { include_usage: 'yes' } }, 'stream_options.include_usage'],
+      ...['0.5', -0.1, 2.1, {}, true].map(
+        (temperature) => [{ temperature }, 'temperature'] as const,
+      ),
+      ...['1', -1, 1.1].map((top_p) => [{ top_p }, 'top_p'] as const),
+      ...['1', 0, -5, 1.5, 1e300].map((max) => [{ max_tokens: max }, 'max_tokens'] as const),
+      ...['1', 0, 1.5].map(
+        (max) => [{ max_completion_tokens: max }, 'max_completion_tokens'] as const,
+      ),
+      ...[1, {}, ['a', 'b', 'c', 'd', 'e']].map((stop) => [{ stop }, 'stop'] as const),
+      [{ stop: ['a', 1] }, 'stop[1]'],
+      ...['1', 1.5, {}].map((seed) => [{ seed }, 'seed'] as const),
+      ...['1', 0, 1.5, 2, 128].map((n) => [{ n }, 'n'] as const),
+      ...['json', 1, []].map((format) => [{ response_format: format }, 'response_format'] as const),
+      [{ response_format: {} }, 'response_format.type'],
+      [{ response_format: { type: 'xml' } }, 'response_format.type'],
+      [{ tools: {} }, 'tools'],
+      [{ tools: 'x' }, 'tools'],
+      [{ functions: 1 }, 'functions'],
+      [{ tool_choice: 1 }, 'tool_choice'],
+    ]),
+  )
+
+  const tool = { type: 'function', function: { name: 'f', parameters: {} } }
+  check(
+    fieldCases(chat, valid, [
+      [{ tools: [tool] }, 'tools'],
+      [{ tools: [tool], tool_choice: 'auto' }, 'tools'],
+      [{ functions: [{ name: 'f' }] }, 'functions'],
+      [{ tool_choice: 'required' }, 'tool_choice'],
+      [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'tool_choice'],
+      [{ function_call: 'auto' }, 'function_call'],
+      [{ n: 2 }, 'n'],
+      [{ response_format: { type: 'json_object' } }, 'response_format'],
+      [
+        { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } } },
+        'response_format',
+      ],
+    ]).map((one) => ({ ...one, name: `${one.name} (unsupported)`, code: 'unsupported_parameter' })),
+  )
+
+  check(
+    ['gpt-9', 'Orchestrator', '../orchestrator', 'other/model'].map((model) => ({
+      name: `a model nobody serves: ${model}`,
+      path: chat,
+      body: JSON.stringify({ ...valid, model }),
+      headers: json,
+      status: 404,
+      param: 'model',
+      code: 'model_not_found',
+    })),
+  )
+
+  const headers: readonly (readonly [string, string])[] = [
+    ['x-isola-session', ''],
+    ['x-isola-session', 'x'.repeat(201)],
+    ['x-isola-session', 'caf\u00e9'],
+    ['x-isola-session', 'a\tb'],
+    ['idempotency-key', ''],
+    ['idempotency-key', 'x'.repeat(256)],
+  ]
+  check(
+    headers.map(([name, value]) => ({
+      name: `the header ${name}: ${JSON.stringify(value.slice(0, 20))}`,
+      path: chat,
+      body: JSON.stringify(valid),
+      headers: { ...json, [name]: value },
+      status: 400,
+      param: name,
+    })),
+  )
+})
+
+describe('every field of /api', () => {
+  const task = { task: 'x' }
+  check([
+    ...fieldCases('/api/sessions', {}, [
+      ...[null, 1, {}, [], '', 'x'.repeat(201)].map((agent) => [{ agent }, 'agent'] as const),
+      [{ unknown: 1 }, 'unknown'],
+      [{ constructor: 1 }, 'constructor'],
+      [{ ['x'.repeat(5_000)]: 1 }, `${'x'.repeat(200)}…`],
+    ]),
+    ...fieldCases(runs, task, [
+      ...[undefined, null, 1, {}, [], ''].map((value) => [{ task: value }, 'task'] as const),
+      ...[null, 1, {}, [], ''].map((context) => [{ context }, 'context'] as const),
+      ...[null, 1, {}, ''].map((model) => [{ model }, 'model'] as const),
+      ...[null, 1, 'true', {}].map((wait) => [{ wait }, 'wait'] as const),
+      ...[null, 1, 'x', []].map((parameters) => [{ parameters }, 'parameters'] as const),
+      [{ parameters: { temperature: 3 } }, 'parameters.temperature'],
+      [{ parameters: { topP: '1' } }, 'parameters.topP'],
+      [{ parameters: { maxOutputTokens: 0 } }, 'parameters.maxOutputTokens'],
+      [{ parameters: { stop: 'x' } }, 'parameters.stop'],
+      [{ parameters: { seed: 1.5 } }, 'parameters.seed'],
+      [{ parameters: { timeoutMs: -1 } }, 'parameters.timeoutMs'],
+      [{ parameters: { max_tokens: 5 } }, 'parameters.max_tokens'],
+      [{ stream: true }, 'stream'],
+      [{ tasks: 'x' }, 'tasks'],
+    ]),
+    ...fieldCases(cancel, {}, [
+      ...[null, 1, {}, '', 'x'.repeat(501)].map((reason) => [{ reason }, 'reason'] as const),
+      [{ force: true }, 'force'],
+    ]),
+    {
+      name: 'a run without a body',
+      path: runs,
+      status: 400,
+      param: null,
+    },
+    {
+      name: 'a bad idempotency key',
+      path: runs,
+      body: JSON.stringify(task),
+      headers: { ...json, 'idempotency-key': 'x'.repeat(256) },
+      status: 400,
+      param: 'idempotency-key',
+    },
+  ])
+
+  const queries: readonly (readonly [string, string, number, string | null])[] = [
+    [`${session}/events`, '?cursor=x', 400, 'cursor'],
+    [`${session}/events`, '?cursor=-1', 400, 'cursor'],
+    [`${session}/events`, '?cursor=1e3', 400, 'cursor'],
+    [`${session}/events`, `?cursor=${testRun}:`, 400, 'cursor'],
+    [`${session}/events`, '?cursor=run_x:1', 400, 'cursor'],
+    [`${session}/events`, '?cursor=9999999999999999', 400, 'cursor'],
+    [`${session}/events`, '?follow=maybe', 400, 'follow'],
+    [`${session}/events`, '?unknown=1', 400, 'unknown'],
+    [`${session}/events`, '?__proto__=1', 400, '__proto__'],
+    [`${session}/events`, '?run=x', 404, null],
+    [`${runs}/x`, '', 404, null],
+    [`${runs}/run_${'%00'.repeat(22)}`, '', 404, null],
+    ['/api/operator/audit', '?trace=x', 400, 'trace'],
+    ['/api/operator/audit', `?trace=${'A'.repeat(32)}`, 400, 'trace'],
+    ['/api/operator/audit', '?session=x', 400, 'session'],
+    ['/api/operator/audit', '?limit=0', 400, 'limit'],
+    ['/api/operator/audit', '?limit=501', 400, 'limit'],
+    ['/api/operator/audit', '?limit=ten', 400, 'limit'],
+    ['/api/operator/audit', '?limit=', 400, 'limit'],
+    ['/api/operator/audit', '?after=-1', 400, 'after'],
+    ['/api/operator/audit', '?order=desc', 400, 'order'],
+  ]
+  check(
+    queries.map(([path, query, status, param]) => ({
+      name: `GET ${path.replace(testSession, ':id')}${query}`,
+      path: `${path}${query}`,
+      method: 'GET',
+      status,
+      param,
+    })),
+  )
+
+  check([
+    {
+      name: 'a malformed Last-Event-ID',
+      path: `${session}/events`,
+      method: 'GET',
+      headers: { 'last-event-id': 'nonsense' },
+      status: 400,
+      param: 'last-event-id',
+    },
+    ...['x', 'ses_', `${testSession}0`, 'ses_%2F%2e%2e'].flatMap((id) =>
+      [
+        ['GET', ''],
+        ['DELETE', ''],
+        ['GET', '/transcript'],
+        ['GET', '/events'],
+        ['GET', `/runs/${testRun}`],
+        ['POST', '/runs'],
+        ['POST', `/runs/${testRun}/cancel`],
+      ].map(([method = '', rest = '']) => ({
+        name: `${method} /api/sessions/${id}${rest.replace(testRun, ':run')} → 404`,
+        path: `/api/sessions/${id}${rest}`,
+        method,
+        status: 404,
+        param: null,
+      })),
+    ),
+  ])
+})

@@ -1,0 +1,323 @@
+import { describe, expect, it } from 'vitest'
+import { unlimited, type Limits } from '#contracts/lease.ts'
+import type { GateParts } from '#contracts/runtime.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+import type { CallState, TurnScope } from '../../../src/kernel/call.ts'
+import { gates } from '../../../src/kernel/gates.ts'
+import { createLedger } from '../../../src/kernel/ledger.ts'
+import { passGates } from '../../../src/kernel/pipeline.ts'
+import {
+  createFakeClock,
+  createFakeSources,
+  openGates,
+  says,
+  sha256,
+  toolEntry,
+  toolsetOf,
+} from '../../fakes/kernel.ts'
+import { defaultAgentLimits } from '#contracts/lease.ts'
+
+interface Setup {
+  readonly entry?: ToolEntry
+  readonly parts?: Partial<GateParts>
+  readonly limits?: Partial<Limits>
+  readonly share?: Partial<Limits>
+  readonly signal?: AbortSignal
+  readonly timeLeftMs?: number
+}
+
+function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Setup = {}) {
+  const clock = createFakeClock()
+  const all: Limits = { ...defaultAgentLimits, ...limits }
+  const ledger = createLedger(all)
+  const ran: unknown[] = []
+  const tool = entry ?? toolEntry('clock', async (input) => (ran.push(input), says('12:00')))
+  const events: { type: string; data: unknown }[] = []
+  const scope: TurnScope = {
+    parts: { ...openGates, ...parts, clock, sha256 },
+    toolset: toolsetOf([tool]),
+    ledger,
+    share: { ...all, ...share },
+    timeLeftMs: () => timeLeftMs,
+    signal: signal ?? new AbortController().signal,
+    caller: {
+      run: 'run_1',
+      session: 'ses_1',
+      rootSession: 'ses_1',
+      principal: 'operator',
+      agent: 'tester',
+      trace: 't',
+      depth: 0,
+      ancestry: ['tester'],
+    },
+  }
+  const call: CallState = {
+    id: 'call_1',
+    name: tool.tool.name,
+    input: { a: 1 },
+    hasRun: false,
+    isCut: false,
+    startedAtMs: 0,
+    emit: (event) => void events.push(event),
+  }
+  return { clock, ledger, scope, call, events, ran }
+}
+
+const code = ({ result }: CallState) => (result && !result.ok ? result.error.code : 'ok')
+
+describe('the gate pipeline', () => {
+  it('N10: has every gate of the design, in its order', () => {
+    expect(gates.map(({ name }) => name)).toEqual([
+      'known',
+      'input',
+      'policy',
+      'rate',
+      'beforeToolCall',
+      'approval',
+      'lease',
+      'timeout',
+      'execute',
+      'outputCap',
+      'afterToolCall',
+      'settle',
+      'event',
+    ])
+  })
+
+  it('lets a good call through, settles it and reports it once', async () => {
+    const { scope, call, ledger, events, ran } = setUp()
+    await passGates(call, scope)
+    expect(call.result).toEqual(says('12:00'))
+    expect(ran).toEqual([{ a: 1 }])
+    expect(ledger.settled().toolCalls).toBe(1)
+    expect(ledger.reserved().toolCalls).toBe(0)
+    expect(events.map(({ type }) => type)).toEqual(['tool_finished'])
+  })
+
+  it('refuses a tool that the agent does not have', async () => {
+    const { scope, call, ran } = setUp()
+    await passGates({ ...call, name: 'shell' }, scope)
+    const other = { ...call, name: 'shell' }
+    await passGates(other, scope)
+    expect(code(other)).toBe('tool_not_found')
+    expect(ran).toEqual([])
+  })
+
+  const refusals: [string, Partial<GateParts>, string][] = [
+    [
+      'input that does not fit the schema',
+      { validator: { validate: () => ({ ok: false, path: 'url', message: 'is required' }) } },
+      'tool_invalid_input',
+    ],
+    [
+      'a call the policy denies',
+      { policy: { decide: () => ({ allow: false, code: 'tool_denied', message: 'no' }) } },
+      'tool_denied',
+    ],
+    [
+      'a call over its rate',
+      {
+        rates: { take: () => ({ allow: false, code: 'tool_rate_limited', message: 'slow down' }) },
+      },
+      'tool_rate_limited',
+    ],
+    [
+      'a call that a hook vetoes',
+      { hooks: { ...openGates.hooks, before: async () => ({ veto: true, message: 'no' }) } },
+      'tool_denied',
+    ],
+    [
+      'a call whose hook fails',
+      { hooks: { ...openGates.hooks, before: async () => Promise.reject(new Error('broken')) } },
+      'tool_denied',
+    ],
+    [
+      'a call that was not approved',
+      { approvals: { check: async () => ({ approved: false, message: 'no' }) } },
+      'tool_denied',
+    ],
+    [
+      'a call whose policy breaks: guards fail closed',
+      {
+        policy: {
+          decide: () => {
+            throw new Error('broken')
+          },
+        },
+      },
+      'tool_failed',
+    ],
+  ]
+  it.each(refusals)(
+    'I18: refuses %s, without running it or leaving anything reserved',
+    async (_what, parts, expected) => {
+      const { scope, call, ran, ledger, events } = setUp({ parts })
+      await passGates(call, scope)
+      expect(code(call)).toBe(expected)
+      expect(ran).toEqual([])
+      expect(ledger.reserved().toolCalls + ledger.settled().toolCalls).toBe(0)
+      expect(events.at(-1)).toMatchObject({
+        type: 'tool_finished',
+        data: { ok: false, code: expected },
+      })
+    },
+  )
+
+  it('I18: checks schema and policy again when a hook changed the input', async () => {
+    const seen: unknown[] = []
+    const { scope, call, ran } = setUp({
+      parts: {
+        hooks: { ...openGates.hooks, before: async () => ({ veto: false, input: { a: 2 } }) },
+        policy: { decide: ({ input }) => (seen.push(input), { allow: true }) },
+      },
+    })
+    await passGates(call, scope)
+    expect(seen).toEqual([{ a: 1 }, { a: 2 }])
+    expect(ran).toEqual([{ a: 2 }])
+  })
+
+  it('N6: ends a tool that does not answer in time, and tells it to stop', async () => {
+    let stopped = false
+    const entry = toolEntry(
+      'clock',
+      (_input, { signal }) => {
+        signal.addEventListener('abort', () => (stopped = true))
+        return new Promise(() => {})
+      },
+      { timeoutMs: 500 },
+    )
+    const { scope, call, clock } = setUp({ entry })
+    const passing = passGates(call, scope)
+    await clock.advance(1)
+    await clock.advance(500)
+    await clock.advance(1_000)
+    await passing
+    expect(code(call)).toBe('tool_timeout')
+    expect(stopped).toBe(true)
+  })
+
+  it('N6: gives no tool more time than the run has left', async () => {
+    const { scope, call } = setUp({ timeLeftMs: 0 })
+    await passGates(call, scope)
+    expect(call.refused).toBe('lease_time')
+  })
+
+  it('cancels a call in the object it runs in, and keeps what it says it has spent', async () => {
+    const controller = new AbortController()
+    const usage = {
+      tokens: 7,
+      costNanoUsd: 0,
+      turns: 1,
+      toolCalls: 0,
+      children: 0,
+      inputTokens: 5,
+      outputTokens: 2,
+      modelCalls: 1,
+      timeMs: 1,
+    }
+    const entry = toolEntry(
+      'clock',
+      (_input, { signal }) =>
+        new Promise((resolve) =>
+          signal.addEventListener('abort', () =>
+            resolve({ ok: false, error: { code: 'tool_failed', message: 'stopped' }, usage }),
+          ),
+        ),
+      { spends: defaultAgentLimits },
+    )
+    const { scope, call, ledger, clock } = setUp({
+      entry,
+      signal: controller.signal,
+      share: { maxTurns: 5, maxTokens: 100, maxChildren: 2, maxToolCalls: 2, maxDepth: 1 },
+    })
+    const passing = passGates(call, scope)
+    await clock.advance(1)
+    controller.abort(new Error('stop'))
+    await passing
+    expect(code(call)).toBe('tool_cancelled')
+    expect(ledger.settled()).toEqual({
+      tokens: 7,
+      costNanoUsd: 0,
+      turns: 1,
+      toolCalls: 1,
+      children: 1,
+    })
+    expect(ledger.reserved().tokens).toBe(0)
+  })
+
+  it('charges a spending call that never said what it spent with its whole lease', async () => {
+    const entry = toolEntry(
+      'clock',
+      async () => {
+        throw new Error('gone')
+      },
+      { spends: defaultAgentLimits },
+    )
+    const { scope, call, ledger } = setUp({
+      entry,
+      share: {
+        maxTurns: 5,
+        maxTokens: 100,
+        maxChildren: 2,
+        maxToolCalls: 2,
+        maxDepth: 1,
+        maxCostNanoUsd: unlimited,
+      },
+    })
+    await passGates(call, scope)
+    expect(code(call)).toBe('tool_failed')
+    expect(ledger.settled()).toEqual({
+      tokens: 100,
+      costNanoUsd: 0,
+      turns: 5,
+      toolCalls: 3,
+      children: 3,
+    })
+  })
+
+  it.each([
+    ['depth', { maxDepth: -1 }, 'lease_depth'],
+    ['tokens', { maxTokens: 0 }, 'lease_tokens'],
+    ['turns', { maxTurns: 0 }, 'lease_turns'],
+  ])('N6: refuses a spending call for which no %s is left', async (_what, share, expected) => {
+    const entry = toolEntry('clock', async () => says('never'), { spends: defaultAgentLimits })
+    const { scope, call } = setUp({ entry, share })
+    await passGates(call, scope)
+    expect(call.refused).toBe(expected)
+  })
+
+  it('keeps an output that is too long behind a handle', async () => {
+    const entry = toolEntry('clock', async () => says('x'.repeat(2_000)))
+    const { scope, call } = setUp({ entry })
+    await passGates(call, scope)
+    expect(call.result).toMatchObject({ ok: true, output: { handle: 'kept' } })
+  })
+
+  it('N7: reports every call in the same shape, with what the host wants on the record copied as it is', async () => {
+    const one = setUp({
+      entry: toolEntry('clock', async () => says('1'), {
+        record: { plugin: 'a', tier: 'builtin' },
+      }),
+    })
+    const two = setUp({
+      entry: toolEntry('clock', async () => says('2'), {
+        record: { plugin: 'b', tier: 'community' },
+        spends: defaultAgentLimits,
+      }),
+      share: { maxTurns: 5, maxTokens: 100, maxChildren: 2, maxToolCalls: 2, maxDepth: 1 },
+    })
+    await passGates(one.call, one.scope)
+    await passGates(two.call, two.scope)
+    expect(Object.keys(one.events[0]!.data as object)).toEqual(
+      Object.keys(two.events[0]!.data as object),
+    )
+    expect(one.events[0]!.data).toMatchObject({ plugin: 'a', tier: 'builtin' })
+  })
+})
+
+describe('sources', () => {
+  it('I19: counts ids instead of drawing them', () => {
+    const { ids } = createFakeSources()
+    expect([ids.next('run'), ids.next('run')].map((id) => id.slice(-1))).toEqual(['1', '2'])
+  })
+})

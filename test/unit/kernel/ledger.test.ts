@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import {
+  defaultAgentLimits,
+  unlimited,
+  zeroAmount,
+  type Amount,
+  type Lease,
+  type Limits,
+} from '#contracts/lease.ts'
+import { createLedger, type Ledger } from '../../../src/kernel/ledger.ts'
+import { shareOf } from '../../../src/kernel/share.ts'
+import { createRandom } from '../../fakes/random.ts'
+
+const limits: Limits = {
+  ...defaultAgentLimits,
+  maxTokens: 1_000,
+  maxTurns: 20,
+  maxToolCalls: 20,
+  maxChildren: 5,
+}
+
+const isWithin = (ledger: Ledger) => {
+  const settled = ledger.settled()
+  const reserved = ledger.reserved()
+  return (
+    settled.tokens + reserved.tokens <= ledger.limits.maxTokens &&
+    settled.turns + reserved.turns <= ledger.limits.maxTurns &&
+    settled.toolCalls + reserved.toolCalls <= ledger.limits.maxToolCalls &&
+    settled.children + reserved.children <= ledger.limits.maxChildren
+  )
+}
+
+describe('the lease ledger', () => {
+  it('refuses what does not fit and names the dimension, what was asked and what is left', () => {
+    const ledger = createLedger(limits)
+    expect(ledger.reserve({ tokens: 900 }).ok).toBe(true)
+    expect(ledger.reserve({ tokens: 101 })).toEqual({
+      ok: false,
+      refusal: { code: 'lease_tokens', asked: 101, left: 100 },
+    })
+    expect(ledger.reserve({ tokens: 100 }).ok).toBe(true)
+  })
+
+  it('gives back what was reserved and not used', () => {
+    const ledger = createLedger(limits)
+    const taken = ledger.reserve({ tokens: 600 })
+    if (taken.ok) ledger.settle(taken.lease, { tokens: 10 })
+    expect(ledger.left().tokens).toBe(990)
+  })
+
+  it('settles a lease once', () => {
+    const ledger = createLedger(limits)
+    const taken = ledger.reserve({ tokens: 600 })
+    if (!taken.ok) throw new Error('refused')
+    ledger.settle(taken.lease, { tokens: 10 })
+    ledger.settle(taken.lease, { tokens: 10 })
+    expect(ledger.settled().tokens).toBe(10)
+    expect(ledger.reserved()).toEqual(zeroAmount)
+  })
+
+  it('refuses fractions, negatives and what is not a number', () => {
+    const ledger = createLedger(limits)
+    for (const tokens of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(ledger.reserve({ tokens }).ok).toBe(false)
+    }
+    expect(ledger.reserved()).toEqual(zeroAmount)
+  })
+
+  it('says so when more was spent than reserved, books it and refuses the next', () => {
+    const ledger = createLedger(limits)
+    const taken = ledger.reserve({ tokens: 600 })
+    if (!taken.ok) throw new Error('refused')
+    expect(ledger.settle(taken.lease, { tokens: 1_100 })).toBe(true)
+    expect(ledger.left().tokens).toBe(0)
+    expect(ledger.reserve({ tokens: 1 }).ok).toBe(false)
+  })
+
+  it('does not call it an overrun where nothing is limited', () => {
+    const ledger = createLedger({ ...limits, maxCostNanoUsd: unlimited })
+    const taken = ledger.reserve({ tokens: 1 })
+    if (!taken.ok) throw new Error('refused')
+    expect(ledger.settle(taken.lease, { tokens: 1, costNanoUsd: 5 })).toBe(false)
+  })
+
+  it('N6: keeps settled + reserved within the limit at every moment, over 200 random histories', () => {
+    for (let seed = 0; seed < 200; seed += 1) {
+      const random = createRandom(seed)
+      const ledger = createLedger(limits)
+      const open: Lease[] = []
+      for (let step = 0; step < 200; step += 1) {
+        if (random.chance(0.6)) {
+          const amount: Amount = {
+            tokens: random.int(0, 200),
+            costNanoUsd: 0,
+            turns: random.int(0, 3),
+            toolCalls: random.int(0, 3),
+            children: random.int(0, 1),
+          }
+          const taken = ledger.reserve(amount)
+          if (taken.ok) open.push(taken.lease)
+        } else {
+          const lease = open.splice(random.int(0, Math.max(0, open.length - 1)), 1)[0]
+          if (lease)
+            ledger.settle(lease, {
+              tokens: random.int(0, lease.amount.tokens),
+              turns: lease.amount.turns,
+            })
+        }
+        expect(isWithin(ledger), `seed ${seed} step ${step}`).toBe(true)
+      }
+      for (const lease of open) ledger.settle(lease, {})
+      expect(ledger.reserved()).toEqual(zeroAmount)
+    }
+  })
+})
+
+describe('the share of one call', () => {
+  it('is what is left less one final model call, divided by the calls of the turn', () => {
+    const share = shareOf({
+      limits,
+      left: { tokens: 1_000, costNanoUsd: 0, turns: 11, toolCalls: 12, children: 5 },
+      finalCall: { tokens: 100, costNanoUsd: 0 },
+      calls: 3,
+      timeLeftMs: 5_000,
+    })
+    expect(share).toMatchObject({
+      maxTokens: 300,
+      maxTurns: 3,
+      maxToolCalls: 3,
+      maxChildren: 0,
+      maxTimeMs: 5_000,
+      maxConcurrency: 2,
+    })
+    expect(share.maxDepth).toBe(limits.maxDepth - 1)
+  })
+
+  it('never adds up to more than what is left, whatever the numbers', () => {
+    const random = createRandom(7)
+    for (let round = 0; round < 500; round += 1) {
+      const left = {
+        tokens: random.int(0, 10_000),
+        costNanoUsd: 0,
+        turns: random.int(0, 50),
+        toolCalls: random.int(0, 50),
+        children: random.int(0, 20),
+      }
+      const calls = random.int(1, 9)
+      const share = shareOf({
+        limits,
+        left,
+        finalCall: { tokens: random.int(0, 500), costNanoUsd: 0 },
+        calls,
+        timeLeftMs: 1,
+      })
+      expect(share.maxTokens * calls).toBeLessThanOrEqual(left.tokens)
+      expect(share.maxTurns * calls).toBeLessThanOrEqual(left.turns)
+      if (share.maxToolCalls > 0)
+        expect((1 + share.maxToolCalls) * calls).toBeLessThanOrEqual(left.toolCalls)
+      if (share.maxChildren > 0)
+        expect((1 + share.maxChildren) * calls).toBeLessThanOrEqual(left.children)
+    }
+  })
+})

@@ -1,0 +1,359 @@
+import { describe, expect, it } from 'vitest'
+import { IsolaError } from '#contracts/errors.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import { createKernel } from '../../../src/kernel/run.ts'
+import {
+  agentSpec,
+  createFakeClock,
+  createFakeModel,
+  createFakeSources,
+  createKernelParts,
+  createMemoryJournal,
+  runInput,
+  runPorts,
+  says,
+  toolEntry,
+  toolsetOf,
+} from '../../fakes/kernel.ts'
+
+const callOf = (name: string, input = {}) => ({ calls: [{ name, input }] })
+
+describe('a run', () => {
+  it('I3: plans, acts and reflects until the planner finishes', async () => {
+    const model = createFakeModel([callOf('clock'), { text: 'It is noon.' }])
+    const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ toolset }),
+      runPorts(),
+    )
+    expect(result).toMatchObject({
+      success: true,
+      state: 'completed',
+      result: 'It is noon.',
+      steps: 2,
+    })
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      output: '12:00',
+      isError: false,
+    })
+  })
+
+  it('C1, I17: reports id, times, steps, actions, model calls, token usage, cost and provenance', async () => {
+    const model = createFakeModel([callOf('clock'), { text: 'noon' }])
+    const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ toolset }),
+      runPorts(),
+    )
+    expect(result).toMatchObject({
+      id: 'run_1',
+      sessionId: 'ses_1',
+      steps: 2,
+      actions: [{ tool: 'clock', ok: true }],
+      modelCalls: [{ provider: 'fake' }, { provider: 'fake' }],
+      usage: { tokens: 220, inputTokens: 200, outputTokens: 20, turns: 2, toolCalls: 1 },
+      costEstimateUsd: 0,
+      provenance: { template: 'tester', version: '1', models: ['fake/fake'] },
+    })
+    expect(result.finishedAtMs).toBeGreaterThanOrEqual(result.startedAtMs)
+  })
+
+  it('reports parallel calls in source order, whichever finishes first', async () => {
+    const slow = Promise.withResolvers<void>()
+    const model = createFakeModel([
+      { calls: [{ name: 'slow' }, { name: 'fast' }] },
+      { text: 'done' },
+    ])
+    const toolset = toolsetOf([
+      toolEntry('slow', async () => (await slow.promise, says('slow'))),
+      toolEntry('fast', async () => (slow.resolve(), says('fast'))),
+    ])
+    const journal = createMemoryJournal()
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ toolset }),
+      runPorts({ journal }),
+    )
+    expect(result.actions.map(({ tool }) => tool)).toEqual(['slow', 'fast'])
+    const finished = journal.rows.get(1)?.events.filter(({ type }) => type === 'tool_finished')
+    expect(finished?.map(({ data }) => data['tool'])).toEqual(['slow', 'fast'])
+    expect(model.requests[1]?.messages.slice(-2).map((m) => m.role === 'tool' && m.output)).toEqual(
+      ['slow', 'fast'],
+    )
+  })
+
+  it('I16: writes one row a turn, numbered events without gaps, and the end in the last row', async () => {
+    const model = createFakeModel([callOf('clock'), { text: 'noon' }])
+    const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
+    const journal = createMemoryJournal()
+    await createKernel(createKernelParts(model)).run(runInput({ toolset }), runPorts({ journal }))
+    expect(journal.writes).toHaveLength(2)
+    const events = [...journal.rows.values()].flatMap((turn) => turn.events)
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+    expect(events.at(-1)?.type).toBe('run_finished')
+    expect(journal.rows.get(2)?.final?.state).toBe('completed')
+  })
+
+  it('I15: is cancelled by its signal with exactly one terminal outcome', async () => {
+    const controller = new AbortController()
+    const model = createFakeModel([callOf('wait')])
+    const toolset = toolsetOf([
+      toolEntry('wait', (_input, { signal }) => {
+        queueMicrotask(() => controller.abort(new Error('user said stop')))
+        return new Promise((resolve) =>
+          signal.addEventListener('abort', () => resolve(says('stopped'))),
+        )
+      }),
+    ])
+    const journal = createMemoryJournal()
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ toolset }),
+      runPorts({ journal, signal: controller.signal }),
+    )
+    expect(result).toMatchObject({
+      success: false,
+      state: 'cancelled',
+      error: { message: 'user said stop' },
+    })
+    const events = [...journal.rows.values()].flatMap((turn) => turn.events)
+    expect(events.filter(({ type }) => type === 'run_finished')).toHaveLength(1)
+  })
+
+  it('I30: fails with the code of the model family when the model fails', async () => {
+    const model = createFakeModel([
+      { error: new IsolaError('model_auth', 'The provider refused the key.') },
+    ])
+    const result = await createKernel(createKernelParts(model)).run(runInput(), runPorts())
+    expect(result).toMatchObject({
+      state: 'failed',
+      error: { code: 'model_auth' },
+      usage: { tokens: 0 },
+    })
+  })
+
+  it('I30: hides the text of an internal fault', async () => {
+    const model = createFakeModel([{ error: new Error('secret path') }])
+    const result = await createKernel(createKernelParts(model)).run(runInput(), runPorts())
+    expect(result).toMatchObject({ state: 'failed', error: { code: 'internal' } })
+    expect(JSON.stringify(result)).not.toContain('secret')
+  })
+
+  it('I18: refuses a plan that finishes and calls in the same turn', async () => {
+    const parts = createKernelParts(createFakeModel([]), {
+      planner: {
+        plan: async () => [
+          { type: 'finish', message: 'done' },
+          { type: 'tool', callId: 'x', toolId: 'clock', input: {} },
+        ],
+      },
+    })
+    const result = await createKernel(parts).run(runInput(), runPorts())
+    expect(result.error?.code).toBe('model_invalid_reply')
+  })
+
+  it('I4, I13: works with any planner and reflector that keep the contract', async () => {
+    const parts = createKernelParts(createFakeModel([]), {
+      planner: { plan: async ({ turn }) => [{ type: 'internal', reason: `thinking ${turn}` }] },
+      reflector: {
+        reflect: async ({ turn }) =>
+          turn < 3 ? { decision: 'continue' } : { decision: 'finish', result: 'ok' },
+      },
+    })
+    const result = await createKernel(parts).run(runInput(), runPorts())
+    expect(result).toMatchObject({ state: 'completed', result: 'ok', usage: { turns: 3 } })
+  })
+
+  it('streams text as it arrives, with its place in the message', async () => {
+    const ports = runPorts()
+    await createKernel(createKernelParts(createFakeModel([{ text: 'Hello' }]))).run(
+      runInput(),
+      ports,
+    )
+    expect(ports.deltas).toEqual([
+      { type: 'message_delta', run: 'run_1', turn: 1, offset: 0, text: 'Hello' },
+    ])
+  })
+})
+
+describe('limits of a run', () => {
+  it('Y13: stops at max_turns and keeps what was said', async () => {
+    const model = createFakeModel(() => ({ text: 'thinking', calls: [{ name: 'clock' }] }))
+    const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
+    const agent = agentSpec({ maxTurns: 3 })
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ toolset, agent }),
+      runPorts(),
+    )
+    expect(result).toMatchObject({
+      state: 'stopped',
+      error: { code: 'lease_turns' },
+      usage: { turns: 3 },
+    })
+    expect(result.result).toContain('thinking')
+  })
+
+  it('N6: refuses a model call that does not fit what is left, before it is made', async () => {
+    const model = createFakeModel([{ text: 'never' }])
+    const agent = agentSpec({ maxTokens: 149 })
+    const result = await createKernel(createKernelParts(model)).run(runInput({ agent }), runPorts())
+    expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_tokens' } })
+    expect(model.requests).toHaveLength(0)
+  })
+
+  it('lets the other calls of a turn settle when one is refused a lease, then stops', async () => {
+    const model = createFakeModel([
+      { calls: [{ name: 'clock' }, { name: 'clock' }, { name: 'clock' }] },
+    ])
+    const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
+    const agent = agentSpec({ maxToolCalls: 2 })
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ toolset, agent }),
+      runPorts(),
+    )
+    expect(result).toMatchObject({
+      state: 'stopped',
+      error: { code: 'lease_tool_calls' },
+      usage: { toolCalls: 2 },
+    })
+    expect(result.actions.map(({ ok }) => ok)).toEqual([true, true, false])
+  })
+
+  it('Y13: stops when its active time is used up', async () => {
+    const clock = createFakeClock()
+    const model = createFakeModel([{ wait: new Promise(() => {}) }])
+    const parts = createKernelParts(
+      {
+        ...model,
+        generate: (_request, { signal, onSent }) =>
+          new Promise((_resolve, reject) => {
+            onSent()
+            signal.addEventListener('abort', () => reject(signal.reason))
+          }),
+      },
+      createFakeSources(clock),
+    )
+    const running = createKernel(parts).run(
+      runInput({ agent: agentSpec({ maxTimeMs: 5_000 }) }),
+      runPorts(),
+    )
+    await clock.advance(10)
+    await clock.advance(5_000)
+    expect(await running).toMatchObject({ state: 'stopped', error: { code: 'lease_time' } })
+  })
+
+  it('books an overrun and gives nothing more', async () => {
+    const model = createFakeModel([
+      { calls: [{ name: 'clock' }], inputTokens: 400 },
+      { text: 'never' },
+    ])
+    const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
+    const journal = createMemoryJournal()
+    const agent = agentSpec({ maxTokens: 450 })
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ toolset, agent }),
+      runPorts({ journal }),
+    )
+    expect(result).toMatchObject({
+      state: 'stopped',
+      error: { code: 'lease_tokens' },
+      usage: { tokens: 410 },
+    })
+    expect(journal.rows.get(1)?.events.map(({ type }) => type)).toContain('lease_overdrawn')
+  })
+})
+
+describe('resuming from the journal', () => {
+  const cutAfter = async (options: { isReadOnly: boolean; stopAfter: number }) => {
+    const clock = createFakeClock()
+    const runs: string[] = []
+    const hang = new Promise<never>(() => {})
+    const tools = (isSecondLife: boolean) =>
+      toolsetOf([
+        toolEntry('done', async () => (runs.push('done'), says('done'))),
+        toolEntry('cut', async () => (runs.push('cut'), isSecondLife ? says('cut') : hang), {
+          isReadOnly: options.isReadOnly,
+        }),
+      ])
+    const journal = createMemoryJournal()
+    const model = createFakeModel([{ calls: [{ name: 'done' }, { name: 'cut' }] }])
+    const parts = createKernelParts(model, createFakeSources(clock))
+    void createKernel(parts).run(runInput({ toolset: tools(false) }), runPorts({ journal }))
+    await clock.advance(10)
+    await clock.advance(options.stopAfter)
+    const rows = structuredClone(journal.rows)
+    const second = createMemoryJournal([...rows.values()])
+    const again = createFakeModel([{ text: 'finished' }])
+    let seq = Math.max(
+      0,
+      ...[...rows.values()].flatMap((turn) => turn.events.map((event) => event.seq)),
+    )
+    const result = await createKernel(createKernelParts(again)).run(
+      runInput({ toolset: tools(true), lostCalls: rows.size === 0 ? 1 : 0 }),
+      runPorts({ journal: second, nextSeq: () => (seq += 1) }),
+    )
+    return { result, runs, journal: second, again }
+  }
+
+  it('I3: goes on in the middle of a turn: finished calls are not repeated, a repeatable cut call runs again', async () => {
+    const { result, runs, journal } = await cutAfter({ isReadOnly: true, stopAfter: 300 })
+    expect(result).toMatchObject({ state: 'completed', result: 'finished' })
+    expect(runs).toEqual(['done', 'cut', 'cut'])
+    const events = [...journal.rows.values()].flatMap((turn: TurnRecord) => turn.events)
+    expect(
+      events.filter(({ type }) => type === 'tool_finished').map(({ data }) => data['tool']),
+    ).toEqual(['done', 'cut'])
+    expect(events.map(({ type }) => type)).toContain('run_resumed')
+  })
+
+  it('reports a cut call that may not be repeated as unknown, and does not run it again', async () => {
+    const { result, runs, again } = await cutAfter({ isReadOnly: false, stopAfter: 300 })
+    expect(runs).toEqual(['done', 'cut'])
+    expect(result.actions.find(({ tool }) => tool === 'cut')).toMatchObject({
+      ok: false,
+      code: 'tool_outcome_unknown',
+    })
+    expect(again.requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', isError: true })
+  })
+
+  it('writes the intent before an effect that may not be repeated', async () => {
+    const order: string[] = []
+    const journal = createMemoryJournal()
+    const toolset = toolsetOf([
+      toolEntry('mail', async () => (order.push('effect'), says('sent')), { isReadOnly: false }),
+    ])
+    const ports = runPorts({
+      journal: {
+        ...journal,
+        write: (turn) => (order.push(turn.isDone ? 'done' : 'intent'), journal.write(turn)),
+        sync: async () => void order.push('sync'),
+      },
+    })
+    await createKernel(createKernelParts(createFakeModel([callOf('mail'), { text: 'ok' }]))).run(
+      runInput({ toolset }),
+      ports,
+    )
+    expect(order).toEqual(['intent', 'sync', 'effect', 'done', 'done'])
+  })
+
+  it('charges a full model call for one that a crash may have cut after it was sent', async () => {
+    const model = createFakeModel([{ text: 'hello' }])
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ lostCalls: 2 }),
+      runPorts(),
+    )
+    expect(result.usage).toMatchObject({ tokens: 2 * 150 + 110, modelCalls: 3 })
+  })
+
+  it('gives back the result of a run that is over', async () => {
+    const journal = createMemoryJournal()
+    const first = await createKernel(createKernelParts(createFakeModel([{ text: 'hi' }]))).run(
+      runInput(),
+      runPorts({ journal }),
+    )
+    const again = await createKernel(createKernelParts(createFakeModel([]))).run(
+      runInput(),
+      runPorts({ journal }),
+    )
+    expect(again).toEqual(first)
+  })
+})

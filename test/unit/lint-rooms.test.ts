@@ -1,0 +1,229 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** Fixture files by path; each ends up as one file of a copy of this repository's lint set-up. */
+const fixtures: Record<string, string> = {
+  // What the good cases import.
+  'src/contracts/clock.ts': `import { z } from 'zod'\nexport type Clock = { readonly nowMs: () => number }\nexport const clockSchema = z.unknown()\n`,
+  'src/kernel/loop.ts': `export const loop = 1\n`,
+  'src/models/retry.ts': `export const retry = 1\n`,
+  'plugins/kv/words.ts': `export const words = ['a']\n`,
+
+  // Rooms: good.
+  'src/kernel/good.ts': `import type { Clock } from '#contracts/clock.ts'\nimport { loop } from './loop.ts'\nexport const at = (clock: Clock) => clock.nowMs() + loop\n`,
+  'src/http/openai/deep/good.ts': `import { Hono } from 'hono'\nimport { cors } from 'hono/cors'\nimport { top } from '../../top.ts'\nexport const parts = [Hono, cors, top]\n`,
+  'src/http/top.ts': `export const top = 1\n`,
+  'src/sessions/good.ts': `import { DurableObject } from 'cloudflare:workers'\nimport { Lifecycle } from 'agents/lifecycle'\nexport const parts = [DurableObject, Lifecycle]\n`,
+  'src/composition.ts': `import OpenAI from 'openai'\nimport { loop } from './kernel/loop.ts'\nimport { retry } from '#models/retry.ts'\nexport const parts = [OpenAI, loop, retry, Date.now()]\n`,
+  'plugins/kv/main.ts': `import { ToolError } from 'isola/plugin'\nimport { words } from './words.ts'\nexport default ({ fetch }: { fetch: (url: string) => unknown }) => [ToolError, words, fetch('https://a')]\n`,
+
+  // Rooms: bad.
+  'src/http/crosses-by-path.ts': `import { loop } from '../kernel/loop.ts'\nexport const a = loop\n`,
+  'src/http/openai/deep/crosses-by-path.ts': `import { loop } from '../../../kernel/loop.ts'\nexport const a = loop\n`,
+  'src/http/crosses-by-hash.ts': `import { loop } from '#kernel/loop.ts'\nexport const a = loop\n`,
+  'src/http/crosses-by-type.ts': `import type { Clock } from '../kernel/loop.ts'\nexport type A = Clock\n`,
+  'src/http/crosses-by-type-query.ts': `export type A = typeof import('../kernel/loop.ts')\n`,
+  'src/http/crosses-by-reexport.ts': `export { loop } from '../kernel/loop.ts'\n`,
+  'src/http/crosses-by-star.ts': `export * from '../kernel/loop.ts'\n`,
+  'src/http/crosses-dynamically.ts': `export const a = () => import('../kernel/loop.ts')\n`,
+  'src/http/crosses-computed.ts': `export const a = (name: string) => import(name)\n`,
+  'src/http/crosses-upward.ts': `import { parts } from '../composition.ts'\nexport const a = parts\n`,
+  'src/kernel/uses-openai.ts': `import OpenAI from 'openai'\nexport const a = OpenAI\n`,
+  'src/kernel/uses-zod.ts': `import { z } from 'zod'\nexport const a = z\n`,
+  'src/kernel/uses-platform.ts': `import { env } from 'cloudflare:workers'\nexport const a = env\n`,
+  'src/kernel/uses-node.ts': `import { readFileSync } from 'node:fs'\nexport const a = readFileSync\n`,
+  'src/http/uses-openai.ts': `import OpenAI from 'openai'\nexport const a = OpenAI\n`,
+  'src/sessions/uses-whole-agents.ts': `import { Agent } from 'agents'\nexport const a = Agent\n`,
+  'src/contracts/uses-hono.ts': `import { Hono } from 'hono'\nexport const a = Hono\n`,
+  'src/contracts/plugin.ts': `import type { Clock } from './clock.ts'\nexport type A = Clock\n`,
+  'src/storage/cycle-a.ts': `import { b } from './cycle-b.ts'\nexport const a = (): unknown => b\n`,
+  'src/storage/cycle-b.ts': `import { a } from './cycle-a.ts'\nexport const b = (): unknown => a\n`,
+  'src/storage/cycle-by-hash.ts': `import type { D } from '#contracts/cycle-d.ts'\nexport type C = D\n`,
+  'src/contracts/cycle-d.ts': `import type { E } from '#contracts/cycle-e.ts'\nexport type D = E | 1\n`,
+  'src/contracts/cycle-e.ts': `import type { D } from '#contracts/cycle-d.ts'\nexport type E = D | 2\n`,
+
+  // Plugins: bad.
+  'plugins/kv/uses-contracts.ts': `import type { Clock } from '#contracts/clock.ts'\nexport type A = Clock\n`,
+  'plugins/kv/uses-package.ts': `import { z } from 'zod'\nexport const a = z\n`,
+  'plugins/kv/uses-other-plugin.ts': `import { words } from '../files/words.ts'\nexport const a = words\n`,
+  'plugins/kv/fetches-freely.ts': `export const a = () => fetch('https://example.com')\n`,
+
+  // Origin.
+  'src/kernel/good-origin.ts': `// A sub-agent, an MCP tool and a plugin all look alike here.\nexport const labels = { tool: 'kv__get', kind: 'tool', original: 1 }\n`,
+  'src/kernel/origin-property.ts': `export const a = (tool: { origin: string }) => tool.origin\n`,
+  'src/kernel/origin-flag.ts': `export const a = (isSubAgent: boolean) => isSubAgent\n`,
+  'src/kernel/origin-literal.ts': `export const a = (kind: string) => kind === 'mcp'\n`,
+  'src/kernel/origin-type.ts': `export type Kind = 'tool' | 'subagent'\n`,
+  'src/kernel/origin-template.ts': 'export const a = `plugin`\n',
+  'src/kernel/origin-key.ts': `export const a = { human: 1 }\n`,
+  'src/sessions/origin-tier.ts': `export const a = (call: { tier: number }) => call.tier === 1\n`,
+  'src/sessions/origin-tier-switch.ts': `export const a = (tier: number) => {\n  switch (tier) {\n    case 1:\n      return 1\n    default:\n      return 2\n  }\n}\n`,
+  'src/governance/origin-elsewhere.ts': `export const origin = 'plugin'\n`,
+
+  // Ambient state.
+  'src/catalog/good-ambient.ts': `export const a = (at: number, date = new Date(at)) => [date, Math.max(1, 2), crypto.subtle, Date.UTC(2026, 1)]\nexport const b = (process: (n: number) => number) => ({ process: process(1) })\n`,
+  'src/catalog/ambient-now.ts': `export const a = () => Date.now()\n`,
+  'src/catalog/ambient-now-value.ts': `export const a = (now = Date.now) => now()\n`,
+  'src/catalog/ambient-now-taken-apart.ts': `const { now } = Date\nexport const a = now\n`,
+  'src/catalog/ambient-new-date.ts': `export const a = () => new Date()\n`,
+  'src/catalog/ambient-random.ts': `export const a = () => Math.random()\n`,
+  'src/catalog/ambient-uuid.ts': `export const a = () => crypto.randomUUID()\n`,
+  'src/catalog/ambient-uuid-global.ts': `export const a = () => globalThis.crypto.randomUUID()\n`,
+  'src/catalog/ambient-process.ts': `export const a = () => process.env.HOME\n`,
+  'src/catalog/ambient-chdir.ts': `export const a = () => process.chdir('/')\n`,
+  'src/catalog/ambient-global-process.ts': `export const a = () => globalThis.process\n`,
+  'src/catalog/ambient-env.ts': `export const a = (env: { KEY: string }) => env.KEY\n`,
+  'src/catalog/ambient-this-env.ts': `export class A {\n  env = { KEY: 'a' }\n  key() {\n    return this.env.KEY\n  }\n}\n`,
+  'src/catalog/ambient-env-taken-apart.ts': `export const a = (env: { KEY: string }) => {\n  const { KEY } = env\n  return KEY\n}\n`,
+  'src/sessions/ambient-imported-env.ts': `import { env } from 'cloudflare:workers'\nexport const a = env\n`,
+
+  // Rules of oxlint itself, set up by us.
+  'src/catalog/any.ts': `export const a = (value: any): unknown => value\n`,
+  'src/catalog/floating.ts': `const later = async () => 1\nexport const a = () => {\n  later()\n}\n`,
+  'src/catalog/exhaustive.ts': `export const a = (kind: 'one' | 'two') => {\n  switch (kind) {\n    case 'one':\n      return 1\n  }\n  return 2\n}\n`,
+  'src/catalog/console.ts': `export const a = () => console.log('a')\n`,
+}
+
+interface Report {
+  diagnostics: { code: string; filename: string; severity: string }[]
+}
+
+describe('lint rules', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'isola-lint-'))
+  const found = new Map<string, string[]>()
+
+  beforeAll(() => {
+    for (const path of [
+      '.oxlintrc.json',
+      'package.json',
+      'tsconfig.json',
+      'worker-configuration.d.ts',
+      'scripts/lint',
+    ]) {
+      cpSync(join(root, path), join(folder, path), { recursive: true })
+    }
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+    for (const [path, source] of Object.entries(fixtures)) {
+      mkdirSync(join(folder, dirname(path)), { recursive: true })
+      writeFileSync(join(folder, path), source)
+    }
+    const args = [
+      join(root, 'node_modules/oxlint/bin/oxlint'),
+      '--type-aware',
+      '--format=json',
+      'src',
+      'plugins',
+    ]
+    const run = spawnSync(process.execPath, args, {
+      cwd: folder,
+      encoding: 'utf8',
+      maxBuffer: 16 * 1024 * 1024,
+    })
+    const report = JSON.parse(run.stdout.slice(run.stdout.indexOf('{'))) as Report
+    for (const { code, filename, severity } of report.diagnostics) {
+      if (severity !== 'error') continue
+      const codes = found.get(filename) ?? []
+      found.set(filename, [...codes, code])
+    }
+  }, 60_000)
+
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  const refusals = (path: string) => {
+    // A misspelt path would pass as a clean file.
+    expect(Object.keys(fixtures)).toContain(path)
+    return [...new Set(found.get(path))]
+  }
+
+  it('Y2: a room, a composition and a plugin that keep the room rule pass', () => {
+    const good = [
+      'src/contracts/clock.ts',
+      'src/kernel/good.ts',
+      'src/http/openai/deep/good.ts',
+      'src/sessions/good.ts',
+      'src/composition.ts',
+      'plugins/kv/main.ts',
+    ]
+    expect(good.filter((path) => refusals(path).length > 0)).toEqual([])
+  })
+
+  it.each(Object.keys(fixtures).filter((path) => path.includes('/crosses-')))(
+    'Y1, N9: a room that reaches out of itself is refused (%s)',
+    (path) => expect(refusals(path)).toContain('rooms(imports)'),
+  )
+
+  it.each(Object.keys(fixtures).filter((path) => /^src\/.*\/uses-/.test(path)))(
+    'Y1, Y30: a room that imports an SDK which is not its own is refused (%s)',
+    (path) => expect(refusals(path)).toContain('rooms(imports)'),
+  )
+
+  it('Y2: isola/plugin is one file without imports, not even of its own room', () => {
+    expect(refusals('src/contracts/plugin.ts')).toContain('rooms(imports)')
+  })
+
+  it.each(['uses-contracts', 'uses-package', 'uses-other-plugin'])(
+    'Y2: a bundled plugin that imports more than isola/plugin and its own folder is refused (%s)',
+    (name) => expect(refusals(`plugins/kv/${name}.ts`)).toContain('rooms(imports)'),
+  )
+
+  it('Y2, I26: a bundled plugin that calls the global fetch is refused', () => {
+    expect(refusals('plugins/kv/fetches-freely.ts')).toContain('eslint(no-restricted-globals)')
+  })
+
+  it('refuses import cycles, also of types and through #contracts', () => {
+    const cyclic = [
+      'src/storage/cycle-a.ts',
+      'src/storage/cycle-b.ts',
+      'src/contracts/cycle-d.ts',
+      'src/contracts/cycle-e.ts',
+    ]
+    for (const path of cyclic) expect(refusals(path)).toContain('import(no-cycle)')
+    expect(refusals('src/storage/cycle-by-hash.ts')).toEqual([])
+  })
+
+  it.each(
+    Object.keys(fixtures).filter(
+      (path) => path.includes('/origin-') && !path.includes('governance'),
+    ),
+  )(
+    "N1, N3, N11, E3: a kernel or session file that names a tool's origin is refused (%s)",
+    (path) => expect(refusals(path)).toContain('rooms(no-origin)'),
+  )
+
+  it('N3: comments and other rooms may name an origin', () => {
+    expect(refusals('src/kernel/good-origin.ts')).toEqual([])
+    expect(refusals('src/governance/origin-elsewhere.ts')).toEqual([])
+  })
+
+  it.each(Object.keys(fixtures).filter((path) => /\/ambient-(?!.*env)/.test(path)))(
+    'N4, N11: a room that reads a clock, chance or the process is refused (%s)',
+    (path) => expect(refusals(path)).toContain('rooms(no-ambient)'),
+  )
+
+  it.each(Object.keys(fixtures).filter((path) => /\/ambient-.*env/.test(path)))(
+    'X5: a room that reads env ambiently is refused (%s)',
+    (path) => expect(refusals(path)).toContain('rooms(no-ambient)'),
+  )
+
+  it('N4: a room that works on what it was given passes', () => {
+    expect(refusals('src/catalog/good-ambient.ts')).toEqual([])
+  })
+
+  it('N11: process.env is refused in a room by oxlint itself too', () => {
+    expect(refusals('src/catalog/ambient-process.ts')).toContain('node(no-process-env)')
+  })
+
+  it.each([
+    ['any', 'typescript(no-explicit-any)'],
+    ['floating', 'typescript(no-floating-promises)'],
+    ['exhaustive', 'typescript(switch-exhaustiveness-check)'],
+    ['console', 'eslint(no-console)'],
+  ])('refuses %s by %s', (name, rule) => {
+    expect(refusals(`src/catalog/${name}.ts`)).toContain(rule)
+  })
+})

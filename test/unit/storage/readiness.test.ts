@@ -1,0 +1,42 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Database } from '../../../src/storage/database.ts'
+import { neededMigration, readReadiness } from '../../../src/storage/readiness.ts'
+import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+
+const table = 'CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)'
+
+describe('readiness', () => {
+  it('names the newest file of migrations/', () => {
+    const folder = join(import.meta.dirname, '../../../migrations')
+    expect(readdirSync(folder).toSorted().at(-1)).toBe(neededMigration)
+  })
+
+  it('is ready once that migration is applied', async () => {
+    const { database, sqlite } = createSqliteDatabase()
+    sqlite.exec(`${table}; INSERT INTO d1_migrations (name) VALUES ('${neededMigration}')`)
+    expect(await readReadiness(database)).toEqual({ state: 'ready', migration: neededMigration })
+  })
+
+  it.each([
+    ['an empty database', ''],
+    ['a database with older migrations only', table],
+  ])('says with which command to migrate %s', async (_name, sql) => {
+    const { database, sqlite } = createSqliteDatabase({ isMigrated: false })
+    sqlite.exec(sql)
+    expect(await readReadiness(database)).toMatchObject({
+      state: 'not_migrated',
+      message: expect.stringContaining('npx wrangler d1 migrations apply DB --remote'),
+    })
+  })
+
+  it('is no refusal when the database does not answer', async () => {
+    const down = {
+      prepare: () => {
+        throw new Error('D1_ERROR: network connection lost')
+      },
+    }
+    expect(await readReadiness(down as unknown as Database)).toEqual({ state: 'unreachable' })
+  })
+})

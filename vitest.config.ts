@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers'
+import { defineConfig } from 'vitest/config'
+
+// What a developer's own .dev.vars holds must not reach a test. Wrangler loads the file and nothing
+// unloads it, so each name it may hold is set to the empty string, which our config reads as unset.
+const unset = Object.fromEntries(
+  ['.dev.vars.example', '.dev.vars']
+    .filter((path) => existsSync(path))
+    .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/^\s*(?:export\s+)?(\w+)\s*=/gm)])
+    .map(([, name]) => [name, '']),
+)
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          environment: 'node',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.workers.test.ts', 'test/e2e/**'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: './wrangler.toml' },
+            remoteBindings: false,
+            miniflare: {
+              bindings: {
+                ...unset,
+                ISOLA_OPERATOR_KEY: 'isk_test_operator_key',
+                ISOLA_MASTER_KEY: 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=',
+                ISOLA_ENV: 'development',
+                OPENAI_API_KEY: 'sk-test',
+                OPENAI_BASE_URL: 'http://model.test/v1',
+                ISOLA_MODEL: 'openai/scripted',
+                TEST_MIGRATIONS: existsSync('migrations')
+                  ? await readD1Migrations('migrations')
+                  : [],
+              },
+            },
+          })),
+        ],
+        test: {
+          name: 'workers',
+          include: ['test/**/*.workers.test.ts'],
+          exclude: ['test/e2e/**'],
+          setupFiles: ['./test/setup/migrations.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          environment: 'node',
+          include: ['test/e2e/**/*.test.ts'],
+          // Each file runs a server of its own: one at a time, with time to start it.
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+})
