@@ -54,7 +54,7 @@ function parseConfig(env: unknown) {
 
 export interface Runtime {
   readonly session: SessionRuntime
-  readonly http: Omit<HttpDeps, 'onClientGone'>
+  readonly http: HttpDeps
 }
 
 /** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
@@ -116,13 +116,29 @@ export function composeRuntime(env: Env, sources: Sources = systemSources): Runt
       audit: createAuditReader(env.DB),
       readiness: onceReady(async () => {
         const readiness = await readReadiness(env.DB)
-        if (readiness.state === 'ready') await manifests.syncBundled(loaded.manifests)
+        // The table serves the operator's eyes: work does not wait for it to succeed.
+        if (readiness.state === 'ready')
+          await manifests.syncBundled(loaded.manifests).catch(onFault)
         return readiness
       }),
       version: packageJson.version,
       pluginProblems: () => problems,
+      onFault,
+      onClientGone: async ({ session: id, run, principal }) => {
+        await clock.sleep(goneGraceMs)
+        await sessions.at(id).cancel(principal, run, 'The client closed its stream.')
+      },
     },
   }
+}
+
+/** A closed `/v1` stream is how chat clients say Stop; a lost connection may come back sooner. */
+const goneGraceMs = 10_000
+
+/** What no caller sees. The Worker's log is the operator's. */
+function onFault(error: unknown, requestId = ''): void {
+  // oxlint-disable-next-line no-console
+  console.error('fault', requestId, error)
 }
 
 /** Asks until the answer is `ready`, then keeps it. */

@@ -36,6 +36,14 @@ export interface Submission {
   readonly lineage?: Lineage
 }
 
+/** A submission as a surface sends it. */
+export interface SubmitRequest extends Omit<Submission, 'agent'> {
+  /** Without it the session must be there, and its own agent works. */
+  readonly agent?: string
+  /** The caller names a session that it was given: an absent one is not made. */
+  readonly mustExist?: boolean
+}
+
 export interface SubmitReceipt {
   readonly session: string
   readonly run: string
@@ -117,13 +125,13 @@ export interface SessionApi {
     readonly principal: string
     readonly session: string
   }) => Promise<Reply<SessionTree>>
-  readonly submit: (session: string, submission: Submission) => Promise<Reply<SubmitReceipt>>
+  readonly submit: (session: string, submission: SubmitRequest) => Promise<Reply<SubmitReceipt>>
   /** Submits and waits for the final outcome. */
-  readonly run: (session: string, submission: Submission) => Promise<Reply<AgentResult>>
+  readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<AgentResult>>
   /** Submits and streams from the run's first event, deltas included, to its terminal event. */
   readonly runStream: (
     session: string,
-    submission: Submission,
+    submission: SubmitRequest,
   ) => Promise<
     Reply<{ readonly receipt: SubmitReceipt; readonly stream: ReadableStream<Uint8Array> }>
   >

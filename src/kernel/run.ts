@@ -253,15 +253,15 @@ async function runAgent(
 function endingOf(error: unknown, signal: AbortSignal): Ending {
   const cause = signal.aborted ? signal.reason : error
   const code = errorCode(cause)
-  if (code?.startsWith('lease_')) return { state: 'stopped', code, message: errorMessage(cause) }
-  if (signal.aborted) return { state: 'cancelled', code: 'cancelled', message: errorMessage(cause) }
-  if (code) return { state: 'failed', code, message: errorMessage(cause) }
-  return {
-    state: 'failed',
-    code: 'internal',
-    message: 'The run failed for an internal reason.',
-    detail: errorMessage(cause),
+  const message = errorMessage(cause)
+  if (code?.startsWith('lease_')) return { state: 'stopped', code, message }
+  if (signal.aborted) return { state: 'cancelled', code: 'cancelled', message }
+  if (code === undefined) {
+    const safe = 'The run failed for an internal reason.'
+    return { state: 'failed', code: 'internal', message: safe, detail: message }
   }
+  const detail = cause instanceof IsolaError ? cause.detail : undefined
+  return { state: 'failed', code, message, ...(detail !== undefined && { detail }) }
 }
 
 function parseObject(text: string): JsonObject | undefined {

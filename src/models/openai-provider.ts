@@ -37,35 +37,8 @@ const maxRetryAfterMs = 20_000
  * Throws `model_…`, or the reason of the caller's signal once that has aborted.
  */
 export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBackend {
-  const { apiKey, baseUrl, fetch, sleep, tokens, costOf, idleMs = defaultIdleMs } = options
+  const { apiKey, baseUrl, sleep, tokens, costOf, idleMs = defaultIdleMs } = options
   const capField = capFieldFor(baseUrl)
-
-  /** A client for one call: the package takes its `fetch` per client, and `onSent` belongs to the call. */
-  function clientFor(onSent: () => void): OpenAI {
-    return new OpenAI({
-      apiKey: apiKey ?? 'none',
-      // Given explicitly, since the package reads the environment for whatever is left out (N4).
-      baseURL: baseUrl ?? 'https://api.openai.com/v1',
-      organization: null,
-      project: null,
-      adminAPIKey: null,
-      webhookSecret: null,
-      logLevel: 'off',
-      maxRetries: 0,
-      dangerouslyAllowBrowser: true,
-      ...(apiKey === undefined && { defaultHeaders: { Authorization: null } }),
-      async fetch(url, init) {
-        const underway = fetch(url, init)
-        onSent()
-        const response = await underway
-        const type = response.headers.get('content-type')
-        if (response.ok && type !== null && !type.includes('text/event-stream')) {
-          throw notAStream(type, await startOf(response))
-        }
-        return response
-      },
-    })
-  }
 
   async function generate(
     request: ModelRequest,
@@ -79,7 +52,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     let hasBegun = false
 
     async function tryOnce(): Promise<Assembled> {
-      const stream = await clientFor(sent).chat.completions.create(body, {
+      const stream = await createClient(options, sent).chat.completions.create(body, {
         signal: watch.signal,
         timeout: timeoutMs,
       })
@@ -117,7 +90,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
         text,
         toolCalls,
         finishReason,
-        usage: usageOf(reply, request),
+        usage: usageOf(reply, request, options),
         provider: 'openai',
         model: answered,
       }
@@ -127,30 +100,61 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     }
   }
 
-  function usageOf(
-    { usage, model, text, toolCalls }: Assembled,
-    request: ModelRequest,
-  ): ModelUsage {
-    const inputTokens = usage?.inputTokens ?? tokens.ofRequest(request)
-    const outputTokens =
-      usage?.outputTokens ??
-      tokens.ofText(text) + (toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0)
-    const cost =
-      costOf(request.model ?? '', inputTokens, outputTokens) ??
-      costOf(model ?? '', inputTokens, outputTokens)
-    return {
-      inputTokens,
-      outputTokens,
-      costNanoUsd: cost ?? 0,
-      priced: cost !== undefined,
-      estimated: usage === undefined,
-    }
-  }
-
   return {
     id: 'openai',
     estimate: (request) => reservationFor(tokens.ofRequest(request), request, costOf),
     generate,
+  }
+}
+
+/** A client for one call: the package takes its `fetch` per client, and `onSent` belongs to the call. */
+function createClient(
+  { apiKey, baseUrl, fetch }: OpenAiProviderOptions,
+  onSent: () => void,
+): OpenAI {
+  return new OpenAI({
+    apiKey: apiKey ?? 'none',
+    // Given explicitly, since the package reads the environment for whatever is left out (N4).
+    baseURL: baseUrl ?? 'https://api.openai.com/v1',
+    organization: null,
+    project: null,
+    adminAPIKey: null,
+    webhookSecret: null,
+    logLevel: 'off',
+    maxRetries: 0,
+    dangerouslyAllowBrowser: true,
+    ...(apiKey === undefined && { defaultHeaders: { Authorization: null } }),
+    async fetch(url, init) {
+      const underway = fetch(url, init)
+      onSent()
+      const response = await underway
+      const type = response.headers.get('content-type')
+      if (response.ok && type !== null && !type.includes('text/event-stream')) {
+        throw notAStream(type, await startOf(response))
+      }
+      return response
+    },
+  })
+}
+
+function usageOf(
+  { usage, model, text, toolCalls }: Assembled,
+  request: ModelRequest,
+  { tokens, costOf }: OpenAiProviderOptions,
+): ModelUsage {
+  const inputTokens = usage?.inputTokens ?? tokens.ofRequest(request)
+  const outputTokens =
+    usage?.outputTokens ??
+    tokens.ofText(text) + (toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0)
+  const cost =
+    costOf(request.model ?? '', inputTokens, outputTokens) ??
+    costOf(model ?? '', inputTokens, outputTokens)
+  return {
+    inputTokens,
+    outputTokens,
+    costNanoUsd: cost ?? 0,
+    priced: cost !== undefined,
+    estimated: usage === undefined,
   }
 }
 

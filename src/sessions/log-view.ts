@@ -52,6 +52,12 @@ export function runStarted({ id, submission, startSeq, startedAtMs }: RunRow): S
   ]
 }
 
+/** All that one run has put into the log so far. */
+export function eventsOfRun(store: SessionStore, id: string): SessionEvent[] {
+  const row = store.findRun(id)
+  return row ? [...runStarted(row), ...store.turns(row.order).flatMap(fullEvents)] : []
+}
+
 /** Everything after `seq`, in order; with `bare` as stored, for the audit log: no texts, arguments or results. */
 export function eventsAfter(
   store: SessionStore,

@@ -11,13 +11,13 @@ import type {
   SessionTree,
   StorageAnswer,
   StorageRequest,
-  Submission,
+  SubmitRequest,
   SubmitReceipt,
 } from '#contracts/session.ts'
+import { admit, noSuchSession, unknownAgent, type Admitted } from './admission.ts'
 import { createAuditOutbox, type AuditOutbox } from './audit-outbox.ts'
-import { toBase62 } from './gateway.ts'
-import { eventsAfter } from './log-view.ts'
-import { createRuns, overridesOf, transcriptOf, type LiveRun, type Runs } from './runs.ts'
+import { eventsAfter, eventsOfRun } from './log-view.ts'
+import { createRuns, transcriptOf, type Runs } from './runs.ts'
 import { createSpace, type Space } from './space.ts'
 import { createSessionStore, type RunRow, type SessionRow, type SessionStore } from './store.ts'
 import { createStreamHub, type StreamHub } from './stream-hub.ts'
@@ -25,8 +25,6 @@ import { childrenOf, treeOf, viewOf } from './tree.ts'
 
 /** While a run is live, or the audit log is behind, the object is woken this often; after a crash, that is how soon. */
 const recoverEveryMs = 10_000
-/** A submission over this does not fit its row. */
-const maxSubmissionChars = 1_900_000
 
 interface Parts {
   readonly store: SessionStore
@@ -97,39 +95,33 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
-    submit(session: string, submission: Submission): Promise<Reply<SubmitReceipt>> {
+    submit(session: string, request: SubmitRequest): Promise<Reply<SubmitReceipt>> {
       return this.#answer(async () => {
-        const { receipt, live } = await this.#accept(session, submission)
+        const { receipt, live } = await this.#admit(session, request)
         await live?.accepted
         return { ...receipt, state: this.#view(receipt.run).state }
       })
     }
 
-    run(session: string, submission: Submission): Promise<Reply<AgentResult>> {
+    run(session: string, request: SubmitRequest): Promise<Reply<AgentResult>> {
       return this.#answer(async () => {
-        const { receipt, live } = await this.#accept(session, submission)
+        const { receipt, live } = await this.#admit(session, request)
         await live?.accepted
         return live ? live.done : this.#view(receipt.run).result!
       })
     }
 
-    runStream(session: string, submission: Submission): ReturnType<SessionApi['runStream']> {
+    runStream(session: string, request: SubmitRequest): ReturnType<SessionApi['runStream']> {
       return this.#answer(async () => {
-        const afterSeq = this.#parts.store.lastSeq()
-        const { receipt, live } = await this.#accept(session, submission)
-        const { run, isJoined } = receipt
-        const stream = this.#parts.hub.attach(
-          isJoined
-            ? {
-                afterSeq: 0,
-                run,
-                follow: live !== undefined,
-                backlog: eventsAfter(this.#parts.store, 0, 'full'),
-              }
-            : { afterSeq, run, follow: true, backlog: [] },
-        )
+        const { store, hub } = this.#parts
+        const { receipt, live } = await this.#admit(session, request)
+        const { run } = receipt
+        const backlog = eventsOfRun(store, run)
+        // Usually nothing is written yet: the model's request goes first.
+        if (backlog.length > 0) await this.ctx.storage.sync()
+        const stream = hub.attach({ afterSeq: 0, run, follow: live !== undefined, backlog })
         await live?.accepted
-        return { receipt, stream }
+        return { receipt: { ...receipt, state: this.#view(run).state }, stream }
       })
     }
 
@@ -218,64 +210,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#parts.store.rowsWritten()
     }
 
-    async #accept(
-      session: string,
-      submission: Submission,
-    ): Promise<{ receipt: SubmitReceipt; live: LiveRun | undefined }> {
-      const existing = this.#parts.store.session()
-      if (existing) this.#own(submission.principal)
-      if (existing && existing.agent !== submission.agent) {
-        throw new IsolaError(
-          'request_conflict',
-          `This session talks to "${existing.agent}"; start another one for "${submission.agent}".`,
-        )
-      }
-      this.#id = session
-      const body = JSON.stringify(submission)
-      if (body.length > maxSubmissionChars) {
-        throw new IsolaError(
-          'request_too_large',
-          `The new messages are larger than ${maxSubmissionChars} characters.`,
-          { param: 'messages' },
-        )
-      }
-      const { sha256, ids } = this.#runtime
-      // What a retry may send anew: its trace, and the lease its parent has left by now.
-      const { idempotencyKey, trace: _trace, lineage: _lineage, ...rest } = submission
-      const bodyHash = idempotencyKey === undefined ? '' : sha256(JSON.stringify(rest))
-      if (idempotencyKey === undefined) return this.#start(ids.next('run'), submission, bodyHash)
-
-      const id = `run_${toBase62(sha256(`${submission.principal.length}:${submission.principal}${idempotencyKey}`))}`
-      const known = this.#parts.store.findRun(id)
-      if (!known && !this.#parts.runs.live(id)) return this.#start(id, submission, bodyHash)
-      await this.#parts.runs.live(id)?.accepted
-      const row = this.#row(id)
-      if (row.bodyHash !== bodyHash) {
-        throw new IsolaError(
-          'request_idempotency_mismatch',
-          'This Idempotency-Key was used with another body.',
-          { param: 'Idempotency-Key' },
-        )
-      }
-      return {
-        receipt: { session, run: id, isJoined: true, state: this.#view(id).state },
-        live: this.#parts.runs.live(id),
-      }
-    }
-
-    async #start(
-      id: string,
-      submission: Submission,
-      bodyHash: string,
-    ): Promise<{ receipt: SubmitReceipt; live: LiveRun }> {
-      const agent = await this.#runtime.agents.load(submission.agent, overridesOf(submission))
-      if (!agent) throw unknownAgent(submission.agent)
-      const raced = this.#parts.runs.live(id)
-      const live = raced ?? this.#parts.runs.start({ id, submission, bodyHash }, agent)
-      return {
-        receipt: { session: this.#id, run: id, isJoined: raced !== undefined, state: 'running' },
-        live,
-      }
+    #admit(session: string, request: SubmitRequest): Promise<Admitted> {
+      if (this.#id === '') this.#id = session
+      return admit(request, { ...this.#parts, runtime: this.#runtime, session })
     }
 
     #onAccept(run: RunRow): void {
@@ -309,7 +246,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     #own(principal: string): SessionRow {
       const session = this.#parts.store.session()
       if (!session || session.principal !== principal) {
-        throw new IsolaError('request_not_found', 'There is no such session.')
+        throw noSuchSession()
       }
       return session
     }
@@ -353,6 +290,3 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
   }
 }
-
-const unknownAgent = (agent: string) =>
-  new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })

@@ -79,7 +79,11 @@ describe('a session', () => {
     const tools = records
       .filter(({ type }) => type === 'tool_finished')
       .map(({ data }) => data.tool)
-    expect(tools.toSorted((a: string, b: string) => a.localeCompare(b))).toEqual(['code-reviewer__run', 'files__list', 'kv__set'])
+    expect(tools.toSorted((a: string, b: string) => a.localeCompare(b))).toEqual([
+      'code-reviewer__run',
+      'files__list',
+      'kv__set',
+    ])
     expect(records.filter(({ type }) => type === 'model_called')).toHaveLength(5)
     expect(records.every(({ principal }) => principal === 'operator')).toBe(true)
   })

@@ -32,33 +32,60 @@ export const createSearchIndex: BuildSearchIndex = (documents): SearchIndex => {
     lengths.reduce((sum, length) => sum + length, 0) / (documents.length || 1) || 1
   const norms = lengths.map((length) => k1 * (1 - b + (b * length) / averageLength))
 
-  function searchOne(query: string): readonly SearchHit[] {
-    const scores = new Map<number, number>()
-    const matched = new Map<number, string[]>()
-    for (const [term, word] of queryTerms(query)) {
-      const found = postings.get(term)
-      if (!found) continue
-      const rarity = Math.log(1 + (documents.length - found.length + 0.5) / (found.length + 0.5))
-      for (const { document, frequency } of found) {
+  function searchOne(query: string, limit: number): readonly SearchHit[] {
+    const scores = new Float64Array(documents.length)
+    const found = [...queryTerms(query)].flatMap(([term, word]) => {
+      const list = postings.get(term)
+      return list ? [{ word, list }] : []
+    })
+    for (const { list } of found) {
+      const rarity = Math.log(1 + (documents.length - list.length + 0.5) / (list.length + 0.5))
+      for (const { document, frequency } of list) {
         const gain = (rarity * frequency * (k1 + 1)) / (frequency + (norms[document] ?? k1))
-        scores.set(document, (scores.get(document) ?? 0) + gain)
-        const words = matched.get(document)
-        if (words) words.push(word)
-        else matched.set(document, [word])
+        scores[document] = (scores[document] ?? 0) + gain
       }
     }
-    return [...scores]
-      .toSorted(([a, scoreA], [z, scoreZ]) => scoreZ - scoreA || a - z)
-      .map(([index, score]) => ({
-        id: documents[index]?.id ?? '',
-        score,
-        matched: matched.get(index) ?? [],
-      }))
+    return best(scores, limit).map((index) => ({
+      id: documents[index]?.id ?? '',
+      score: scores[index] ?? 0,
+      matched: found.filter(({ list }) => holds(list, index)).map(({ word }) => word),
+    }))
   }
 
   return {
-    search: (queries, limit) => roundRobin(queries.slice(0, maxQueries).map(searchOne), limit),
+    search: (queries, limit) =>
+      roundRobin(
+        queries.slice(0, maxQueries).map((query) => searchOne(query, limit)),
+        limit,
+      ),
   }
+}
+
+/** The indexes of the highest positive scores, best first; equal ones in order. No full sort: most never matter. */
+function best(scores: Float64Array, limit: number): readonly number[] {
+  const top: number[] = []
+  for (const [index, score] of scores.entries()) {
+    const last = top.at(-1)
+    const isFull = top.length >= limit
+    if (score <= 0 || (isFull && (last === undefined || score <= (scores[last] ?? 0)))) continue
+    let at = top.length
+    while (at > 0 && (scores[top[at - 1] ?? 0] ?? 0) < score) at -= 1
+    top.splice(at, 0, index)
+    if (isFull) top.pop()
+  }
+  return top
+}
+
+/** Postings are in document order. */
+function holds(list: readonly Posting[], document: number): boolean {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((list[middle]?.document ?? 0) < document) low = middle + 1
+    else high = middle
+  }
+  return list[low]?.document === document
 }
 
 /** Files one document under its terms and returns its length in terms. */

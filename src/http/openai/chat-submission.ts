@@ -1,5 +1,5 @@
 import type { ModelParameters } from '#contracts/model.ts'
-import type { Submission } from '#contracts/session.ts'
+import type { SubmitRequest } from '#contracts/session.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../headers.ts'
 import { resolveTarget } from '../targets.ts'
@@ -8,7 +8,7 @@ import type { ChatRequest } from './chat-request.ts'
 
 export interface AddressedSubmission {
   readonly session: string
-  readonly submission: Submission
+  readonly submission: SubmitRequest
 }
 
 /** Where a chat request goes and what it asks there. */
@@ -27,6 +27,8 @@ export async function toSubmission(
     session: await sessionFor(deps, { principal, named, idempotencyKey }),
     submission: {
       agent: target.agent,
+      // An id that we gave out: if it is gone, a new session would silently lack the history.
+      ...(named !== undefined && isSessionId(named) && { mustExist: true }),
       principal,
       messages: conversation.messages,
       ...(conversation.instructions !== undefined && {

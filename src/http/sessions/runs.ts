@@ -1,4 +1,4 @@
-import type { Submission } from '#contracts/session.ts'
+import type { SubmitRequest } from '#contracts/session.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId, readIdempotencyKey, readTrace } from '../headers.ts'
@@ -37,7 +37,7 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const opened = openSession(deps, context)
   const request = parseRunRequest(await readJsonObject(context.req.raw))
-  const submission = await toSubmission(deps, { context, opened, request })
+  const submission = toSubmission(deps, { context, opened, request })
   const { id, session } = opened
   if (request.wait === true) {
     const result = unwrap(await session.run(id, submission))
@@ -47,23 +47,21 @@ async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response>
   return jsonResponse(receipt, { status: 202, headers: { location: locationOf(id, receipt.run) } })
 }
 
-async function toSubmission(
+function toSubmission(
   deps: HttpDeps,
   from: {
     readonly context: HttpContext
     readonly opened: OpenSession
     readonly request: RunRequest
   },
-): Promise<Submission> {
+): SubmitRequest {
   const { opened, request } = from
   const { headers } = from.context.req.raw
   const idempotencyKey = readIdempotencyKey(headers)
   const model = request.model === undefined ? undefined : checkModel(deps, request.model)
   const parameters = toParameters(request)
-  // A session that is not there is not made by a run: this is also where its agent is known from.
-  const { agent } = unwrap(await opened.session.tree(opened.principal))
+  // No agent: a session that is not there is not made by a run.
   return {
-    agent,
     principal: opened.principal,
     messages: [toTaskMessage(request)],
     ...(model !== undefined && { model }),

@@ -1,49 +1,24 @@
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
-import { literalsIn, type Literal } from './literals.ts'
+import { textFor, type Source } from './argument-text.ts'
+import { firstNumber, flagFor, listFor, mentionedEnum } from './argument-values.ts'
+import { literalsIn } from './literals.ts'
 import {
-  asWritten,
-  assignedPhrase,
-  namedPhrase,
-  nameAndValue,
-  phraseValue,
-  shown,
-  withoutToolTalk,
-  type Passage,
-} from './phrases.ts'
+  contextNames,
+  keyNames,
+  lonePronoun,
+  taskNames,
+  urlNames,
+  valueNames,
+} from './parameter-names.ts'
+import { assignedPhrase, namedPhrase, nameAndValue, shown, withoutToolTalk } from './phrases.ts'
 import { isJsonObject, parametersOf, toValue, typeOf, type Parameter } from './schema-shape.ts'
 import { leadVerb } from './steps.ts'
-
-/** What arguments may be taken from. */
-export interface Source extends Passage {
-  /** Code and other blocks of the message that no other step claims. */
-  readonly blocks: readonly Literal[]
-  /** The last result as text, for "it" and "the result". */
-  readonly previous: string | undefined
-  /** The tool takes material apart from the task. */
-  readonly hasContext?: boolean
-}
 
 export type Filled =
   | { readonly ok: true; readonly input: JsonObject }
   | { readonly ok: false; readonly missing: readonly string[] }
 
-const taskNames = /^(?:tasks?|prompt|instructions?|request|question|goal|query_text)$/i
-const queryNames =
-  /^(?:q|query|search|search_?(?:query|term|text)s?|keywords?|terms?|topic|subject|phrase)$/i
-const textNames =
-  /^(?:text|message|content|contents|body|note|comment|description|summary|input|data|value|markdown|reason|title)$/i
-const codeNames = /^(?:code|source|source_?code|script|snippet|program|diff|patch|expression|sql)$/i
-const contextNames = /^(?:context|background|material|materials)$/i
-const urlNames = /(?:^|_)(?:url|uri|link|href|website|endpoint|address)$|(?:Url|Uri|Link)$/
-const pathNames = /(?:^|_)(?:path|file|filename|file_?name|filepath)$|(?:Path|File)$/
-const keyNames =
-  /^(?:key|name|id|path|file|filename|field|property|title|slot|variable|label|tag)$/i
-const valueNames = /^(?:value|text|content|contents|data|body)$/i
-
-/** Words for what the step before this one gave. */
-export const pronoun =
-  /\b(?:it|them|(?:this|that|those)(?= (?:to|in|into|under|as|with|at)\b|$)|the (?:result|results|output|answer|page|text|content|response|summary))\b/i
-const lonePronoun = new RegExp(`^${pronoun.source}$`, 'i')
+// Words beside which a single other word is the value: "get the stored colour".
 const fillers = new Set(
   `the a an my our your its of for in on at to from with by and or is are was be under as me us it that this what which
   please value key name file path stored saved current entry item called named about down up out all any some`.split(
@@ -149,16 +124,6 @@ function findValue(
     : undefined
 }
 
-function mentionedEnum(values: readonly Json[], { text, literals }: Source): Json | undefined {
-  const words = ` ${shown(text, literals)
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}_-]+/gu, ' ')} `
-  return values
-    .map((value) => ({ value, at: words.indexOf(` ${String(value).toLowerCase()} `) }))
-    .filter(({ at }) => at >= 0)
-    .toSorted((a, z) => a.at - z.at)[0]?.value
-}
-
 function byType(
   name: string,
   schema: JsonSchema,
@@ -169,7 +134,7 @@ function byType(
   const { text, literals } = source
   switch (typeOf(schema)) {
     case 'string':
-      return stringFor(name, schema, isRequired, source, used)
+      return textFor(name, schema, isRequired, source, used)
     case 'boolean':
       return flagFor(name, text)
     case 'number':
@@ -187,145 +152,6 @@ function byType(
         ? literalsIn(text, literals).find(({ value }) => value !== undefined)?.value
         : undefined
   }
-}
-
-function stringFor(
-  name: string,
-  schema: JsonSchema,
-  isRequired: boolean,
-  source: Source,
-  used: readonly Json[],
-): string | undefined {
-  const { text, literals, blocks } = source
-  const inside = literalsIn(text, literals)
-  const free = inside.filter((literal) => !used.includes(literal.text))
-  const block = free.find(({ kind }) => kind === 'block') ?? blocks[0]
-  if (schema.format === 'uri' || schema.format === 'url' || urlNames.test(name))
-    return urlIn(inside, shown(text, literals))
-  if (schema.format === 'email' || /e?mail/i.test(name))
-    return /[^\s<>"',;]{1,64}@[\w-]+(?:\.[\w-]+)+/.exec(shown(text, literals))?.[0]
-  if (schema.format === 'date' || schema.format === 'date-time')
-    return /\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?/.exec(shown(text, literals))?.[0]
-  if (contextNames.test(name)) return contextFor(source)
-  if (taskNames.test(name)) return taskFor(source)
-  if (codeNames.test(name))
-    return block?.text ?? free.find(({ kind }) => kind === 'code' || kind === 'quote')?.text
-  if (pathNames.test(name)) return pathIn(text, literals)
-  if (!isRequired && !queryNames.test(name)) return undefined
-  if (queryNames.test(name)) return queryFor(source, isRequired)
-  if (!textNames.test(name)) return undefined
-  const quoted = free.find(({ kind }) => kind === 'quote' || kind === 'block')?.text ?? block?.text
-  if (quoted !== undefined) return quoted
-  return meantBefore(source)[0] ?? afterVerb(source)
-}
-
-/** The whole step; blocks and the last result too, if nothing else takes them. */
-function taskFor(source: Source): string | undefined {
-  const { text, literals, blocks } = source
-  if (source.hasContext) {
-    return (
-      asWritten(
-        text,
-        literals.map((literal) => (literal.kind === 'block' ? { ...literal, raw: '' } : literal)),
-      ) || undefined
-    )
-  }
-  const task = asWritten(text, literals)
-  const material = [...blocks.map(({ raw }) => raw), ...meantBefore(source)]
-  return task === '' ? undefined : [task, ...material].join('\n\n')
-}
-
-function contextFor(source: Source): string | undefined {
-  const inside = literalsIn(source.text, source.literals)
-  const parts = [
-    ...inside.filter(({ kind }) => kind === 'block' || kind === 'json'),
-    ...source.blocks,
-  ]
-  const quotes =
-    parts.length > 0 ? parts : inside.filter(({ kind }) => kind === 'quote' || kind === 'code')
-  const texts = [...new Set(quotes.map(({ text }) => text)), ...meantBefore(source)]
-  return texts.length > 0 ? texts.join('\n\n') : undefined
-}
-
-const meantBefore = ({ text, previous }: Source): readonly string[] =>
-  previous !== undefined && pronoun.test(text) ? [previous] : []
-
-function queryFor({ text, literals }: Source, isRequired: boolean): string | undefined {
-  const quoted = literalsIn(text, literals).find(({ kind }) => kind === 'quote')?.text
-  if (quoted !== undefined) return quoted
-  const about = / (?:for|about|on|regarding) (.+)$/i.exec(text)?.[1]
-  if (about !== undefined) return shown(about, literals)
-  return isRequired ? shown(text, literals) || undefined : undefined
-}
-
-/** What follows the verb a step begins with: "Note that the build is red" → "the build is red". */
-function afterVerb({ text, literals }: Source): string | undefined {
-  const rest =
-    leadVerb(text) === undefined
-      ? text
-      : text.replace(
-          /^\S+ ?(?:(?:down|me|us)\b ?)?(?:that |(?:the following)?: ?|the following:? )?/i,
-          '',
-        )
-  return shown(rest, literals) || undefined
-}
-
-function urlIn(inside: readonly Literal[], words: string): string | undefined {
-  const url = inside.find(({ kind, text }) => kind === 'url' || /^https?:\/\//i.test(text))?.text
-  if (url !== undefined) return url
-  const domain =
-    /(?<![\p{L}\p{N}@./_-])[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,3}\.(?:com|org|net|io|dev|gov|edu|app|ai|co|uk|de|eu)(?:\/\S*)?(?![\p{L}\p{N}])/iu.exec(
-      words,
-    )?.[0]
-  return domain === undefined ? undefined : `https://${domain}`
-}
-
-function pathIn(text: string, literals: readonly Literal[]): string | undefined {
-  const words = text.split(/[\s,;]+/).map((word) => shown(word, literals))
-  const path = words.find((word) =>
-    /^[\w@~.-]*(?:\/[\w@.-]+)+$|^[\w-]+\.[a-z][a-z0-9]{0,9}$/i.test(word),
-  )
-  return (
-    path ??
-    literalsIn(text, literals).find(
-      ({ kind, text: inner }) => kind !== 'block' && /^\S{1,200}$/.test(inner),
-    )?.text
-  )
-}
-
-/** A flag is set by being named: "recursive", "without headers". */
-function flagFor(name: string, text: string): boolean | undefined {
-  const spoken = name
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .replace(/[_-]/g, ' ')
-    .toLowerCase()
-  const words = ` ${text.toLowerCase().replace(/[^\p{L}\p{N}']+/gu, ' ')} `
-  const at = words.indexOf(` ${spoken} `)
-  if (at < 0 || spoken.length < 4) return undefined
-  return !/ (?:no|not|without|don't|never|disable)(?: the)?$/.test(
-    words.slice(Math.max(0, at - 20), at),
-  )
-}
-
-function firstNumber(schema: JsonSchema, words: string, used: readonly Json[]): number | undefined {
-  return words
-    .split(/[^\p{L}\p{N}.+_,-]+/u)
-    .map((word) => toValue(schema, word.replace(/[.,]+$/, '')))
-    .find((value): value is number => typeof value === 'number' && !used.includes(value))
-}
-
-function listFor(name: string, schema: JsonSchema, { text, literals }: Source): Json | undefined {
-  const { items } = schema
-  const inside = literalsIn(text, literals).filter(
-    ({ kind }) => kind === 'quote' || kind === 'code' || kind === 'url',
-  )
-  if (inside.length > 0) return inside.map(({ text: inner }) => inner)
-  if (isJsonObject(items) && typeOf(items) === 'object') return undefined
-  const about = /(?::| (?:for|of|about)) (.+)$/i.exec(text)?.[1]
-  if (about !== undefined) return toValue(schema, phraseValue(about, literals))
-  return queryNames.test(name.replace(/ies$/, 'y').replace(/s$/, ''))
-    ? [shown(text, literals)]
-    : undefined
 }
 
 function objectFor(schema: JsonSchema, source: Source): Json | undefined {

@@ -1,4 +1,5 @@
 import { literalsIn, unmask, type Literal } from './literals.ts'
+import { leadVerb } from './steps.ts'
 
 /** The text of one step with what belongs to it. */
 export interface Passage {
@@ -67,7 +68,10 @@ export function nameAndValue(
   const verb = (space < 0 ? text : text.slice(0, space)).toLowerCase()
   const rest =
     space < 0 ? '' : text.slice(space + 1).replace(/^(?:that |the value of |value of )/i, '')
-  const split = splitFor(verb, rest)
+  // "kv set colour blue" is "colour blue" by now.
+  const [one, two, ...more] = text.split(' ')
+  const isBarePair = one && two && more.length === 0 && leadVerb(text) === undefined
+  const split = splitFor(verb, rest) ?? (isBarePair ? { name: one, value: two } : undefined)
   if (!split) return undefined
   const name = phraseValue(split.name, literals)
   const value = phraseValue(split.value, literals)

@@ -1,10 +1,11 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
-import { fillArguments, pronoun } from './arguments.ts'
-import { literalsIn, maskLiterals, unmask, type Literal, type Masked } from './literals.ts'
+import { fillArguments } from './arguments.ts'
+import { maskLiterals, unmask, type Literal, type Masked } from './literals.ts'
+import { pronoun } from './parameter-names.ts'
 import { textOfOutput, type MadeCall, type RunSoFar } from './run-so-far.ts'
-import { isJsonObject, parametersOf, typeOf } from './schema-shape.ts'
-import { leadVerb, splitSteps, type Step } from './steps.ts'
+import { isJsonObject, typeOf } from './schema-shape.ts'
+import { asksForAction, quotable, readTasks, withCandidates, type Task } from './tasks.ts'
 import { ownerOf, type ToolChooser } from './tool-choice.ts'
 
 export interface PlannedCall {
@@ -23,10 +24,6 @@ type Resolved =
   | { readonly kind: 'call'; readonly call: PlannedCall }
   | { readonly kind: 'incomplete'; readonly tool: string; readonly missing: readonly string[] }
   | { readonly kind: 'nothing' }
-
-interface Task extends Step {
-  readonly candidates: readonly ToolDefinition[]
-}
 
 /** A chooser among tools; the two core tools are never chosen. */
 export type ChooserFor = (tools: readonly ToolDefinition[]) => ToolChooser
@@ -49,10 +46,7 @@ export function planNext(
 ): Plan {
   const masked = maskLiterals(run.task)
   const chooser = chooserFor(tools)
-  const tasks = joinLoose(
-    splitSteps(masked.text).map((step) => withCandidates(step, masked, chooser)),
-    masked.literals,
-  )
+  const tasks = readTasks(masked, chooser)
   const blocks = masked.literals.filter(({ kind }) => kind === 'block')
   const hasFind = tools.some(({ name }) => name === findName)
   const made = [...run.calls]
@@ -104,80 +98,6 @@ export function planNext(
   return run.calls.length >= maxCalls
     ? { calls: [], notes }
     : { calls: withoutRepeats(calls, run.calls), notes }
-}
-
-function withCandidates(step: Step, { literals }: Masked, chooser: ToolChooser): Task {
-  // Quoted text is material; only a tool's name in code marks may choose the tool.
-  const words = unmask(step.text.replace(fileName, ' '), literals, ({ kind, text }) =>
-    kind === 'code' ? text.slice(0, 80) : ' ',
-  )
-  return { ...step, candidates: chooser.choose(words, hintsFor(step.text, literals)) }
-}
-
-function hintsFor(text: string, literals: readonly Literal[]): readonly string[] {
-  const hints = literalsIn(text, literals).flatMap(({ kind }) =>
-    kind === 'url' ? ['url http'] : kind === 'block' ? ['code'] : [],
-  )
-  return text.search(fileName) >= 0 ? [...hints, 'file'] : hints
-}
-
-/** The words in a file's name say nothing about what is to be done with it. */
-const fileName =
-  /(?<=^|\s)[\w./-]{1,200}\.(?:txt|md|json|csv|tsx?|jsx?|py|html|ya?ml|toml|log)(?=$|[\s,;:])/gi
-
-/** Begins with a verb that asks to do something, not just to say something. */
-function asksForAction(text: string): boolean {
-  const verb = leadVerb(text)
-  return verb !== undefined && !/^(?:tell|explain|describe|give|make|try|keep)$/.test(verb)
-}
-
-/**
- * Joins what belongs together: a sentence that begins with no verb and means no tool says more about the step before
- * it, and several sentences to one agent are one task.
- */
-function joinLoose(steps: readonly Task[], literals: readonly Literal[]): readonly Task[] {
-  const joined: Task[] = []
-  for (const step of steps) {
-    const before = joined.at(-1)
-    const isMoreOfTask = !step.isOrdered && takesTask(before?.candidates[0]) && says.test(step.text)
-    const isLoose =
-      step.candidates.length === 0 &&
-      (leadVerb(step.text) === undefined || isOnlyBlock(step.text, literals) || isMoreOfTask)
-    const isSameAgent =
-      !step.isOrdered &&
-      before?.candidates[0] === step.candidates[0] &&
-      takesTask(step.candidates[0])
-    const isMore =
-      before !== undefined && (isSameAgent || (isLoose && before.candidates.length > 0))
-    if (before && isMore)
-      joined[joined.length - 1] = { ...before, text: `${before.text}. ${step.text}` }
-    else if (
-      before &&
-      before.candidates.length === 0 &&
-      leadVerb(before.text) === undefined &&
-      step.candidates.length > 0
-    ) {
-      // "The colour is blue. Store it." keeps what was said first.
-      joined[joined.length - 1] = { ...step, text: `${step.text}. ${before.text}` }
-    } else joined.push(step)
-  }
-  return joined
-}
-
-/** How an agent is told more about its task. */
-const says =
-  /^(?:look|check|report|list|focus|consider|explain|describe|give|tell|show|keep|make|use|include|return|answer|find)\b/i
-
-const isOnlyBlock = (text: string, literals: readonly Literal[]): boolean =>
-  text.length === 1 && literalsIn(text, literals).length === 1
-
-/** One free-text argument is all it needs: agents, mostly. */
-function takesTask(tool: ToolDefinition | undefined): boolean {
-  const required = tool ? parametersOf(tool.inputSchema).filter(({ isRequired }) => isRequired) : []
-  return (
-    required.length === 1 &&
-    /^(?:task|prompt|instructions?|request|question)$/i.test(required[0]?.name ?? '')
-  )
 }
 
 interface Surroundings {
@@ -263,9 +183,4 @@ function foundTools(calls: readonly MadeCall[]): readonly ToolDefinition[] {
       },
     ]
   })
-}
-
-function quotable({ text }: Task, { literals }: Masked): string {
-  const words = unmask(text, literals, ({ raw }) => raw).replace(/\s+/g, ' ')
-  return words.length > 80 ? `${words.slice(0, 79)}…` : words
 }

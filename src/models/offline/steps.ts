@@ -8,7 +8,7 @@ export interface Step {
 const maxSteps = 12
 
 /** What a request may begin with; a comma or an "and" before one of these starts a new step. */
-export const actionVerbs: readonly string[] =
+const actionVerbs: readonly string[] =
   `add append ask assign calculate call change check clear compare compute convert
   count create delete describe download draft erase execute explain extract fetch find forget format generate get give inspect
   invoke keep list load look lookup make measure monitor move note open parse put query read recall record remember remove

@@ -1,0 +1,82 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { Submission, SubmitReceipt, SubmitRequest } from '#contracts/session.ts'
+import { toBase62 } from './gateway.ts'
+import { overridesOf, type LiveRun, type Runs } from './runs.ts'
+import type { SessionStore } from './store.ts'
+
+/** A submission over this does not fit its row. */
+const maxSubmissionChars = 1_900_000
+
+export interface AdmissionOptions {
+  readonly runtime: SessionRuntime
+  readonly store: SessionStore
+  readonly runs: Runs
+  readonly session: string
+}
+
+export interface Admitted {
+  readonly receipt: Omit<SubmitReceipt, 'state'>
+  /** Absent if the run is over already. */
+  readonly live: LiveRun | undefined
+}
+
+/**
+ * Takes a submission in: a new run, or the one that is there under the same idempotency key and body. Throws
+ * `request_not_found`, `request_conflict`, `request_too_large`, `request_model_not_found`,
+ * `request_idempotency_mismatch` or `request_queue_full`; nothing is kept then.
+ */
+export async function admit(request: SubmitRequest, options: AdmissionOptions): Promise<Admitted> {
+  const { runtime, store, runs, session } = options
+  const submission = addressed(request, store)
+  if (JSON.stringify(submission).length > maxSubmissionChars) {
+    const message = `The new messages are larger than ${maxSubmissionChars} characters.`
+    throw new IsolaError('request_too_large', message, { param: 'messages' })
+  }
+  const { idempotencyKey, principal } = submission
+  const isKeyed = idempotencyKey !== undefined
+  const id = isKeyed
+    ? `run_${toBase62(runtime.sha256(`${principal.length}:${principal}${idempotencyKey}`))}`
+    : runtime.ids.next('run')
+  const bodyHash = isKeyed ? bodyHashOf(submission, runtime.sha256) : ''
+  if (!store.findRun(id) && !runs.live(id)) {
+    const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
+    if (!agent) throw unknownAgent(submission.agent)
+    // Another submission under the same key may have come while the agent was loaded.
+    if (!runs.live(id)) {
+      const live = runs.start({ id, submission, bodyHash }, agent)
+      return { receipt: { session, run: id, isJoined: false }, live }
+    }
+  }
+  const live = runs.live(id)
+  await live?.accepted
+  if (store.findRun(id)?.bodyHash !== bodyHash) {
+    const message = 'This Idempotency-Key was used with another body.'
+    throw new IsolaError('request_idempotency_mismatch', message, { param: 'Idempotency-Key' })
+  }
+  return { receipt: { session, run: id, isJoined: true }, live }
+}
+
+export const unknownAgent = (agent: string) =>
+  new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
+
+export const noSuchSession = () => new IsolaError('request_not_found', 'There is no such session.')
+
+/** Settles which agent works; an absent session and another's look alike. */
+function addressed(request: SubmitRequest, store: SessionStore): Submission {
+  const { agent, mustExist, ...rest } = request
+  const existing = store.session()
+  if (existing && existing.principal !== rest.principal) throw noSuchSession()
+  if (!existing && (mustExist || agent === undefined)) throw noSuchSession()
+  if (existing && agent !== undefined && existing.agent !== agent) {
+    const message = `This session talks to "${existing.agent}"; start another one for "${agent}".`
+    throw new IsolaError('request_conflict', message)
+  }
+  return { ...rest, agent: existing?.agent ?? agent! }
+}
+
+/** Without what a retry may send anew: its trace, and the lease its parent has left by now. */
+function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
+  const { idempotencyKey: _key, trace: _trace, lineage: _lineage, ...body } = submission
+  return sha256(JSON.stringify(body))
+}
