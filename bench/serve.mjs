@@ -76,7 +76,7 @@ export async function serve({ folder, config, vars, stateDir, inspectorPort }) {
           ),
         },
         // Past the entry Worker that Miniflare puts in front: it is no part of a deployment.
-        dev: { unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }] },
+        dev: { unsafeDirectSockets: [{ host: '127.0.0.1', port: 0 }], stripCfConnectingIp: false },
       },
     ],
   })

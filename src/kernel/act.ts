@@ -3,7 +3,7 @@ import type { CallRecord } from '#contracts/journal.ts'
 import { addUsage, zeroAmount, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { PlanStep } from '#contracts/plan.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { failure, spentBy, type CallState, type TurnScope } from './call.ts'
+import { failure, finishedEvent, spentBy, type CallState, type TurnScope } from './call.ts'
 import { passGates } from './pipeline.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
 
@@ -164,17 +164,13 @@ function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
 }
 
 const finishedOf = ({ id, tool, outcome, durationMs }: CallRecord, { toolset }: TurnScope) =>
-  ({
-    type: 'tool_finished',
-    data: {
-      call: id,
-      tool,
-      ok: outcome?.ok ?? false,
-      ...(outcome && !outcome.ok && { code: outcome.error.code }),
-      durationMs: durationMs ?? 0,
-      ...toolset.resolve(tool, {})?.entry.record,
-    },
-  }) as const
+  finishedEvent({
+    id,
+    tool,
+    result: outcome,
+    durationMs: durationMs ?? 0,
+    record: toolset.resolve(tool, {})?.entry.record,
+  })
 
 function settledRecord({ record, state }: PendingCall, { parts }: TurnScope): CallRecord {
   return {

@@ -32,7 +32,8 @@ export interface CallState {
   entry?: ToolEntry
   lease?: Lease
   grant?: Limits
-  timeoutMs?: number
+  /** The tool's own limit, or what the run has left if that is less. */
+  deadline?: { readonly ms: number; readonly code: 'tool_timeout' | 'lease_time' }
   hasRun: boolean
   /** Interrupted by a crash and not to be repeated. */
   readonly isCut: boolean
@@ -75,4 +76,29 @@ export function spentBy(call: CallState): Partial<Amount> {
   if (!usage) return reserved ?? { toolCalls: 1 }
   const { tokens, costNanoUsd, turns, toolCalls, children } = usage
   return { tokens, costNanoUsd, turns, toolCalls: 1 + toolCalls, children: 1 + children }
+}
+
+export interface FinishedCall {
+  readonly id: string
+  readonly tool: string
+  readonly result: ToolResult | undefined
+  readonly durationMs: number
+  readonly record: Readonly<Record<string, string>> | undefined
+}
+
+/** What the record says of a call that is over: the same for every tool. */
+export function finishedEvent({ id, tool, result, durationMs, record }: FinishedCall): EventDraft {
+  const failed = result && !result.ok ? result.error : undefined
+  return {
+    type: 'tool_finished',
+    data: {
+      call: id,
+      tool,
+      ok: result?.ok ?? false,
+      ...(failed && { code: failed.code }),
+      durationMs,
+      taint: result?.ok ? [...(result.taint ?? [`tool:${tool}`])] : [],
+      ...record,
+    },
+  }
 }

@@ -1,7 +1,15 @@
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
 import { unlimited, type Limits } from '#contracts/lease.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
-import { failure, spentBy, subjectOf, type CallState, type Gate, type TurnScope } from './call.ts'
+import {
+  failure,
+  finishedEvent,
+  spentBy,
+  subjectOf,
+  type CallState,
+  type Gate,
+  type TurnScope,
+} from './call.ts'
 import { narrower } from './share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
@@ -115,8 +123,11 @@ const timeout: Gate = {
   name: 'timeout',
   when: 'before',
   pass(call, { timeLeftMs }) {
-    call.timeoutMs = Math.min(call.entry!.timeoutMs, timeLeftMs())
-    if (call.timeoutMs > 0) return
+    const own = call.entry!.timeoutMs
+    const left = timeLeftMs()
+    call.deadline =
+      own <= left ? { ms: own, code: 'tool_timeout' } : { ms: left, code: 'lease_time' }
+    if (left > 0) return
     call.refused = 'lease_time'
     return { deny: failure('lease_time', 'The time of this run is used up.') }
   },
@@ -137,12 +148,12 @@ const execute: Gate = {
     const deadline = new AbortController()
     const finished = new AbortController()
     const running = run(call, scope, AbortSignal.any([scope.signal, deadline.signal]))
+    const { ms, code } = call.deadline!
     const stopped = Promise.race([
-      clock
-        .sleep(call.timeoutMs!, finished.signal)
-        .then(() =>
-          failure('tool_timeout', `The call took longer than ${call.timeoutMs} ms.`, true),
-        ),
+      clock.sleep(ms, finished.signal).then(() => {
+        if (code === 'lease_time' && !finished.signal.aborted) call.refused = code
+        return failure(code, `The call took longer than ${ms} ms.`, true)
+      }),
       aborted(scope.signal).then((): ToolResult => ({ ok: false, error: cancelledError })),
     ])
     const first = await Promise.race([running, stopped.then((result) => ({ result }))])
@@ -200,21 +211,10 @@ const settle: Gate = {
 const event: Gate = {
   name: 'event',
   when: 'always',
-  pass(call, { parts }) {
-    const { result, entry } = call
-    const failed = result && !result.ok ? result.error : undefined
-    call.emit({
-      type: 'tool_finished',
-      data: {
-        call: call.id,
-        tool: entry?.tool.name ?? call.name,
-        ok: result?.ok ?? false,
-        ...(failed && { code: failed.code }),
-        durationMs: parts.clock.nowMs() - call.startedAtMs,
-        taint: [...(result?.ok ? (result.taint ?? [`tool:${entry?.tool.name}`]) : [])],
-        ...entry?.record,
-      },
-    })
+  pass({ id, name, entry, result, startedAtMs, emit }, { parts }) {
+    const durationMs = parts.clock.nowMs() - startedAtMs
+    const tool = entry?.tool.name ?? name
+    emit(finishedEvent({ id, tool, result, durationMs, record: entry?.record }))
   },
 }
 

@@ -9,7 +9,7 @@ import type {
   Reply,
   SessionApi,
   SessionTree,
-  Submission,
+  SubmitRequest,
   SubmitReceipt,
 } from '../../src/contracts/session.ts'
 import type { Sources } from '../../src/contracts/sources.ts'
@@ -218,10 +218,10 @@ export function createFakeApp(options: FakeOptions = {}) {
       ...(json !== undefined && { method: init.method ?? 'POST', body: JSON.stringify(json) }),
     })
   }
-  const submitted = (): Submission => {
+  const submitted = (): SubmitRequest => {
     const call = calls.findLast(({ method }) => ['submit', 'run', 'runStream'].includes(method))
     if (!call) throw new Error('nothing was submitted')
-    return call.args[1] as Submission
+    return call.args[1] as SubmitRequest
   }
   return { app, send, calls, submitted, gone, faults, audits, tick }
 }

@@ -10,7 +10,7 @@ import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock, Sources } from '#contracts/sources.ts'
 import type { Tool, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 import { finishReflector, modelPlanner } from '../../src/kernel/model-planner.ts'
-import type { KernelParts } from '../../src/kernel/run.ts'
+import type { KernelParts } from '../../src/kernel/segment.ts'
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 

@@ -3,7 +3,7 @@ import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { defaultAgentLimits, zeroUsage } from '#contracts/lease.ts'
 import { parseManifest } from '#contracts/manifest.ts'
-import type { SessionApi, Submission } from '#contracts/session.ts'
+import type { SessionApi, SubmitRequest } from '#contracts/session.ts'
 import { createSubAgentEntry } from '../../../src/agents/sub-agent-tool.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'
@@ -81,7 +81,7 @@ describe('a sub-agent as a tool', () => {
   })
 
   test('Y8: the child gets task and context, never the history, within the lease of this call', async () => {
-    const submissions: [string, Submission][] = []
+    const submissions: [string, SubmitRequest][] = []
     const { call } = setUp(
       async (session, submission) => (
         submissions.push([session, submission]),

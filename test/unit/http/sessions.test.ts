@@ -55,8 +55,8 @@ describe('POST /api/sessions/:id/runs', () => {
       run: testRun,
       isJoined: false,
     })
+    expect(submitted()).not.toHaveProperty('agent')
     expect(submitted()).toMatchObject({
-      agent: 'code-reviewer',
       principal: 'operator',
       messages: [
         { role: 'user', text: 'Do it\n\nContext:\nSome text', taint: ['user', 'context'] },
@@ -82,11 +82,11 @@ describe('POST /api/sessions/:id/runs', () => {
     ])
   })
 
-  it('starts nothing in a session that is not there', async () => {
+  it('names no agent, so that a session that is not there is not made by a run', async () => {
     const refusal = { code: 'request_not_found', message: 'No object.' }
     const { send, calls } = createFakeApp({ refusal })
     expect((await send(`${base}/runs`, { json: { task: 'x' } })).status).toBe(404)
-    expect(calls.map(({ method }) => method)).toEqual(['tree'])
+    expect(calls.map(({ method }) => method)).toEqual(['submit'])
   })
 })
 

@@ -1,0 +1,104 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import { defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
+import type { TurnScope } from './call.ts'
+import { createGenerate } from './generate.ts'
+import { checkPlan } from './model-planner.ts'
+import type { Segment } from './segment.ts'
+import { shareOf } from './share.ts'
+import { messagesOf, type TurnDraft } from './turn.ts'
+
+export interface PlanTurnOptions {
+  readonly segment: Segment
+  readonly draft: TurnDraft
+  /** The run's finished turns. */
+  readonly turns: readonly TurnRecord[]
+  readonly lostCalls: number
+}
+
+/** Takes the lease of one turn and asks the planner what to do in it. */
+export async function planTurn({
+  segment,
+  draft,
+  turns,
+  lostCalls,
+}: PlanTurnOptions): Promise<void> {
+  const { parts, input, ports, ledger, stamp, signal } = segment
+  const lease = ledger.reserve({ turns: 1 })
+  if (!lease.ok) {
+    draft.usage = zeroUsage
+    const { maxTurns } = input.agent.limits
+    throw new IsolaError('lease_turns', `The run has used its ${maxTurns} turns.`)
+  }
+  ledger.settle(lease.lease, { turns: 1 })
+  let offset = 0
+  const generate = createGenerate({
+    models: parts.models,
+    clock: parts.clock,
+    ledger,
+    signal,
+    draft,
+    stamp,
+    lostCalls,
+    onSent: ports.onSent,
+    onDelta(text) {
+      ports.onDelta({ type: 'message_delta', run: input.run, turn: draft.turn, offset, text })
+      offset += text.length
+    },
+  })
+  const steps = await parts.planner.plan({
+    agent: input.agent,
+    messages: [
+      { role: 'system', text: input.agent.instructions },
+      ...input.messages,
+      ...turns.flatMap(messagesOf),
+    ],
+    tools: input.toolset.definitions,
+    turn: draft.turn,
+    left: segment.left(),
+    signal,
+    generate,
+  })
+  draft.steps = checkPlan(steps, draft.turn, parts.sha256)
+  if (draft.steps.some((step) => 'message' in step && step.message !== '')) {
+    draft.events.push(stamp({ type: 'message_finished', data: { turn: draft.turn } }))
+  }
+}
+
+/** What the calls of a turn have in common, each with an equal share of what is left. */
+export function scopeOf(
+  { parts, input, ledger, signal, timeLeftMs }: Segment,
+  draft: TurnDraft,
+): TurnScope {
+  const { run, session, rootSession, principal, agent, trace, depth, ancestry } = input
+  const last = draft.modelCalls.at(-1)
+  const cap = agent.parameters.maxOutputTokens ?? defaultMaxOutputTokens
+  const finalCall = {
+    tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + cap : 0,
+    costNanoUsd: last?.costNanoUsd ?? 0,
+  }
+  return {
+    parts: { ...parts.gates, clock: parts.clock, sha256: parts.sha256 },
+    toolset: input.toolset,
+    ledger,
+    share: shareOf({
+      limits: agent.limits,
+      left: ledger.left(),
+      finalCall,
+      calls: Math.max(1, draft.steps.filter(({ type }) => type === 'tool').length),
+      timeLeftMs: timeLeftMs(),
+    }),
+    timeLeftMs,
+    signal,
+    caller: {
+      run,
+      session,
+      rootSession,
+      principal,
+      trace,
+      depth,
+      agent: agent.id,
+      ancestry: [...ancestry, agent.id],
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import type { EventDraft } from '#contracts/event.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { RunInput, RunPorts } from '#contracts/kernel.ts'
+import type { Limits, Usage } from '#contracts/lease.ts'
+import type { ModelProvider } from '#contracts/model.ts'
+import type { Planner, Reflector } from '#contracts/plan.ts'
+import type { GateParts } from '#contracts/runtime.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import type { Stamp } from './turn.ts'
+
+/** The swappable parts (composition over subclassing). */
+export interface KernelParts extends Sources {
+  readonly planner: Planner
+  readonly reflector: Reflector
+  readonly models: ModelProvider
+  readonly gates: GateParts
+}
+
+/** A run between two pauses: what every phase of it works with. */
+export interface Segment {
+  readonly parts: KernelParts
+  readonly input: RunInput
+  readonly ports: RunPorts
+  readonly ledger: Ledger
+  /** Aborts on cancel and when the run's active time is used up. */
+  readonly signal: AbortSignal
+  readonly stamp: Stamp
+  readonly timeLeftMs: () => number
+  /** What is left of the run's lease. */
+  readonly left: () => Limits
+  readonly close: () => void
+}
+
+/** @param before What the run has spent in earlier segments and turns. */
+export function openSegment(
+  parts: KernelParts,
+  input: RunInput,
+  ports: RunPorts,
+  before: Usage,
+): Segment {
+  const { clock } = parts
+  const { limits } = input.agent
+  const ledger = createLedger(limits, before)
+  const startedAtMs = clock.nowMs()
+  const timeLeftMs = () =>
+    limits.maxTimeMs - before.timeMs - Math.max(0, clock.nowMs() - startedAtMs)
+  const closed = new AbortController()
+  const timeUp = new AbortController()
+  void clock.sleep(Math.max(0, timeLeftMs()), closed.signal).then(() => {
+    if (closed.signal.aborted) return
+    timeUp.abort(new IsolaError('lease_time', 'The time of this run is used up.'))
+  })
+  return {
+    parts,
+    input,
+    ports,
+    ledger,
+    timeLeftMs,
+    signal: AbortSignal.any([ports.signal, timeUp.signal]),
+    close: () => closed.abort(),
+    stamp: (event: EventDraft) => ({
+      ...event,
+      seq: ports.nextSeq(),
+      run: input.run,
+      agent: input.agent.id,
+      trace: input.trace,
+      atMs: clock.nowMs(),
+    }),
+    left() {
+      const { tokens, costNanoUsd, turns, toolCalls, children } = ledger.left()
+      return {
+        ...limits,
+        maxTokens: tokens,
+        maxCostNanoUsd: costNanoUsd,
+        maxTurns: turns,
+        maxToolCalls: toolCalls,
+        maxChildren: children,
+        maxTimeMs: timeLeftMs(),
+      }
+    },
+  }
+}

@@ -1,0 +1,271 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { AgentResult } from '#contracts/agent.ts'
+import { zeroUsage } from '#contracts/lease.ts'
+import { parseManifest, type BundledPlugin } from '#contracts/manifest.ts'
+import type { Plugin } from '#contracts/plugin.ts'
+import type { Reply, SessionGateway } from '#contracts/session.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+import { createSubAgentEntry } from '../../src/agents/sub-agent-tool.ts'
+import { createCoreTools } from '../../src/catalog/core-tools.ts'
+import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
+import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
+import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
+import { loadPlugins } from '../../src/plugins/in-process-host.ts'
+import { toToolEntries } from '../../src/plugins/tool-entries.ts'
+import { systemSources } from '../../src/sources.ts'
+import register from '../fixtures/plugins/conformance/main.ts'
+import { says, toolEntry } from '../fakes/kernel.ts'
+import { createCapabilityDeps } from '../fakes/plugins.ts'
+import { createFakeGateway } from '../fakes/session-gateway.ts'
+import { describeTool, type ToolSubject } from './describe-tool.ts'
+
+/** The parts of the host around a tool, over sessions in memory. */
+const around = (sessions: SessionGateway) => ({
+  outputs: createOutputStore(sessions),
+  readOutput: createOutputTool(sessions),
+})
+
+/** The same entry, counting how often its work begins. */
+function counted(entry: ToolEntry): Pick<ToolSubject, 'entry' | 'executions' | 'traces'> {
+  const traces: string[] = []
+  const { tool } = entry
+  return {
+    entry: {
+      ...entry,
+      tool: {
+        ...tool,
+        execute: (input, context) => (traces.push(context.trace), tool.execute(input, context)),
+      },
+    },
+    executions: () => traces.length,
+    traces: () => traces,
+  }
+}
+
+const hostTool: ToolEntry['tool'] = {
+  name: 'host__act',
+  description: 'Does what it is told.',
+  inputSchema: {
+    type: 'object',
+    properties: { how: { enum: ['succeed', 'fail', 'crash', 'hang', 'long'] } },
+    required: ['how'],
+    additionalProperties: false,
+  },
+  async execute({ how }, { signal }) {
+    switch (how) {
+      case 'fail':
+        return { ok: false, error: { code: 'tool_failed', message: 'It was told to fail.' } }
+      case 'crash':
+        throw new TypeError('cannot read /work/secrets/key.ts:12')
+      case 'long':
+        return says(`${'lorem '.repeat(6_000)}NEEDLE${' ipsum'.repeat(500)}`)
+      case 'hang':
+        return new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('stopped'))),
+        )
+      default:
+        return says('done')
+    }
+  },
+}
+
+describeTool("a host's own tool", {
+  inputs: {
+    succeed: { how: 'succeed' },
+    invalid: { how: 1 },
+    fail: [{ how: 'fail' }, { how: 'crash' }],
+    hang: { how: 'hang' },
+    long: { how: 'long' },
+  },
+  create: () => ({
+    ...around(createFakeGateway()),
+    ...counted({ ...toolEntry('host__act', hostTool.execute), tool: hostTool }),
+  }),
+})
+
+describeTool('the built-in isola__find', {
+  inputs: { succeed: { queries: ['what is told'] }, invalid: { queries: [] } },
+  create: () => {
+    const [find] = createCoreTools([toolEntry('host__act', hostTool.execute)], createSearchIndex)
+    return { ...around(createFakeGateway()), ...counted(find!) }
+  },
+})
+
+/** Storage that has one result under `kept`, none under anything else, and never answers for `hang`. */
+function createKeptResult(): SessionGateway {
+  const sessions = createFakeGateway()
+  const text = JSON.stringify(`NEEDLE${'"\\'.repeat(20_000)}`)
+  return {
+    ...sessions,
+    at: (session) => ({
+      ...sessions.at(session),
+      storage: async (request) => {
+        const key = 'key' in request ? request.key : ''
+        if (key === 'hang') return new Promise(() => {})
+        return key === 'kept' ? { found: true, value: text } : sessions.at(session).storage(request)
+      },
+    }),
+  }
+}
+
+describeTool('the built-in isola__read_output', {
+  inputs: {
+    succeed: { handle: 'kept', query: 'needle' },
+    invalid: { handle: 7 },
+    fail: [{ handle: 'nothing' }],
+    hang: { handle: 'hang' },
+  },
+  create: () => {
+    const sessions = createKeptResult()
+    return { ...around(sessions), ...counted(createOutputTool(sessions)) }
+  },
+})
+
+/** The fixture's folder as the generator would bundle it, counting how often its code begins. */
+function bundleFixture(onRun: () => void): BundledPlugin {
+  const folder = join(import.meta.dirname, '../fixtures/plugins/conformance')
+  const counting: Plugin = (about) => {
+    const { tools = {} } = register(about)
+    const wrapped = Object.entries(tools).map(
+      ([name, run]) =>
+        [name, (...args: Parameters<typeof run>) => (onRun(), run(...args))] as const,
+    )
+    return { tools: Object.fromEntries(wrapped) }
+  }
+  return {
+    manifest: parse(readFileSync(join(folder, 'plugin.yaml'), 'utf8')) as unknown,
+    files: {},
+    hash: systemSources.sha256(readFileSync(join(folder, 'main.ts'), 'utf8')),
+    register: counting,
+  }
+}
+
+describeTool("a bundled plugin's tool, in process", {
+  inputs: {
+    succeed: { how: 'succeed' },
+    invalid: { how: 'sing' },
+    fail: [{ how: 'fail' }, { how: 'crash' }],
+    hang: { how: 'hang' },
+    long: { how: 'answer-at-length' },
+  },
+  create: () => {
+    let runs = 0
+    const { plugins, problems } = loadPlugins([bundleFixture(() => (runs += 1))], {
+      validator: createSchemaValidator(),
+    })
+    if (problems.length > 0) throw new Error(JSON.stringify(problems))
+    const sessions = createFakeGateway()
+    const [entry] = toToolEntries(plugins[0]!, createCapabilityDeps({ sessions }))
+    return { ...around(sessions), entry: entry!, executions: () => runs }
+  },
+})
+
+/** Sessions that work as their task says: what a sub-agent's tool sees of a real one. */
+function createChildSessions() {
+  const traces: string[] = []
+  const runs = new Map<string, Promise<Reply<AgentResult>>>()
+  const cancels = new Map<string, (reason: string) => void>()
+  const usage = {
+    ...zeroUsage,
+    tokens: 30,
+    inputTokens: 20,
+    outputTokens: 10,
+    turns: 1,
+    modelCalls: 1,
+  }
+  const work = (session: string, task: string): Promise<Partial<AgentResult>> => {
+    if (task === 'fail') {
+      const error = { code: 'model_unavailable', message: 'The model is down.' }
+      return Promise.resolve({ success: false, state: 'failed', result: '', error })
+    }
+    if (task === 'long')
+      return Promise.resolve({ result: `${'lorem '.repeat(6_000)}NEEDLE${' ipsum'.repeat(500)}` })
+    if (task !== 'hang') return Promise.resolve({ result: 'done' })
+    return new Promise((resolve) =>
+      cancels.set(session, (message) =>
+        resolve({
+          success: false,
+          state: 'cancelled',
+          result: '',
+          error: { code: 'cancelled', message },
+        }),
+      ),
+    )
+  }
+  const sessions = createFakeGateway()
+  const gateway: SessionGateway = {
+    ...sessions,
+    at: (session) => ({
+      ...sessions.at(session),
+      run(_name, { messages, trace, agent }) {
+        const known = runs.get(session)
+        if (known) return known
+        traces.push(trace)
+        const [message] = messages
+        const running = work(session, message?.role === 'user' ? message.text : '').then(
+          (outcome): Reply<AgentResult> => ({
+            ok: true,
+            value: {
+              id: 'run_child',
+              success: true,
+              state: 'completed',
+              result: '',
+              startedAtMs: 0,
+              finishedAtMs: 1,
+              sessionId: session,
+              agent,
+              trace,
+              steps: 1,
+              actions: [],
+              modelCalls: [],
+              usage,
+              costEstimateUsd: 0,
+              provenance: { template: 'p', version: '1', models: [] },
+              ...outcome,
+            },
+          }),
+        )
+        runs.set(session, running)
+        return running
+      },
+      cancelCall: async (_run, _call, reason) => cancels.get(session)?.(reason),
+    }),
+  }
+  return { gateway, traces }
+}
+
+describeTool("a sub-agent's tool, over sessions in memory", {
+  inputs: {
+    succeed: { task: 'succeed' },
+    invalid: { context: 'no task' },
+    fail: [{ task: 'fail' }],
+    hang: { task: 'hang' },
+    long: { task: 'long' },
+  },
+  create: () => {
+    const { gateway, traces } = createChildSessions()
+    const manifest = parseManifest({
+      id: 'worker',
+      name: 'Worker',
+      version: '1.0.0',
+      description: 'Does its task.',
+      agent: { integration_mode: 'tool', model: 'm', instructions: 'p.md' },
+    })
+    const entry = createSubAgentEntry({
+      manifest,
+      agent: manifest.agent!,
+      hash: 'abc',
+      tier: 'builtin',
+      sessions: gateway,
+      clock: systemSources.clock,
+    })
+    return {
+      ...around(gateway),
+      entry,
+      executions: () => traces.length,
+      traces: () => traces,
+    }
+  },
+})
