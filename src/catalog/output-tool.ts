@@ -81,7 +81,9 @@ export function createOutputTool(sessions: SessionGateway): ToolEntry {
 }
 
 function page(text: string, offset: number): JsonObject {
-  const end = Math.min(text.length, offset + pageChars)
+  // A page is a result too: with much in it to escape, a whole one would itself be kept behind a handle.
+  const isWide = JSON.stringify(text.slice(offset, offset + pageChars)).length > maxChars - 1_000
+  const end = Math.min(text.length, offset + (isWide ? pageChars / 2 : pageChars))
   return {
     text: text.slice(offset, end),
     chars: text.length,

@@ -6,7 +6,7 @@ import { overridesOf, type LiveRun, type Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 
 /** A submission over this does not fit its row. */
-const maxSubmissionChars = 1_900_000
+const maxSubmissionBytes = 1_900_000
 
 export interface AdmissionOptions {
   readonly runtime: SessionRuntime
@@ -29,8 +29,8 @@ export interface Admitted {
 export async function admit(request: SubmitRequest, options: AdmissionOptions): Promise<Admitted> {
   const { runtime, store, runs, session } = options
   const submission = addressed(request, store)
-  if (JSON.stringify(submission).length > maxSubmissionChars) {
-    const message = `The new messages are larger than ${maxSubmissionChars} characters.`
+  if (new TextEncoder().encode(JSON.stringify(submission)).byteLength > maxSubmissionBytes) {
+    const message = `The new messages are larger than ${maxSubmissionBytes} bytes.`
     throw new IsolaError('request_too_large', message, { param: 'messages' })
   }
   const { idempotencyKey, principal } = submission

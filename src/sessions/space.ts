@@ -3,7 +3,7 @@ import type { MemoryEntry } from '#contracts/memory.ts'
 import type { StorageAnswer, StorageRequest } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 
-const maxValueChars = 1_048_576
+const maxValueBytes = 1_048_576
 const maxKeyChars = 512
 
 export type Space = (request: StorageRequest) => StorageAnswer
@@ -94,14 +94,15 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     if (request.key.length === 0 || request.key.length > maxKeyChars) {
       return { error: `The key must have 1 to ${maxKeyChars} characters.` }
     }
-    if (text.length > maxValueChars)
-      return { error: `The value is longer than ${maxValueChars} characters as JSON.` }
+    const sizeBytes = new TextEncoder().encode(text).byteLength
+    if (sizeBytes > maxValueBytes)
+      return { error: `The value is larger than ${maxValueBytes} bytes as JSON.` }
     const [row] = sql.exec(
-      'SELECT coalesce(sum(length(value)), 0) AS used FROM items WHERE space = ? AND key <> ?',
+      'SELECT coalesce(sum(length(CAST(value AS BLOB))), 0) AS used FROM items WHERE space = ? AND key <> ?',
       request.space,
       request.key,
     )
-    if (Number(row?.['used']) + text.length > request.quotaBytes) {
+    if (Number(row?.['used']) + sizeBytes > request.quotaBytes) {
       return { error: `The storage quota of ${request.quotaBytes} bytes is used up.` }
     }
     sql.exec(

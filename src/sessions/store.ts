@@ -28,8 +28,8 @@ export interface RunRow {
   readonly wakes: number
 }
 
-/** A value over 2 MB does not fit a row: longer turns are split. */
-const maxPartChars = 900_000
+/** A value over 2 MB does not fit a row: longer turns are split. A unit of UTF-16 takes up to three bytes there. */
+const maxPartChars = 600_000
 
 /**
  * The session's SQLite: three tables, none made before there is something to keep. Every method is synchronous,
@@ -162,11 +162,9 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
       const first = turn.events[0]?.seq ?? null
       const last = turn.events.at(-1)?.seq ?? null
       const isFinal = turn.final ? 1 : 0
-      const parts = Math.max(1, Math.ceil(body.length / maxPartChars))
+      const parts = toParts(body)
       const write = () => {
-        for (let part = 0; part < parts; part += 1) {
-          const text =
-            parts === 1 ? body : body.slice(part * maxPartChars, (part + 1) * maxPartChars)
+        for (const [part, text] of parts.entries()) {
           exec(
             `INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, turn, part) DO UPDATE SET
               first_seq = excluded.first_seq, last_seq = excluded.last_seq,
@@ -182,7 +180,7 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
         }
       }
       // Turns only grow, so a rewrite never leaves an old part behind.
-      if (parts === 1) write()
+      if (parts.length === 1) write()
       else storage.transactionSync(write)
     },
   }
@@ -213,6 +211,17 @@ const toRun = (row: Row): RunRow => ({
   wakeTurn: Number(row['wake_turn']),
   wakes: Number(row['wakes']),
 })
+
+/** Cuts a text into parts that fit a row, never between the two units of one character. */
+function toParts(text: string): readonly string[] {
+  const parts: string[] = []
+  for (let start = 0; start < text.length; start += parts.at(-1)!.length) {
+    const part = text.slice(start, start + maxPartChars)
+    const isCut = start + part.length < text.length && /[\uD800-\uDBFF]$/.test(part)
+    parts.push(isCut ? part.slice(0, -1) : part)
+  }
+  return parts
+}
 
 function joinParts(rows: readonly Row[]): { order: number; turn: TurnRecord }[] {
   const bodies = new Map<string, { order: number; text: string }>()

@@ -297,9 +297,10 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
             : [{ name: read, input: { handle: handleOf(answers), offset } }]
         }
         const turns: Turn[] = [[callOf(one, long)]]
-        for (let page = 0; page < 6; page += 1)
+        for (let page = 0; page < 20; page += 1)
           turns.push((answers) => (isSearch(answers.at(-1)) ? [] : pageFrom(answers)))
-        const { result, answers } = await drive(one, { turns, more: [one.readOutput] })
+        const limits = { maxTurns: 30 }
+        const { result, answers } = await drive(one, { turns, limits, more: [one.readOutput] })
         expect(result.state).toBe('completed')
         const kept = answers[0] as JsonObject
         expect(JSON.stringify(kept).length).toBeLessThanOrEqual(one.outputs.maxChars)
@@ -322,7 +323,12 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
       // The call before it does not answer: when the machine goes away, the outcome is written but not yet told.
       const blocker = (execute: ToolEntry['tool']['execute']) => toolEntry('blocker', execute)
       const turns = [[{ name: 'blocker', input: {} }, callOf(one, inputs.succeed)]]
-      const hanging = blocker(() => new Promise(() => {}))
+      const hanging = blocker(
+        (_input, { signal }) =>
+          new Promise((_resolve, reject) =>
+            signal.addEventListener('abort', () => reject(new Error('gone'))),
+          ),
+      )
       const first = drive(one, { turns, run, journal, signal: crash.signal, more: [hanging] })
       const rows = await vi.waitFor(
         () => {

@@ -60,7 +60,8 @@ const hostTool: ToolEntry['tool'] = {
       case 'crash':
         throw new TypeError('cannot read /work/secrets/key.ts:12')
       case 'long':
-        return says(`${'lorem '.repeat(6_000)}NEEDLE${' ipsum'.repeat(500)}`)
+        // Every second character has to be escaped, and once more in the page it comes in.
+        return says(`${'"\\\\'.repeat(9_000)}NEEDLE${' ipsum'.repeat(500)}`)
       case 'hang':
         return new Promise((_resolve, reject) =>
           signal.addEventListener('abort', () => reject(new Error('stopped'))),
@@ -199,7 +200,7 @@ function createChildSessions() {
     ...sessions,
     at: (session) => ({
       ...sessions.at(session),
-      run(_name, { messages, trace, agent }) {
+      run(_name, { messages, trace }) {
         const known = runs.get(session)
         if (known) return known
         traces.push(trace)
@@ -215,7 +216,7 @@ function createChildSessions() {
               startedAtMs: 0,
               finishedAtMs: 1,
               sessionId: session,
-              agent,
+              agent: 'worker',
               trace,
               steps: 1,
               actions: [],

@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+
+interface Source {
+  readonly path: string
+  /** Without comments; those may say what they like. */
+  readonly code: string
+}
+
+function sourcesUnder(...folders: readonly string[]): readonly Source[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => ({
+        path: relative(root, path),
+        code: withoutComments(readFileSync(path, 'utf8')),
+      })),
+  )
+}
+
+/** Strings and templates are passed over whole, so that a `//` inside one is no comment. */
+function withoutComments(text: string): string {
+  const token =
+    /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[^]|[^`\\])*`|\\\/|\/\*[^]*?\*\/|\/\/[^\n]*/g
+  return text.replace(token, (found) => (/^\/[/*]/.test(found) ? ' ' : found))
+}
+
+const found = (sources: readonly Source[], pattern: RegExp) =>
+  sources.flatMap(({ path, code }) =>
+    [...code.matchAll(pattern)].map(([text]) => `${path}: ${text}`),
+  )
+
+/** `isSubAgent`, `sub_agent` and `SubAgent` are the same three words. */
+const wordsOf = (code: string) =>
+  (code.match(/[A-Za-z_$][\w$]*/g) ?? []).map((token) =>
+    token
+      .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+      .toLowerCase()
+      .replace(/^_+|_+$/g, ''),
+  )
+
+const origins =
+  /(?:^|_)(?:origin|sub_?agents?|mcp|plugins?|builtin|built_in|community|trusted|tier|remote_agent|human|a2a)(?:_|$)/
+
+/** Rooms: what a session or a provider runs in. */
+const rooms = readdirSync(join(root, 'src'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'contracts')
+  .map(({ name }) => `src/${name}`)
+
+describe('the loop and its sessions', () => {
+  const sources = sourcesUnder('src/kernel', 'src/sessions')
+
+  it('E3, N3, N11: name no origin of a tool in any token', () => {
+    const named = sources.flatMap(({ path, code }) =>
+      wordsOf(code)
+        .filter((word) => origins.test(word))
+        .map((word) => `${path}: ${word}`),
+    )
+    expect(sources.length).toBeGreaterThan(15)
+    expect(named).toEqual([])
+  })
+
+  it.each([
+    'if (tool.origin === 1) go()',
+    'const isSubAgent = true',
+    "switch (entry.record['tier']) {}",
+    "const kind = 'mcp'",
+    'trust_tier',
+    'entry.fromPlugin',
+  ])('E3: the scan sees an origin in %j', (code) => {
+    expect(wordsOf(code).some((word) => origins.test(word))).toBe(true)
+  })
+
+  it('I1: the kernel needs nothing but the contracts, so that it can be embedded anywhere', () => {
+    const imports = sourcesUnder('src/kernel').flatMap(({ code }) =>
+      [...code.matchAll(/\bfrom '([^']+)'|\bimport\('([^']+)'\)/g)].map(([, a, b]) => a ?? b),
+    )
+    expect(imports.length).toBeGreaterThan(20)
+    expect(imports.filter((name) => !/^(#contracts\/|\.\/)/.test(name ?? ''))).toEqual([])
+    const beneath = sourcesUnder('src/contracts').flatMap(({ code }) =>
+      [...code.matchAll(/\bfrom '([^']+)'/g)].map(([, name]) => name),
+    )
+    expect(beneath.filter((name) => !/^(#contracts\/|\.\/|zod$)/.test(name ?? ''))).toEqual([])
+  })
+})
+
+describe('everything that runs in a session', () => {
+  const sources = sourcesUnder(...rooms, 'plugins')
+
+  it('N4, N11: never changes a directory and never reads the environment of a process', () => {
+    expect(found(sources, /\bprocess\b\s*[.[]\s*['"`]?(?:chdir|cwd|env)\b|\bchdir\s*\(/g)).toEqual(
+      [],
+    )
+    expect(found(sources, /from '(?:node:)?process'/g)).toEqual([])
+  })
+
+  it('X5: reads no binding and no setting out of the Worker env', () => {
+    expect(found(sources, /\benv\s*(?:\.|\[|!\.)\s*\w+/g)).toEqual([])
+    expect(found(sources, /import\s*\{[^}]*\benv\b[^}]*\}\s*from 'cloudflare:workers'/g)).toEqual(
+      [],
+    )
+    expect(found(sources, /import\.meta\.env/g)).toEqual([])
+  })
+
+  it('N5: keeps nothing at the top of a module that a call could change', () => {
+    expect(found(sources, /^(?:export )?(?:let|var) .*/gm)).toEqual([])
+    // A collection up there is a table: typed so that nobody can add to it.
+    const collections = found(
+      sources,
+      /^(?:export )?const \w+(?!.*\bReadonly(?:Map|Set)\b).*= new (?:Map|Set|WeakMap|WeakSet)\b.*/gm,
+    )
+    const changed = collections.filter((line) => {
+      const [, path, name] = /^(.*?): (?:export )?const (\w+)/.exec(line) ?? []
+      const code = sources.find((source) => source.path === path)?.code ?? ''
+      return new RegExp(`\\b${name}\\.(?:set|add|delete|clear)\\(`).test(code)
+    })
+    expect(changed).toEqual([])
+  })
+})

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest'
+import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
+import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
+import { createToolset } from '../../src/catalog/toolset.ts'
+import { composeRuntime } from '../../src/composition.ts'
+import { createKernel } from '../../src/kernel/run.ts'
+import { createPromptStore } from '../../src/memory/prompt-store.ts'
+import {
+  createFakeModel,
+  createFakeSources,
+  createKernelParts,
+  runInput,
+  runPorts,
+  says,
+  toolEntry,
+  toolsetOf,
+} from '../fakes/kernel.ts'
+import { createFakeGateway } from '../fakes/session-gateway.ts'
+import { createSqliteDatabase } from '../fakes/sqlite-database.ts'
+
+const key = 'isk_0123456789abcdef0123456789abcdef'
+
+/** Bindings as a deployment has them; what is not asked for here is not there. */
+function bindings() {
+  const settings = { ISOLA_OPERATOR_KEY: key, ISOLA_ENV: 'development', ISOLA_MODEL: '' }
+  const namespace = { getByName: () => ({}) }
+  return { ...settings, DB: createSqliteDatabase().database, SESSION: namespace, KV: {} }
+}
+const compose = (env: ReturnType<typeof bindings>) =>
+  composeRuntime(env as unknown as Env, createFakeSources())
+
+describe('the composition', () => {
+  it('X5: reads its settings once: what becomes of env later changes nothing', async () => {
+    const env = bindings()
+    const { http } = compose(env)
+    const models = JSON.stringify(http.models.list())
+    env.ISOLA_OPERATOR_KEY = 'isk_another_key_that_came_later_00000'
+    env.ISOLA_MODEL = 'openai/other'
+    env.ISOLA_ENV = 'production'
+    expect(await http.authenticate(`Bearer ${key}`)).toMatchObject({ role: 'operator' })
+    await expect(http.authenticate(`Bearer ${env.ISOLA_OPERATOR_KEY}`)).rejects.toMatchObject({
+      code: 'request_unauthenticated',
+    })
+    expect(JSON.stringify(http.models.list())).toBe(models)
+  })
+
+  it('N5: two runtimes of one isolate share nothing', async () => {
+    const [one, two] = [bindings(), bindings()]
+    two.ISOLA_OPERATOR_KEY = 'isk_fedcba9876543210fedcba9876543210'
+    const [first, second] = [compose(one), compose(two)]
+    await expect(second.http.authenticate(`Bearer ${key}`)).rejects.toMatchObject({
+      code: 'request_unauthenticated',
+    })
+    expect(await first.http.authenticate(`Bearer ${key}`)).toMatchObject({ role: 'operator' })
+    expect(first.session.agents).not.toBe(second.session.agents)
+  })
+
+  it('X5, N5: a call gets explicit inputs only, the same names for every tool', async () => {
+    const seen: string[][] = []
+    const look = (name: string) =>
+      toolEntry(name, async (_input, context) => (seen.push(Object.keys(context)), says('seen')))
+    const model = createFakeModel([{ calls: [{ name: 'a' }, { name: 'b' }] }, { text: 'done' }])
+    await createKernel(createKernelParts(model)).run(
+      runInput({ toolset: toolsetOf([look('a'), look('b')]) }),
+      runPorts(),
+    )
+    expect(seen).toHaveLength(2)
+    for (const names of seen) {
+      expect(names.toSorted((one, other) => one.localeCompare(other))).toEqual([
+        'agent',
+        'ancestry',
+        'call',
+        'depth',
+        'emit',
+        'idempotencyKey',
+        'lease',
+        'principal',
+        'rootSession',
+        'run',
+        'session',
+        'signal',
+        'trace',
+      ])
+    }
+  })
+
+  it('Y1: without plugins there is one agent, the orchestrator, and it works with what the core has', async () => {
+    const { directory, problems } = createAgentDirectory({
+      plugins: [],
+      prompts: createPromptStore(),
+      sessions: createFakeGateway(),
+      clock: createFakeSources().clock,
+      createToolset: (entries, options) =>
+        createToolset(entries, { ...options, buildIndex: createSearchIndex }),
+    })
+    expect(problems).toEqual([])
+    expect(directory.list().map(({ name }) => name)).toEqual(['orchestrator'])
+    const { spec, toolset } = (await directory.load('orchestrator', {}))!
+    const model = createFakeModel([
+      { calls: [{ name: 'isola__find', input: { queries: ['anything'] } }] },
+      { text: 'There is nothing installed.' },
+    ])
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ agent: spec, toolset }),
+      runPorts(),
+    )
+    expect(result).toMatchObject({
+      state: 'completed',
+      actions: [{ tool: 'isola__find', ok: true }],
+    })
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({ output: { tools: [] } })
+  })
+})
