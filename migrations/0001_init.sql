@@ -1,9 +1,11 @@
 -- The record of everything that happened, in the order it arrived. Sessions deliver in batches that may come
--- twice: (session, seq) makes them land once. `id` is the reader's cursor; an explicit key survives export and
+-- twice: (session, since_ms, seq) makes them land once; since_ms is when the session was made, since a name that
+-- is deleted may be used again. `id` is the reader's cursor; an explicit key survives export and
 -- VACUUM, an implicit rowid does not.
 CREATE TABLE audit (
   id INTEGER PRIMARY KEY,
   session TEXT NOT NULL,
+  since_ms INTEGER NOT NULL,
   seq INTEGER NOT NULL,
   run TEXT NOT NULL,
   trace TEXT NOT NULL,
@@ -12,7 +14,7 @@ CREATE TABLE audit (
   type TEXT NOT NULL,
   at_ms INTEGER NOT NULL,
   data TEXT NOT NULL CHECK (json_valid(data)),
-  UNIQUE (session, seq)
+  UNIQUE (session, since_ms, seq)
 ) STRICT;
 
 CREATE INDEX audit_by_trace ON audit (trace);

@@ -35,21 +35,23 @@ const configSchema = z.object({
   OPENAI_BASE_URL: z.union([z.literal(''), z.url()]).optional(),
 })
 
-/** Reads the settings once. Throws `config_invalid` naming the setting. */
+/** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
 function parseConfig(env: unknown) {
   const parsed = configSchema.safeParse(env)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    throw new IsolaError('config_invalid', `${issue?.path.join('.')}: ${issue?.message}`)
-  }
-  const { data } = parsed
+  const issue = parsed.error?.issues[0]
+  const data = parsed.data ?? {}
   const models: ModelConfig = {
     ...(data.OPENAI_API_KEY && { openaiApiKey: data.OPENAI_API_KEY }),
     ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
     ...(data.ISOLA_MODEL && { defaultModel: data.ISOLA_MODEL }),
     isDevelopment: data.ISOLA_ENV === 'development',
   }
-  return { models, isDevelopment: models.isDevelopment, operatorKey: data.ISOLA_OPERATOR_KEY }
+  return {
+    models,
+    isDevelopment: models.isDevelopment,
+    operatorKey: data.ISOLA_OPERATOR_KEY,
+    problem: issue && new IsolaError('config_invalid', `${issue.path.join('.')}: ${issue.message}`),
+  }
 }
 
 export interface Runtime {
@@ -115,6 +117,7 @@ export function composeRuntime(env: Env, sources: Sources = systemSources): Runt
       authenticate: createAuthenticator({ operatorKey: config.operatorKey }),
       audit: createAuditReader(env.DB),
       readiness: onceReady(async () => {
+        if (config.problem) throw config.problem
         const readiness = await readReadiness(env.DB)
         // The table serves the operator's eyes: work does not wait for it to succeed.
         if (readiness.state === 'ready')

@@ -67,6 +67,7 @@ export type RequestErrorCode =
   | 'request_conflict'
   | 'request_idempotency_mismatch'
   | 'request_queue_full'
+  | 'request_unavailable'
 
 export interface ErrorOptionsFor {
   /** For operators only: never sent to a caller or a model. */

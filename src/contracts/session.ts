@@ -157,15 +157,19 @@ export interface SessionGateway {
   readonly idFor: (kind: 'named' | 'child', parts: readonly string[]) => Promise<string>
 }
 
+/** Whose log it is. A name that is deleted and used again starts a new log: `sinceMs` tells them apart. */
+export interface AuditOwner {
+  readonly session: string
+  readonly principal: string
+  /** When the session was made, epoch milliseconds. */
+  readonly sinceMs: number
+}
+
 /** Where a session's log goes; batches may arrive twice and must then land once. */
 export interface AuditSink {
-  readonly append: (
-    session: string,
-    principal: string,
-    events: readonly SessionEvent[],
-  ) => Promise<void>
+  readonly append: (owner: AuditOwner, events: readonly SessionEvent[]) => Promise<void>
   /** The highest `seq` that landed; 0 if none. */
-  readonly watermark: (session: string) => Promise<number>
+  readonly watermark: (owner: AuditOwner) => Promise<number>
 }
 
 export type Emit = (event: EventDraft) => void

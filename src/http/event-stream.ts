@@ -21,12 +21,13 @@ export interface EventStreamOptions {
   readonly onEnd?: (end: 'complete' | 'gone') => void
 }
 
-const heartbeatMs = 15_000
+const heartbeatMs = 2_500
 const heartbeat = ': still here\n\n'
 
 /**
  * Turns a session's stream (one JSON item a line) into server-sent events, each forwarded as it arrives.
- * A comment every 15 seconds of silence keeps proxies from closing the connection.
+ * A comment in every 2.5 seconds of silence: proxies keep the connection, and one that is gone is noticed (the runtime
+ * sees it only when a write fails).
  */
 export function toEventStream(
   source: ReadableStream<Uint8Array>,

@@ -242,7 +242,7 @@ async function run(call: CallState, scope: TurnScope, signal: AbortSignal): Prom
     idempotencyKey: `${scope.caller.run}:${call.id}`,
     lease: call.grant!,
     signal,
-    emit: call.emit,
+    emit: ({ type, data }) => call.emit({ type, data: { call: call.id, ...data } }),
   }
   try {
     return await call.entry!.tool.execute(call.input, context)

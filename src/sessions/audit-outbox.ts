@@ -35,13 +35,18 @@ export function createAuditOutbox({ store, sink, clock }: OutboxOptions): AuditO
   const carry = async (): Promise<boolean> => {
     const session = store.session()
     if (!session) return true
+    const owner = {
+      session: session.id,
+      principal: session.principal,
+      sinceMs: session.createdAtMs,
+    }
     try {
-      sent ??= await sink.watermark(session.id)
+      sent ??= await sink.watermark(owner)
       while (sent < store.lastSeq()) {
         const batch = eventsAfter(store, sent, 'bare').slice(0, maxBatch)
         const last = batch.at(-1)
         if (!last) return true
-        await sink.append(session.id, session.principal, batch)
+        await sink.append(owner, batch)
         sent = last.seq
       }
       return true

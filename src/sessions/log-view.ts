@@ -64,11 +64,13 @@ export function eventsAfter(
   seq: number,
   kind: 'full' | 'bare',
 ): SessionEvent[] {
-  const started = store.runs().flatMap(runStarted)
-  const later = store
-    .turnsAfter(seq)
-    .flatMap(({ turn }) => (kind === 'full' ? fullEvents(turn) : turn.events))
-  return [...started, ...later].filter((event) => event.seq > seq).sort((a, b) => a.seq - b.seq)
+  return store
+    .logAfter(seq)
+    .flatMap((row) => {
+      if (row.kind === 'run') return runStarted(row.run)
+      return kind === 'full' ? fullEvents(row.turn) : row.turn.events
+    })
+    .filter((event) => event.seq > seq)
 }
 
 const textOf = ({ steps }: TurnRecord) =>

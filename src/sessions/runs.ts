@@ -68,9 +68,6 @@ export function createRuns(options: RunsOptions): Runs {
         ...run,
         order,
         createdAtMs: clock.nowMs(),
-        startSeq: undefined,
-        startedAtMs: undefined,
-        cancelReason: undefined,
         wakeTurn: 0,
         wakes: 0,
       },
@@ -89,7 +86,7 @@ export function createRuns(options: RunsOptions): Runs {
       }
       const wakes = row.wakeTurn === open ? row.wakes + 1 : 1
       const woken = { ...row, wakeTurn: open, wakes }
-      store.updateRun(woken)
+      store.writeRun(woken)
       if (wakes <= maxWakes) launch(woken)
       else
         fail(woken, 'run_given_up', `The run was interrupted ${maxWakes} times in the same turn.`)
@@ -110,7 +107,7 @@ export function createRuns(options: RunsOptions): Runs {
       isStored = true
       try {
         options.onAccept(row)
-        store.insertRun(row)
+        store.writeRun(row)
         hub.publish(runStarted(row))
         accept()
       } catch (error) {
@@ -122,7 +119,7 @@ export function createRuns(options: RunsOptions): Runs {
       if (row.startSeq === undefined) {
         row = { ...row, startSeq: nextSeq(), startedAtMs: clock.nowMs() }
         if (isStored) {
-          store.updateRun(row)
+          store.writeRun(row)
           hub.publish(runStarted(row))
         }
       }
@@ -149,7 +146,7 @@ export function createRuns(options: RunsOptions): Runs {
       isStarted: () => row.startSeq !== undefined,
       cancel(reason) {
         row = { ...row, cancelReason: reason }
-        if (isStored) store.updateRun(row)
+        if (isStored) store.writeRun(row)
         cancelled.abort(new Error(reason))
       },
     }

@@ -58,7 +58,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         sync,
         sessionId: () => this.#id,
         onAccept: (run) => this.#onAccept(run),
-        onFinished: () => outbox.nudge(),
+        onFinished: () => {
+          outbox.nudge()
+          if (runs.isIdle()) hub.rest()
+        },
       })
       return { store, hub, outbox, runs, space: createSpace(storage, clock) }
     }
@@ -187,7 +190,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         this.#own(principal)
         for (const row of this.#parts.store.unfinishedRuns())
           await this.#cancel(row, 'The session was deleted.')
-        await this.#parts.outbox.flush()
+        if (!(await this.#parts.outbox.flush())) {
+          const message =
+            'The record of this session could not be saved yet, so it is kept. Try again.'
+          throw new IsolaError('request_unavailable', message)
+        }
         const children = childrenOf(this.#parts.store)
         await Promise.all(
           children.map((child) => this.#runtime.sessions.at(child).delete(principal)),
@@ -221,7 +228,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       if (this.#hasRecoveryJob) return
       this.#hasRecoveryJob = true
       const time = this.#runtime.clock.nowMs() + recoverEveryMs
-      void this.lifecycle.jobs.push({ id: 'recover', fn: 'recover', time })
+      // Written in the same go as the run. Should it fail, the next run asks for it again.
+      this.lifecycle.jobs.push({ id: 'recover', fn: 'recover', time }).catch(() => {
+        this.#hasRecoveryJob = false
+      })
     }
 
     #createSession(agent: string, principal: string, lineage?: SessionRow['lineage']): void {
@@ -229,7 +239,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         id: this.#id,
         agent,
         principal,
-        lineage,
+        ...(lineage && { lineage }),
         createdAtMs: this.#runtime.clock.nowMs(),
       })
       this.#parts.outbox.begin()

@@ -11,16 +11,20 @@ export type Space = (request: StorageRequest) => StorageAnswer
 /** Named values and short entries of a session tree, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
   const { sql } = storage
-  let isReady = false
+  let isReady: boolean | undefined
+  const exists = () =>
+    (isReady ??= [...sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'items'`)].length > 0)
   const prepare = () => {
-    if (isReady) return
+    if (exists()) return
     sql.exec(`CREATE TABLE IF NOT EXISTS items (
       space TEXT, key TEXT, value TEXT, at INTEGER, PRIMARY KEY (space, key)) WITHOUT ROWID`)
     isReady = true
   }
 
   return function answer(request) {
-    prepare()
+    // Looking for what was never kept makes no table.
+    if (request.verb === 'set' || request.verb === 'append') prepare()
+    else if (!exists()) return { found: false, keys: [], entries: [] }
     const { space } = request
     switch (request.verb) {
       case 'get': {

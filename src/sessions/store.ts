@@ -2,13 +2,13 @@ import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Lineage, Submission } from '#contracts/session.ts'
 
-/** What identifies a session; its one row. */
+/** What identifies a session; its first row. */
 export interface SessionRow {
   readonly id: string
   readonly agent: string
   readonly principal: string
   readonly createdAtMs: number
-  readonly lineage: Lineage | undefined
+  readonly lineage?: Lineage
 }
 
 /** A run as it was accepted. Its turns and its end are rows of their own. */
@@ -19,27 +19,34 @@ export interface RunRow {
   readonly submission: Submission
   readonly bodyHash: string
   readonly createdAtMs: number
-  /** Place of `run_started` in the log; `undefined` while queued. */
-  readonly startSeq: number | undefined
-  readonly startedAtMs: number | undefined
-  readonly cancelReason: string | undefined
+  /** Place of `run_started` in the log; absent while queued. */
+  readonly startSeq?: number
+  readonly startedAtMs?: number
+  readonly cancelReason?: string
   /** The turn that was open at the last wake, and how often a wake found it open. */
   readonly wakeTurn: number
   readonly wakes: number
 }
 
+/** One row of the log: a run that started, or a turn of it. */
+export type LogRow =
+  | { readonly kind: 'run'; readonly run: RunRow }
+  | { readonly kind: 'turn'; readonly turn: TurnRecord }
+
 /** A value over 2 MB does not fit a row: longer turns are split. A unit of UTF-16 takes up to three bytes there. */
 const maxPartChars = 600_000
+const pageRows = 64
 
 /**
- * The session's SQLite: three tables, none made before there is something to keep. Every method is synchronous,
- * so that what is written in one go lands in one go.
+ * The session's SQLite: one table, not made before there is something to keep. Row (0, 0) is the session, (n, 0)
+ * the n-th run, (n, t) its t-th turn, so that the primary key is also the order of the log. Every method is
+ * synchronous, so that what is written in one go lands in one go.
  */
 export interface SessionStore {
   readonly session: () => SessionRow | undefined
   readonly createSession: (row: SessionRow) => void
-  readonly insertRun: (run: RunRow) => void
-  readonly updateRun: (run: RunRow) => void
+  /** Inserts or replaces. */
+  readonly writeRun: (run: RunRow) => void
   readonly runs: () => readonly RunRow[]
   readonly findRun: (id: string) => RunRow | undefined
   /** Runs without a final turn, in accept order. */
@@ -47,170 +54,154 @@ export interface SessionStore {
   readonly turns: (order: number) => readonly TurnRecord[]
   readonly writeTurn: (order: number, turn: TurnRecord) => void
   readonly final: (order: number) => AgentResult | undefined
-  /** Turns with an event after `seq`, with the run they belong to. */
-  readonly turnsAfter: (
-    seq: number,
-  ) => readonly { readonly order: number; readonly turn: TurnRecord }[]
+  /** Every row with an event after `seq`, in order; reads no older ones. */
+  readonly logAfter: (seq: number) => readonly LogRow[]
   readonly lastSeq: () => number
   /** Forgets everything, the tree's storage included. */
   readonly drop: () => void
-  /** Sum of `cursor.rowsWritten` since this object started, for the benchmark. */
+  /** Sum of `cursor.rowsWritten` since this object started. */
   readonly rowsWritten: () => number
+}
+
+interface Key {
+  readonly run: number
+  readonly turn: number
+  readonly id?: string
+  readonly firstSeq?: number | undefined
+  readonly lastSeq?: number | undefined
+  readonly isFinal?: boolean
 }
 
 export function createSessionStore(storage: DurableObjectStorage): SessionStore {
   const { sql } = storage
   let rows = 0
   let isReady: boolean | undefined
+  let known: SessionRow | undefined
 
-  const exec = (query: string, ...values: SqlStorageValue[]): Record<string, SqlStorageValue>[] => {
+  const exec = (query: string, ...values: SqlStorageValue[]): Row[] => {
     const cursor = sql.exec(query, ...values)
     const found = cursor.toArray()
     rows += cursor.rowsWritten
     return found
   }
   const exists = (): boolean =>
-    (isReady ??= exec(`SELECT 1 FROM sqlite_master WHERE name = 'turns'`).length > 0)
+    (isReady ??= exec(`SELECT 1 FROM sqlite_master WHERE name = 'log'`).length > 0)
   const read = (query: string, ...values: SqlStorageValue[]) =>
     exists() ? exec(query, ...values) : []
+  const readOne = <T>(query: string, ...values: SqlStorageValue[]): T | undefined => {
+    const [row] = read(query, ...values)
+    return row && (JSON.parse(String(row['body'])) as T)
+  }
+
+  const write = (key: Key, value: unknown) => {
+    const parts = toParts(JSON.stringify(value))
+    const put = () => {
+      for (const [part, text] of parts.entries()) {
+        exec(
+          'INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+          key.run,
+          key.turn,
+          part,
+          key.id ?? null,
+          key.firstSeq ?? null,
+          key.lastSeq ?? null,
+          key.isFinal ? 1 : 0,
+          text,
+        )
+      }
+    }
+    // Rows only grow, so a rewrite never leaves an old part behind.
+    if (parts.length === 1) put()
+    else storage.transactionSync(put)
+  }
 
   return {
     rowsWritten: () => rows,
+    session: () => (known ??= readOne('SELECT body FROM log WHERE run = 0')),
+    createSession(session) {
+      exec(`CREATE TABLE IF NOT EXISTS log (
+        run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,
+        is_final INTEGER, body TEXT, PRIMARY KEY (run, turn, part)) WITHOUT ROWID`)
+      isReady = true
+      write({ run: 0, turn: 0, id: session.id }, session)
+    },
     drop() {
       storage.transactionSync(() => {
-        for (const table of ['session', 'runs', 'turns', 'items'])
-          exec(`DROP TABLE IF EXISTS ${table}`)
+        for (const table of ['log', 'items']) exec(`DROP TABLE IF EXISTS ${table}`)
       })
       isReady = false
+      known = undefined
     },
-    session() {
-      const [row] = read('SELECT * FROM session')
-      return row && toSession(row)
-    },
-    createSession({ id, agent, principal, createdAtMs, lineage }) {
-      storage.transactionSync(() => {
-        exec(`CREATE TABLE IF NOT EXISTS session (
-          id TEXT PRIMARY KEY, agent TEXT, principal TEXT, created_at INTEGER, lineage TEXT
-        ) WITHOUT ROWID`)
-        exec(`CREATE TABLE IF NOT EXISTS runs (
-          id TEXT PRIMARY KEY, n INTEGER, submission TEXT, body_hash TEXT, created_at INTEGER,
-          start_seq INTEGER, started_at INTEGER, cancel_reason TEXT, wake_turn INTEGER, wakes INTEGER
-        ) WITHOUT ROWID`)
-        exec(`CREATE TABLE IF NOT EXISTS turns (
-          run INTEGER, turn INTEGER, part INTEGER, first_seq INTEGER, last_seq INTEGER,
-          is_final INTEGER, body TEXT, PRIMARY KEY (run, turn, part)
-        ) WITHOUT ROWID`)
-        exec(
-          'INSERT INTO session VALUES (?, ?, ?, ?, ?)',
-          id,
-          agent,
-          principal,
-          createdAtMs,
-          lineage ? JSON.stringify(lineage) : null,
-        )
-      })
-      isReady = true
-    },
-    insertRun(run) {
-      exec(
-        'INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-        run.id,
-        run.order,
-        JSON.stringify(run.submission),
-        run.bodyHash,
-        run.createdAtMs,
-        ...changing(run),
-      )
-    },
-    updateRun(run) {
-      exec(
-        `UPDATE runs SET start_seq = ?, started_at = ?, cancel_reason = ?, wake_turn = ?, wakes = ? WHERE id = ?`,
-        ...changing(run),
-        run.id,
-      )
-    },
-    runs: () => read('SELECT * FROM runs ORDER BY n').map(toRun),
+    writeRun: (run) =>
+      write(
+        { run: run.order, turn: 0, id: run.id, firstSeq: run.startSeq, lastSeq: run.startSeq },
+        run,
+      ),
+    runs: () =>
+      joinParts(read('SELECT * FROM log WHERE run > 0 AND turn = 0 ORDER BY run, part')).flatMap(
+        (row) => (row.kind === 'run' ? [row.run] : []),
+      ),
     findRun(id) {
-      const [row] = read('SELECT * FROM runs WHERE id = ?', id)
-      return row && toRun(row)
+      const [found] = read('SELECT run FROM log WHERE turn = 0 AND part = 0 AND id = ?', id)
+      if (!found || found['run'] === 0) return undefined
+      const query = 'SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part'
+      const [joined] = joinParts(read(query, found['run'] ?? null))
+      return joined?.kind === 'run' ? joined.run : undefined
     },
     unfinishedRuns: () =>
-      read(
-        `SELECT * FROM runs WHERE NOT EXISTS
-          (SELECT 1 FROM turns WHERE turns.run = runs.n AND is_final = 1) ORDER BY n`,
-      ).map(toRun),
+      joinParts(
+        read(`SELECT * FROM log WHERE run > 0 AND turn = 0 AND NOT EXISTS
+          (SELECT 1 FROM log AS ends WHERE ends.run = log.run AND ends.is_final = 1)
+          ORDER BY run, part`),
+      ).flatMap((row) => (row.kind === 'run' ? [row.run] : [])),
     turns: (order) =>
-      joinParts(read('SELECT * FROM turns WHERE run = ? ORDER BY turn, part', order)).map(
-        ({ turn }) => turn,
-      ),
-    turnsAfter: (seq) =>
-      joinParts(read('SELECT * FROM turns WHERE last_seq > ? ORDER BY run, turn, part', seq)),
-    final(order) {
-      const rows = read(
-        'SELECT * FROM turns WHERE run = ? AND is_final = 1 ORDER BY turn, part',
-        order,
-      )
-      return joinParts(rows).at(-1)?.turn.final
+      turnsIn(read('SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part', order)),
+    final: (order) =>
+      turnsIn(
+        read('SELECT * FROM log WHERE run = ? AND is_final = 1 ORDER BY turn, part', order),
+      ).at(-1)?.final,
+    writeTurn(order, turn) {
+      const key = {
+        run: order,
+        turn: turn.turn,
+        firstSeq: turn.events[0]?.seq,
+        lastSeq: turn.events.at(-1)?.seq,
+        isFinal: turn.final !== undefined,
+      }
+      write(key, turn)
+    },
+    logAfter(seq) {
+      const found: Row[] = []
+      let from: readonly SqlStorageValue[] = [Number.MAX_SAFE_INTEGER, 0, 0]
+      // Newest first, and no further back than needed: a long session is not read for its last turn.
+      for (;;) {
+        const page = read(
+          `SELECT * FROM log WHERE run > 0 AND (run, turn, part) < (?, ?, ?)
+            ORDER BY run DESC, turn DESC, part DESC LIMIT ${pageRows}`,
+          ...from,
+        )
+        for (const row of page) {
+          if (row['last_seq'] === null) continue
+          if (Number(row['last_seq']) <= seq) return joinParts(found.reverse())
+          found.push(row)
+        }
+        const last = page.at(-1)
+        if (!last || page.length < pageRows) return joinParts(found.reverse())
+        from = [last['run']!, last['turn']!, last['part']!]
+      }
     },
     lastSeq() {
-      const [row] = read(`SELECT max(
-        coalesce((SELECT max(last_seq) FROM turns), 0), coalesce((SELECT max(start_seq) FROM runs), 0)) AS seq`)
-      return Number(row?.['seq'] ?? 0)
-    },
-    writeTurn(order, turn) {
-      const body = JSON.stringify(turn)
-      const first = turn.events[0]?.seq ?? null
-      const last = turn.events.at(-1)?.seq ?? null
-      const isFinal = turn.final ? 1 : 0
-      const parts = toParts(body)
-      const write = () => {
-        for (const [part, text] of parts.entries()) {
-          exec(
-            `INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, turn, part) DO UPDATE SET
-              first_seq = excluded.first_seq, last_seq = excluded.last_seq,
-              is_final = excluded.is_final, body = excluded.body`,
-            order,
-            turn.turn,
-            part,
-            first,
-            last,
-            isFinal,
-            text,
-          )
-        }
-      }
-      // Turns only grow, so a rewrite never leaves an old part behind.
-      if (parts.length === 1) write()
-      else storage.transactionSync(write)
+      const [row] = read(`SELECT last_seq FROM log WHERE last_seq IS NOT NULL
+        ORDER BY run DESC, turn DESC, part DESC LIMIT 1`)
+      return Number(row?.['last_seq'] ?? 0)
     },
   }
 }
 
-const changing = ({ startSeq, startedAtMs, cancelReason, wakeTurn, wakes }: RunRow) =>
-  [startSeq ?? null, startedAtMs ?? null, cancelReason ?? null, wakeTurn, wakes] as const
-
 type Row = Record<string, SqlStorageValue>
 
-const toSession = (row: Row): SessionRow => ({
-  id: String(row['id']),
-  agent: String(row['agent']),
-  principal: String(row['principal']),
-  createdAtMs: Number(row['created_at']),
-  lineage: typeof row['lineage'] === 'string' ? (JSON.parse(row['lineage']) as Lineage) : undefined,
-})
-
-const toRun = (row: Row): RunRow => ({
-  id: String(row['id']),
-  order: Number(row['n']),
-  submission: JSON.parse(String(row['submission'])) as Submission,
-  bodyHash: String(row['body_hash']),
-  createdAtMs: Number(row['created_at']),
-  startSeq: row['start_seq'] === null ? undefined : Number(row['start_seq']),
-  startedAtMs: row['started_at'] === null ? undefined : Number(row['started_at']),
-  cancelReason: row['cancel_reason'] === null ? undefined : String(row['cancel_reason']),
-  wakeTurn: Number(row['wake_turn']),
-  wakes: Number(row['wakes']),
-})
+const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
+  joinParts(rows).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
 
 /** Cuts a text into parts that fit a row, never between the two units of one character. */
 function toParts(text: string): readonly string[] {
@@ -223,15 +214,18 @@ function toParts(text: string): readonly string[] {
   return parts
 }
 
-function joinParts(rows: readonly Row[]): { order: number; turn: TurnRecord }[] {
-  const bodies = new Map<string, { order: number; text: string }>()
+/** Puts the parts of each row together again. */
+function joinParts(rows: readonly Row[]): LogRow[] {
+  const bodies = new Map<string, { turn: number; text: string }>()
   for (const row of rows) {
     const key = `${row['run']}:${row['turn']}`
     const before = bodies.get(key)?.text ?? ''
-    bodies.set(key, { order: Number(row['run']), text: before + String(row['body']) })
+    bodies.set(key, { turn: Number(row['turn']), text: before + String(row['body']) })
   }
-  return [...bodies.values()].map(({ order, text }) => ({
-    order,
-    turn: JSON.parse(text) as TurnRecord,
-  }))
+  return [...bodies.values()].map(({ turn, text }) => {
+    const value: unknown = JSON.parse(text)
+    return turn === 0
+      ? { kind: 'run', run: value as RunRow }
+      : { kind: 'turn', turn: value as TurnRecord }
+  })
 }

@@ -19,15 +19,16 @@ export interface Reader {
 export interface StreamHub {
   readonly publish: (events: readonly SessionEvent[]) => void
   readonly delta: (delta: MessageDelta) => void
+  /** Nothing runs any more: ends the readers that follow no run in particular. */
+  readonly rest: () => void
   readonly attach: (reader: Reader) => ReadableStream<Uint8Array>
-  /** Resolves when everything published so far is durable and handed out. */
-  readonly settled: () => Promise<void>
 }
 
 export function createStreamHub(sync: () => Promise<void>): StreamHub {
   const encoder = new TextEncoder()
   const readers = new Set<{
     readonly send: (item: StreamItem) => void
+    readonly rest: () => void
   }>()
   let waiting = 0
   let chain = Promise.resolve()
@@ -45,7 +46,7 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
   }
 
   return {
-    settled: () => chain,
+    rest: () => later(() => readers.forEach((reader) => reader.rest()), false),
     publish(events) {
       if (events.length === 0) return
       partial = undefined
@@ -85,7 +86,7 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
               controller.error(new Error('The reader is too slow; come back with the cursor.'))
             } else if (run !== undefined && item.type === 'run_finished') close()
           }
-          const entry = { send }
+          const entry = { send, rest: () => run === undefined && close() }
           detach = () => void readers.delete(entry)
           readers.add(entry)
           backlog.forEach(send)

@@ -50,8 +50,8 @@ export async function treeOf({
 /** Ids of the sessions this one started, in the order they were. */
 export function childrenOf(store: SessionStore): string[] {
   const ids = store
-    .turnsAfter(0)
-    .flatMap(({ turn }) => turn.events)
+    .logAfter(0)
+    .flatMap((row) => (row.kind === 'turn' ? row.turn.events : []))
     .flatMap(({ type, data }) => (type === 'agent_invoked' ? [String(data['session'])] : []))
   return [...new Set(ids)]
 }

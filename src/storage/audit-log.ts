@@ -8,23 +8,26 @@ import type { Database } from './database.ts'
 const maxBatchChars = 500_000
 
 const insert = `
-  INSERT INTO audit (session, seq, run, trace, agent, principal, type, at_ms, data)
-  SELECT ?1, value->>'seq', value->>'run', value->>'trace', value->>'agent', ?2, value->>'type',
+  INSERT INTO audit (session, since_ms, seq, run, trace, agent, principal, type, at_ms, data)
+  SELECT ?1, ?4, value->>'seq', value->>'run', value->>'trace', value->>'agent', ?2, value->>'type',
     value->>'atMs', value->'data'
   FROM json_each(?3) WHERE true
-  ON CONFLICT (session, seq) DO NOTHING`
+  ON CONFLICT (session, since_ms, seq) DO NOTHING`
 
 /** Takes batches of a session's log; each is one statement, and may come twice (M5, invariant 8). */
 export function createAuditSink(database: Database): AuditSink {
   return {
-    async append(session, principal, events) {
+    async append({ session, principal, sinceMs }, events) {
       for (const batch of toBatches(events)) {
-        await database.prepare(insert).bind(session, principal, batch).run()
+        await database.prepare(insert).bind(session, principal, batch, sinceMs).run()
       }
     },
-    async watermark(session) {
-      const sql = 'SELECT max(seq) AS seq FROM audit WHERE session = ?1'
-      const row = await database.prepare(sql).bind(session).first<{ readonly seq: number | null }>()
+    async watermark({ session, sinceMs }) {
+      const sql = 'SELECT max(seq) AS seq FROM audit WHERE session = ?1 AND since_ms = ?2'
+      const row = await database
+        .prepare(sql)
+        .bind(session, sinceMs)
+        .first<{ readonly seq: number | null }>()
       return row?.seq ?? 0
     },
   }

@@ -45,6 +45,8 @@ export interface ToolSubject {
   readonly entry: ToolEntry
   /** How often the work behind the tool was really begun. */
   readonly executions: () => number
+  /** How often the work learned that it has to stop, where it listens. */
+  readonly stopped?: () => number | Promise<number>
   /** Trace ids that reached the work, where it can tell. */
   readonly traces?: () => readonly string[]
   readonly outputs: OutputStore
@@ -174,6 +176,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
         expect(calls[0]?.outcome).toMatchObject({ ok: false, error: { code: 'tool_cancelled' } })
         expect(events.filter(({ type }) => type === 'tool_finished')).toHaveLength(1)
         expect(events.filter(({ type }) => type === 'run_finished')).toHaveLength(1)
+        await expectStopped(one)
       })
 
       it('N6, E3: one that does not answer in time ends with tool_timeout, and the run goes on', async () => {
@@ -184,6 +187,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
         })
         expect(calls[0]?.outcome).toMatchObject({ ok: false, error: { code: 'tool_timeout' } })
         expect(result.state).toBe('completed')
+        await expectStopped(one)
       })
 
       it('N6, E3: the time of the run ends it too, and stops the run', async () => {
@@ -369,6 +373,11 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
       if (one.traces) expect([...one.traces()].toSorted(compare)).toEqual(traces)
     })
   })
+}
+
+/** The call is over for the caller; what it began must not go on behind its back. */
+async function expectStopped({ stopped }: ToolSubject): Promise<void> {
+  if (stopped) await vi.waitFor(async () => expect(await stopped()).toBe(1), { timeout: 3_000 })
 }
 
 /** A stack, a file or a place in one. */

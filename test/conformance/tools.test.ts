@@ -28,19 +28,27 @@ const around = (sessions: SessionGateway) => ({
 })
 
 /** The same entry, counting how often its work begins. */
-function counted(entry: ToolEntry): Pick<ToolSubject, 'entry' | 'executions' | 'traces'> {
+function counted(
+  entry: ToolEntry,
+): Pick<ToolSubject, 'entry' | 'executions' | 'traces' | 'stopped'> {
   const traces: string[] = []
+  let stops = 0
   const { tool } = entry
   return {
     entry: {
       ...entry,
       tool: {
         ...tool,
-        execute: (input, context) => (traces.push(context.trace), tool.execute(input, context)),
+        execute(input, context) {
+          traces.push(context.trace)
+          context.signal.addEventListener('abort', () => (stops += 1))
+          return tool.execute(input, context)
+        },
       },
     },
     executions: () => traces.length,
     traces: () => traces,
+    stopped: () => stops,
   }
 }
 
@@ -124,15 +132,18 @@ describeTool('the built-in isola__read_output', {
   },
 })
 
-/** The fixture's folder as the generator would bundle it, counting how often its code begins. */
-function bundleFixture(onRun: () => void): BundledPlugin {
+/** The fixture's folder as the generator would bundle it, telling when its code begins and when it is told to stop. */
+function bundleFixture(onRun: () => void, onStop: () => void): BundledPlugin {
   const folder = join(import.meta.dirname, '../fixtures/plugins/conformance')
   const counting: Plugin = (about) => {
-    const { tools = {} } = register(about)
-    const wrapped = Object.entries(tools).map(
-      ([name, run]) =>
-        [name, (...args: Parameters<typeof run>) => (onRun(), run(...args))] as const,
-    )
+    const wrapped = Object.entries(register(about).tools ?? {}).map(([name, run]) => {
+      const counted: typeof run = (input, capabilities) => {
+        onRun()
+        capabilities.signal.addEventListener('abort', onStop)
+        return run(input, capabilities)
+      }
+      return [name, counted] as const
+    })
     return { tools: Object.fromEntries(wrapped) }
   }
   return {
@@ -153,19 +164,23 @@ describeTool("a bundled plugin's tool, in process", {
   },
   create: () => {
     let runs = 0
-    const { plugins, problems } = loadPlugins([bundleFixture(() => (runs += 1))], {
-      validator: createSchemaValidator(),
-    })
+    let stops = 0
+    const fixture = bundleFixture(
+      () => (runs += 1),
+      () => (stops += 1),
+    )
+    const { plugins, problems } = loadPlugins([fixture], { validator: createSchemaValidator() })
     if (problems.length > 0) throw new Error(JSON.stringify(problems))
     const sessions = createFakeGateway()
     const [entry] = toToolEntries(plugins[0]!, createCapabilityDeps({ sessions }))
-    return { ...around(sessions), entry: entry!, executions: () => runs }
+    return { ...around(sessions), entry: entry!, executions: () => runs, stopped: () => stops }
   },
 })
 
 /** Sessions that work as their task says: what a sub-agent's tool sees of a real one. */
 function createChildSessions() {
   const traces: string[] = []
+  let stops = 0
   const runs = new Map<string, Promise<Reply<AgentResult>>>()
   const cancels = new Map<string, (reason: string) => void>()
   const usage = {
@@ -231,10 +246,13 @@ function createChildSessions() {
         runs.set(session, running)
         return running
       },
-      cancelCall: async (_run, _call, reason) => cancels.get(session)?.(reason),
+      cancelCall: async (_run, _call, reason) => {
+        stops += 1
+        cancels.get(session)?.(reason)
+      },
     }),
   }
-  return { gateway, traces }
+  return { gateway, traces, stopped: () => stops }
 }
 
 describeTool("a sub-agent's tool, over sessions in memory", {
@@ -246,7 +264,7 @@ describeTool("a sub-agent's tool, over sessions in memory", {
     long: { task: 'long' },
   },
   create: () => {
-    const { gateway, traces } = createChildSessions()
+    const { gateway, traces, stopped } = createChildSessions()
     const manifest = parseManifest({
       id: 'worker',
       name: 'Worker',
@@ -267,6 +285,7 @@ describeTool("a sub-agent's tool, over sessions in memory", {
       entry,
       executions: () => traces.length,
       traces: () => traces,
+      stopped,
     }
   },
 })

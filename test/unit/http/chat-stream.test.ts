@@ -210,12 +210,12 @@ describe('a chat stream under way', () => {
     expect(await got).toContain('ü€😀')
   })
 
-  it('sends a comment for every 15 seconds of silence', async () => {
+  it('sends a comment for every 2.5 seconds of silence', async () => {
     const { source, fake, read } = await open()
     for (let n = 0; n < 2; n += 1) {
       const got = read()
       await new Promise((resolve) => setTimeout(resolve, 5))
-      fake.tick(15_000)
+      fake.tick(2_500)
       expect(await got).toMatch(/^: /)
     }
     const got = read()
