@@ -114,7 +114,7 @@ export function composeRuntime(env: Env, sources: Sources = systemSources): Runt
       models,
       sources,
       agents: catalog.directory,
-      authenticate: createAuthenticator({ operatorKey: config.operatorKey }),
+      authenticate: createAuthenticator({ operatorKey: config.operatorKey, sha256 }),
       audit: createAuditReader(env.DB),
       readiness: onceReady(async () => {
         if (config.problem) throw config.problem

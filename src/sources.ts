@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Sources } from '#contracts/sources.ts'
-import { toBase62 } from './sessions/gateway.ts'
 
 /** Time, ids and hashes enter here and nowhere else. */
 export const systemSources: Sources = {
@@ -15,7 +14,20 @@ export const systemSources: Sources = {
       }),
   },
   ids: {
-    next: (prefix) => `${prefix}_${toBase62(randomBytes(24).toString('hex'))}`,
+    next: (prefix) => `${prefix}_${randomBase62()}`,
     traceId: () => randomBytes(16).toString('hex'),
   },
+}
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** 22 characters, each drawn evenly: bytes from 248 on would favour the first digits. */
+function randomBase62(): string {
+  let text = ''
+  while (text.length < 22) {
+    for (const byte of randomBytes(32)) {
+      if (byte < 248 && text.length < 22) text += digits[byte % 62]
+    }
+  }
+  return text
 }

@@ -7,7 +7,12 @@ import type { AgentDirectory, AgentOverrides, ReadyAgent } from '#contracts/runt
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
-import { registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
+import {
+  applyOverrides,
+  registerInstructions,
+  toAgentSpec,
+  type AgentSource,
+} from './agent-spec.ts'
 import { summarizeCapabilities } from './capability-summary.ts'
 import {
   orchestratorDescriptor,
@@ -165,7 +170,8 @@ function prepareAgent(
   const entries = reach(source.manifest.id, source.agent.uses_tools, owners, problems)
   const toolset = deps.createToolset(entries, { core: 'without-core-tools', isPinned: () => true })
   report(source.manifest.id, toolset, problems)
-  return (overrides) => ({ spec: toAgentSpec(source, deps.prompts, overrides), toolset })
+  const spec = toAgentSpec(source, deps.prompts, {})
+  return (overrides) => ({ spec: applyOverrides(spec, overrides), toolset })
 }
 
 function prepareOrchestrator(
@@ -185,7 +191,8 @@ function prepareOrchestrator(
   report(orchestratorId, toolset, problems)
   const visible = new Set(toolset.definitions.map(({ name }) => name))
   const summary = summarizeCapabilities(owners.map((owner) => toPinned(owner, visible)))
-  return (overrides) => ({ spec: toOrchestratorSpec(summary, deps.prompts, overrides), toolset })
+  const spec = toOrchestratorSpec(summary, deps.prompts, {})
+  return (overrides) => ({ spec: applyOverrides(spec, overrides), toolset })
 }
 
 function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet<string>) {

@@ -28,6 +28,8 @@ export interface RunPorts {
   /** The next place in the session's log. */
   readonly nextSeq: () => number
   readonly onDelta: (delta: MessageDelta) => void
+  /** Asked before each model call: false if nobody reads the text as it arrives. */
+  readonly isWatched?: () => boolean
   /** Called after each write, with what has become part of the log. */
   readonly onWritten: (turn: TurnRecord) => void
   /** Called when the first model request of the segment is on its way, or will not be. */

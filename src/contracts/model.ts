@@ -64,6 +64,8 @@ export interface ModelEstimate {
 
 export interface ModelCallOptions {
   readonly signal: AbortSignal
+  /** Nobody reads along: the provider may take the answer in one piece, which is cheaper. */
+  readonly isUnwatched?: boolean
   /** Text as it arrives. */
   readonly onDelta: (text: string) => void
   /** Called once when the request is on its way; the caller's row is written after it (section 4 step 4). */

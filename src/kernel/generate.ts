@@ -13,6 +13,7 @@ export interface GenerateOptions {
   readonly draft: TurnDraft
   readonly stamp: Stamp
   readonly onDelta: (text: string) => void
+  readonly isWatched: () => boolean
   readonly onSent: () => void
   /** Requests of this turn that a crash may have cut after they were sent: each is charged in full. */
   readonly lostCalls: number
@@ -55,6 +56,7 @@ export function createGenerate(options: GenerateOptions) {
       const reply = await models.generate(request, {
         signal,
         onDelta: options.onDelta,
+        isUnwatched: !options.isWatched(),
         onSent() {
           wasSent = true
           options.onSent()

@@ -41,6 +41,7 @@ export async function planTurn({
     stamp,
     lostCalls,
     onSent: ports.onSent,
+    isWatched: ports.isWatched ?? (() => true),
     onDelta(text) {
       ports.onDelta({ type: 'message_delta', run: input.run, turn: draft.turn, offset, text })
       offset += text.length

@@ -21,7 +21,11 @@ const perImage = 1_500
  * transcript again. What it remembers belongs to this estimator.
  */
 export function createTokenEstimator(): TokenEstimator {
-  const ofMessage = remembered((message: Message) => perMessage + messageTokens(message))
+  const ofSystem = rememberedText(textTokens)
+  const ofMessage = remembered(
+    (message: Message) =>
+      perMessage + (message.role === 'system' ? ofSystem(message.text) : messageTokens(message)),
+  )
   const ofTool = remembered(
     (tool: ToolDefinition) =>
       perMessage + textTokens(JSON.stringify([tool.name, tool.description, tool.inputSchema])),
@@ -72,6 +76,21 @@ function messageTokens(message: Message): number {
 }
 
 const textTokens = (text: string): number => estimateTokenCount(text)
+
+/** The few instructions of a deployment come again with every call, each time as a new message. */
+const maxTexts = 64
+
+function rememberedText(count: (text: string) => number): (text: string) => number {
+  const known = new Map<string, number>()
+  return (text) => {
+    const before = known.get(text)
+    if (before !== undefined) return before
+    const tokens = count(text)
+    if (known.size >= maxTexts) known.clear()
+    known.set(text, tokens)
+    return tokens
+  }
+}
 
 function remembered<K extends object>(count: (key: K) => number): (key: K) => number {
   const known = new WeakMap<K, number>()

@@ -5,8 +5,8 @@ import type { Clock } from '#contracts/sources.ts'
 import { reservationFor, type TokenEstimator } from './estimate.ts'
 import { watchCall } from './openai/call-watch.ts'
 import { notAStream, toModelError } from './openai/failures.ts'
-import { createReplyAssembly, type Assembled } from './openai/reply-assembly.ts'
-import { capFieldFor, toBody } from './openai/request-body.ts'
+import { createReplyAssembly, toChunk, type Assembled } from './openai/reply-assembly.ts'
+import { capFieldFor, inOnePiece, toBody } from './openai/request-body.ts'
 import type { ModelBackend } from './model-backend.ts'
 import type { CostOf } from './prices.ts'
 
@@ -30,7 +30,7 @@ const firstBackoffMs = 500
 const maxRetryAfterMs = 20_000
 
 /**
- * Answers through an OpenAI-compatible `POST /chat/completions`, always streamed.
+ * Answers through an OpenAI-compatible `POST /chat/completions`, streamed if somebody reads along.
  *
  * Transient failures (429, 5xx, network) are tried at most twice more, and only while nothing of a reply has arrived:
  * after that a second try could be billed twice. `parameters.timeoutMs` limits the whole call, waits included.
@@ -39,10 +39,11 @@ const maxRetryAfterMs = 20_000
 export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBackend {
   const { apiKey, baseUrl, sleep, tokens, costOf, idleMs = defaultIdleMs } = options
   const capField = capFieldFor(baseUrl)
+  const client = createClient(options)
 
   async function generate(
     request: ModelRequest,
-    { signal, onDelta, onSent }: ModelCallOptions,
+    { signal, onDelta, onSent, isUnwatched }: ModelCallOptions,
   ): Promise<ModelReply> {
     const sent = once(onSent)
     const model = request.model ?? ''
@@ -52,11 +53,18 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     let hasBegun = false
 
     async function tryOnce(): Promise<Assembled> {
-      const stream = await createClient(options, sent).chat.completions.create(body, {
+      const assembly = createReplyAssembly()
+      // `fetchOptions` reach our fetch below, and no further: one client serves all calls.
+      const settings = {
         signal: watch.signal,
         timeout: timeoutMs,
-      })
-      const assembly = createReplyAssembly()
+        fetchOptions: { onSent: sent } as object,
+      }
+      if (isUnwatched) {
+        assembly.add(toChunk(await client.chat.completions.create(inOnePiece(body), settings)))
+        return assembly.finish()
+      }
+      const stream = await client.chat.completions.create(body, settings)
       for await (const chunk of stream) {
         hasBegun = true
         watch.beat()
@@ -107,11 +115,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
   }
 }
 
-/** A client for one call: the package takes its `fetch` per client, and `onSent` belongs to the call. */
-function createClient(
-  { apiKey, baseUrl, fetch }: OpenAiProviderOptions,
-  onSent: () => void,
-): OpenAI {
+function createClient({ apiKey, baseUrl, fetch }: OpenAiProviderOptions): OpenAI {
   return new OpenAI({
     apiKey: apiKey ?? 'none',
     // Given explicitly, since the package reads the environment for whatever is left out (N4).
@@ -125,11 +129,12 @@ function createClient(
     dangerouslyAllowBrowser: true,
     ...(apiKey === undefined && { defaultHeaders: { Authorization: null } }),
     async fetch(url, init) {
-      const underway = fetch(url, init)
-      onSent()
+      const { onSent, ...request } = (init ?? {}) as RequestInit & { onSent?: () => void }
+      const underway = fetch(url, request)
+      onSent?.()
       const response = await underway
       const type = response.headers.get('content-type')
-      if (response.ok && type !== null && !type.includes('text/event-stream')) {
+      if (response.ok && type !== null && !isReply(type)) {
         throw notAStream(type, await startOf(response))
       }
       return response
@@ -157,6 +162,9 @@ function usageOf(
     estimated: usage === undefined,
   }
 }
+
+const isReply = (contentType: string): boolean =>
+  contentType.includes('text/event-stream') || contentType.includes('application/json')
 
 const isWorthRetrying = ({ code, transient }: IsolaError): boolean =>
   transient && code !== 'model_timeout'

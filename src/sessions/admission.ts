@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Submission, SubmitReceipt, SubmitRequest } from '#contracts/session.ts'
 import { toBase62 } from './gateway.ts'
-import { overridesOf, type LiveRun, type Runs } from './runs.ts'
+import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 
 /** A submission over this does not fit its row. */
@@ -13,6 +13,8 @@ export interface AdmissionOptions {
   readonly store: SessionStore
   readonly runs: Runs
   readonly session: string
+  /** Whether the text is read as it arrives, or only the result. */
+  readonly audience: Audience
 }
 
 export interface Admitted {
@@ -44,7 +46,7 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
     if (!agent) throw unknownAgent(submission.agent)
     // Another submission under the same key may have come while the agent was loaded.
     if (!runs.live(id)) {
-      const live = runs.start({ id, submission, bodyHash }, agent)
+      const live = runs.start({ id, submission, bodyHash }, agent, options.audience)
       return { receipt: { session, run: id, isJoined: false }, live }
     }
   }

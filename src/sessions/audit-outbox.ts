@@ -4,7 +4,7 @@ import { eventsAfter } from './log-view.ts'
 import type { SessionStore } from './store.ts'
 
 /** Runs that end close together share a batch. */
-const gatherMs = 250
+const gatherMs = 1_000
 const maxBatch = 200
 
 /**

@@ -1,12 +1,12 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import type { Message } from '#contracts/message.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import { failedTurn } from './failed-turn.ts'
 import { fullEvents, runStarted } from './log-view.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
+import type { Transcript } from './transcript.ts'
 
 /** How often a wake may find the same turn open before the run is given up. */
 const maxWakes = 5
@@ -22,6 +22,9 @@ export interface LiveRun {
   readonly cancel: (reason: string) => void
 }
 
+/** Who waits for a run: a reader of its text, or somebody for its result. */
+export type Audience = 'reader' | 'result'
+
 /** A run on its way in: everything of its row that the queue does not decide. */
 export type NewRun = Pick<RunRow, 'id' | 'submission' | 'bodyHash'>
 
@@ -29,6 +32,7 @@ export interface RunsOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
   readonly hub: StreamHub
+  readonly transcript: Transcript
   readonly sync: () => Promise<void>
   readonly sessionId: () => string
   /** Called in the same go as a run's first write, before it. */
@@ -39,7 +43,7 @@ export interface RunsOptions {
 /** The runs of one session: one works at a time, the rest wait in accept order. */
 export interface Runs {
   /** Throws `request_queue_full`. */
-  readonly start: (run: NewRun, agent: ReadyAgent) => LiveRun
+  readonly start: (run: NewRun, agent: ReadyAgent, audience: Audience) => LiveRun
   /** Takes up every unfinished run that is not live in this object. */
   readonly resume: () => void
   readonly live: (id: string) => LiveRun | undefined
@@ -47,7 +51,7 @@ export interface Runs {
 }
 
 export function createRuns(options: RunsOptions): Runs {
-  const { runtime, store, hub, sessionId } = options
+  const { runtime, store, hub, transcript, sessionId } = options
   const { clock } = runtime
   const live = new Map<string, LiveRun>()
   let queue: Promise<unknown> = Promise.resolve()
@@ -57,7 +61,7 @@ export function createRuns(options: RunsOptions): Runs {
 
   return { start, resume, live: (id) => live.get(id), isIdle: () => live.size === 0 }
 
-  function start(run: NewRun, agent: ReadyAgent): LiveRun {
+  function start(run: NewRun, agent: ReadyAgent, audience: Audience): LiveRun {
     if (live.size > maxQueued) {
       const message = 'Too many messages are waiting in this session; try again shortly.'
       throw new IsolaError('request_queue_full', message, { retryAfterMs: 2_000 })
@@ -72,6 +76,7 @@ export function createRuns(options: RunsOptions): Runs {
         wakes: 0,
       },
       agent,
+      audience,
     )
   }
 
@@ -94,7 +99,7 @@ export function createRuns(options: RunsOptions): Runs {
   }
 
   /** With `agent` the run is new: its row is written when its first model request is out, or when it has to wait. */
-  function launch(initial: RunRow, agent?: ReadyAgent): LiveRun {
+  function launch(initial: RunRow, agent?: ReadyAgent, audience: Audience = 'reader'): LiveRun {
     let row = initial
     let isStored = agent === undefined
     const cancelled = new AbortController()
@@ -125,7 +130,7 @@ export function createRuns(options: RunsOptions): Runs {
       }
       try {
         const ready = agent ?? (await load(row))
-        return await execute({ row, ready, signal: cancelled.signal, persist })
+        return await execute({ row, ready, audience, signal: cancelled.signal, persist })
       } catch (error) {
         persist()
         return fail(row, errorCode(error) ?? 'internal', errorMessage(error))
@@ -166,11 +171,12 @@ export function createRuns(options: RunsOptions): Runs {
   interface Execution {
     readonly row: RunRow
     readonly ready: ReadyAgent
+    readonly audience: Audience
     readonly signal: AbortSignal
     readonly persist: () => void
   }
 
-  function execute({ row, ready, signal, persist }: Execution): Promise<AgentResult> {
+  function execute({ row, ready, audience, signal, persist }: Execution): Promise<AgentResult> {
     const { submission } = row
     let published = 0
     return runtime.kernel.run(
@@ -184,7 +190,7 @@ export function createRuns(options: RunsOptions): Runs {
         ancestry: submission.lineage?.ancestry ?? [],
         agent: ready.spec,
         toolset: ready.toolset,
-        messages: [...transcriptBefore(row.order), ...submission.messages],
+        messages: [...transcript.before(row.order), ...submission.messages],
         startedAtMs: row.startedAtMs ?? row.createdAtMs,
         lostCalls: row.wakes,
       },
@@ -193,6 +199,7 @@ export function createRuns(options: RunsOptions): Runs {
         nextSeq,
         onSent: persist,
         onDelta: hub.delta,
+        isWatched: () => audience === 'reader' || hub.hasReaders(),
         journal: {
           load: () => store.turns(row.order),
           write(turn) {
@@ -207,10 +214,6 @@ export function createRuns(options: RunsOptions): Runs {
         },
       },
     )
-  }
-
-  function transcriptBefore(before: number): Message[] {
-    return transcriptOf(runtime, store, before)
   }
 
   /** Ends a run that no kernel can end. */
@@ -242,19 +245,4 @@ export function overridesOf({
     ...(clientInstructions !== undefined && { clientInstructions }),
     ...(lineage && { lease: lineage.lease }),
   }
-}
-
-/** What was said in all runs before `order`. */
-export function transcriptOf(
-  runtime: SessionRuntime,
-  store: SessionStore,
-  before: number,
-): Message[] {
-  return store
-    .runs()
-    .filter((run) => run.order < before)
-    .flatMap((run) => [
-      ...run.submission.messages,
-      ...store.turns(run.order).flatMap((turn) => runtime.kernel.messagesOf(turn)),
-    ])
 }

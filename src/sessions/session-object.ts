@@ -17,10 +17,11 @@ import type {
 import { admit, noSuchSession, unknownAgent, type Admitted } from './admission.ts'
 import { createAuditOutbox, type AuditOutbox } from './audit-outbox.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
-import { createRuns, transcriptOf, type Runs } from './runs.ts'
+import { createRuns, type Audience, type Runs } from './runs.ts'
 import { createSpace, type Space } from './space.ts'
 import { createSessionStore, type RunRow, type SessionRow, type SessionStore } from './store.ts'
 import { createStreamHub, type StreamHub } from './stream-hub.ts'
+import { createTranscript, type Transcript } from './transcript.ts'
 import { childrenOf, treeOf, viewOf } from './tree.ts'
 
 /** While a run is live, or the audit log is behind, the object is woken this often; after a crash, that is how soon. */
@@ -29,6 +30,7 @@ const recoverEveryMs = 10_000
 interface Parts {
   readonly store: SessionStore
   readonly hub: StreamHub
+  readonly transcript: Transcript
   readonly outbox: AuditOutbox
   readonly runs: Runs
   readonly space: Space
@@ -50,11 +52,13 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       const sync = () => storage.sync()
       const store = createSessionStore(storage)
       const hub = createStreamHub(sync)
+      const transcript = createTranscript(store, this.#runtime.kernel.messagesOf)
       const outbox = createAuditOutbox({ store, sink: audit, clock })
       const runs = createRuns({
         runtime: this.#runtime,
         store,
         hub,
+        transcript,
         sync,
         sessionId: () => this.#id,
         onAccept: (run) => this.#onAccept(run),
@@ -63,7 +67,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
           if (runs.isIdle()) hub.rest()
         },
       })
-      return { store, hub, outbox, runs, space: createSpace(storage, clock) }
+      return { store, hub, transcript, outbox, runs, space: createSpace(storage, clock) }
     }
 
     onStart(): void {
@@ -100,7 +104,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     submit(session: string, request: SubmitRequest): Promise<Reply<SubmitReceipt>> {
       return this.#answer(async () => {
-        const { receipt, live } = await this.#admit(session, request)
+        const { receipt, live } = await this.#admit(session, request, 'reader')
         await live?.accepted
         return { ...receipt, state: this.#view(receipt.run).state }
       })
@@ -108,7 +112,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     run(session: string, request: SubmitRequest): Promise<Reply<AgentResult>> {
       return this.#answer(async () => {
-        const { receipt, live } = await this.#admit(session, request)
+        const { receipt, live } = await this.#admit(session, request, 'result')
         await live?.accepted
         return live ? live.done : this.#view(receipt.run).result!
       })
@@ -117,7 +121,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     runStream(session: string, request: SubmitRequest): ReturnType<SessionApi['runStream']> {
       return this.#answer(async () => {
         const { store, hub } = this.#parts
-        const { receipt, live } = await this.#admit(session, request)
+        const { receipt, live } = await this.#admit(session, request, 'reader')
         const { run } = receipt
         const backlog = eventsOfRun(store, run)
         // Usually nothing is written yet: the model's request goes first.
@@ -177,7 +181,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     transcript(principal: string): Promise<Reply<readonly Message[]>> {
       return this.#answer(async () => {
         this.#own(principal)
-        return transcriptOf(this.#runtime, this.#parts.store, Number.POSITIVE_INFINITY)
+        return this.#parts.transcript.all()
       })
     }
 
@@ -208,7 +212,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
 
     async storage(request: StorageRequest): Promise<StorageAnswer> {
-      await this.lifecycle.start()
+      if (!this.lifecycle.isStarted()) await this.lifecycle.start()
       return this.#parts.space(request)
     }
 
@@ -217,9 +221,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#parts.store.rowsWritten()
     }
 
-    #admit(session: string, request: SubmitRequest): Promise<Admitted> {
+    #admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {
       if (this.#id === '') this.#id = session
-      return admit(request, { ...this.#parts, runtime: this.#runtime, session })
+      return admit(request, { ...this.#parts, runtime: this.#runtime, session, audience })
     }
 
     #onAccept(run: RunRow): void {
@@ -285,7 +289,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     /** Expected failures travel as values: classes do not survive RPC. A bug is thrown. */
     async #answer<T>(work: () => Promise<T>): Promise<Reply<T>> {
-      await this.lifecycle.start()
+      if (!this.lifecycle.isStarted()) await this.lifecycle.start()
       try {
         return { ok: true, value: await work() }
       } catch (error) {

@@ -47,7 +47,8 @@ export interface SessionStore {
   readonly createSession: (row: SessionRow) => void
   /** Inserts or replaces. */
   readonly writeRun: (run: RunRow) => void
-  readonly runs: () => readonly RunRow[]
+  /** In accept order; all of them, or those from one order to another, both included. */
+  readonly runs: (from?: number, to?: number) => readonly RunRow[]
   readonly findRun: (id: string) => RunRow | undefined
   /** Runs without a final turn, in accept order. */
   readonly unfinishedRuns: () => readonly RunRow[]
@@ -137,23 +138,26 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
         { run: run.order, turn: 0, id: run.id, firstSeq: run.startSeq, lastSeq: run.startSeq },
         run,
       ),
-    runs: () =>
-      joinParts(read('SELECT * FROM log WHERE run > 0 AND turn = 0 ORDER BY run, part')).flatMap(
-        (row) => (row.kind === 'run' ? [row.run] : []),
+    runs: (from = 1, to = Number.MAX_SAFE_INTEGER) =>
+      runsIn(
+        read(
+          'SELECT * FROM log WHERE run BETWEEN ? AND ? AND turn = 0 ORDER BY run, part',
+          from,
+          to,
+        ),
       ),
     findRun(id) {
       const [found] = read('SELECT run FROM log WHERE turn = 0 AND part = 0 AND id = ?', id)
       if (!found || found['run'] === 0) return undefined
       const query = 'SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part'
-      const [joined] = joinParts(read(query, found['run'] ?? null))
-      return joined?.kind === 'run' ? joined.run : undefined
+      return runsIn(read(query, found['run'] ?? null))[0]
     },
     unfinishedRuns: () =>
-      joinParts(
+      runsIn(
         read(`SELECT * FROM log WHERE run > 0 AND turn = 0 AND NOT EXISTS
           (SELECT 1 FROM log AS ends WHERE ends.run = log.run AND ends.is_final = 1)
           ORDER BY run, part`),
-      ).flatMap((row) => (row.kind === 'run' ? [row.run] : [])),
+      ),
     turns: (order) =>
       turnsIn(read('SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part', order)),
     final: (order) =>
@@ -199,6 +203,9 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
 }
 
 type Row = Record<string, SqlStorageValue>
+
+const runsIn = (rows: readonly Row[]): RunRow[] =>
+  joinParts(rows).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
 
 const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
   joinParts(rows).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))

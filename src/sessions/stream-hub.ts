@@ -21,6 +21,7 @@ export interface StreamHub {
   readonly delta: (delta: MessageDelta) => void
   /** Nothing runs any more: ends the readers that follow no run in particular. */
   readonly rest: () => void
+  readonly hasReaders: () => boolean
   readonly attach: (reader: Reader) => ReadableStream<Uint8Array>
 }
 
@@ -46,6 +47,7 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
   }
 
   return {
+    hasReaders: () => readers.size > 0,
     rest: () => later(() => readers.forEach((reader) => reader.rest()), false),
     publish(events) {
       if (events.length === 0) return

@@ -17,6 +17,7 @@ import { createAuthenticator } from '../../src/governance/operator-key.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
+import { sha256 } from './kernel.ts'
 
 export const testKey = 'isk_test'
 export const testSession = `ses_${'S'.repeat(22)}`
@@ -191,7 +192,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       ],
     },
     models: { provider: fakeProvider, list: () => [{ id: 'scripted/one', provider: 'scripted' }] },
-    authenticate: createAuthenticator({ operatorKey: testKey }),
+    authenticate: createAuthenticator({ operatorKey: testKey, sha256 }),
     audit: {
       query: async (query) => {
         audits.push(query)

@@ -11,6 +11,7 @@ export interface UpstreamReply {
 
 export interface UpstreamRequest {
   readonly model: string
+  readonly stream?: boolean
   readonly messages: readonly {
     readonly role: string
     readonly content: unknown
@@ -27,6 +28,7 @@ export type UpstreamScript = (request: UpstreamRequest, index: number) => Upstre
  */
 export function installUpstream(script: UpstreamScript) {
   const requests: UpstreamRequest[] = []
+  let aborts = 0
   const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
     const request = new Request(input, init)
     if (!request.url.startsWith('http://model.test/'))
@@ -37,19 +39,46 @@ export function installUpstream(script: UpstreamScript) {
     await Promise.race([
       reply.wait,
       new Promise((_resolve, reject) => {
-        init?.signal?.addEventListener('abort', () =>
-          reject(new DOMException('aborted', 'AbortError')),
-        )
+        init?.signal?.addEventListener('abort', () => {
+          if (reply.wait) aborts += 1
+          reject(new DOMException('aborted', 'AbortError'))
+        })
         if (!reply.wait) _resolve(undefined)
       }),
     ])
     if (reply.status)
       return Response.json({ error: { message: 'upstream' } }, { status: reply.status })
+    if (!body.stream) return Response.json(toCompletion(reply, body.model))
     return new Response(toSse(reply, body.model), {
       headers: { 'content-type': 'text/event-stream' },
     })
   })
-  return { requests, restore: () => spy.mockRestore() }
+  return {
+    requests,
+    /** How many requests were given up while they waited. */
+    aborted: () => aborts,
+    restore: () => spy.mockRestore(),
+  }
+}
+
+const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 }
+
+const toToolCalls = (calls: NonNullable<UpstreamReply['calls']>) =>
+  calls.map(({ name, input }, index) => ({
+    id: `call_${index}`,
+    type: 'function',
+    function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input) },
+  }))
+
+function toCompletion({ text = '', calls = [] }: UpstreamReply, model: string): object {
+  const message = {
+    role: 'assistant',
+    content: text,
+    ...(calls.length > 0 && { tool_calls: toToolCalls(calls) }),
+  }
+  const finish_reason = calls.length > 0 ? 'tool_calls' : 'stop'
+  const choices = [{ index: 0, message, finish_reason }]
+  return { id: 'chatcmpl-test', object: 'chat.completion', created: 0, model, choices, usage }
 }
 
 function toSse({ text = '', calls = [] }: UpstreamReply, model: string): string {
@@ -60,12 +89,7 @@ function toSse({ text = '', calls = [] }: UpstreamReply, model: string): string 
     model,
     choices: [{ index: 0, delta, finish_reason: finish }],
   })
-  const toolCalls = calls.map(({ name, input }, index) => ({
-    index,
-    id: `call_${index}`,
-    type: 'function',
-    function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input) },
-  }))
+  const toolCalls = toToolCalls(calls).map((call, index) => ({ ...call, index }))
   const half = Math.ceil(text.length / 2)
   const chunks = [
     chunk({ role: 'assistant', content: text.slice(0, half) }),
@@ -78,7 +102,7 @@ function toSse({ text = '', calls = [] }: UpstreamReply, model: string): string 
       created: 0,
       model,
       choices: [],
-      usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+      usage,
     },
   ]
   return `${chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`

@@ -31,6 +31,15 @@ interface CallDraft {
   readonly index: number | undefined
 }
 
+/** A completion that came in one piece, as the one chunk of a stream. */
+export function toChunk(completion: OpenAI.Chat.Completions.ChatCompletion): Chunk {
+  const choice = Array.isArray(completion?.choices) ? completion.choices[0] : undefined
+  const calls: unknown = choice?.message?.tool_calls
+  const tool_calls = Array.isArray(calls) ? calls.map((call, index) => ({ ...call, index })) : []
+  const choices = choice ? [{ ...choice, delta: { ...choice.message, tool_calls } }] : []
+  return { ...completion, object: 'chat.completion.chunk', choices } as unknown as Chunk
+}
+
 /** Collects a streamed chat completion. Chunks are parsed JSON of a stranger: nothing in them is taken for granted. */
 export function createReplyAssembly(): ReplyAssembly {
   let text = ''

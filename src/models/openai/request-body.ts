@@ -6,7 +6,16 @@ import { outputCap } from '../estimate.ts'
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
 
-/** One request as `POST /chat/completions` takes it: always streamed, always with usage. */
+/** The same request, for an answer that comes as one JSON body. */
+export function inOnePiece({
+  stream: _stream,
+  stream_options: _options,
+  ...body
+}: Body): OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming {
+  return { ...body, stream: false }
+}
+
+/** One request as `POST /chat/completions` takes it: streamed, with usage. */
 export function toBody(
   request: ModelRequest & { readonly model: string },
   capField: 'max_tokens' | 'max_completion_tokens',
