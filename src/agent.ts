@@ -7,12 +7,13 @@ import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
 import type { DatabaseClient, MemoryClient } from '#contracts/memory.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelProvider } from '#contracts/model.ts'
-import type { Planner, Reflector } from '#contracts/plan.ts'
+import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { SchemaValidator, Tool } from '#contracts/tool.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { openPolicy } from './governance/open-policy.ts'
+import { parallelExecutor } from './kernel/executor.ts'
 import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
 import { createKernel } from './kernel/run.ts'
 import { systemSources } from './sources.ts'
@@ -37,6 +38,7 @@ export interface AgentOptions {
   readonly databaseClient?: DatabaseClient
   readonly promptStore?: PromptStore
   readonly planner?: Planner
+  readonly executor?: ToolExecutor
   readonly reflector?: Reflector
   readonly validator?: SchemaValidator
   readonly sources?: Sources
@@ -146,10 +148,15 @@ export class Agent {
   }
 
   #createKernel() {
-    const { planner = modelPlanner, reflector = finishReflector } = this.#options
+    const {
+      planner = modelPlanner,
+      executor = parallelExecutor,
+      reflector = finishReflector,
+    } = this.#options
     return createKernel({
       ...this.#sources,
       planner,
+      executor,
       reflector,
       models: firstServing(this.#options),
       gates: {

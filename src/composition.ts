@@ -14,6 +14,7 @@ import { systemSources } from './sources.ts'
 import { createAuthenticator } from './governance/operator-key.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import type { HttpDeps } from './http/deps.ts'
+import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
 import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
@@ -96,6 +97,7 @@ export function composeRuntime(env: Env, sources: Sources = systemSources): Runt
     ...sources,
     models: models.provider,
     planner: modelPlanner,
+    executor: parallelExecutor,
     reflector: finishReflector,
     gates,
   })

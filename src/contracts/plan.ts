@@ -50,6 +50,29 @@ export interface ActionResult {
   readonly result: ToolResult
 }
 
+/** One `tool` step on its way to be done. */
+export type ToolStep = Extract<PlanStep, { type: 'tool' }>
+
+/** What an executor works with. */
+export interface ExecutionContext {
+  /** Calls that may run side by side. */
+  readonly maxConcurrency: number
+  readonly signal: AbortSignal
+  /** Takes one step through every gate; the only way to run a tool. Never rejects; a second time gives the same result. */
+  readonly pass: (step: ToolStep) => Promise<ActionResult>
+}
+
+/**
+ * Does the calls of one turn: decides when each is run, never whether it passes the gates. A step it leaves out
+ * counts as failed; in which order the results come back does not matter.
+ */
+export interface ToolExecutor {
+  readonly execute: (
+    steps: readonly ToolStep[],
+    context: ExecutionContext,
+  ) => Promise<readonly ActionResult[]>
+}
+
 export interface ReflectorState {
   readonly agent: AgentSpec
   readonly turn: number

@@ -1,7 +1,13 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import { addUsage, zeroAmount, zeroUsage, type Usage } from '#contracts/lease.ts'
-import type { PlanStep } from '#contracts/plan.ts'
+import type {
+  ActionResult,
+  ExecutionContext,
+  PlanStep,
+  ToolExecutor,
+  ToolStep,
+} from '#contracts/plan.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { failure, finishedEvent, spentBy, type CallState, type TurnScope } from './call.ts'
 import { passGates } from './pipeline.ts'
@@ -16,6 +22,7 @@ export interface ActPorts {
   /** Writes the turn as it stands. */
   readonly checkpoint: () => void
   readonly sync: () => Promise<void>
+  readonly executor: ToolExecutor
   readonly maxConcurrency: number
 }
 
@@ -27,7 +34,7 @@ export interface ActPorts {
  * @returns The lease code that stopped the run, if a call was refused one.
  */
 export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | undefined> {
-  const { scope, stamp } = ports
+  const { scope, stamp, maxConcurrency } = ports
   const isResumed = draft.calls.length > 0
   if (!isResumed) draft.calls = draft.steps.flatMap((step) => intentOf(step, scope))
   const tell = (event: EventDraft) => void draft.events.push(stamp(event))
@@ -62,16 +69,25 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | u
     }
     if (isWritten && draft.calls.some(({ outcome }) => !outcome)) checkpoint()
   }
-  const slots = createSlots(ports.maxConcurrency)
-  const all = Promise.all(
-    pending.map((entry) =>
-      slots(async () => {
-        entry.state.startedAtMs = scope.parts.clock.nowMs()
-        await passGates(entry.state, scope)
-        finish(entry)
-      }),
-    ),
-  )
+  const pass = once(async ({ callId }) => {
+    const entry = pending.find(({ record }) => record.id === callId)
+    if (!entry) return { callId, toolId: '', result: failure('tool_not_found', 'No such call.') }
+    entry.state.startedAtMs = scope.parts.clock.nowMs()
+    await passGates(entry.state, scope)
+    finish(entry)
+    const { tool, outcome } = draft.calls[entry.index]!
+    return { callId, toolId: tool, result: outcome! }
+  })
+  const open = new Set(pending.map(({ record }) => record.id))
+  const steps = draft.steps.filter(isToolStep).filter(({ callId }) => open.has(callId))
+  const all = ports.executor
+    .execute(steps, { maxConcurrency, signal: scope.signal, pass })
+    .then(
+      () => {},
+      () => {},
+    )
+    // Whatever an executor leaves out or breaks off has its one outcome too.
+    .then(() => pending.forEach((entry) => draft.calls[entry.index]!.outcome ?? finish(entry)))
   await watch(all, scope.parts.clock, () => {
     if (!isWritten || draft.events.length > written) checkpoint()
   })
@@ -89,6 +105,18 @@ async function watch(all: Promise<unknown>, clock: Clock, look: () => void): Pro
     if (!done.signal.aborted) look()
   }
   await finished
+}
+
+const isToolStep = (step: PlanStep): step is ToolStep => step.type === 'tool'
+
+/** The same promise for the same step: no call runs twice, whatever an executor does. */
+function once(run: ExecutionContext['pass']): ExecutionContext['pass'] {
+  const known = new Map<string, Promise<ActionResult>>()
+  return (step) => {
+    const running = known.get(step.callId) ?? run(step)
+    known.set(step.callId, running)
+    return running
+  }
 }
 
 interface PendingCall {
@@ -185,21 +213,4 @@ function settledRecord({ record, state }: PendingCall, { parts }: TurnScope): Ca
 function spentUsage(state: CallState): Usage {
   const amount = state.lease ? spentBy(state) : state.isCut ? { toolCalls: 1 } : {}
   return { ...zeroUsage, ...state.result?.usage, ...zeroAmount, ...amount, timeMs: 0 }
-}
-
-/** At most `count` at a time, first come first served. */
-function createSlots(count: number) {
-  const waiting: (() => void)[] = []
-  let free = count
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (free > 0) free -= 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free += 1
-    }
-  }
 }

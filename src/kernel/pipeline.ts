@@ -26,13 +26,12 @@ export async function passGates(
   }
 }
 
-/** A gate that breaks says no: guards fail closed. */
+/** A gate that breaks says no: guards fail closed, also those after the tool, which hold its result back. */
 async function verdictOf(gate: Gate, call: CallState, scope: TurnScope) {
   try {
     return await gate.pass(call, scope)
   } catch {
-    return {
-      deny: call.result ?? failure('tool_failed', `The call could not pass "${gate.name}".`),
-    }
+    if (gate.when === 'always' && call.result) return undefined
+    return { deny: failure('tool_failed', `The call could not pass "${gate.name}".`) }
   }
 }

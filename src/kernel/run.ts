@@ -70,6 +70,7 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | undef
         stamp: segment.stamp,
         checkpoint: () => void write(segment, draft, 'open'),
         sync: ports.journal.sync,
+        executor: parts.executor,
         maxConcurrency: input.agent.limits.maxConcurrency,
       })
     : undefined

@@ -3,7 +3,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput, RunPorts } from '#contracts/kernel.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
-import type { Planner, Reflector } from '#contracts/plan.ts'
+import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { createLedger, type Ledger } from './ledger.ts'
@@ -12,6 +12,7 @@ import type { Stamp } from './turn.ts'
 /** The swappable parts (composition over subclassing). */
 export interface KernelParts extends Sources {
   readonly planner: Planner
+  readonly executor: ToolExecutor
   readonly reflector: Reflector
   readonly models: ModelProvider
   readonly gates: GateParts

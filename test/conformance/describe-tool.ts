@@ -13,6 +13,7 @@ import type { CallState, TurnScope } from '../../src/kernel/call.ts'
 import { createLedger } from '../../src/kernel/ledger.ts'
 import { finishReflector } from '../../src/kernel/model-planner.ts'
 import { passGates } from '../../src/kernel/pipeline.ts'
+import { parallelExecutor } from '../../src/kernel/executor.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { systemSources } from '../../src/sources.ts'
 import {
@@ -422,6 +423,7 @@ async function drive(subject: ToolSubject, options: DriveOptions): Promise<Drive
   const kernel = createKernel({
     ...systemSources,
     planner: scripted(turns, left, answers),
+    executor: parallelExecutor,
     reflector: finishReflector,
     models: createFakeModel([]),
     gates: { ...openPolicy, validator: createSchemaValidator(), outputs: subject.outputs },

@@ -213,6 +213,32 @@ describe('a running server, with the official openai package and a scripted loop
     expect([...finished]).toHaveLength(1)
   })
 
+  it('cancels the run of a closed stream, since that is how chat clients say Stop', async () => {
+    model.script(() => ({
+      toolCalls: [{ name: 'http__get', arguments: { url: `${effects.url}/slow?ms=60000` } }],
+    }))
+    const closing = new AbortController()
+    const response = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: closing.signal,
+      headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'orchestrator',
+        stream: true,
+        messages: [{ role: 'user', content: 'go' }],
+      }),
+    })
+    await response.body?.getReader().read()
+    closing.abort()
+    const path = `/api/sessions/${response.headers.get('x-isola-session')}/runs/${response.headers.get('x-isola-run')}`
+    let view: Answer = {}
+    for (let attempt = 0; attempt < 60 && view.state !== 'cancelled'; attempt += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      view = await api(path)
+    }
+    expect(view).toMatchObject({ state: 'cancelled' })
+  })
+
   it('refuses a wrong key, and client-declared tools until they are built', async () => {
     const stranger = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'wrong', maxRetries: 0 })
     await expect(stranger.models.list()).rejects.toMatchObject({ status: 401 })

@@ -9,6 +9,7 @@ import type { ModelProvider, ModelReply, ModelRequest } from '#contracts/model.t
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock, Sources } from '#contracts/sources.ts'
 import type { Tool, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
+import { parallelExecutor } from '../../src/kernel/executor.ts'
 import { finishReflector, modelPlanner } from '../../src/kernel/model-planner.ts'
 import type { KernelParts } from '../../src/kernel/segment.ts'
 
@@ -133,6 +134,7 @@ export function createKernelParts(
   return {
     ...createFakeSources(),
     planner: modelPlanner,
+    executor: parallelExecutor,
     reflector: finishReflector,
     gates: openGates,
     models,

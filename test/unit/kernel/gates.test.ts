@@ -293,6 +293,14 @@ describe('the gate pipeline', () => {
     expect(call.result).toMatchObject({ ok: true, output: { handle: 'kept' } })
   })
 
+  it('holds a result back that could not be kept whole: the gates after a tool fail closed too', async () => {
+    const entry = toolEntry('clock', async () => says('x'.repeat(2_000)))
+    const outputs = { maxChars: 1_000, keep: () => Promise.reject(new Error('full')) }
+    const { scope, call } = setUp({ entry, parts: { outputs } })
+    await passGates(call, scope)
+    expect(code(call)).toBe('tool_failed')
+  })
+
   it('N7: reports every call in the same shape, with what the host wants on the record copied as it is', async () => {
     const one = setUp({
       entry: toolEntry('clock', async () => says('1'), {

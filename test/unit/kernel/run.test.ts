@@ -163,6 +163,34 @@ describe('a run', () => {
     expect(result).toMatchObject({ state: 'completed', result: 'ok', usage: { turns: 3 } })
   })
 
+  it('I14: works with any executor: one after the other, twice or not at all, each call has one outcome', async () => {
+    const ran: string[] = []
+    const toolset = toolsetOf(
+      ['a', 'b', 'c'].map((name) => toolEntry(name, async () => (ran.push(name), says(name)))),
+    )
+    const model = createFakeModel([
+      { calls: ['a', 'b', 'c'].map((name) => ({ name })) },
+      { text: 'done' },
+    ])
+    const parts = createKernelParts(model, {
+      executor: {
+        async execute([first, second], { pass }) {
+          await pass(second!)
+          await Promise.all([pass(first!), pass(first!)])
+          throw new Error('and then it broke')
+        },
+      },
+    })
+    const result = await createKernel(parts).run(runInput({ toolset }), runPorts())
+    expect(ran).toEqual(['b', 'a'])
+    expect(result.actions.map(({ tool, ok }) => [tool, ok])).toEqual([
+      ['a', true],
+      ['b', true],
+      ['c', false],
+    ])
+    expect(result.state).toBe('completed')
+  })
+
   it('streams text as it arrives, with its place in the message', async () => {
     const ports = runPorts()
     await createKernel(createKernelParts(createFakeModel([{ text: 'Hello' }]))).run(
