@@ -1,42 +1,50 @@
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { ModelRequest, ToolDefinition } from '#contracts/model.ts'
-import { digestOf } from './digest.ts'
-import { maskLiterals } from './literals.ts'
-import { callName, findName } from './plan.ts'
-import type { MadeCall, RunSoFar } from './run-so-far.ts'
+import { digestOf, digestOfFile } from './digest.ts'
+import { asksForReview, isSubAgent, materialOf } from './review.ts'
+import { callName, findName, listedIn, type MadeCall, type RunSoFar } from './run-so-far.ts'
 import { isJsonObject, parametersOf, typeOf } from './schema-shape.ts'
 
 const maxResultChars = 4_000
 const maxListedTools = 30
-const longTaskChars = 400
 
 /** The last line of every answer. */
 export const signature = '(Answered by the built-in offline model: fixed rules, no language model.)'
 
 /** What the offline model says when there is nothing (more) to call. */
 export function answerFor(run: RunSoFar, request: ModelRequest, notes: readonly string[]): string {
-  const body = run.calls.length > 0 ? reportOf(run, notes) : withoutCalls(run, request, notes)
+  const body =
+    run.calls.length > 0 ? reportOf(run, request, notes) : withoutCalls(run, request, notes)
   if (request.outputSchema) return JSON.stringify(sample(request.outputSchema, body))
   return `${body}\n\n${signature}`
 }
 
-function reportOf({ task, calls }: RunSoFar, notes: readonly string[]): string {
+function reportOf(
+  { task, calls }: RunSoFar,
+  { tools }: ModelRequest,
+  notes: readonly string[],
+): string {
   const hasCalled = calls.some(({ name }) => name !== findName)
-  const lines = calls.flatMap((call) =>
-    call.name === findName && hasCalled ? [] : [lineFor(call)],
-  )
-  return [...lines, ...notes, ...(asksForReview.test(task) ? calls.flatMap(reviewOf) : [])].join(
-    '\n',
-  )
+  // What an agent said of it is review enough.
+  const isReview = asksForReview.test(task) && !calls.some(({ name }) => name.endsWith('__run'))
+  const isReviewer = isReview && isSubAgent(tools)
+  const lines = calls
+    .filter(({ name }) => name !== findName || !hasCalled)
+    .flatMap((call) => {
+      const review = isReview ? reviewOf(call) : []
+      return isReviewer && review.length > 0 ? review : [lineFor(call), ...review]
+    })
+  const isOfTask =
+    isReviewer && calls.flatMap(reviewOf).length === 0 && materialOf(task) !== undefined
+  return [...lines, ...notes, ...(isOfTask ? [digestOf(task)] : [])].join('\n')
 }
 
-const asksForReview = /\b(?:review|inspect|lint|analy[sz]e|summari[sz]e)\b/i
-
-/** A text that a tool read is looked at where a review was asked for; what an agent said is not. */
-function reviewOf({ result }: MadeCall): readonly string[] {
+/** A text that a tool read is looked at where a review was asked for. */
+function reviewOf({ name, input: { path }, result }: MadeCall): readonly string[] {
   const output =
     result && !result.isError && isJsonObject(result.output) ? result.output.text : undefined
-  return typeof output === 'string' && output.includes('\n') ? ['', digestOf(output)] : []
+  const source = typeof path === 'string' ? path : name
+  return typeof output === 'string' ? [`${source}: ${digestOfFile(output, source)}`] : []
 }
 
 function lineFor({ name, input, result }: MadeCall): string {
@@ -63,10 +71,9 @@ function errorText(output: Json): string {
 }
 
 function foundText(output: Json): string {
-  const listed = isJsonObject(output)
-    ? Object.values(output).filter(Array.isArray).flat().filter(isJsonObject)
-    : []
-  const names = listed.map((hit) => hit.id ?? hit.name).filter((name) => typeof name === 'string')
+  const names = listedIn(output)
+    .map((hit) => hit.id ?? hit.name)
+    .filter((name) => typeof name === 'string')
   return names.length > 0
     ? `I looked for tools and found ${names.join(', ')}, but could not tell what to give them.`
     : 'I looked for tools and found none that fits.'
@@ -77,10 +84,13 @@ function withoutCalls(
   { tools }: ModelRequest,
   notes: readonly string[],
 ): string {
-  const hasMaterial = maskLiterals(task).literals.some(({ kind }) => kind === 'block')
-  if (tools.length === 0 || hasMaterial || (notes.length === 0 && task.length > longTaskChars)) {
-    return [digestOf(task), '', introduction].join('\n')
+  const isForDigest = tools.length === 0 || materialOf(task) !== undefined
+  // Its caller quotes a sub-agent: who it is says the last line.
+  if (isSubAgent(tools)) {
+    if (isForDigest) return digestOf(task)
+    return notes.join('\n') || 'Nothing in the task clearly fits one of my tools.'
   }
+  if (isForDigest) return [digestOf(task), '', introduction].join('\n')
   return [...notes, ...(notes.length > 0 ? [''] : []), introduction, ...toolList(tools)].join('\n')
 }
 

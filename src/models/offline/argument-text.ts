@@ -1,5 +1,5 @@
 import type { Json, JsonSchema } from '#contracts/json.ts'
-import { literalsIn, type Literal } from './literals.ts'
+import { literalsIn, unmask, type Literal } from './literals.ts'
 import {
   codeNames,
   contextNames,
@@ -10,8 +10,8 @@ import {
   textNames,
   urlNames,
 } from './parameter-names.ts'
-import { asWritten, shown, type Passage } from './phrases.ts'
-import { leadVerb } from './steps.ts'
+import { asWritten, looksLikePath, shown, type Passage } from './phrases.ts'
+import { leadVerb, withoutEnd } from './steps.ts'
 
 /** What arguments may be taken from. */
 export interface Source extends Passage {
@@ -57,14 +57,10 @@ export function textFor(
 /** The whole step; blocks and the last result too, if nothing else takes them. */
 function taskFor(source: Source): string | undefined {
   const { text, literals, blocks } = source
-  if (source.hasContext) {
+  if (source.hasContext)
     return (
-      asWritten(
-        text,
-        literals.map((literal) => (literal.kind === 'block' ? { ...literal, raw: '' } : literal)),
-      ) || undefined
+      unmask(text, literals, ({ kind, raw }) => (kind === 'block' ? '' : raw)).trim() || undefined
     )
-  }
   const task = asWritten(text, literals)
   const material = [...blocks.map(({ raw }) => raw), ...meantBefore(source)]
   return task === '' ? undefined : [task, ...material].join('\n\n')
@@ -116,10 +112,8 @@ function urlIn(inside: readonly Literal[], words: string): string | undefined {
 }
 
 function pathIn(text: string, literals: readonly Literal[]): string | undefined {
-  const words = text.split(/[\s,;]+/).map((word) => shown(word, literals))
-  const path = words.find((word) =>
-    /^[\w@~.-]*(?:\/[\w@.-]+)+$|^[\w-]+\.[a-z][a-z0-9]{0,9}$/i.test(word),
-  )
+  const words = text.split(/[\s,;]+/).map((word) => withoutEnd(shown(word, literals)))
+  const path = words.find(looksLikePath)
   return (
     path ??
     literalsIn(text, literals).find(

@@ -4,15 +4,15 @@ import { firstNumber, flagFor, listFor, mentionedEnum } from './argument-values.
 import { literalsIn } from './literals.ts'
 import {
   contextNames,
-  keyNames,
   lonePronoun,
+  pairIn,
+  pathNames,
   taskNames,
   urlNames,
-  valueNames,
 } from './parameter-names.ts'
 import { assignedPhrase, namedPhrase, nameAndValue, shown, withoutToolTalk } from './phrases.ts'
 import { isJsonObject, parametersOf, toValue, typeOf, type Parameter } from './schema-shape.ts'
-import { leadVerb } from './steps.ts'
+import { leadVerb, withoutEnd } from './steps.ts'
 
 export type Filled =
   | { readonly ok: true; readonly input: JsonObject }
@@ -37,28 +37,29 @@ export function fillArguments(
   const hasContext = parameters.some((parameter) => contextNames.test(parameter.name))
   const passage = { ...source, text: withoutToolTalk(source.text, name), hasContext }
   const pair = pairFor(parameters, passage)
-  const input: Record<string, Json> = {}
+  const input = new Map<string, Json>()
   for (const parameter of parameters) {
     const assigned = assignedPhrase(parameter.name, passage)
-    const value =
-      given?.[parameter.name] ??
+    const said =
       (assigned === undefined ? undefined : toValue(parameter.schema, assigned)) ??
       pair?.[parameter.name] ??
-      findValue(parameter, passage, tool, Object.values(input))
-    if (value !== undefined)
-      Object.defineProperty(input, parameter.name, {
-        value,
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      })
+      findValue(parameter, passage, tool, [...input.values()])
+    const isPath = pathNames.test(parameter.name) && typeof said === 'string'
+    const value = given?.[parameter.name] ?? (isPath ? firstSentence(said) : said)
+    if (value !== undefined) input.set(parameter.name, value)
   }
-  const missing = parameters.filter(
-    ({ name: key, isRequired }) => isRequired && !Object.hasOwn(input, key),
+  const missing = parameters.flatMap(({ name: key, isRequired }) =>
+    isRequired && !input.has(key) ? [key] : [],
   )
   return missing.length > 0
-    ? { ok: false, missing: missing.map(({ name: key }) => key) }
-    : { ok: true, input }
+    ? { ok: false, missing }
+    : { ok: true, input: Object.fromEntries(input) }
+}
+
+/** A path ends where the sentence does. */
+function firstSentence(path: string): string {
+  const end = path.search(/[.!?](?=\s)/)
+  return withoutEnd(end > 0 ? path.slice(0, end) : path) || path
 }
 
 /** An object in the message whose keys are the parameters' is the input itself. */
@@ -80,16 +81,10 @@ function givenObject(
 
 /** A name and its value in one phrase, for tools that want both. */
 function pairFor(parameters: readonly Parameter[], source: Source): JsonObject | undefined {
-  const required = parameters.filter(({ isRequired }) => isRequired)
-  const nameOf = required.find(
-    ({ name, schema }) => keyNames.test(name) && typeOf(schema) === 'string',
-  )
-  const valueOf = required.find(
-    (parameter) => parameter !== nameOf && valueNames.test(parameter.name),
-  )
-  if (!nameOf || !valueOf) return undefined
-  const said = nameAndValue(source)
+  const wanted = pairIn(parameters)
+  const said = wanted && nameAndValue(source)
   if (!said) return undefined
+  const { nameOf, valueOf } = wanted
   const text =
     source.previous !== undefined && lonePronoun.test(said.value) ? source.previous : said.value
   const value = toValue(valueOf.schema, text)

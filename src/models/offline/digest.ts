@@ -1,6 +1,5 @@
-import { maskLiterals } from './literals.ts'
+import { materialOf } from './review.ts'
 
-const longLineChars = 100
 const maxListed = 5
 
 /** What can be said about code without understanding it. */
@@ -19,30 +18,24 @@ const smells: readonly (readonly [pattern: RegExp, remark: string])[] = [
     'seems to hold a secret in plain text',
   ],
   [/\.innerHTML\s?=|document\.write\(/, 'writes unescaped HTML'],
+  [/^.{101}/, 'is longer than 100 characters'],
   [/\bany\b(?=[\s;,)>\]=]|$)(?<=: ?any|<any)/, 'gives up typing with any'],
 ]
 
-/** A deterministic summary of a task: of its code if there is some, else of its text. Linear in the text. */
+/** A deterministic summary of a task: of the code it brings along if there is some, else of its text. Linear in the text. */
 export function digestOf(task: string): string {
-  const blocks = maskLiterals(task).literals.filter(({ kind }) => kind === 'block')
-  const code = blocks.map(({ text }) => text).join('\n')
-  if (code.trim() !== '') return codeDigest(code)
-  return looksLikeCode(task) ? codeDigest(task) : textDigest(task)
+  const code = materialOf(task)
+  return code === undefined ? textDigest(task) : codeDigest(code)
 }
 
-function looksLikeCode(text: string): boolean {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  const codeLines = lines.filter((line) =>
-    /[;{}]$|=>$|^\s*(?:import|export|function|const|let|var|def|class|return|if \(|#include)\b/.test(
-      line.slice(-400).trimEnd(),
-    ),
-  )
-  return lines.length >= 2 && codeLines.length * 3 >= lines.length
+/** The same of a text that a tool read, by the ending of its name. */
+export function digestOfFile(text: string, name: string): string {
+  const isCode = /\.\w+$/.test(name) && !/\.(?:md|txt|csv|log)$/i.test(name)
+  return isCode ? codeDigest(text) : textDigest(text)
 }
 
 function codeDigest(code: string): string {
-  const lines = code.split('\n')
-  const long = lines.flatMap((line, index) => (line.length > longLineChars ? [index + 1] : []))
+  const lines = code.trimEnd().split('\n')
   const remarks = smells.flatMap(([pattern, remark]) => {
     const places = lines.flatMap((line, index) =>
       pattern.test(line.slice(0, 1_000)) ? [index + 1] : [],
@@ -51,18 +44,7 @@ function codeDigest(code: string): string {
   })
   return [
     `I looked at ${lines.length} ${lines.length === 1 ? 'line' : 'lines'} with fixed rules; meaning is beyond me.`,
-    ...remarks,
-    ...(long.length > 0
-      ? [
-          `- ${linesText(long)} longer than ${longLineChars} characters.`.replace(
-            ' longer',
-            long.length > 1 ? ' are longer' : ' is longer',
-          ),
-        ]
-      : []),
-    ...(remarks.length === 0 && long.length === 0
-      ? ['- None of my rules found anything to report.']
-      : []),
+    ...(remarks.length > 0 ? remarks : ['- None of my rules found anything to report.']),
   ].join('\n')
 }
 
@@ -77,5 +59,5 @@ function textDigest(text: string): string {
   const words = trimmed.split(/\s+/).filter((word) => word !== '')
   const first = (/^[^.!?\n]{1,300}[.!?]?/.exec(trimmed)?.[0] ?? '').trim()
   const lines = trimmed.split('\n').length
-  return `The task has ${words.length} ${words.length === 1 ? 'word' : 'words'} in ${lines} ${lines === 1 ? 'line' : 'lines'}. It begins: "${first}"`
+  return `The text has ${words.length} ${words.length === 1 ? 'word' : 'words'} in ${lines} ${lines === 1 ? 'line' : 'lines'}. It begins: "${first}"`
 }

@@ -1,4 +1,5 @@
 import type { Json } from '#contracts/json.ts'
+import { parseJson } from './schema-shape.ts'
 
 /** A piece of a message that is to be taken as it is: no splitting, no searching in it. */
 export interface Literal {
@@ -22,11 +23,11 @@ const anyMark = /[\ue000-\uf8ff]/g
 
 /** Sticky, each stops at its own opening mark again: together they stay linear on unclosed marks. */
 const quotePatterns: Readonly<Record<string, RegExp>> = {
-  '"': /"([^"\n]{0,4000})"/y,
-  '“': /“([^“”\n]{0,4000})”/y,
-  '«': /«([^«»\n]{0,4000})»/y,
+  '"': /"([^"]{0,4000})"/y,
+  '“': /“([^“”]{0,4000})”/y,
+  '«': /«([^«»]{0,4000})»/y,
   "'": /'([^'\n]{1,400})'(?![\p{L}\p{N}])/uy,
-  '`': /`([^`\n]{1,4000})`/y,
+  '`': /`([^`]{1,4000})`/y,
 }
 const urlPattern = /https?:\/\/[^\s<>"'`\ue000-\uf8ff]+/iy
 /** How a caller's material is set apart from a sub-agent's task: a line of its own between dashes. */
@@ -87,10 +88,12 @@ function literalAt(source: string, at: number): Literal | undefined {
   if (letter === '-' && isLineStart) return blockAt(source, at)
   if (letter === 'h' || letter === 'H') return urlAt(source, at)
   const pattern = quotePatterns[letter]
-  if (!pattern || (letter === "'" && /[\p{L}\p{N}]/u.test(source[at - 1] ?? ''))) return undefined
+  if (!pattern) return undefined
   pattern.lastIndex = at
   const found = pattern.exec(source)
-  return found
+  // After a letter or digit an apostrophe or an inch mark opens nothing, at least no text of several lines.
+  const isAfterWord = /[\p{L}\p{N}]/u.test(source[at - 1] ?? '')
+  return found && !(isAfterWord && (letter === "'" || found[0].includes('\n')))
     ? { kind: letter === '`' ? 'code' : 'quote', text: found[1] ?? '', raw: found[0] }
     : undefined
 }
@@ -133,12 +136,8 @@ function urlAt(source: string, at: number): Literal | undefined {
 }
 
 function jsonOf(raw: string): Literal | undefined {
-  try {
-    // JSON.parse makes JSON only.
-    return { kind: 'json', text: raw, raw, value: JSON.parse(raw) as Json }
-  } catch {
-    return undefined
-  }
+  const value = parseJson(raw)
+  return value === undefined ? undefined : { kind: 'json', text: raw, raw, value }
 }
 
 /** Where each outermost bracket closes; quotes inside brackets are respected. */

@@ -1,3 +1,5 @@
+import { typeOf, type Parameter } from './schema-shape.ts'
+
 // What a parameter is for, as far as its name says.
 
 export const taskNames = /^(?:tasks?|prompt|instructions?|request|question|goal|query_text)$/i
@@ -10,9 +12,23 @@ export const codeNames =
 export const contextNames = /^(?:context|background|material|materials)$/i
 export const urlNames = /(?:^|_)(?:url|uri|link|href|website|endpoint|address)$|(?:Url|Uri|Link)$/
 export const pathNames = /(?:^|_)(?:path|file|filename|file_?name|filepath)$|(?:Path|File)$/
-export const keyNames =
+const keyNames =
   /^(?:key|name|id|path|file|filename|field|property|title|slot|variable|label|tag)$/i
-export const valueNames = /^(?:value|text|content|contents|data|body)$/i
+const valueNames = /^(?:value|text|content|contents|data|body)$/i
+
+/** The two required parameters that a name and its value go to, for tools that want both. */
+export function pairIn(
+  parameters: readonly Parameter[],
+): { readonly nameOf: Parameter; readonly valueOf: Parameter } | undefined {
+  const required = parameters.filter(({ isRequired }) => isRequired)
+  const nameOf = required.find(
+    ({ name, schema }) => keyNames.test(name) && typeOf(schema) === 'string',
+  )
+  const valueOf = required.find(
+    (parameter) => parameter !== nameOf && valueNames.test(parameter.name),
+  )
+  return nameOf && valueOf && { nameOf, valueOf }
+}
 
 /** Words for what the step before this one gave. */
 export const pronoun =

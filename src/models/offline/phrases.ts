@@ -1,5 +1,6 @@
 import { literalsIn, unmask, type Literal } from './literals.ts'
-import { leadVerb } from './steps.ts'
+import { lonePronoun } from './parameter-names.ts'
+import { leadVerb, withoutEnd } from './steps.ts'
 
 /** The text of one step with what belongs to it. */
 export interface Passage {
@@ -23,11 +24,19 @@ export function shown(text: string, literals: readonly Literal[]): string {
 export const asWritten = (text: string, literals: readonly Literal[]): string =>
   unmask(text, literals, ({ raw }) => raw).trim()
 
+/** Has a slash or a file extension. */
+export const looksLikePath = (word: string): boolean =>
+  /^[\w@~.-]*(?:\/[\w@.-]+)+$|^[\w.-]+\.[a-z][a-z0-9]{0,9}$/i.test(word)
+
+/** Its words say nothing about what is to be done with it. */
+export const fileName =
+  /(?<=^|\s)[\w./-]{1,200}\.(?:txt|md|json|csv|[cm]?[jt]sx?|py|html|css|ya?ml|toml|log|sh|sql|go|rs|java|rb|php|c|h|cpp|cs)(?=[.!?]{0,3}(?:$|[\s,;:]))/gi
+
 /** A phrase as a value: its one literal if it has one, else its words without articles. */
 export function phraseValue(phrase: string, literals: readonly Literal[]): string {
   const inside = literalsIn(phrase, literals)
   if (inside.length === 1 && inside[0]) return inside[0].text
-  return shown(phrase.trim().replace(articles, ''), literals).replace(/[.!?]+$/, '')
+  return withoutEnd(shown(phrase.trim().replace(articles, ''), literals))
 }
 
 /** `colour=blue`, `colour: blue`, `colour is blue`, `the colour "blue"`, `with colour blue`. */
@@ -74,7 +83,8 @@ export function nameAndValue(
   const split = splitFor(verb, rest) ?? (isBarePair ? { name: one, value: two } : undefined)
   if (!split) return undefined
   const name = phraseValue(split.name, literals)
-  const value = phraseValue(split.value, literals)
+  // "The text" is what came before, not the word.
+  const value = lonePronoun.test(split.value) ? split.value : phraseValue(split.value, literals)
   return name === '' || value === '' ? undefined : { name, value }
 }
 

@@ -1,9 +1,17 @@
-import type { Json, JsonObject } from '#contracts/json.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
 import { fillArguments } from './arguments.ts'
 import { maskLiterals, unmask, type Literal, type Masked } from './literals.ts'
 import { pronoun } from './parameter-names.ts'
-import { textOfOutput, type MadeCall, type RunSoFar } from './run-so-far.ts'
+import { toReviewTasks } from './review.ts'
+import {
+  callName,
+  findName,
+  listedIn,
+  textOfOutput,
+  type MadeCall,
+  type RunSoFar,
+} from './run-so-far.ts'
 import { isJsonObject, typeOf } from './schema-shape.ts'
 import { asksForAction, quotable, readTasks, withCandidates, type Task } from './tasks.ts'
 import { ownerOf, type ToolChooser } from './tool-choice.ts'
@@ -28,10 +36,6 @@ type Resolved =
 /** A chooser among tools; the two core tools are never chosen. */
 export type ChooserFor = (tools: readonly ToolDefinition[]) => ToolChooser
 
-/** Names of the two tools behind which everything else is found. */
-export const findName = 'isola__find'
-export const callName = 'isola__call'
-
 /** No run of the offline model makes more calls than this, whatever its tools answer. */
 const maxCalls = 24
 
@@ -46,7 +50,7 @@ export function planNext(
 ): Plan {
   const masked = maskLiterals(run.task)
   const chooser = chooserFor(tools)
-  const tasks = readTasks(masked, chooser)
+  const tasks = toReviewTasks(readTasks(masked, chooser), run, tools)
   const blocks = masked.literals.filter(({ kind }) => kind === 'block')
   const hasFind = tools.some(({ name }) => name === findName)
   const made = [...run.calls]
@@ -95,9 +99,7 @@ export function planNext(
       calls.push(resolved.call)
     } else break
   }
-  return run.calls.length >= maxCalls
-    ? { calls: [], notes }
-    : { calls: withoutRepeats(calls, run.calls), notes }
+  return { calls: run.calls.length < maxCalls ? withoutRepeats(calls, run.calls) : [], notes }
 }
 
 interface Surroundings {
@@ -168,10 +170,7 @@ const isSame = (one: PlannedCall, other: PlannedCall): boolean =>
 /** What `isola__find` answered in this run, as tools. */
 function foundTools(calls: readonly MadeCall[]): readonly ToolDefinition[] {
   const output = calls.find(({ name }) => name === findName)?.result?.output
-  const listed: readonly Json[] = isJsonObject(output)
-    ? Object.values(output).filter(Array.isArray).flat()
-    : []
-  return listed.filter(isJsonObject).flatMap((hit) => {
+  return listedIn(output).flatMap((hit) => {
     const name = hit.id ?? hit.name
     const schema = hit.input_schema ?? hit.inputSchema
     if (typeof name !== 'string' || !isJsonObject(schema) || typeOf(schema) !== 'object') return []

@@ -2,6 +2,10 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { isJsonObject } from './schema-shape.ts'
 
+/** Names of the two tools behind which everything else is found. */
+export const findName = 'isola__find'
+export const callName = 'isola__call'
+
 /** A call this run has made, with what came back. */
 export interface MadeCall {
   readonly name: string
@@ -46,4 +50,10 @@ export function textOfOutput(output: Json): string {
     }
   }
   return JSON.stringify(output)
+}
+
+/** What a search answered, whatever its list is called. */
+export function listedIn(output: Json | undefined): readonly JsonObject[] {
+  const lists: readonly Json[] = isJsonObject(output) ? Object.values(output) : []
+  return lists.filter(Array.isArray).flat().filter(isJsonObject)
 }

@@ -1,7 +1,9 @@
 import type { ToolDefinition } from '#contracts/model.ts'
 import { literalsIn, unmask, type Literal, type Masked } from './literals.ts'
+import { pairIn, pathNames } from './parameter-names.ts'
+import { fileName, looksLikePath, shown } from './phrases.ts'
 import { parametersOf } from './schema-shape.ts'
-import { leadVerb, splitSteps, type Step } from './steps.ts'
+import { leadVerb, maxSteps, splitSteps, type Step } from './steps.ts'
 import type { ToolChooser } from './tool-choice.ts'
 
 /** A step with the tools it may mean, best first. */
@@ -15,26 +17,55 @@ export function readTasks(masked: Masked, chooser: ToolChooser): readonly Task[]
     splitSteps(masked.text).map((step) => withCandidates(step, masked, chooser)),
     masked.literals,
   )
+    .flatMap(perAssignment)
+    .slice(0, maxSteps)
 }
 
 export function withCandidates(step: Step, { literals }: Masked, chooser: ToolChooser): Task {
   // Quoted text is material; only a tool's name in code marks may choose the tool.
   const words = unmask(step.text.replace(fileName, ' '), literals, ({ kind, text }) =>
-    kind === 'code' ? text.slice(0, 80) : ' ',
+    kind === 'code' && /^[\w-]{1,80}$/.test(text) ? text : ' ',
   )
-  return { ...step, candidates: chooser.choose(words, hintsFor(step.text, literals)) }
+  const candidates = chooser.choose(words, hintsFor(step.text, literals))
+  const first = goesToPath(step.text, literals) ? candidates.filter(needsPath) : []
+  return { ...step, candidates: [...new Set([...first, ...candidates])] }
 }
 
 function hintsFor(text: string, literals: readonly Literal[]): readonly string[] {
   const hints = literalsIn(text, literals).flatMap(({ kind }) =>
     kind === 'url' ? ['url http'] : kind === 'block' ? ['code'] : [],
   )
-  return text.search(fileName) >= 0 ? [...hints, 'file'] : hints
+  if (assignment.test(text)) return [...hints, 'key value']
+  return goesToPath(text, literals) || text.search(fileName) >= 0 ? [...hints, 'file'] : hints
 }
 
-/** The words in a file's name say nothing about what is to be done with it. */
-const fileName =
-  /(?<=^|\s)[\w./-]{1,200}\.(?:txt|md|json|csv|tsx?|jsx?|py|html|ya?ml|toml|log)(?=$|[\s,;:])/gi
+/** "Write … to src/a.js" wants a tool that asks for a path. */
+function goesToPath(text: string, literals: readonly Literal[]): boolean {
+  const target =
+    /^(?:write|save|put|append|download)\b.* (?:to|into|as) (?:the )?(?:file )?(\S+)$/i.exec(
+      text,
+    )?.[1]
+  return target !== undefined && looksLikePath(shown(target, literals))
+}
+
+const needsPath = ({ inputSchema }: ToolDefinition): boolean =>
+  parametersOf(inputSchema).some(({ name, isRequired }) => isRequired && pathNames.test(name))
+
+/** A verb and at once a name with its value: "keep a = 1". */
+const assignment = /^(?<verb>\p{L}+ )(?<name>[\w\ue000-\uf8ff-]{1,64}) ?= ?\S/u
+
+/** "Keep a = 1 and b = 2" is two calls of a tool that takes one name and one value. */
+function perAssignment(task: Task): readonly Task[] {
+  const { verb, name } = assignment.exec(task.text)?.groups ?? {}
+  const parameters = parametersOf(task.candidates[0]?.inputSchema ?? {})
+  const pair = pairIn(parameters)
+  const isOfTool = !pair || pathNames.test(pair.nameOf.name)
+  if (verb === undefined || isOfTool || parameters.some((one) => one.name === name)) return [task]
+  const parts = task.text.split(/(?:,? and|[,.]) (?=[\w\ue000-\uf8ff-]{1,64} ?= ?\S)/)
+  return parts.map((text, index) =>
+    index === 0 ? { ...task, text } : { ...task, text: verb + text, isOrdered: false },
+  )
+}
 
 /** Begins with a verb that asks to do something, not just to say something. */
 export function asksForAction(text: string): boolean {

@@ -32,6 +32,8 @@ const tellingVerbs: ReadonlyMap<string, string> = new Map(
   }),
 )
 
+const nothing = { name: '', owner: '', description: '', parameters: '' }
+
 /** Searches tools by what they are called and say, with the index that the agents' own search uses. */
 export function createToolChooser(
   tools: readonly ToolDefinition[],
@@ -41,12 +43,8 @@ export function createToolChooser(
   const documents = tools.map(toDocument)
   const ownerIds = new Set(documents.map(({ owner }) => owner).filter((owner) => owner !== ''))
   const everything = buildIndex(documents)
-  const names = buildIndex(
-    documents.map((document) => ({ ...document, description: '', parameters: '', owner: '' })),
-  )
-  const owners = buildIndex(
-    documents.map((document) => ({ ...document, description: '', parameters: '', name: '' })),
-  )
+  const names = buildIndex(documents.map(({ id, name }) => ({ ...nothing, id, name })))
+  const owners = buildIndex(documents.map(({ id, owner }) => ({ ...nothing, id, owner })))
 
   function choose(asked: string, hints: readonly string[]): readonly ToolDefinition[] {
     const mentioned = tools.filter(({ name }) => mentions(asked, name))

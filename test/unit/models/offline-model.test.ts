@@ -74,6 +74,7 @@ const call = tool(
 )
 const all = [...kv, ...files, ...http, reviewer, find, call]
 
+const introduction = 'not a language model'
 const model = createOfflineModel({ buildIndex: createSearchIndex, tokens: createTokenEstimator() })
 const user = (said: string): Message => ({ role: 'user', text: said, taint: ['user'] })
 
@@ -148,7 +149,25 @@ describe('choosing a tool and its arguments', () => {
       'files__write',
       { path: 'notes/todo.txt', text: 'hello world' },
     ],
+    [
+      'Write `const value = stored[key]` to src/add.js.',
+      'files__write',
+      { path: 'src/add.js', text: 'const value = stored[key]' },
+    ],
+    ['Put `all: build` into bin/make', 'files__write', { path: 'bin/make', text: 'all: build' }],
+    ['Save the value 5 as count', 'kv__set', { key: 'count', value: 5 }],
+    [
+      'Write "one\ntwo; three. Set a to 1" to notes.txt',
+      'files__write',
+      { path: 'notes.txt', text: 'one\ntwo; three. Set a to 1' },
+    ],
     ['Read notes.txt', 'files__read', { path: 'notes.txt' }],
+    ['Read the file src/add.test.js. It is short.', 'files__read', { path: 'src/add.test.js' }],
+    [
+      'Write "x" to src/add.js. It is only a draft.',
+      'files__write',
+      { path: 'src/add.js', text: 'x' },
+    ],
     [
       'Ask the code reviewer to look at src/main.ts',
       'code-reviewer__run',
@@ -163,6 +182,12 @@ describe('choosing a tool and its arguments', () => {
     const { reply } = await ask([user(said)])
     expect(callsOf(reply)).toEqual([[name, input]])
     expect(reply.finishReason).toBe('tool_calls')
+  })
+
+  it('takes an inch mark for no quote that ends lines later', async () => {
+    const { reply } = await ask([user('Set size to 5"\nSet label to "x"')])
+    expect(reply.toolCalls).toHaveLength(2)
+    expect(callsOf(reply)[1]).toEqual(['kv__set', { key: 'label', value: 'x' }])
   })
 
   it('works with any tool: types come from the schema', async () => {
@@ -223,6 +248,65 @@ describe('choosing a tool and its arguments', () => {
   })
 })
 
+describe('a sub-agent', () => {
+  const tools = files.slice(0, 1)
+
+  it.each(['review: var a = eval(b)', 'Review `var a = eval(b)`', 'Review var a = eval(b)'])(
+    'reviews the code in %j',
+    async (said) => {
+      const { turns, answer } = await run(said, () => null, tools)
+      expect(turns).toEqual([])
+      expect(answer).toBe(
+        `I looked at 1 line with fixed rules; meaning is beyond me.\n- Line 1 evaluates text as code (eval).\n- Line 1 declares a variable with var.\n\n${signature}`,
+      )
+    },
+  )
+
+  it.each(['have src/a.js reviewed', 'Review `src/a.js`.', 'look at src/a.js. Report bugs'])(
+    'reads the file before it answers %j, though it has one line',
+    async (said) => {
+      const { turns, answer } = await run(said, () => ({ text: 'var a = 1\n' }), tools)
+      expect(turns).toEqual([[['files__read', { path: 'src/a.js' }]]])
+      expect(answer).toBe(
+        `src/a.js: I looked at 1 line with fixed rules; meaning is beyond me.\n- Line 1 declares a variable with var.\n\n${signature}`,
+      )
+    },
+  )
+
+  it('reads all files of a review, and reviews what it has if it cannot read them', async () => {
+    const { turns, answer } = await run(
+      'Review a.js and b.js: how do they do `eval(x)`?',
+      () => new Error('There is no such file.'),
+      tools,
+    )
+    expect(turns).toEqual([
+      [
+        ['files__read', { path: 'a.js' }],
+        ['files__read', { path: 'b.js' }],
+      ],
+    ])
+    expect(answer).toContain('files__read failed: There is no such file.')
+    expect(answer).toContain('Line 1 evaluates text as code (eval).')
+  })
+
+  it('still writes a file that it is not to review', async () => {
+    const { turns } = await run('Review a.js, then write "done" to b.md', () => null, files)
+    expect(turns).toEqual([
+      [['files__read', { path: 'a.js' }]],
+      [['files__write', { path: 'b.md', text: 'done' }]],
+    ])
+  })
+
+  it.each(['Hello!', 'Review my pull request', 'Translate it'])(
+    'never introduces itself to its caller: %j',
+    async (said) => {
+      const { answer } = await run(said, () => null, tools)
+      expect(answer).not.toContain(introduction)
+      expect(answer.split('\n')).toHaveLength(3)
+    },
+  )
+})
+
 describe('a run of several steps', () => {
   it('calls independent tools in one turn', async () => {
     const { turns } = await run('Set a to 1 and set b to 2, and read https://example.com', () => ({
@@ -230,6 +314,22 @@ describe('a run of several steps', () => {
     }))
     expect(turns).toHaveLength(1)
     expect(turns[0]?.map(([name]) => name)).toEqual(['kv__set', 'kv__set', 'http__get'])
+  })
+
+  it('keeps each of several values in one sentence', async () => {
+    const { turns } = await run(
+      'Keep colour = blue and shape = round, then list the keys.',
+      () => null,
+    )
+    expect(turns).toEqual([
+      [
+        ['kv__set', { key: 'colour', value: 'blue' }],
+        ['kv__set', { key: 'shape', value: 'round' }],
+      ],
+      [['kv__list', {}]],
+    ])
+    const { reply } = await ask([user('Set key=colour, value=blue')])
+    expect(callsOf(reply)).toEqual([['kv__set', { key: 'colour', value: 'blue' }]])
   })
 
   it('calls what depends on each other one after the other', async () => {
@@ -257,6 +357,13 @@ describe('a run of several steps', () => {
       name === 'http__get' ? { status: 200, text: 'Hello page' } : { chars: 10 },
     )
     expect(turns[1]).toEqual([['files__write', { path: 'page.txt', text: 'Hello page' }]])
+    const stored = await run(
+      'Read https://example.com and store the text under the key page',
+      () => ({
+        text: 'Hello page',
+      }),
+    )
+    expect(stored.turns[1]).toEqual([['kv__set', { key: 'page', value: 'Hello page' }]])
   })
 
   it('follows a numbered list in order', async () => {
@@ -395,12 +502,12 @@ describe('the answer', () => {
     ]) {
       expect(reply.text).toContain(part)
     }
-    expect(reply.text).toContain('not a language model')
+    expect(reply.text).not.toContain(introduction)
   })
 
   it('gives a digest of the text when there are no tools at all', async () => {
     const { reply } = await ask([user('Summarise the plan. It has two parts.')], [])
-    expect(reply.text).toContain('The task has 7 words in 1 line. It begins: "Summarise the plan."')
+    expect(reply.text).toContain('The text has 7 words in 1 line. It begins: "Summarise the plan."')
   })
 
   it('is JSON that fits the schema where one is asked for', async () => {
@@ -415,6 +522,16 @@ describe('the answer', () => {
     }
     const { reply } = await ask([user('Hello')], [], { outputSchema })
     expect(JSON.parse(reply.text)).toMatchObject({ score: 1, tags: [] })
+  })
+
+  it('introduces the model only where nothing was called', async () => {
+    const said = 'Set colour to blue, then review this code: `eval(x) == 1`'
+    const review = await run('review this code: `eval(x) == 1`', () => null, files)
+    const { turns, answer } = await run(said, (name) => (name === 'kv__set' ? 'ok' : review.answer))
+    expect(turns.flat().map(([name]) => name)).toEqual(['kv__set', 'code-reviewer__run'])
+    expect(answer).toContain('kv__set: ok\ncode-reviewer__run: I looked at 1 line')
+    expect(answer).not.toContain(introduction)
+    expect(answer.split(signature)).toHaveLength(2)
   })
 
   it('quotes a sub-agent that was offline too without its signature', async () => {
@@ -476,10 +593,16 @@ it('reads hostile text in linear time', async () => {
     '. ',
     ' to ',
     'value: ',
+    '.',
+    'a.js',
+    '\n"a',
+    'a = 1 and ',
   ]
   for (const piece of pieces) {
+    const text = `${piece.repeat(Math.ceil(100_000 / piece.length))}x`
     const startedAt = performance.now()
-    await ask([user(`set colour to ${piece.repeat(Math.ceil(100_000 / piece.length))}`)])
+    await ask([user(`set colour to ${text}`)])
+    await ask([user(`review ${text}`)], files)
     expect(performance.now() - startedAt, JSON.stringify(piece)).toBeLessThan(1_500)
   }
 }, 60_000)
