@@ -131,7 +131,7 @@ export function composeRuntime(env: Env, sources: Sources = systemSources): Runt
       onFault,
       onClientGone: async ({ session: id, run, principal }) => {
         await clock.sleep(goneGraceMs)
-        await sessions.at(id).cancel(principal, run, 'The client closed its stream.')
+        await sessions.at(id).abandon(principal, run, 'The client closed its stream.')
       },
     },
   }

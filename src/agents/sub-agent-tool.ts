@@ -1,7 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
-import type { Usage } from '#contracts/lease.ts'
+import { zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest, TrustTier } from '#contracts/manifest.ts'
 import type { Reply, SessionGateway, Submission } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -83,10 +83,13 @@ async function callAgent(
     return failed(
       'tool_denied',
       `The agent ${agent} is already at work above this call and cannot be called again from here.`,
+      zeroUsage,
     )
   }
-  if (context.signal.aborted) return failed('tool_cancelled', `The call of ${agent} was cancelled.`)
   const session = await sessions.idFor('child', [context.session, context.run, context.call])
+  if (context.signal.aborted) {
+    return failed('tool_cancelled', `The call of ${agent} was cancelled.`, zeroUsage)
+  }
   context.emit({ type: 'agent_invoked', data: { agent, session, call: context.call } })
   const submission = toSubmission(agent, input, context)
   const attempt = () => sessions.at(session).run(session, submission)
@@ -94,11 +97,9 @@ async function callAgent(
   try {
     return settle(await reattaching(attempt, clock, context.signal), { agent, session, context })
   } catch (error) {
-    emitError(
-      { agent, session, context },
-      'tool_outcome_unknown',
-      errorMessage(error).slice(0, maxReasonChars),
-    )
+    const detail = errorMessage(error).slice(0, maxReasonChars)
+    const data = { agent, session, call: context.call, code: 'tool_outcome_unknown', detail }
+    context.emit({ type: 'agent_error', data })
     return failed(
       'tool_outcome_unknown',
       `The agent ${agent} could not be reached; what it did is not known.`,
@@ -149,7 +150,8 @@ function cancelOnAbort(sessions: SessionGateway, where: Where): () => void {
         emitError(where, 'cancel_failed', errorMessage(error).slice(0, maxReasonChars))
       })
   }
-  context.signal.addEventListener('abort', cancel, { once: true })
+  if (context.signal.aborted) cancel() // a listener on an aborted signal never hears of it
+  else context.signal.addEventListener('abort', cancel, { once: true })
   return () => context.signal.removeEventListener('abort', cancel)
 }
 
@@ -186,7 +188,11 @@ function failed(code: ToolFailure['code'], message: string, usage?: Usage): Tool
 function settle(reply: Reply<AgentResult>, where: Where): ToolResult {
   if (!reply.ok) {
     emitError(where, reply.error.code, reply.error.message)
-    return failed('tool_failed', `The agent ${where.agent} did not start: ${reply.error.message}`)
+    return failed(
+      'tool_failed',
+      `The agent ${where.agent} did not start: ${reply.error.message}`,
+      zeroUsage,
+    )
   }
   const result = reply.value
   const { agent, session, context } = where

@@ -142,6 +142,8 @@ export interface SessionApi {
     options: { readonly afterSeq: number; readonly run?: string; readonly follow: boolean },
   ) => Promise<Reply<ReadableStream<Uint8Array>>>
   readonly cancel: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
+  /** Cancels a run that nobody follows or waits for any more. */
+  readonly abandon: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
   /** Cancels whatever a parent's call started here. */
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
   readonly transcript: (principal: string) => Promise<Reply<readonly Message[]>>

@@ -46,12 +46,16 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | u
   )
   if (!isResumed) draft.events.push(...states.map(({ record }) => stamp(startedOf(record, scope))))
   const pending = states.filter(({ record }) => !record.outcome)
-  if (pending.some(({ record, state }) => !record.isRepeatable && !state.result)) {
+  // What may not be repeated, and what may spend: a child that nobody remembers could not be charged or cancelled.
+  const needsIntent = pending.some(
+    ({ record, state }) => !state.result && (!record.isRepeatable || spends(record, scope)),
+  )
+  if (needsIntent && !isResumed) {
     ports.checkpoint()
     await ports.sync()
   }
 
-  let isWritten = isResumed
+  let isWritten = isResumed || needsIntent
   let written = draft.events.length
   let reported = 0
   const checkpoint = () => {
@@ -60,6 +64,7 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | u
     ports.checkpoint()
   }
   const finish = (entry: PendingCall) => {
+    entry.hasEnded = true
     draft.calls[entry.index] = settledRecord(entry, scope)
     draft.usage = addUsage(draft.usage, spentUsage(entry.state))
     // Source order: what came of a call is told after what came of those before it.
@@ -69,7 +74,7 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | u
     }
     if (isWritten && draft.calls.some(({ outcome }) => !outcome)) checkpoint()
   }
-  const pass = once(async ({ callId }) => {
+  const pass = async ({ callId }: ToolStep): Promise<ActionResult> => {
     const entry = pending.find(({ record }) => record.id === callId)
     if (!entry) return { callId, toolId: '', result: failure('tool_not_found', 'No such call.') }
     entry.state.startedAtMs = scope.parts.clock.nowMs()
@@ -77,17 +82,21 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | u
     finish(entry)
     const { tool, outcome } = draft.calls[entry.index]!
     return { callId, toolId: tool, result: outcome! }
-  })
+  }
   const open = new Set(pending.map(({ record }) => record.id))
   const steps = draft.steps.filter(isToolStep).filter(({ callId }) => open.has(callId))
+  const begun = new Map<string, Promise<ActionResult>>()
+  const passOnce = (step: ToolStep): Promise<ActionResult> => {
+    const running = begun.get(step.callId) ?? pass(step)
+    begun.set(step.callId, running)
+    return running
+  }
   const all = ports.executor
-    .execute(steps, { maxConcurrency, signal: scope.signal, pass })
-    .then(
-      () => {},
-      () => {},
-    )
-    // Whatever an executor leaves out or breaks off has its one outcome too.
-    .then(() => pending.forEach((entry) => draft.calls[entry.index]!.outcome ?? finish(entry)))
+    .execute(steps, { maxConcurrency, signal: scope.signal, pass: passOnce })
+    // Whatever an executor breaks off or leaves out has its one outcome too; what the journal could not take is a fault.
+    .catch(() => {})
+    .then(() => Promise.all(begun.values()))
+    .then(() => pending.forEach((entry) => entry.hasEnded || finish(entry)))
   await watch(all, scope.parts.clock, () => {
     if (!isWritten || draft.events.length > written) checkpoint()
   })
@@ -109,22 +118,14 @@ async function watch(all: Promise<unknown>, clock: Clock, look: () => void): Pro
 
 const isToolStep = (step: PlanStep): step is ToolStep => step.type === 'tool'
 
-/** The same promise for the same step: no call runs twice, whatever an executor does. */
-function once(run: ExecutionContext['pass']): ExecutionContext['pass'] {
-  const known = new Map<string, Promise<ActionResult>>()
-  return (step) => {
-    const running = known.get(step.callId) ?? run(step)
-    known.set(step.callId, running)
-    return running
-  }
-}
-
 interface PendingCall {
   readonly index: number
   readonly record: CallRecord
   readonly state: CallState
   /** `tool_finished`, until its turn to be told has come. */
   readonly ending: EventDraft[]
+  /** It has its outcome: what it says later is not heard. */
+  hasEnded: boolean
 }
 
 function intentOf(step: PlanStep, scope: TurnScope): CallRecord[] {
@@ -142,6 +143,9 @@ function intentOf(step: PlanStep, scope: TurnScope): CallRecord[] {
     },
   ]
 }
+
+const spends = ({ name, input }: CallRecord, { toolset }: TurnScope): boolean =>
+  toolset.resolve(name, input)?.entry.spends !== undefined
 
 interface StateOptions {
   readonly record: CallRecord
@@ -163,7 +167,10 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
     id: record.id,
     name: record.name,
     input: record.input,
-    emit: (event) => void (event.type === 'tool_finished' ? ending.push(event) : tell(event)),
+    emit(event) {
+      if (event.type === 'tool_finished') ending.push(event)
+      else if (!call.hasEnded) tell(event)
+    },
     hasRun: false,
     startedAtMs: scope.parts.clock.nowMs(),
     isCut: wasCut,
@@ -174,7 +181,8 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
       ),
     }),
   }
-  return { index, record, state, ending }
+  const call: PendingCall = { index, record, state, ending, hasEnded: record.outcome !== undefined }
+  return call
 }
 
 function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
@@ -191,13 +199,16 @@ function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
   } as const
 }
 
-const finishedOf = ({ id, tool, outcome, durationMs }: CallRecord, { toolset }: TurnScope) =>
+const finishedOf = (
+  { id, name, input, tool, outcome, durationMs }: CallRecord,
+  { toolset }: TurnScope,
+) =>
   finishedEvent({
     id,
     tool,
     result: outcome,
     durationMs: durationMs ?? 0,
-    record: toolset.resolve(tool, {})?.entry.record,
+    record: toolset.resolve(name, input)?.entry.record,
   })
 
 function settledRecord({ record, state }: PendingCall, { parts }: TurnScope): CallRecord {

@@ -249,7 +249,7 @@ async function run(call: CallState, scope: TurnScope, signal: AbortSignal): Prom
   } catch (error) {
     call.emit({
       type: 'tool_log',
-      data: { call: call.id, error: errorMessage(error).slice(0, 500) },
+      data: { call: call.id, detail: errorMessage(error).slice(0, 500) },
     })
     return failure('tool_failed', 'The tool failed unexpectedly.')
   }

@@ -1,6 +1,8 @@
 import { failure, type CallState, type Gate, type TurnScope } from './call.ts'
 import { gates } from './gates.ts'
 
+const onceOnly = new Set(['rate', 'beforeToolCall'])
+
 /**
  * Takes one call through every gate. Contract: never throws, and leaves exactly one `result`.
  *
@@ -16,6 +18,8 @@ export async function passGates(
     const gate = order[index]!
     if (gate.when === 'before' && call.result) continue
     if (gate.when === 'after' && !call.hasRun) continue
+    // What a hook changed is checked again; it is not asked again, and the call counts once.
+    if (!mayRecheck && onceOnly.has(gate.name)) continue
     const verdict = await verdictOf(gate, call, scope)
     if (!verdict) continue
     if ('deny' in verdict) call.result = verdict.deny

@@ -25,7 +25,10 @@ async function runAgent(
 ): Promise<AgentResult> {
   const turns = [...ports.journal.load()]
   const last = turns.at(-1)
-  if (last?.final) return last.final
+  if (last?.final) {
+    ports.onSent()
+    return last.final
+  }
   const segment = openSegment(parts, input, ports, usageOf(turns))
   const cut = last && !last.isDone ? turns.pop() : undefined
   let draft = openTurn(cut?.turn ?? (last?.turn ?? 0) + 1, cut)

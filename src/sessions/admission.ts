@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Submission, SubmitReceipt, SubmitRequest } from '#contracts/session.ts'
-import { toBase62 } from './gateway.ts'
+import { lengthPrefixed, toBase62 } from './gateway.ts'
 import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 
@@ -38,14 +38,15 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
   const { idempotencyKey, principal } = submission
   const isKeyed = idempotencyKey !== undefined
   const id = isKeyed
-    ? `run_${toBase62(runtime.sha256(`${principal.length}:${principal}${idempotencyKey}`))}`
+    ? `run_${toBase62(runtime.sha256(lengthPrefixed([session, principal, idempotencyKey])))}`
     : runtime.ids.next('run')
   const bodyHash = isKeyed ? bodyHashOf(submission, runtime.sha256) : ''
   if (!store.findRun(id) && !runs.live(id)) {
     const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
     if (!agent) throw unknownAgent(submission.agent)
-    // Another submission under the same key may have come while the agent was loaded.
-    if (!runs.live(id)) {
+    // Meanwhile another submission may have come: under the same key, or the session's first for another agent.
+    addressed(request, store)
+    if (!runs.live(id) && !store.findRun(id)) {
       const live = runs.start({ id, submission, bodyHash }, agent, options.audience)
       return { receipt: { session, run: id, isJoined: false }, live }
     }

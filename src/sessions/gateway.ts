@@ -15,13 +15,16 @@ export interface GatewayOptions {
  * (SECURITY.md T2), and a name tells nothing.
  */
 export function createSessionGateway({ namespace, sha256 }: GatewayOptions): SessionGateway {
-  const hash = (parts: readonly string[]) =>
-    sha256(parts.map((part) => `${part.length}:${part}`).join(''))
+  const hash = (parts: readonly string[]) => sha256(lengthPrefixed(parts))
   return {
     at: (session) => namespace.getByName(hash(['session', session])) as SessionApi,
     idFor: async (kind, parts) => `ses_${toBase62(hash([kind, ...parts]))}`,
   }
 }
+
+/** One text for a list of parts, another for any other list. */
+export const lengthPrefixed = (parts: readonly string[]): string =>
+  parts.map((part) => `${part.length}:${part}`).join('')
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

@@ -6,16 +6,16 @@ import type { RunRow, SessionStore } from './store.ts'
 /** The log is a view over the rows: an event's place is stored, what it tells is taken from its row. */
 export function fullEvents(turn: TurnRecord): SessionEvent[] {
   const calls = new Map(turn.calls.map((call) => [call.id, call]))
-  return turn.events.map((event) => {
+  return turn.events.map((stored) => {
+    // What went wrong inside is for the audit log only.
+    const { detail: _detail, ...data } = stored.data
+    const event = { ...stored, data }
     const call = calls.get(String(event.data['call']))
     switch (event.type) {
       case 'message_finished':
         return withData(event, { text: textOf(turn) })
-      case 'run_finished': {
-        // What went wrong inside is for the audit log only.
-        const { detail: _detail, ...data } = event.data
-        return { ...event, data: { ...data, result: (turn.final ?? null) as unknown as Json } }
-      }
+      case 'run_finished':
+        return withData(event, { result: (turn.final ?? null) as unknown as Json })
       case 'tool_started':
         return call ? withData(event, { input: call.input }) : event
       case 'tool_finished': {

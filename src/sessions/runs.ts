@@ -1,8 +1,8 @@
-import type { AgentResult } from '#contracts/agent.ts'
+import type { AgentResult, FinalState, RunError } from '#contracts/agent.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
-import { failedTurn } from './failed-turn.ts'
+import type { Lineage } from '#contracts/session.ts'
+import { lastTurn } from './last-turn.ts'
 import { fullEvents, runStarted } from './log-view.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
@@ -18,7 +18,7 @@ export interface LiveRun {
   readonly accepted: Promise<void>
   /** Resolves with the terminal result, after it is written. */
   readonly done: Promise<AgentResult>
-  readonly isStarted: () => boolean
+  readonly lineage: Lineage | undefined
   readonly cancel: (reason: string) => void
 }
 
@@ -35,8 +35,11 @@ export interface RunsOptions {
   readonly transcript: Transcript
   readonly sync: () => Promise<void>
   readonly sessionId: () => string
-  /** Called in the same go as a run's first write, before it. */
+  /** Called in the same transaction as a run's first write, before it. */
   readonly onAccept: (run: RunRow) => void
+  readonly onAccepted: () => void
+  /** A run ended otherwise than completed: what it started may still be at work. */
+  readonly onBroken: (run: RunRow) => void
   readonly onFinished: () => void
 }
 
@@ -47,6 +50,9 @@ export interface Runs {
   /** Takes up every unfinished run that is not live in this object. */
   readonly resume: () => void
   readonly live: (id: string) => LiveRun | undefined
+  /** The live runs that a parent's call started. */
+  readonly startedBy: (parentRun: string, call: string) => readonly LiveRun[]
+  readonly all: () => readonly LiveRun[]
   readonly isIdle: () => boolean
 }
 
@@ -56,10 +62,20 @@ export function createRuns(options: RunsOptions): Runs {
   const live = new Map<string, LiveRun>()
   let queue: Promise<unknown> = Promise.resolve()
   let seq = store.lastSeq()
-  let order = store.runs().at(-1)?.order ?? 0
+  let order = store.lastOrder()
   const nextSeq = () => (seq += 1)
 
-  return { start, resume, live: (id) => live.get(id), isIdle: () => live.size === 0 }
+  return {
+    start,
+    resume,
+    live: (id) => live.get(id),
+    all: () => [...live.values()],
+    startedBy: (parentRun, call) =>
+      [...live.values()].filter(
+        ({ lineage }) => lineage?.parentRun === parentRun && lineage.parentCall === call,
+      ),
+    isIdle: () => live.size === 0,
+  }
 
   function start(run: NewRun, agent: ReadyAgent, audience: Audience): LiveRun {
     if (live.size > maxQueued) {
@@ -93,37 +109,43 @@ export function createRuns(options: RunsOptions): Runs {
       const woken = { ...row, wakeTurn: open, wakes }
       store.writeRun(woken)
       if (wakes <= maxWakes) launch(woken)
-      else
-        fail(woken, 'run_given_up', `The run was interrupted ${maxWakes} times in the same turn.`)
+      else giveUp(woken)
     }
   }
 
   /** With `agent` the run is new: its row is written when its first model request is out, or when it has to wait. */
   function launch(initial: RunRow, agent?: ReadyAgent, audience: Audience = 'reader'): LiveRun {
     let row = initial
-    let isStored = agent === undefined
+    let acceptance: 'new' | 'stored' | 'refused' = agent === undefined ? 'stored' : 'new'
     const cancelled = new AbortController()
     if (row.cancelReason !== undefined) cancelled.abort(new Error(row.cancelReason))
     const { promise: accepted, resolve: accept, reject: refuse } = Promise.withResolvers<void>()
     accepted.catch(() => {}) // whoever waits for it sees the refusal
 
+    /** A run whose row cannot be written was never accepted: it stops, and nothing of it is kept. */
     const persist = () => {
-      if (isStored) return
-      isStored = true
+      if (acceptance === 'stored') return
+      if (acceptance === 'refused') throw notAccepted()
       try {
-        options.onAccept(row)
-        store.writeRun(row)
-        hub.publish(runStarted(row))
-        accept()
+        store.together(() => {
+          options.onAccept(row)
+          store.writeRun(row)
+        })
       } catch (error) {
+        acceptance = 'refused'
+        cancelled.abort(error)
         refuse(error)
         throw error
       }
+      acceptance = 'stored'
+      options.onAccepted()
+      hub.publish(runStarted(row))
+      accept()
     }
     const work = async (): Promise<AgentResult> => {
       if (row.startSeq === undefined) {
         row = { ...row, startSeq: nextSeq(), startedAtMs: clock.nowMs() }
-        if (isStored) {
+        if (acceptance === 'stored') {
           store.writeRun(row)
           hub.publish(runStarted(row))
         }
@@ -133,26 +155,43 @@ export function createRuns(options: RunsOptions): Runs {
         return await execute({ row, ready, audience, signal: cancelled.signal, persist })
       } catch (error) {
         persist()
-        return fail(row, errorCode(error) ?? 'internal', errorMessage(error))
+        const code = errorCode(error)
+        if (code !== undefined) return fail(row, { code, message: errorMessage(error) })
+        const message = 'The run failed for an internal reason.'
+        return fail(row, { code: 'internal', message }, errorMessage(error))
       }
     }
 
     const mustWait = live.size > 0
-    if (isStored) accept()
+    if (acceptance === 'stored') accept()
     else if (mustWait) persist()
-    const done = (mustWait ? queue.then(work) : work()).finally(() => {
-      live.delete(row.id)
-      options.onFinished()
-    })
-    queue = done.catch(() => {})
+    const early = Promise.withResolvers<AgentResult>()
+    let hasEndedEarly = false
+    const working = mustWait ? queue.then(() => (hasEndedEarly ? early.promise : work())) : work()
+    queue = working.catch(() => {})
+    const done = Promise.race([working, early.promise])
+      .then((result) => {
+        if (result.state !== 'completed') options.onBroken(row)
+        return result
+      })
+      .finally(() => {
+        live.delete(row.id)
+        options.onFinished()
+      })
+    done.catch(() => {}) // whoever waits for it sees the failure
     const entry: LiveRun = {
       accepted,
       done,
-      isStarted: () => row.startSeq !== undefined,
+      lineage: row.submission.lineage,
       cancel(reason) {
+        if (cancelled.signal.aborted) return // the first reason stands
         row = { ...row, cancelReason: reason }
-        if (isStored) store.writeRun(row)
+        if (acceptance === 'stored') store.writeRun(row)
         cancelled.abort(new Error(reason))
+        if (!mustWait || row.startSeq !== undefined || acceptance !== 'stored') return
+        // It waits behind another run and has done nothing: it need not wait to end.
+        hasEndedEarly = true
+        early.resolve(end(row, 'cancelled', { code: 'cancelled', message: reason }))
       },
     }
     live.set(row.id, entry)
@@ -216,22 +255,35 @@ export function createRuns(options: RunsOptions): Runs {
     )
   }
 
-  /** Ends a run that no kernel can end. */
-  function fail(row: RunRow, code: string, message: string): AgentResult {
-    const turns = store.turns(row.order)
-    const turn: TurnRecord = failedTurn({
+  function giveUp(row: RunRow): void {
+    const message = `The run was interrupted ${maxWakes} times in the same turn.`
+    fail(row, { code: 'run_given_up', message })
+    options.onBroken(row)
+  }
+
+  const fail = (row: RunRow, error: RunError, detail?: string): AgentResult =>
+    end(row, 'failed', error, detail)
+
+  /** Ends a run that no kernel can end. `detail` is for the audit log only. */
+  function end(row: RunRow, state: FinalState, error: RunError, detail?: string): AgentResult {
+    const { turn, final } = lastTurn({
       row,
-      turns,
+      state,
+      error,
+      detail,
+      turns: store.turns(row.order),
       session: sessionId(),
       seq: nextSeq(),
       nowMs: clock.nowMs(),
-      error: { code, message },
     })
     store.writeTurn(row.order, turn)
     hub.publish(fullEvents(turn))
-    return turn.final!
+    return final
   }
 }
+
+const notAccepted = () =>
+  new IsolaError('request_unavailable', 'The run could not be stored. Try again.')
 
 export function overridesOf({
   model,

@@ -11,6 +11,7 @@ import type {
   SessionTree,
   StorageAnswer,
   StorageRequest,
+  Submission,
   SubmitRequest,
   SubmitReceipt,
 } from '#contracts/session.ts'
@@ -22,7 +23,8 @@ import { createSpace, type Space } from './space.ts'
 import { createSessionStore, type RunRow, type SessionRow, type SessionStore } from './store.ts'
 import { createStreamHub, type StreamHub } from './stream-hub.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
-import { childrenOf, treeOf, viewOf } from './tree.ts'
+import { cancelChildren, deleteChildren, stop } from './subtree.ts'
+import { treeOf, viewOf } from './tree.ts'
 
 /** While a run is live, or the audit log is behind, the object is woken this often; after a crash, that is how soon. */
 const recoverEveryMs = 10_000
@@ -44,6 +46,8 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     #parts = this.#open()
     #id = ''
     #hasRecoveryJob = false
+    #isDeleting = false
+    readonly #waiting = new Map<string, number>()
 
     /** What this object remembers of its session; made anew when the session is deleted. */
     #open(): Parts {
@@ -61,7 +65,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         transcript,
         sync,
         sessionId: () => this.#id,
-        onAccept: (run) => this.#onAccept(run),
+        onAccept: ({ submission }) => this.#ensureSession(submission),
+        onAccepted: () => this.#ensureRecovery(),
+        onBroken: (run) => cancelChildren(run, store, this.#runtime.sessions),
         onFinished: () => {
           outbox.nudge()
           if (runs.isIdle()) hub.rest()
@@ -93,6 +99,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       session: string
     }): Promise<Reply<SessionTree>> {
       return this.#answer(async () => {
+        this.#refuseWhileDeleting()
         const existing = this.#parts.store.session()
         if (existing) return this.#tree(this.#own(about.principal))
         if (!(await this.#runtime.agents.load(about.agent, {}))) throw unknownAgent(about.agent)
@@ -114,7 +121,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         const { receipt, live } = await this.#admit(session, request, 'result')
         await live?.accepted
-        return live ? live.done : this.#view(receipt.run).result!
+        if (live) return this.#awaited(receipt.run, live.done)
+        const { result } = this.#view(receipt.run)
+        if (result) return result
+        throw new IsolaError('request_unavailable', 'The run is being taken up again. Try again.')
       })
     }
 
@@ -163,19 +173,26 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     cancel(principal: string, run: string, reason: string): Promise<Reply<RunView>> {
       return this.#answer(async () => {
         this.#own(principal)
-        const row = this.#row(run)
-        await this.#cancel(row, reason)
+        this.#row(run)
+        await stop(this.#parts.runs.live(run), reason)
+        return this.#view(run)
+      })
+    }
+
+    abandon(principal: string, run: string, reason: string): Promise<Reply<RunView>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        this.#row(run)
+        const isAwaited = this.#waiting.has(run) || this.#parts.hub.hasReaders(run)
+        if (!isAwaited) await stop(this.#parts.runs.live(run), reason)
         return this.#view(run)
       })
     }
 
     async cancelCall(parentRun: string, call: string, reason: string): Promise<void> {
       await this.lifecycle.start()
-      for (const row of this.#parts.store.runs()) {
-        const { lineage } = row.submission
-        if (lineage?.parentRun === parentRun && lineage.parentCall === call)
-          await this.#cancel(row, reason)
-      }
+      const started = this.#parts.runs.startedBy(parentRun, call)
+      await Promise.all(started.map((live) => stop(live, reason)))
     }
 
     transcript(principal: string): Promise<Reply<readonly Message[]>> {
@@ -192,22 +209,26 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     delete(principal: string): Promise<Reply<{ deleted: true }>> {
       return this.#answer(async () => {
         this.#own(principal)
-        for (const row of this.#parts.store.unfinishedRuns())
-          await this.#cancel(row, 'The session was deleted.')
-        if (!(await this.#parts.outbox.flush())) {
-          const message =
-            'The record of this session could not be saved yet, so it is kept. Try again.'
-          throw new IsolaError('request_unavailable', message)
+        this.#refuseWhileDeleting()
+        this.#isDeleting = true
+        try {
+          const { runs, outbox, store } = this.#parts
+          await Promise.all(runs.all().map((live) => stop(live, 'The session was deleted.')))
+          await outbox.flush()
+          await deleteChildren(principal, store, this.#runtime.sessions)
+          if (!runs.isIdle() || !outbox.isEmpty()) {
+            const message =
+              'The record of this session could not be saved yet, so it is kept. Try again.'
+            throw new IsolaError('request_unavailable', message)
+          }
+          store.drop()
+          this.#hasRecoveryJob = false
+          this.#parts = this.#open()
+          await this.lifecycle.jobs.cancel('recover')
+          return { deleted: true }
+        } finally {
+          this.#isDeleting = false
         }
-        const children = childrenOf(this.#parts.store)
-        await Promise.all(
-          children.map((child) => this.#runtime.sessions.at(child).delete(principal)),
-        )
-        await this.lifecycle.jobs.cancel('recover')
-        this.#parts.store.drop()
-        this.#hasRecoveryJob = false
-        this.#parts = this.#open()
-        return { deleted: true }
       })
     }
 
@@ -221,20 +242,40 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#parts.store.rowsWritten()
     }
 
+    /** While somebody waits for a run, a closed stream of somebody else does not cancel it. */
+    async #awaited<T>(run: string, done: Promise<T>): Promise<T> {
+      this.#waiting.set(run, (this.#waiting.get(run) ?? 0) + 1)
+      try {
+        return await done
+      } finally {
+        const left = (this.#waiting.get(run) ?? 1) - 1
+        if (left > 0) this.#waiting.set(run, left)
+        else this.#waiting.delete(run)
+      }
+    }
+
+    #refuseWhileDeleting(): void {
+      if (this.#isDeleting)
+        throw new IsolaError('request_unavailable', 'The session is being deleted.')
+    }
+
     #admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {
+      this.#refuseWhileDeleting()
       if (this.#id === '') this.#id = session
       return admit(request, { ...this.#parts, runtime: this.#runtime, session, audience })
     }
 
-    #onAccept(run: RunRow): void {
-      if (!this.#parts.store.session())
-        this.#createSession(run.submission.agent, run.submission.principal, run.submission.lineage)
+    #ensureSession({ agent, principal, lineage }: Submission): void {
+      if (!this.#parts.store.session()) this.#createSession(agent, principal, lineage)
+    }
+
+    /** One job while a run is live or the audit log is behind. Written in the same go as the run. */
+    #ensureRecovery(): void {
       if (this.#hasRecoveryJob) return
       this.#hasRecoveryJob = true
       const time = this.#runtime.clock.nowMs() + recoverEveryMs
-      // Written in the same go as the run. Should it fail, the next run asks for it again.
       this.lifecycle.jobs.push({ id: 'recover', fn: 'recover', time }).catch(() => {
-        this.#hasRecoveryJob = false
+        this.#hasRecoveryJob = false // the next run asks for it again
       })
     }
 
@@ -247,13 +288,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         createdAtMs: this.#runtime.clock.nowMs(),
       })
       this.#parts.outbox.begin()
-    }
-
-    async #cancel(row: RunRow, reason: string): Promise<void> {
-      const live = this.#parts.runs.live(row.id)
-      if (!live) return
-      live.cancel(reason)
-      if (live.isStarted()) await live.done
     }
 
     /** The session, if it is this principal's; an absent one and another's look alike. */

@@ -1,5 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import type { Lineage, Submission } from '#contracts/session.ts'
 
 /** What identifies a session; its first row. */
@@ -58,7 +59,11 @@ export interface SessionStore {
   /** Every row with an event after `seq`, in order; reads no older ones. */
   readonly logAfter: (seq: number) => readonly LogRow[]
   readonly lastSeq: () => number
-  /** Forgets everything, the tree's storage included. */
+  /** The highest place of a run, whatever of it was written. */
+  readonly lastOrder: () => number
+  /** All of `work`'s writes, or none. */
+  readonly together: (work: () => void) => void
+  /** Forgets everything, the tree's storage included, and takes nothing any more. */
   readonly drop: () => void
   /** Sum of `cursor.rowsWritten` since this object started. */
   readonly rowsWritten: () => number
@@ -77,6 +82,7 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
   const { sql } = storage
   let rows = 0
   let isReady: boolean | undefined
+  let isClosed = false
   let known: SessionRow | undefined
 
   const exec = (query: string, ...values: SqlStorageValue[]): Row[] => {
@@ -95,8 +101,13 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
   }
 
   const write = (key: Key, value: unknown) => {
+    if (isClosed) throw new IsolaError('request_not_found', 'The session was deleted.')
     const parts = toParts(JSON.stringify(value))
     const put = () => {
+      // A run's row may get shorter; nothing of its longer form may stay behind.
+      if (key.run > 0 && key.turn === 0) {
+        exec('DELETE FROM log WHERE run = ? AND turn = 0 AND part >= ?', key.run, parts.length)
+      }
       for (const [part, text] of parts.entries()) {
         exec(
           'INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
@@ -111,7 +122,6 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
         )
       }
     }
-    // Rows only grow, so a rewrite never leaves an old part behind.
     if (parts.length === 1) put()
     else storage.transactionSync(put)
   }
@@ -123,7 +133,7 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
       exec(`CREATE TABLE IF NOT EXISTS log (
         run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,
         is_final INTEGER, body TEXT, PRIMARY KEY (run, turn, part)) WITHOUT ROWID`)
-      isReady = true
+      isReady = undefined
       write({ run: 0, turn: 0, id: session.id }, session)
     },
     drop() {
@@ -131,7 +141,13 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
         for (const table of ['log', 'items']) exec(`DROP TABLE IF EXISTS ${table}`)
       })
       isReady = false
+      isClosed = true
       known = undefined
+    },
+    together: (work) => storage.transactionSync(work),
+    lastOrder() {
+      const [row] = read('SELECT max(run) AS run FROM log')
+      return Number(row?.['run'] ?? 0)
     },
     writeRun: (run) =>
       write(

@@ -1,6 +1,6 @@
 import type { MessageDelta, SessionEvent, StreamItem } from '#contracts/event.ts'
 
-/** A reader that is this far behind is dropped; it comes back with its cursor. */
+/** A reader that is this far behind gets no more pieces of text; finished messages it does get. */
 const maxBehindBytes = 4 * 1_048_576
 
 export interface Reader {
@@ -21,15 +21,18 @@ export interface StreamHub {
   readonly delta: (delta: MessageDelta) => void
   /** Nothing runs any more: ends the readers that follow no run in particular. */
   readonly rest: () => void
-  readonly hasReaders: () => boolean
+  /** Whether anybody follows this run, or anything at all. */
+  readonly hasReaders: (run?: string) => boolean
   readonly attach: (reader: Reader) => ReadableStream<Uint8Array>
 }
 
 export function createStreamHub(sync: () => Promise<void>): StreamHub {
   const encoder = new TextEncoder()
   const readers = new Set<{
+    readonly run: string | undefined
     readonly send: (item: StreamItem) => void
     readonly rest: () => void
+    readonly end: () => void
   }>()
   let waiting = 0
   let chain = Promise.resolve()
@@ -43,11 +46,16 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
     chain = chain
       .then(() => (isDurable ? sync() : undefined))
       .then(work)
+      // Not durable, so not told: who reads comes back with the cursor.
+      .catch(() => readers.forEach((reader) => reader.end()))
       .finally(() => (waiting -= 1))
   }
 
   return {
-    hasReaders: () => readers.size > 0,
+    hasReaders: (run) =>
+      run === undefined
+        ? readers.size > 0
+        : [...readers].some((reader) => reader.run === undefined || reader.run === run),
     rest: () => later(() => readers.forEach((reader) => reader.rest()), false),
     publish(events) {
       if (events.length === 0) return
@@ -64,38 +72,52 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
     },
     attach({ afterSeq, run, follow, backlog }) {
       let seq = afterSeq
-      let detach = () => {}
+      let isEnding = false
+      let behindBytes = 0
+      let wake = () => {}
+      /** What is not read yet: the log first, made into bytes only when somebody reads it. */
+      const queue: StreamItem[] = []
+      const entry = {
+        run,
+        send(item: StreamItem) {
+          if (isEnding || (run !== undefined && item.run !== run)) return
+          if ('seq' in item) {
+            if (item.seq <= seq) return
+            seq = item.seq
+          } else if (behindBytes > maxBehindBytes) return // what is said in pieces comes again whole
+          else behindBytes += item.text.length
+          queue.push(item)
+          if (run !== undefined && item.type === 'run_finished') end()
+          wake()
+        },
+        rest: () => run === undefined && end(),
+        end: () => end(),
+      }
+      const end = () => {
+        isEnding = true
+        readers.delete(entry)
+        wake()
+      }
+      readers.add(entry)
+      backlog.forEach(entry.send)
+      if (partial) entry.send({ type: 'message_delta', ...partial, offset: 0 })
+      if (!follow) end()
       return new ReadableStream({
         type: 'bytes',
-        start(controller) {
-          let isOpen = true
-          const close = () => {
-            if (!isOpen) return
-            isOpen = false
-            detach()
-            controller.close()
+        async pull(controller) {
+          while (queue.length === 0 && !isEnding) {
+            await new Promise<void>((resolve) => (wake = resolve))
           }
-          const send = (item: StreamItem) => {
-            if (!isOpen || (run !== undefined && item.run !== run)) return
-            if ('seq' in item) {
-              if (item.seq <= seq) return
-              seq = item.seq
-            }
+          const item = queue.shift()
+          if (item) {
+            if (!('seq' in item)) behindBytes -= item.text.length
             controller.enqueue(encoder.encode(`${JSON.stringify(item)}\n`))
-            if ((controller.desiredSize ?? 0) < -maxBehindBytes) {
-              isOpen = false
-              detach()
-              controller.error(new Error('The reader is too slow; come back with the cursor.'))
-            } else if (run !== undefined && item.type === 'run_finished') close()
+            return
           }
-          const entry = { send, rest: () => run === undefined && close() }
-          detach = () => void readers.delete(entry)
-          readers.add(entry)
-          backlog.forEach(send)
-          if (partial && isOpen) send({ type: 'message_delta', ...partial, offset: 0 })
-          if (!follow) close()
+          controller.close()
+          controller.byobRequest?.respond(0)
         },
-        cancel: () => detach(),
+        cancel: end,
       })
     },
   }

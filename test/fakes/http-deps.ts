@@ -171,6 +171,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       result: answer('result', () => view),
       events: answer('events', stream),
       cancel: answer('cancel', () => view),
+      abandon: answer('abandon', () => view),
       cancelCall: async () => undefined,
       transcript: answer('transcript', () => [
         { role: 'user' as const, text: 'Hi', taint: ['user' as const] },

@@ -66,6 +66,7 @@ export function createFakeGateway(
         result: unexpected('result'),
         events: unexpected('events'),
         cancel: unexpected('cancel'),
+        abandon: unexpected('abandon'),
         cancelCall: unexpected('cancelCall'),
         transcript: unexpected('transcript'),
         tree: unexpected('tree'),

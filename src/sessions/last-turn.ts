@@ -1,33 +1,32 @@
-import type { AgentResult, RunError } from '#contracts/agent.ts'
+import type { AgentResult, FinalState, RunError } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import type { RunRow } from './store.ts'
 
-export interface FailedTurnOptions {
+export interface LastTurnOptions {
   readonly row: RunRow
   readonly turns: readonly TurnRecord[]
   readonly session: string
   readonly seq: number
   readonly nowMs: number
+  readonly state: FinalState
   readonly error: RunError
+  readonly detail: string | undefined
 }
 
-/** The last turn of a run that was given up: what it spent is kept, nothing more is done. */
-export function failedTurn({
-  row,
-  turns,
-  session,
-  seq,
-  nowMs,
-  error,
-}: FailedTurnOptions): TurnRecord {
+/** The last turn of a run that is ended from outside: what it spent is kept, nothing more is done. */
+export function lastTurn(options: LastTurnOptions): {
+  readonly turn: TurnRecord
+  readonly final: AgentResult
+} {
+  const { row, state, turns, session, seq, nowMs, error, detail } = options
   const open = turns.at(-1)?.isDone === false ? turns.at(-1) : undefined
   const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
   const { agent, trace } = row.submission
   const final: AgentResult = {
     id: row.id,
     success: false,
-    state: 'failed',
+    state,
     result: '',
     error,
     startedAtMs: row.startedAtMs ?? row.createdAtMs,
@@ -49,9 +48,9 @@ export function failedTurn({
     trace,
     atMs: nowMs,
     type: 'run_finished',
-    data: { state: 'failed', code: error.code, message: error.message },
+    data: { state, ...error, ...(detail !== undefined && { detail }) },
   } as const
-  return {
+  const turn: TurnRecord = {
     turn: open?.turn ?? (turns.at(-1)?.turn ?? 0) + 1,
     steps: open?.steps ?? [],
     calls: open?.calls ?? [],
@@ -61,4 +60,5 @@ export function failedTurn({
     isDone: true,
     final,
   }
+  return { turn, final }
 }
