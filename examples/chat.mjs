@@ -1,4 +1,4 @@
-// Streams one answer of a running Isola: node examples/chat.mjs "your message"
+// Streams one answer of a running Isola (8787 is the default port): node examples/chat.mjs "your message"
 import { readFileSync } from 'node:fs'
 import { OpenAI } from 'openai'
 

@@ -1,9 +1,9 @@
 // Writes src/bundled.gen.ts, the list of plugins/: a Worker has no folder to scan.
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { parse } from 'yaml'
+import { LineCounter, parseDocument } from 'yaml'
 import { root } from './toolchain.mjs'
 
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
@@ -21,29 +21,67 @@ function codeFiles(folder) {
     .sort(byName)
 }
 
-/** A path of a manifest: relative to the plugin's folder, else to the repository. */
-function resolveReference({ base, folder, path, id }) {
-  for (const from of [folder, base]) {
-    const candidate = resolve(from, path)
-    if (!isInside(from, candidate))
-      throw new Error(`plugins/${id}/plugin.yaml: ${path} leaves the folder`)
-    if (existsSync(candidate)) return candidate
+/** What is wrong in a plugin.yaml, in one line with its place. The author reads it: no stack. */
+class ManifestError extends Error {}
+
+/**
+ * Reads a plugin.yaml.
+ * @returns The manifest as YAML and as JSON text, and `fault`, which makes the error for the value at a path of keys.
+ */
+function readManifest(id, bytes) {
+  const counter = new LineCounter()
+  const document = parseDocument(bytes.toString('utf8'), {
+    lineCounter: counter,
+    prettyErrors: false,
+  })
+  const faultAt = (offset, message) => {
+    const { line, col } = offset === undefined ? {} : counter.linePos(offset)
+    const place = line ? `:${line}:${col}` : ''
+    return new ManifestError(
+      `plugins/${id}/plugin.yaml${place}: ${message.replace(/\s*[\r\n]\s*/g, ' ')}`,
+    )
   }
-  throw new Error(`plugins/${id}/plugin.yaml: there is no file ${path}`)
+  const fault = (keys, message) => faultAt(document.getIn(keys, true)?.range?.[0], message)
+  const [syntax] = document.errors
+  if (syntax) throw faultAt(syntax.pos[0], syntax.message)
+  try {
+    const manifest = document.toJS()
+    return { manifest, json: JSON.stringify(manifest, null, 2), fault }
+  } catch (error) {
+    // An alias without an anchor, or one that contains itself.
+    throw faultAt(undefined, error.message)
+  }
+}
+
+const isFile = (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+
+/** The file that a manifest names: relative to the first of these folders that has it. */
+function resolveReference(folders, path, fault) {
+  if (typeof path !== 'string') throw fault('must be the path of a file')
+  for (const folder of folders) {
+    const candidate = resolve(folder, path)
+    if (!isInside(folder, candidate)) throw fault(`${path} leaves the folder`)
+    if (isFile(candidate)) return candidate
+  }
+  throw fault(`there is no file ${path}`)
 }
 
 function loadPlugin(base, id) {
   const folder = join(base, 'plugins', id)
   const manifestBytes = readFileSync(join(folder, 'plugin.yaml'))
-  const manifest = parse(manifestBytes.toString('utf8'))
-  if (manifest?.id !== id)
-    throw new Error(`plugins/${id}/plugin.yaml: id must be the folder's name, ${id}`)
+  const { manifest, json, fault } = readManifest(id, manifestBytes)
+  if (manifest?.id !== id) throw fault(['id'], `id must be the folder's name, ${id}`)
 
   const files = {}
-  for (const path of [manifest.agent?.instructions].filter((value) => typeof value === 'string')) {
-    files[path] = readFileSync(resolveReference({ base, folder, path, id }), 'utf8')
+  const prompt = manifest.agent?.instructions
+  if (typeof prompt === 'string') {
+    const problem = (message) => fault(['agent', 'instructions'], message)
+    files[prompt] = readFileSync(resolveReference([folder, base], prompt, problem), 'utf8')
   }
-  if (manifest.entrypoint) resolveReference({ base: folder, folder, path: manifest.entrypoint, id })
+  if (manifest.entrypoint) {
+    const problem = (message) => fault(['entrypoint'], message)
+    resolveReference([folder], manifest.entrypoint, problem)
+  }
 
   // Length-prefixed parts, so that no two sets of files hash alike.
   const hash = createHash('sha256')
@@ -51,7 +89,7 @@ function loadPlugin(base, id) {
   add('plugin.yaml', manifestBytes)
   for (const path of codeFiles(folder)) add(path, readFileSync(join(folder, path)))
   for (const path of Object.keys(files).sort(byName)) add(path, Buffer.from(files[path]))
-  return { id, manifest, files, hash: hash.digest('hex') }
+  return { id, manifest, json, files, hash: hash.digest('hex') }
 }
 
 const indent = (text, spaces) => text.replaceAll('\n', `\n${' '.repeat(spaces)}`)
@@ -63,14 +101,14 @@ export function generate(base) {
     ? readdirSync(pluginsFolder, { withFileTypes: true })
         .filter(
           (entry) =>
-            entry.isDirectory() && existsSync(join(pluginsFolder, entry.name, 'plugin.yaml')),
+            entry.isDirectory() && isFile(join(pluginsFolder, entry.name, 'plugin.yaml')),
         )
         .map((entry) => entry.name)
         .sort(byName)
         .map((id) => loadPlugin(base, id))
     : []
   const imports = []
-  const items = plugins.map(({ id, manifest, files, hash }, index) => {
+  const items = plugins.map(({ id, manifest, json, files, hash }, index) => {
     if (manifest.entrypoint) {
       imports.push(
         `import register${index} from ${JSON.stringify(`../plugins/${id}/${manifest.entrypoint}`)}`,
@@ -78,7 +116,7 @@ export function generate(base) {
     }
     return [
       '  {',
-      `    manifest: ${indent(JSON.stringify(manifest, null, 2), 4)},`,
+      `    manifest: ${indent(json, 4)},`,
       `    files: ${indent(JSON.stringify(files, null, 2), 4)},`,
       `    hash: ${JSON.stringify(hash)},`,
       ...(manifest.entrypoint ? [`    register: register${index},`] : []),
@@ -96,8 +134,14 @@ export function generate(base) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const target = join(root, 'src', 'bundled.gen.ts')
-  const text = generate(root)
-  // An unchanged file keeps its time, so a running dev server does not rebuild.
-  if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
+  try {
+    const target = join(root, 'src', 'bundled.gen.ts')
+    const text = generate(root)
+    // An unchanged file keeps its time, so a running dev server does not rebuild.
+    if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
+  } catch (error) {
+    if (!(error instanceof ManifestError)) throw error
+    console.error(error.message)
+    process.exitCode = 1
+  }
 }

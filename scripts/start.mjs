@@ -17,8 +17,9 @@ function fail(message) {
   process.exit(1)
 }
 
-function parsePort(value) {
-  const port = Number(value || 8787)
+/** The port asked for; unset or empty is the default. */
+function parsePort(value = '') {
+  const port = value.trim() === '' ? 8787 : Number(value)
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     fail(`PORT must be a port number, not "${value}".`)
   return port
@@ -92,10 +93,28 @@ function parentOf(pid) {
   }
 }
 
-function describeModel(vars) {
-  const server = vars.OPENAI_BASE_URL || (vars.OPENAI_API_KEY ? 'api.openai.com' : '')
-  if (!server) return 'offline (built-in, deterministic)'
-  return `${vars.ISOLA_MODEL || 'default'} at ${server}`
+const isOffline = (model) => model === 'offline' || model === 'offline/offline'
+
+/** Stops at a base URL that is none. The value is not repeated: it may hold a password. */
+function checkModel({ OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model }) {
+  if (baseUrl && !(URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)))
+    fail('OPENAI_BASE_URL is not an http or https URL, such as http://localhost:11434/v1.')
+  if (model && !isOffline(model) && !baseUrl && !apiKey) {
+    console.log(
+      `ISOLA_MODEL=${model} has no server (OPENAI_API_KEY or OPENAI_BASE_URL): the offline model answers.`,
+    )
+  }
+}
+
+/** A URL as it may be shown: without user, password and query. */
+function shownUrl(text) {
+  const { protocol, host: server, pathname } = new URL(text)
+  return `${protocol}//${server}${pathname}`
+}
+
+function describeModel({ OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model }) {
+  if ((!baseUrl && !apiKey) || isOffline(model)) return 'offline (built-in, deterministic)'
+  return `${model || 'default'} at ${baseUrl ? shownUrl(baseUrl) : 'api.openai.com'}`
 }
 
 const port = parsePort(process.env.PORT)
@@ -116,16 +135,19 @@ const { vars, created, added } = ensureVars(varsPath)
 if (created) console.log('Created .dev.vars with new keys.')
 if (added.length > 0) console.log(`Added to .dev.vars: ${added.join(', ')}.`)
 
+// Model settings of the shell win over .dev.vars.
+const shell = Object.fromEntries(
+  passedOn.filter((name) => process.env[name]).map((name) => [name, process.env[name]]),
+)
+checkModel({ ...vars, ...shell })
+
 const generated = await runNode([join(root, 'scripts', 'generate.mjs')], { capture: true })
 if (generated.code !== 0) fail(generated.output.trim())
 console.log('Starting …')
 mkdirSync(statePath, { recursive: true })
 await migrate()
 
-// Model settings of the shell win over .dev.vars; wrangler reads them from a file of this run.
-const shell = Object.fromEntries(
-  passedOn.filter((name) => process.env[name]).map((name) => [name, process.env[name]]),
-)
+// Wrangler reads the shell's settings from a file of this run.
 const shellPath = join(statePath, `shell-${process.pid}.vars`)
 const quote = (value) => (value.includes("'") ? `"${value}"` : `'${value}'`)
 if (Object.keys(shell).length > 0) {

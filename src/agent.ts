@@ -144,7 +144,10 @@ export class Agent {
   on<K extends keyof AgentListeners>(event: K, listener: AgentListeners[K]): () => void {
     const listeners: AgentListeners[K][] = this.#listeners[event]
     listeners.push(listener)
-    return () => void listeners.splice(listeners.indexOf(listener), 1)
+    return () => {
+      const at = listeners.indexOf(listener)
+      if (at >= 0) listeners.splice(at, 1)
+    }
   }
 
   #createKernel() {

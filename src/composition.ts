@@ -33,7 +33,7 @@ const configSchema = z.object({
   ISOLA_OPERATOR_KEY: z.string().optional(),
   ISOLA_MODEL: z.string().optional(),
   OPENAI_API_KEY: z.string().optional(),
-  OPENAI_BASE_URL: z.union([z.literal(''), z.url()]).optional(),
+  OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
 })
 
 /** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */

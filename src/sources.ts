@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Sources } from '#contracts/sources.ts'
 
+const maxDelayMs = 2_147_483_647
+
 /** Time, ids and hashes enter here and nowhere else. */
 export const systemSources: Sources = {
   sha256: (text) => createHash('sha256').update(text).digest('hex'),
@@ -9,8 +11,14 @@ export const systemSources: Sources = {
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve()
-        const timer = setTimeout(resolve, ms)
-        signal?.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
+        const end = () => {
+          clearTimeout(timer)
+          signal?.removeEventListener('abort', end)
+          resolve()
+        }
+        // A longer delay than the platform's timers can hold would fire at once.
+        const timer = setTimeout(end, Math.min(ms, maxDelayMs))
+        signal?.addEventListener('abort', end, { once: true })
       }),
   },
   ids: {

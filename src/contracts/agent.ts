@@ -64,6 +64,8 @@ export interface AgentResult {
   readonly success: boolean
   readonly state: FinalState
   readonly result: string
+  /** Why the last message ended, if not by itself: the output cap, or the provider's filter. */
+  readonly finishReason?: 'length' | 'content_filter'
   /** Present if the agent has an `output_schema` and the result fits it. */
   readonly output?: JsonObject
   readonly error?: RunError

@@ -8,6 +8,7 @@ export type EventType =
   | 'run_finished'
   | 'message_finished'
   | 'model_called'
+  | 'model_failed'
   | 'model_substituted'
   | 'tool_started'
   | 'tool_finished'

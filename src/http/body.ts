@@ -3,6 +3,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import { checkShape } from './json-shape.ts'
 
 export const maxBodyBytes = 4 * 1024 * 1024
+const maxDiscardedBytes = 32 * 1024 * 1024
 
 /**
  * Reads a request's JSON object. Throws `request_unsupported_media_type`, `request_too_large` (without reading
@@ -44,8 +45,8 @@ async function readBytes(request: Request, hasContentType: boolean): Promise<Uin
       chunks.push(step.value)
     }
   } catch (error) {
-    // Not awaited: a client that goes on sending must not hold up its own refusal.
-    reader.cancel().catch(() => undefined)
+    // Read on without keeping it: a body that is broken off breaks the connection before the refusal is read.
+    await discard(reader, maxDiscardedBytes).catch(() => undefined)
     if (error instanceof IsolaError) throw error
     throw new IsolaError('request_invalid', 'The body could not be read to its end.', {
       cause: error,
@@ -53,6 +54,19 @@ async function readBytes(request: Request, hasContentType: boolean): Promise<Uin
   }
   const only = chunks[0]
   return chunks.length === 1 && only ? only : concatenate(chunks, sizeBytes)
+}
+
+/** Up to a limit: a client that never stops must not hold up its own refusal. */
+async function discard(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+): Promise<void> {
+  for (let left = maxBytes; left > 0;) {
+    const step = await reader.read()
+    if (step.done) return
+    left -= step.value.length
+  }
+  await reader.cancel()
 }
 
 function concatenate(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Array {

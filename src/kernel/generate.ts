@@ -86,6 +86,19 @@ export function createGenerate(options: GenerateOptions) {
       const spent = wasSent && !isRefusal(error) ? estimate : { tokens: 0, costNanoUsd: 0 }
       ledger.settle(reservation.lease, spent)
       draft.usage = addUsage(draft.usage, { ...zeroUsage, ...spent, modelCalls: 1 })
+      draft.events.push(
+        stamp({
+          type: 'model_failed',
+          data: {
+            turn: draft.turn,
+            provider: selection.provider,
+            model: selection.model,
+            code: errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'),
+            bookedTokens: spent.tokens,
+            durationMs: clock.nowMs() - startedAtMs,
+          },
+        }),
+      )
       throw error
     } finally {
       options.onSent()

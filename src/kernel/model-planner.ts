@@ -58,15 +58,12 @@ export function checkPlan(
   const calls = steps.filter((step) => step.type === 'tool')
   const invalid = (message: string) => new IsolaError('model_invalid_reply', message)
   if (steps.length === 0) throw invalid('The planner decided nothing.')
-  if (calls.length > maxCallsPerTurn) {
-    throw invalid(
-      `The planner asked for ${calls.length} calls at once; at most ${maxCallsPerTurn}.`,
-    )
-  }
   if (calls.length > 0 && steps.some(({ type }) => type === 'finish')) {
     throw invalid('The planner finished and asked for calls in the same turn.')
   }
-  return steps.map((step, index) => {
+  // An over-eager turn does not cost the run: its first calls are made, and the model sees which.
+  const kept = steps.filter((step) => step.type !== 'tool' || calls.indexOf(step) < maxCallsPerTurn)
+  return kept.map((step, index) => {
     if (step.type !== 'tool') return step
     const hash = sha256(`${step.toolId} ${JSON.stringify(step.input)}`).slice(0, 8)
     return { ...step, callId: `call_${turn}_${index}_${hash}` }

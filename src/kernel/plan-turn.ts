@@ -26,7 +26,7 @@ export async function planTurn({
   const { parts, input, ports, ledger, stamp, signal } = segment
   const lease = ledger.reserve({ turns: 1 })
   if (!lease.ok) {
-    draft.usage = zeroUsage
+    draft.usage = zeroUsage // the turn did not take place
     const { maxTurns } = input.agent.limits
     throw new IsolaError('lease_turns', `The run has used its ${maxTurns} turns.`)
   }
@@ -76,7 +76,8 @@ export function scopeOf(
   const cap = agent.parameters.maxOutputTokens ?? defaultMaxOutputTokens
   const finalCall = {
     tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + cap : 0,
-    costNanoUsd: last?.costNanoUsd ?? 0,
+    // The next input is a little longer, and its answer may be longer by far.
+    costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
   }
   return {
     parts: { ...parts.gates, clock: parts.clock, sha256: parts.sha256 },

@@ -38,6 +38,7 @@ export function finalOf({ input, ending, turns, finishedAtMs }: FinalOptions): A
     success: ending.state === 'completed',
     state: ending.state,
     result: ending.result ?? said.join('\n\n'),
+    ...(ending.state === 'completed' && finishReasonOf(turns.at(-1))),
     ...(ending.output && { output: ending.output }),
     ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
     startedAtMs,
@@ -60,4 +61,10 @@ export function finalOf({ input, ending, turns, finishedAtMs }: FinalOptions): A
     costEstimateUsd: usage.costNanoUsd / 1e9,
     provenance: { ...agent.provenance, models },
   }
+}
+
+function finishReasonOf(turn: TurnRecord | undefined): Pick<AgentResult, 'finishReason'> {
+  const finish = turn?.steps.find((step) => step.type === 'finish')
+  const reason = finish?.type === 'finish' ? finish.reason : undefined
+  return reason === 'length' || reason === 'content_filter' ? { finishReason: reason } : {}
 }

@@ -31,7 +31,7 @@ async function runAgent(
   }
   const segment = openSegment(parts, input, ports, usageOf(turns))
   const cut = last && !last.isDone ? turns.pop() : undefined
-  let draft = openTurn(cut?.turn ?? (last?.turn ?? 0) + 1, cut)
+  let draft = openTurn(cut?.turn ?? (last?.turn ?? 0) + 1, parts.clock.nowMs(), cut)
   // A turn whose plan is on record has its model call on record.
   let lostCalls = cut ? 0 : input.lostCalls
   if (cut || lostCalls > 0) {
@@ -43,7 +43,7 @@ async function runAgent(
       const ending = await runTurn(segment, { draft, turns, lostCalls })
       if (ending) return end(segment, { draft, turns, ending })
       turns.push(write(segment, draft))
-      draft = openTurn(draft.turn + 1)
+      draft = openTurn(draft.turn + 1, parts.clock.nowMs())
       lostCalls = 0
     }
   } catch (error) {
@@ -65,7 +65,6 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | undef
   const { parts, input, ports, signal } = segment
   const { draft } = open
   signal.throwIfAborted()
-  const startedAtMs = parts.clock.nowMs()
   if (draft.steps.length === 0) await planTurn({ segment, ...open })
   const refused = draft.steps.some(({ type }) => type === 'tool')
     ? await act(draft, {
@@ -77,8 +76,6 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | undef
         maxConcurrency: input.agent.limits.maxConcurrency,
       })
     : undefined
-  const elapsedMs = Math.max(0, parts.clock.nowMs() - startedAtMs)
-  draft.usage = { ...draft.usage, timeMs: draft.usage.timeMs + elapsedMs }
   signal.throwIfAborted()
   if (refused) {
     return { state: 'stopped', code: refused, message: 'A budget of this run is used up.' }
@@ -96,16 +93,21 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | undef
 }
 
 function write(
-  { ports }: Segment,
+  segment: Segment,
   draft: TurnDraft,
   ending: 'open' | 'done' | AgentResult = 'done',
 ): TurnRecord {
   const final = typeof ending === 'object' ? ending : undefined
+  draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
   const record = recordOf(draft, ending !== 'open', final)
-  ports.journal.write(record)
-  ports.onWritten(record)
+  segment.ports.journal.write(record)
+  segment.ports.onWritten(record)
   return record
 }
+
+/** Active time of a turn up to now; a turn that was cut keeps what it had. */
+const timeOf = (draft: TurnDraft, { parts }: Segment): number =>
+  draft.timeBeforeMs + Math.max(0, parts.clock.nowMs() - draft.openedAtMs)
 
 interface EndOptions {
   readonly draft: TurnDraft
@@ -116,6 +118,7 @@ interface EndOptions {
 /** The terminal outcome, in the same row as the last turn. */
 function end(segment: Segment, { draft, turns, ending }: EndOptions): AgentResult {
   const { input, parts, stamp } = segment
+  draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
   const result = finalOf({
     input,
     ending: withOutput(ending, segment),

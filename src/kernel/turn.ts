@@ -13,13 +13,18 @@ export interface TurnDraft {
   calls: CallRecord[]
   readonly modelCalls: ModelCallSummary[]
   readonly events: SessionEvent[]
+  /** When this segment opened the turn, and what earlier segments spent in it. */
+  readonly openedAtMs: number
+  readonly timeBeforeMs: number
   /** Spent by the turn's model calls and by its settled calls. */
   usage: Usage
 }
 
-export function openTurn(turn: number, from?: TurnRecord): TurnDraft {
+export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): TurnDraft {
   return {
     turn,
+    openedAtMs,
+    timeBeforeMs: from?.usage.timeMs ?? 0,
     steps: from?.steps ?? [],
     calls: [...(from?.calls ?? [])],
     modelCalls: [...(from?.modelCalls ?? [])],

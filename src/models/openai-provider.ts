@@ -83,7 +83,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
           return await tryOnce()
         } catch (error) {
           if (watch.signal.aborted) throw watch.signal.reason
-          const failure = toModelError(error, apiKey)
+          const failure = toModelError(error, apiKey, model)
           if (hasBegun || tries === maxTries || !isWorthRetrying(failure)) throw failure
           await sleep(waitFor(failure, tries), watch.signal)
         }

@@ -12,8 +12,14 @@ export interface CompletionHead {
 }
 
 /** A run that hit a limit keeps what it has: to a chat client that is an answer cut for length. */
-export function finishReasonOf(result: AgentResult): 'stop' | 'length' {
-  return result.state === 'stopped' ? 'length' : 'stop'
+export function finishReasonOf(result: AgentResult): 'stop' | 'length' | 'content_filter' {
+  return result.state === 'stopped' ? 'length' : (result.finishReason ?? 'stop')
+}
+
+/** What a chat client shows. A run that was stopped before it said anything says why. */
+export function contentOf({ state, result, error }: AgentResult): string {
+  if (state !== 'stopped' || result !== '') return result
+  return `(Stopped before an answer: ${error?.message ?? 'a limit was reached'} ${error?.code ?? ''})`
 }
 
 /** The error of a run that has no answer to give; `undefined` for one that has. */
@@ -41,7 +47,7 @@ export function toCompletion(head: CompletionHead, result: AgentResult) {
     choices: [
       {
         index: 0,
-        message: { role: 'assistant', content: result.result, refusal: null },
+        message: { role: 'assistant', content: contentOf(result), refusal: null },
         finish_reason: finishReasonOf(result),
         logprobs: null,
       },

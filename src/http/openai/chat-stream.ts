@@ -5,7 +5,13 @@ import type { JsonObject } from '#contracts/json.ts'
 import { toOutgoingError } from '../errors.ts'
 import type { StreamView } from '../event-stream.ts'
 import { createSpokenText } from './spoken-text.ts'
-import { type CompletionHead, faultOf, finishReasonOf, toUsage } from './chat-response.ts'
+import {
+  type CompletionHead,
+  contentOf,
+  faultOf,
+  finishReasonOf,
+  toUsage,
+} from './chat-response.ts'
 
 export interface ChatStreamOptions {
   readonly head: CompletionHead
@@ -48,7 +54,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     const usage = includeUsage
       ? `data: {${shared},"choices":[],"usage":${JSON.stringify(toUsage(result.usage))}}\n\n`
       : ''
-    return `${content(spoken.addFinal(result))}${last}${usage}data: [DONE]\n\n`
+    return `${content(spoken.addFinal({ ...result, result: contentOf(result) }))}${last}${usage}data: [DONE]\n\n`
   }
 
   /** Deltas are not stored: one who joins a run late reads its earlier messages whole. */

@@ -7,7 +7,11 @@ const maxDetailChars = 2_000
  * What a failed call means to us. `message` is ours and safe for any caller; what the service wrote goes into
  * `detail` only, capped and without the key.
  */
-export function toModelError(error: unknown, apiKey: string | undefined): IsolaError {
+export function toModelError(
+  error: unknown,
+  apiKey: string | undefined,
+  model: string,
+): IsolaError {
   if (error instanceof IsolaError) return error
   if (error instanceof APIConnectionError && error.cause instanceof IsolaError) return error.cause
   const detail = detailOf(error, apiKey)
@@ -18,7 +22,7 @@ export function toModelError(error: unknown, apiKey: string | undefined): IsolaE
     })
   }
   if (error instanceof APIError && !(error instanceof APIConnectionError))
-    return statusError(error, detail)
+    return statusError(error, detail, model)
   if (
     error instanceof SyntaxError ||
     (error instanceof OpenAIError && !(error instanceof APIConnectionError))
@@ -51,7 +55,7 @@ export function notAStream(contentType: string | null, start: string): IsolaErro
   )
 }
 
-function statusError(error: APIError, detail: string): IsolaError {
+function statusError(error: APIError, detail: string, model: string): IsolaError {
   const status = error.status ?? statusInStream(error)
   if (status === undefined) {
     return new IsolaError('model_unavailable', 'The model service broke off with an error.', {
@@ -59,7 +63,7 @@ function statusError(error: APIError, detail: string): IsolaError {
       transient: true,
     })
   }
-  const [code, message] = meaningOf(status)
+  const [code, message] = meaningOf(status, model)
   // Out of credit is reported as 429 too; waiting does not help there.
   const transient = (status === 429 && error.code !== 'insufficient_quota') || status >= 500
   const retryAfterMs = retryAfterOf(error.headers)
@@ -70,14 +74,17 @@ function statusError(error: APIError, detail: string): IsolaError {
   })
 }
 
-function meaningOf(status: number): readonly [ModelErrorCode, string] {
+function meaningOf(status: number, model: string): readonly [ModelErrorCode, string] {
   if (status === 401 || status === 403)
     return ['model_auth', `The model service refused our key (${status}).`]
   if (status === 429)
     return ['model_rate_limited', 'The model service limits how often it may be called (429).']
   if (status === 408) return ['model_timeout', 'The model service gave up waiting (408).']
   if (status >= 500) return ['model_unavailable', `The model service is not available (${status}).`]
-  return ['model_refused_request', `The model service refused the request (${status}).`]
+  return [
+    'model_refused_request',
+    `The model service refused the request for "${model.slice(0, 100)}" (${status}).`,
+  ]
 }
 
 /** An error event in a stream that began with 200: some services put the status into its code. */

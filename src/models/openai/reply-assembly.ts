@@ -104,11 +104,10 @@ export function createReplyAssembly(): ReplyAssembly {
 function withUniqueIds(drafts: readonly CallDraft[]): readonly ModelToolCall[] {
   const seen = new Set<string>()
   return drafts.map(({ id, name, json }, index) => {
-    if (name === '')
-      throw new IsolaError('model_invalid_reply', 'The model asked for a tool without naming it.')
     const unique = id === '' || seen.has(id) ? `call_${index + 1}` : id
     seen.add(unique)
-    return { id: unique, name, input: toInput(json) }
+    // Without a name it is a tool that nobody has: the model is told so and goes on.
+    return { id: unique, name: name === '' ? 'unnamed' : name, input: toInput(json) }
   })
 }
 

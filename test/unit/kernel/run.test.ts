@@ -138,6 +138,45 @@ describe('a run', () => {
     expect(JSON.stringify(result)).not.toContain('secret')
   })
 
+  it('says when the answer was cut for length', async () => {
+    const model = createFakeModel([{ text: 'cut off he' }])
+    const cut = {
+      ...model,
+      generate: async (...args: Parameters<typeof model.generate>) => ({
+        ...(await model.generate(...args)),
+        finishReason: 'length' as const,
+      }),
+    }
+    const result = await createKernel(createKernelParts(cut)).run(runInput(), runPorts())
+    expect(result).toMatchObject({ state: 'completed', finishReason: 'length' })
+  })
+
+  it('I30, N7: puts a model call that failed on the record, with what was booked for it', async () => {
+    const journal = createMemoryJournal()
+    const model = createFakeModel([{ error: new IsolaError('model_network', 'It broke.') }])
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput(),
+      runPorts({ journal }),
+    )
+    const failed = journal.rows.get(1)?.events.find(({ type }) => type === 'model_failed')
+    expect(failed?.data).toMatchObject({ code: 'model_network', bookedTokens: 150 })
+    expect(result.usage).toMatchObject({ tokens: 150, modelCalls: 1 })
+  })
+
+  it('makes the first 64 calls of a turn that asks for more, and goes on', async () => {
+    let ran = 0
+    const toolset = toolsetOf([toolEntry('clock', async () => ((ran += 1), says('12:00')))])
+    const calls = Array.from({ length: 200 }, () => ({ name: 'clock' }))
+    const model = createFakeModel([{ calls }, { text: 'noon' }])
+    const agent = agentSpec({ maxToolCalls: 500 })
+    const result = await createKernel(createKernelParts(model)).run(
+      runInput({ toolset, agent }),
+      runPorts(),
+    )
+    expect(ran).toBe(64)
+    expect(result.state).toBe('completed')
+  })
+
   it('I18: refuses a plan that finishes and calls in the same turn', async () => {
     const parts = createKernelParts(createFakeModel([]), {
       planner: {

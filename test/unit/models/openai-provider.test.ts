@@ -305,20 +305,17 @@ describe('a reply', () => {
     ['no stream', { body: { choices: [] }, headers: { 'content-type': 'application/json' } }],
     ['a web page', { body: '<html>hi</html>', headers: { 'content-type': 'text/html' } }],
     ['no choices', events({ id: 'x' }, { choices: [] }, null, 5)],
-    [
-      'a call without a name',
-      events(
-        choice(
-          { tool_calls: [{ index: 0, id: 'x', function: { arguments: '{}' } }] },
-          'tool_calls',
-        ),
-      ),
-    ],
   ])('that is %s fails as model_invalid_reply', async (_name, reply) => {
     const outcome = await call([reply])
     expect(failure(outcome).code).toBe('model_invalid_reply')
     expect(server.requests).toHaveLength(1)
     expect(outcome.sent).toBe(1)
+  })
+
+  it('with a call that has no name asks for a tool that nobody has, so that the model is told', async () => {
+    const nameless = { index: 0, id: 'x', function: { arguments: '{}' } }
+    const { reply } = await call([events(choice({ tool_calls: [nameless] }, 'tool_calls'))])
+    expect(reply?.toolCalls).toMatchObject([{ name: 'unnamed' }])
   })
 
   it('that ends without a finish reason fails as model_network', async () => {
