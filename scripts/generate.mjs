@@ -100,8 +100,7 @@ export function generate(base) {
   const plugins = existsSync(pluginsFolder)
     ? readdirSync(pluginsFolder, { withFileTypes: true })
         .filter(
-          (entry) =>
-            entry.isDirectory() && isFile(join(pluginsFolder, entry.name, 'plugin.yaml')),
+          (entry) => entry.isDirectory() && isFile(join(pluginsFolder, entry.name, 'plugin.yaml')),
         )
         .map((entry) => entry.name)
         .sort(byName)

@@ -17,8 +17,8 @@ export const readOutputName = 'isola__read_output'
 export function createOutputStore(sessions: SessionGateway): OutputStore {
   return {
     maxChars,
-    async keep({ rootSession, run, call }, json) {
-      const handle = `${run}.${call}`
+    async keep({ rootSession, session, run, call }, json) {
+      const handle = `${session}.${run}.${call}`
       const answer = await sessions
         .at(rootSession)
         .storage({ verb: 'set', space, key: handle, value: json, quotaBytes })
@@ -56,9 +56,13 @@ export function createOutputTool(sessions: SessionGateway): ToolEntry {
         required: ['handle'],
         additionalProperties: false,
       },
-      async execute({ handle, offset, query }, { rootSession }) {
+      async execute({ handle, offset, query }, { rootSession, session }) {
         const key = String(handle)
-        const answer = await sessions.at(rootSession).storage({ verb: 'get', space, key })
+        // The storage is the tree's: each session reads what was kept for it, no other's.
+        const isOwn = key.startsWith(`${session}.`)
+        const answer = isOwn
+          ? await sessions.at(rootSession).storage({ verb: 'get', space, key })
+          : {}
         if (typeof answer.value !== 'string') {
           return {
             ok: false,

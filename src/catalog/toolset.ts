@@ -12,7 +12,7 @@ export interface ToolsetOptions {
   /** Which tools the model sees from the start; at most 24 with core tools. All by default. */
   readonly isPinned?: (entry: ToolEntry) => boolean
   readonly buildIndex: BuildSearchIndex
-  /** Further core tools, after `isola__find` and `isola__call`; left out without core tools. */
+  /** Further core tools, after `isola__find` and `isola__call`; without core tools they resolve but are not defined. */
   readonly more?: readonly ToolEntry[]
 }
 
@@ -45,7 +45,15 @@ export function createToolset(
   }
   const isPinned = options.isPinned ?? (() => true)
   const pinned = [...reach.values()].filter(isPinned)
-  if (options.core === 'without-core-tools') return { ...toToolset(pinned), problems }
+  if (options.core === 'without-core-tools') {
+    // In no definition, since those are exactly what the agent may use; a long result names the tool to read it with.
+    const { definitions } = toToolset(pinned)
+    return {
+      definitions,
+      resolve: toToolset([...pinned, ...(options.more ?? [])]).resolve,
+      problems,
+    }
+  }
   const core = [
     ...createCoreTools([...reach.values()], options.buildIndex),
     ...(options.more ?? []),

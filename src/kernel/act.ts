@@ -1,13 +1,7 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import { addUsage, zeroAmount, zeroUsage, type Usage } from '#contracts/lease.ts'
-import type {
-  ActionResult,
-  ExecutionContext,
-  PlanStep,
-  ToolExecutor,
-  ToolStep,
-} from '#contracts/plan.ts'
+import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from '#contracts/plan.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { failure, finishedEvent, spentBy, type CallState, type TurnScope } from './call.ts'
 import { passGates } from './pipeline.ts'

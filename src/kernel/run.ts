@@ -98,7 +98,8 @@ function write(
   ending: 'open' | 'done' | AgentResult = 'done',
 ): TurnRecord {
   const final = typeof ending === 'object' ? ending : undefined
-  draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
+  // The last row says what the result says.
+  if (!final) draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
   const record = recordOf(draft, ending !== 'open', final)
   segment.ports.journal.write(record)
   segment.ports.onWritten(record)

@@ -1,8 +1,8 @@
-import type { AgentResult, FinalState, RunError } from '#contracts/agent.ts'
+import type { AgentResult, RunError } from '#contracts/agent.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { Lineage } from '#contracts/session.ts'
-import { lastTurn } from './last-turn.ts'
+import { failedTurn } from './failed-turn.ts'
 import { fullEvents, runStarted } from './log-view.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
@@ -19,6 +19,8 @@ export interface LiveRun {
   /** Resolves with the terminal result, after it is written. */
   readonly done: Promise<AgentResult>
   readonly lineage: Lineage | undefined
+  /** False while it waits behind another run. */
+  readonly isStarted: () => boolean
   readonly cancel: (reason: string) => void
 }
 
@@ -165,11 +167,7 @@ export function createRuns(options: RunsOptions): Runs {
     const mustWait = live.size > 0
     if (acceptance === 'stored') accept()
     else if (mustWait) persist()
-    const early = Promise.withResolvers<AgentResult>()
-    let hasEndedEarly = false
-    const working = mustWait ? queue.then(() => (hasEndedEarly ? early.promise : work())) : work()
-    queue = working.catch(() => {})
-    const done = Promise.race([working, early.promise])
+    const done = (mustWait ? queue.then(work) : work())
       .then((result) => {
         if (result.state !== 'completed') options.onBroken(row)
         return result
@@ -178,20 +176,17 @@ export function createRuns(options: RunsOptions): Runs {
         live.delete(row.id)
         options.onFinished()
       })
-    done.catch(() => {}) // whoever waits for it sees the failure
+    queue = done.catch(() => {})
     const entry: LiveRun = {
       accepted,
       done,
       lineage: row.submission.lineage,
+      isStarted: () => row.startSeq !== undefined,
       cancel(reason) {
         if (cancelled.signal.aborted) return // the first reason stands
         row = { ...row, cancelReason: reason }
         if (acceptance === 'stored') store.writeRun(row)
         cancelled.abort(new Error(reason))
-        if (!mustWait || row.startSeq !== undefined || acceptance !== 'stored') return
-        // It waits behind another run and has done nothing: it need not wait to end.
-        hasEndedEarly = true
-        early.resolve(end(row, 'cancelled', { code: 'cancelled', message: reason }))
       },
     }
     live.set(row.id, entry)
@@ -261,14 +256,10 @@ export function createRuns(options: RunsOptions): Runs {
     options.onBroken(row)
   }
 
-  const fail = (row: RunRow, error: RunError, detail?: string): AgentResult =>
-    end(row, 'failed', error, detail)
-
   /** Ends a run that no kernel can end. `detail` is for the audit log only. */
-  function end(row: RunRow, state: FinalState, error: RunError, detail?: string): AgentResult {
-    const { turn, final } = lastTurn({
+  function fail(row: RunRow, error: RunError, detail?: string): AgentResult {
+    const { turn, final } = failedTurn({
       row,
-      state,
       error,
       detail,
       turns: store.turns(row.order),

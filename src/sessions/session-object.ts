@@ -23,7 +23,7 @@ import { createSpace, type Space } from './space.ts'
 import { createSessionStore, type RunRow, type SessionRow, type SessionStore } from './store.ts'
 import { createStreamHub, type StreamHub } from './stream-hub.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
-import { cancelChildren, deleteChildren, stop } from './subtree.ts'
+import { cancelChildren, deleteChildren, stop, stopAll } from './subtree.ts'
 import { treeOf, viewOf } from './tree.ts'
 
 /** While a run is live, or the audit log is behind, the object is woken this often; after a crash, that is how soon. */
@@ -213,7 +213,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         this.#isDeleting = true
         try {
           const { runs, outbox, store } = this.#parts
-          await Promise.all(runs.all().map((live) => stop(live, 'The session was deleted.')))
+          await stopAll(runs.all(), 'The session was deleted.')
           await outbox.flush()
           await deleteChildren(principal, store, this.#runtime.sessions)
           if (!runs.isIdle() || !outbox.isEmpty()) {
@@ -318,8 +318,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
-    readonly #stateOf = (run: RunRow): RunView['state'] =>
-      run.startSeq === undefined ? 'queued' : 'running'
+    readonly #stateOf = ({ startSeq, cancelReason }: RunRow): RunView['state'] => {
+      if (startSeq !== undefined) return 'running'
+      return cancelReason === undefined ? 'queued' : 'cancelled'
+    }
 
     /** Expected failures travel as values: classes do not survive RPC. A bug is thrown. */
     async #answer<T>(work: () => Promise<T>): Promise<Reply<T>> {

@@ -79,7 +79,7 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
       const queue: StreamItem[] = []
       const entry = {
         run,
-        send(item: StreamItem) {
+        send: (item: StreamItem): void => {
           if (isEnding || (run !== undefined && item.run !== run)) return
           if ('seq' in item) {
             if (item.seq <= seq) return
@@ -99,7 +99,7 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
         wake()
       }
       readers.add(entry)
-      backlog.forEach(entry.send)
+      for (const event of backlog) entry.send(event)
       if (partial) entry.send({ type: 'message_delta', ...partial, offset: 0 })
       if (!follow) end()
       return new ReadableStream({

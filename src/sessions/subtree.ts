@@ -4,10 +4,16 @@ import type { LiveRun } from './runs.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import { childrenOf } from './tree.ts'
 
-/** Cancels a run and waits for its one outcome. */
+/** Cancels a run and waits for its one outcome. One that has not begun ends, unbegun, when it would have begun. */
 export async function stop(live: LiveRun | undefined, reason: string): Promise<void> {
   live?.cancel(reason)
-  await live?.done.catch(() => {})
+  if (live?.isStarted()) await live.done.catch(() => {})
+}
+
+/** Cancels all runs, the waiting ones first of all, and waits until each has its outcome. */
+export async function stopAll(runs: readonly LiveRun[], reason: string): Promise<void> {
+  for (const live of runs) live.cancel(reason)
+  await Promise.allSettled(runs.map((live) => live.done))
 }
 
 /**

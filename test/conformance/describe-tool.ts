@@ -51,6 +51,8 @@ export interface ToolSubject {
   /** Trace ids that reached the work, where it can tell. */
   readonly traces?: () => readonly string[]
   readonly outputs: OutputStore
+  /** The session it runs in, for a tool to which that matters. */
+  readonly session?: string
   /** `isola__read_output` over the same outputs. */
   readonly readOutput: ToolEntry
   readonly dispose?: () => void
@@ -419,7 +421,7 @@ async function drive(subject: ToolSubject, options: DriveOptions): Promise<Drive
   const answers: Json[] = []
   const events: SessionEvent[] = []
   const entry = timeoutMs === undefined ? subject.entry : { ...subject.entry, timeoutMs }
-  const session = systemSources.ids.next('ses')
+  const session = subject.session ?? systemSources.ids.next('ses')
   const kernel = createKernel({
     ...systemSources,
     planner: scripted(turns, left, answers),

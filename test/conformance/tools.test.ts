@@ -102,7 +102,7 @@ describeTool('the built-in isola__find', {
   },
 })
 
-/** Storage that has one result under `kept`, none under anything else, and never answers for `hang`. */
+/** Storage that has one result of `ses_1` under `kept`, none under anything else, and never answers for `hang`. */
 function createKeptResult(): SessionGateway {
   const sessions = createFakeGateway()
   const text = JSON.stringify(`NEEDLE${'"\\'.repeat(20_000)}`)
@@ -112,8 +112,10 @@ function createKeptResult(): SessionGateway {
       ...sessions.at(session),
       storage: async (request) => {
         const key = 'key' in request ? request.key : ''
-        if (key === 'hang') return new Promise(() => {})
-        return key === 'kept' ? { found: true, value: text } : sessions.at(session).storage(request)
+        if (key === 'ses_1.hang') return new Promise(() => {})
+        return key === 'ses_1.kept'
+          ? { found: true, value: text }
+          : sessions.at(session).storage(request)
       },
     }),
   }
@@ -121,14 +123,14 @@ function createKeptResult(): SessionGateway {
 
 describeTool('the built-in isola__read_output', {
   inputs: {
-    succeed: { handle: 'kept', query: 'needle' },
+    succeed: { handle: 'ses_1.kept', query: 'needle' },
     invalid: { handle: 7 },
     fail: [{ handle: 'nothing' }],
-    hang: { handle: 'hang' },
+    hang: { handle: 'ses_1.hang' },
   },
   create: () => {
     const sessions = createKeptResult()
-    return { ...around(sessions), ...counted(createOutputTool(sessions)) }
+    return { ...around(sessions), ...counted(createOutputTool(sessions)), session: 'ses_1' }
   },
 })
 

@@ -39,10 +39,12 @@ export function installUpstream(script: UpstreamScript) {
     await Promise.race([
       reply.wait,
       new Promise((_resolve, reject) => {
-        init?.signal?.addEventListener('abort', () => {
+        const leave = () => {
           if (reply.wait) aborts += 1
           reject(new DOMException('aborted', 'AbortError'))
-        })
+        }
+        if (init?.signal?.aborted) leave()
+        else init?.signal?.addEventListener('abort', leave)
         if (!reply.wait) _resolve(undefined)
       }),
     ])

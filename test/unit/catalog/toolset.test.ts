@@ -38,7 +38,7 @@ describe('the definitions', () => {
     expect(toolset.resolve('isola__call', { name: 'a__x', input: {} })).toBeUndefined()
   })
 
-  test('further core tools come after the two, and a sub-agent has none of them', () => {
+  test('further core tools come after the two, and are in no definition of a sub-agent', () => {
     const more = [entry('isola__more')]
     expect(names(build([entry('a__x')], { more }))).toEqual([
       'isola__find',
@@ -47,7 +47,10 @@ describe('the definitions', () => {
       'a__x',
     ])
     expect(build([], { more }).resolve('isola__more', {})?.entry).toBe(more[0])
-    expect(names(build([entry('a__x')], { more, core: 'without-core-tools' }))).toEqual(['a__x'])
+    const own = build([entry('a__x')], { more, core: 'without-core-tools' })
+    expect(names(own)).toEqual(['a__x'])
+    // Reachable all the same, for a long result that names it.
+    expect(own.resolve('isola__more', {})?.entry).toBe(more[0])
   })
 
   test('at most 24 are pinned; the rest stays reachable by isola__call only', () => {

@@ -1,32 +1,31 @@
-import type { AgentResult, FinalState, RunError } from '#contracts/agent.ts'
+import type { AgentResult, RunError } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import type { RunRow } from './store.ts'
 
-export interface LastTurnOptions {
+export interface FailedTurnOptions {
   readonly row: RunRow
   readonly turns: readonly TurnRecord[]
   readonly session: string
   readonly seq: number
   readonly nowMs: number
-  readonly state: FinalState
   readonly error: RunError
   readonly detail: string | undefined
 }
 
-/** The last turn of a run that is ended from outside: what it spent is kept, nothing more is done. */
-export function lastTurn(options: LastTurnOptions): {
+/** The last turn of a run that was given up: what it spent is kept, nothing more is done. */
+export function failedTurn(options: FailedTurnOptions): {
   readonly turn: TurnRecord
   readonly final: AgentResult
 } {
-  const { row, state, turns, session, seq, nowMs, error, detail } = options
+  const { row, turns, session, seq, nowMs, error, detail } = options
   const open = turns.at(-1)?.isDone === false ? turns.at(-1) : undefined
   const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
   const { agent, trace } = row.submission
   const final: AgentResult = {
     id: row.id,
     success: false,
-    state,
+    state: 'failed',
     result: '',
     error,
     startedAtMs: row.startedAtMs ?? row.createdAtMs,
@@ -48,7 +47,7 @@ export function lastTurn(options: LastTurnOptions): {
     trace,
     atMs: nowMs,
     type: 'run_finished',
-    data: { state, ...error, ...(detail !== undefined && { detail }) },
+    data: { state: 'failed', ...error, ...(detail !== undefined && { detail }) },
   } as const
   const turn: TurnRecord = {
     turn: open?.turn ?? (turns.at(-1)?.turn ?? 0) + 1,
