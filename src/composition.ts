@@ -129,9 +129,9 @@ export function composeRuntime(env: Env, sources: Sources = systemSources): Runt
       version: packageJson.version,
       pluginProblems: () => problems,
       onFault,
-      onClientGone: async ({ session: id, run, principal }) => {
+      onClientGone: async ({ session: id, run, principal, reader }) => {
         await clock.sleep(goneGraceMs)
-        await sessions.at(id).abandon(principal, run, 'The client closed its stream.')
+        await sessions.at(id).abandon(principal, run, reader)
       },
     },
   }

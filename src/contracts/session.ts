@@ -133,7 +133,12 @@ export interface SessionApi {
     session: string,
     submission: SubmitRequest,
   ) => Promise<
-    Reply<{ readonly receipt: SubmitReceipt; readonly stream: ReadableStream<Uint8Array> }>
+    Reply<{
+      readonly receipt: SubmitReceipt
+      /** Names this reader for `abandon`: an object notices only late that a stream is not read. */
+      readonly reader: string
+      readonly stream: ReadableStream<Uint8Array>
+    }>
   >
   readonly result: (principal: string, run: string) => Promise<Reply<RunView>>
   /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */
@@ -142,8 +147,8 @@ export interface SessionApi {
     options: { readonly afterSeq: number; readonly run?: string; readonly follow: boolean },
   ) => Promise<Reply<ReadableStream<Uint8Array>>>
   readonly cancel: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
-  /** Cancels a run that nobody follows or waits for any more. */
-  readonly abandon: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
+  /** Cancels a run that nobody but `reader`, who has gone, follows or waits for. */
+  readonly abandon: (principal: string, run: string, reader: string) => Promise<Reply<RunView>>
   /** Cancels whatever a parent's call started here. */
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
   readonly transcript: (principal: string) => Promise<Reply<readonly Message[]>>

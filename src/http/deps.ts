@@ -16,6 +16,7 @@ export interface GoneClient {
   readonly session: string
   readonly run: string
   readonly principal: string
+  readonly reader: string
 }
 
 export interface HttpModels {

@@ -136,9 +136,16 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         const backlog = eventsOfRun(store, run)
         // Usually nothing is written yet: the model's request goes first.
         if (backlog.length > 0) await this.ctx.storage.sync()
-        const stream = hub.attach({ afterSeq: 0, run, follow: live !== undefined, backlog })
+        const reader = this.#runtime.ids.next('req')
+        const stream = hub.attach({
+          id: reader,
+          afterSeq: 0,
+          run,
+          follow: live !== undefined,
+          backlog,
+        })
         await live?.accepted
-        return { receipt: { ...receipt, state: this.#view(run).state }, stream }
+        return { receipt: { ...receipt, state: this.#view(run).state }, reader, stream }
       })
     }
 
@@ -179,12 +186,13 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
-    abandon(principal: string, run: string, reason: string): Promise<Reply<RunView>> {
+    abandon(principal: string, run: string, reader: string): Promise<Reply<RunView>> {
       return this.#answer(async () => {
         this.#own(principal)
         this.#row(run)
+        this.#parts.hub.detach(reader)
         const isAwaited = this.#waiting.has(run) || this.#parts.hub.hasReaders(run)
-        if (!isAwaited) await stop(this.#parts.runs.live(run), reason)
+        if (!isAwaited) await stop(this.#parts.runs.live(run), 'The client closed its stream.')
         return this.#view(run)
       })
     }

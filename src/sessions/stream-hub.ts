@@ -4,6 +4,8 @@ import type { MessageDelta, SessionEvent, StreamItem } from '#contracts/event.ts
 const maxBehindBytes = 4 * 1_048_576
 
 export interface Reader {
+  /** For `detach`. */
+  readonly id?: string
   readonly afterSeq: number
   readonly run?: string
   /** Ends after this run's terminal event, or at once when nothing more will come. */
@@ -23,12 +25,15 @@ export interface StreamHub {
   readonly rest: () => void
   /** Whether anybody follows this run, or anything at all. */
   readonly hasReaders: (run?: string) => boolean
+  /** Forgets a reader that has gone. */
+  readonly detach: (id: string) => void
   readonly attach: (reader: Reader) => ReadableStream<Uint8Array>
 }
 
 export function createStreamHub(sync: () => Promise<void>): StreamHub {
   const encoder = new TextEncoder()
   const readers = new Set<{
+    readonly id: string | undefined
     readonly run: string | undefined
     readonly send: (item: StreamItem) => void
     readonly rest: () => void
@@ -70,7 +75,10 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
       if (waiting === 0) broadcast(delta)
       else later(() => broadcast(delta), false)
     },
-    attach({ afterSeq, run, follow, backlog }) {
+    detach(id) {
+      for (const reader of readers) if (reader.id === id) reader.end()
+    },
+    attach({ id, afterSeq, run, follow, backlog }) {
       let seq = afterSeq
       let isEnding = false
       let behindBytes = 0
@@ -78,6 +86,7 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
       /** What is not read yet: the log first, made into bytes only when somebody reads it. */
       const queue: StreamItem[] = []
       const entry = {
+        id,
         run,
         send: (item: StreamItem): void => {
           if (isEnding || (run !== undefined && item.run !== run)) return

@@ -166,6 +166,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       run: answer('run', () => result),
       runStream: answer('runStream', () => ({
         receipt: { ...receipt, session },
+        reader: 'reader',
         stream: stream(),
       })),
       result: answer('result', () => view),

@@ -41,7 +41,9 @@ async function answerInPieces(
   { context, request, addressed }: Asked,
 ): Promise<Response> {
   const { session, submission } = addressed
-  const { receipt, stream } = unwrap(await deps.sessions.at(session).runStream(session, submission))
+  const { receipt, reader, stream } = unwrap(
+    await deps.sessions.at(session).runStream(session, submission),
+  )
   const { run } = receipt
   const requestId = context.get('requestId')
   const view = createChatStream({
@@ -55,7 +57,7 @@ async function answerInPieces(
   keepAlive(context, kept.promise)
   const onEnd = (end: 'complete' | 'gone') => {
     if (end === 'complete') return kept.resolve()
-    kept.resolve(deps.onClientGone?.({ session, run, principal: submission.principal }))
+    kept.resolve(deps.onClientGone?.({ session, run, reader, principal: submission.principal }))
   }
   const { signal } = context.req.raw
   const body = toEventStream(stream, view, { clock: deps.sources.clock, signal, onEnd })

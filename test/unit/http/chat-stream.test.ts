@@ -228,7 +228,12 @@ describe('a chat stream under way', () => {
     await reader.cancel()
     await expect(source.push(delta('late'))).rejects.toBeUndefined()
     expect(fake.gone).toEqual([
-      { session: expect.stringMatching(/^ses_/), run: testRun, principal: 'operator' },
+      {
+        session: expect.stringMatching(/^ses_/),
+        run: testRun,
+        reader: 'reader',
+        principal: 'operator',
+      },
     ])
   })
 
