@@ -66,7 +66,7 @@ const hostTool: ToolEntry['tool'] = {
       case 'fail':
         return { ok: false, error: { code: 'tool_failed', message: 'It was told to fail.' } }
       case 'crash':
-        throw new TypeError('cannot read /work/secrets/key.ts:12')
+        throw new TypeError('cannot read /srv/app/secrets/key.ts:12')
       case 'long':
         // Every second character has to be escaped, and once more in the page it comes in.
         return says(`${'"\\\\'.repeat(9_000)}NEEDLE${' ipsum'.repeat(500)}`)
