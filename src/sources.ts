@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Sources } from '#contracts/sources.ts'
+import { base62Digits } from './sessions/gateway.ts'
 
 const maxDelayMs = 2_147_483_647
 
@@ -27,14 +28,12 @@ export const systemSources: Sources = {
   },
 }
 
-const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
 /** 22 characters, each drawn evenly: bytes from 248 on would favour the first digits. */
 function randomBase62(): string {
   let text = ''
   while (text.length < 22) {
     for (const byte of randomBytes(32)) {
-      if (byte < 248 && text.length < 22) text += digits[byte % 62]
+      if (byte < 248 && text.length < 22) text += base62Digits[byte % 62]
     }
   }
   return text

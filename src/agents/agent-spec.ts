@@ -1,6 +1,6 @@
 import type { AgentSpec } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import { narrower, defaultAgentLimits, type Limits } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest } from '#contracts/manifest.ts'
 import type { ModelParameters } from '#contracts/model.ts'
 import type { PromptStore, RenderedPrompt } from '#contracts/prompt.ts'
@@ -124,26 +124,13 @@ export function toParameters(parameters: AgentManifest['parameters']): ModelPara
 
 /** What a caller may change of an agent: only ever less than it has, and words that rank below its own. */
 export function applyOverrides(spec: AgentSpec, overrides: AgentOverrides): AgentSpec {
-  const limits = overrides.lease ? narrowLimits(spec.limits, overrides.lease) : spec.limits
+  const limits = overrides.lease ? narrower(spec.limits, overrides.lease) : spec.limits
   return {
     ...spec,
     limits,
     model: overrides.model ?? spec.model,
     parameters: mergeParameters(spec.parameters, overrides.parameters ?? {}, limits),
     instructions: appendClientInstructions(spec.instructions, overrides.clientInstructions),
-  }
-}
-
-function narrowLimits(own: Limits, lease: Limits): Limits {
-  return {
-    maxTokens: Math.min(own.maxTokens, lease.maxTokens),
-    maxCostNanoUsd: Math.min(own.maxCostNanoUsd, lease.maxCostNanoUsd),
-    maxTimeMs: Math.min(own.maxTimeMs, lease.maxTimeMs),
-    maxTurns: Math.min(own.maxTurns, lease.maxTurns),
-    maxToolCalls: Math.min(own.maxToolCalls, lease.maxToolCalls),
-    maxChildren: Math.min(own.maxChildren, lease.maxChildren),
-    maxDepth: Math.min(own.maxDepth, lease.maxDepth),
-    maxConcurrency: Math.min(own.maxConcurrency, lease.maxConcurrency),
   }
 }
 

@@ -110,3 +110,17 @@ export const orchestratorLimits: Limits = {
 
 /** The output cap of a model call in tokens, unless an agent sets one. */
 export const defaultMaxOutputTokens = 4_096
+
+/** The smaller of two limits in every dimension. */
+export function narrower(a: Limits, b: Limits): Limits {
+  return {
+    maxTokens: Math.min(a.maxTokens, b.maxTokens),
+    maxCostNanoUsd: Math.min(a.maxCostNanoUsd, b.maxCostNanoUsd),
+    maxTimeMs: Math.min(a.maxTimeMs, b.maxTimeMs),
+    maxTurns: Math.min(a.maxTurns, b.maxTurns),
+    maxToolCalls: Math.min(a.maxToolCalls, b.maxToolCalls),
+    maxChildren: Math.min(a.maxChildren, b.maxChildren),
+    maxDepth: Math.min(a.maxDepth, b.maxDepth),
+    maxConcurrency: Math.min(a.maxConcurrency, b.maxConcurrency),
+  }
+}

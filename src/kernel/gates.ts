@@ -1,5 +1,5 @@
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
-import { unlimited, type Limits } from '#contracts/lease.ts'
+import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
   failure,
@@ -10,7 +10,6 @@ import {
   type Gate,
   type TurnScope,
 } from './call.ts'
-import { narrower } from './share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
 const known: Gate = {

@@ -31,17 +31,3 @@ export function shareOf({ limits, left, finalCall, calls, timeLeftMs }: ShareOpt
     maxConcurrency: Math.max(1, Math.floor(limits.maxConcurrency / calls)),
   }
 }
-
-/** The smaller of two limits in every dimension. */
-export function narrower(a: Limits, b: Limits): Limits {
-  return {
-    maxTokens: Math.min(a.maxTokens, b.maxTokens),
-    maxCostNanoUsd: Math.min(a.maxCostNanoUsd, b.maxCostNanoUsd),
-    maxTimeMs: Math.min(a.maxTimeMs, b.maxTimeMs),
-    maxTurns: Math.min(a.maxTurns, b.maxTurns),
-    maxToolCalls: Math.min(a.maxToolCalls, b.maxToolCalls),
-    maxChildren: Math.min(a.maxChildren, b.maxChildren),
-    maxDepth: Math.min(a.maxDepth, b.maxDepth),
-    maxConcurrency: Math.min(a.maxConcurrency, b.maxConcurrency),
-  }
-}

@@ -26,14 +26,14 @@ export function createSessionGateway({ namespace, sha256 }: GatewayOptions): Ses
 export const lengthPrefixed = (parts: readonly string[]): string =>
   parts.map((part) => `${part.length}:${part}`).join('')
 
-const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+export const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** 22 base62 characters of a hex hash: the form of every session id. */
 export function toBase62(hex: string): string {
   let value = BigInt(`0x${hex}`)
   let text = ''
   for (let index = 0; index < 22; index += 1) {
-    text += digits[Number(value % 62n)]
+    text += base62Digits[Number(value % 62n)]
     value /= 62n
   }
   return text

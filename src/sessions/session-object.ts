@@ -222,13 +222,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         try {
           const { runs, outbox, store } = this.#parts
           await stopAll(runs.all(), 'The session was deleted.')
-          await outbox.flush()
+          if (!(await outbox.flush())) throw notYetDeletable()
           await deleteChildren(principal, store, this.#runtime.sessions)
-          if (!runs.isIdle() || !outbox.isEmpty()) {
-            const message =
-              'The record of this session could not be saved yet, so it is kept. Try again.'
-            throw new IsolaError('request_unavailable', message)
-          }
+          if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
           store.drop()
           this.#hasRecoveryJob = false
           this.#parts = this.#open()
@@ -347,4 +343,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       }
     }
   }
+}
+
+const notYetDeletable = () => {
+  const message = 'The record of this session could not be saved yet, so it is kept. Try again.'
+  return new IsolaError('request_unavailable', message)
 }

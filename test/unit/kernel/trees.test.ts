@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import { narrower, defaultAgentLimits, type Limits } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../../src/kernel/run.ts'
-import { narrower } from '../../../src/kernel/share.ts'
 import {
   agentSpec,
   createFakeModel,
