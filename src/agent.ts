@@ -100,7 +100,7 @@ export class Agent {
     let seq = 0
     let reported = 0
     try {
-      return await kernel.run(this.#input(run, session.id, messages), {
+      const outcome = await kernel.run(this.#input(run, session.id, messages), {
         signal: controller.signal,
         nextSeq: () => (seq += 1),
         onSent: () => {},
@@ -119,6 +119,8 @@ export class Agent {
           if (turn.isDone) this.#listeners.step.forEach((hear) => hear(turn))
         },
       })
+      if (outcome.state !== 'parked') return outcome
+      throw new IsolaError('request_conflict', 'An embedded run has nobody to wait for.')
     } finally {
       this.#running.delete(run)
       messages.push(...[...turns.values()].flatMap((turn) => kernel.messagesOf(turn)))

@@ -2,17 +2,32 @@ import { z } from 'zod'
 import { bundledPlugins } from './bundled.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
 import { createOutputStore, createOutputTool } from './catalog/output-tool.ts'
+import { withOutsideTools } from './catalog/outside-tools.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { createSearchIndex } from './catalog/search/search-index.ts'
 import { createToolset } from './catalog/toolset.ts'
 import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { unlimited } from '#contracts/lease.ts'
 import type { PluginProblem, Readiness } from '#contracts/operations.ts'
-import type { GateParts, SessionRuntime } from '#contracts/runtime.ts'
+import {
+  defaultPrincipalTiming,
+  type DayAmount,
+  type PrincipalTiming,
+} from '#contracts/principal.ts'
+import {
+  defaultTiming,
+  type GateParts,
+  type SessionRuntime,
+  type SessionTiming,
+} from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { systemSources } from './sources.ts'
+import { dailyCostUsd, dailyTokens } from './governance/daily-limits.ts'
 import { createAuthenticator } from './governance/operator-key.ts'
 import { openPolicy } from './governance/open-policy.ts'
+import { createPrincipalLedger } from './governance/principal-ledger.ts'
+import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
@@ -34,13 +49,17 @@ const configSchema = z.object({
   ISOLA_MODEL: z.string().optional(),
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
+  ISOLA_DAILY_TOKENS: dailyTokens,
+  ISOLA_DAILY_COST_USD: dailyCostUsd,
 })
 
 /** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
 function parseConfig(env: unknown) {
   const parsed = configSchema.safeParse(env)
   const issue = parsed.error?.issues[0]
-  const data = parsed.data ?? {}
+  const data: Partial<z.infer<typeof configSchema>> = parsed.data ?? {}
+  const problem =
+    issue && new IsolaError('config_invalid', `${issue.path.join('.')}: ${issue.message}`)
   const models: ModelConfig = {
     ...(data.OPENAI_API_KEY && { openaiApiKey: data.OPENAI_API_KEY }),
     ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
@@ -51,21 +70,34 @@ function parseConfig(env: unknown) {
     models,
     isDevelopment: models.isDevelopment,
     operatorKey: data.ISOLA_OPERATOR_KEY,
-    problem: issue && new IsolaError('config_invalid', `${issue.path.join('.')}: ${issue.message}`),
+    /** Of every principal: keys with limits of their own are not built yet. */
+    limitsOf: (): DayAmount => {
+      if (problem) throw problem
+      const { ISOLA_DAILY_TOKENS: tokens, ISOLA_DAILY_COST_USD: costNanoUsd } = data
+      return { tokens: tokens ?? unlimited, costNanoUsd: costNanoUsd ?? unlimited }
+    },
+    problem,
   }
 }
 
 export interface Runtime {
   readonly session: SessionRuntime
+  readonly principal: PrincipalRuntime
   readonly http: HttpDeps
 }
 
 /** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
-export function composeRuntime(env: Env, sources: Sources = systemSources): Runtime {
+export function composeRuntime(
+  env: Env,
+  sources: Sources = systemSources,
+  timing: SessionTiming & Partial<PrincipalTiming> = defaultTiming,
+): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
+  const { limitsOf } = config
+  const principals = createPrincipalLedger({ namespace: env.PRINCIPAL, sha256, clock, limitsOf })
   const models = createModelProviders(config.models, {
     fetch: (input, init) => fetch(input, init),
     sleep: clock.sleep,
@@ -91,6 +123,7 @@ export function composeRuntime(env: Env, sources: Sources = systemSources): Runt
     clock,
     createToolset: (entries, options) =>
       createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
+    withOutside: withOutsideTools,
   })
   const gates: GateParts = { ...openPolicy, validator, outputs: createOutputStore(sessions) }
   const kernel = createKernel({
@@ -108,9 +141,17 @@ export function composeRuntime(env: Env, sources: Sources = systemSources): Runt
     sessions,
     agents: catalog.directory,
     audit: createAuditSink(env.DB),
+    principals,
+    timing,
   }
   return {
     session,
+    principal: {
+      clock,
+      sessions,
+      timing: { ...defaultPrincipalTiming, ...timing },
+      report: principals.report,
+    },
     http: {
       sessions,
       models,

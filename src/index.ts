@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { composeRuntime } from './composition.ts'
+import { createPrincipalClass } from './governance/principal-object.ts'
 import { createHttpApp } from './http/app.ts'
 import { createSessionClass } from './sessions/session-object.ts'
 
@@ -7,6 +8,7 @@ const runtime = composeRuntime(env)
 const app = createHttpApp(runtime.http)
 
 export class Session extends createSessionClass(() => runtime.session) {}
+export class Principal extends createPrincipalClass(() => runtime.principal) {}
 
 export default {
   fetch: (request, bindings, context) => app.fetch(request, bindings, context),

@@ -12,7 +12,7 @@ const allowedPackages = {
   plugins: ['zod'],
   catalog: ['@cfworker/json-schema'],
   memory: ['@huggingface/jinja'],
-  governance: ['zod'],
+  governance: ['zod', 'cloudflare:workers', 'agents/lifecycle'],
   mcp: ['@modelcontextprotocol/*'],
 }
 

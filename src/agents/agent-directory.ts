@@ -49,6 +49,8 @@ export interface AgentDirectoryDeps {
   readonly sessions: SessionGateway
   readonly clock: Clock
   readonly createToolset: BuildToolset
+  /** Adds what the client of one run does or answers itself. */
+  readonly withOutside: (toolset: Toolset, overrides: AgentOverrides) => Toolset
   /** What the orchestrator reaches; everything if left out. */
   readonly orchestratorUsesTools?: readonly string[]
 }
@@ -87,7 +89,10 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   return {
     problems,
     directory: {
-      load: async (agent, overrides) => agents.get(agent)?.(overrides),
+      async load(agent, overrides) {
+        const ready = agents.get(agent)?.(overrides)
+        return ready && { ...ready, toolset: deps.withOutside(ready.toolset, overrides) }
+      },
       list: () => descriptors,
     },
   }

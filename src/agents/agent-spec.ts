@@ -128,6 +128,7 @@ export function applyOverrides(spec: AgentSpec, overrides: AgentOverrides): Agen
   return {
     ...spec,
     limits,
+    ...(overrides.requireApproval && { requireApproval: overrides.requireApproval }),
     model: overrides.model ?? spec.model,
     parameters: mergeParameters(spec.parameters, overrides.parameters ?? {}, limits),
     instructions: appendClientInstructions(spec.instructions, overrides.clientInstructions),

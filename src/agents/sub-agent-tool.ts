@@ -1,9 +1,16 @@
-import type { AgentResult } from '#contracts/agent.ts'
+import { toToolResult } from '#contracts/agent-outcome.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import { zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest, TrustTier } from '#contracts/manifest.ts'
-import type { Reply, SessionGateway, Submission } from '#contracts/session.ts'
+import {
+  sessionProtocol,
+  type Reply,
+  type RunOutcome,
+  type SessionGateway,
+  type SubmitReceipt,
+  type SubmitRequest,
+} from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { toLimits } from './agent-spec.ts'
@@ -40,6 +47,10 @@ const inputSchema: JsonSchema = {
     context: {
       type: 'string',
       description: 'Material for the task, such as a file or earlier findings.',
+    },
+    background: {
+      type: 'boolean',
+      description: 'Start it and go on; what comes of it arrives as a message later.',
     },
   },
   required: ['task'],
@@ -90,12 +101,18 @@ async function callAgent(
   if (context.signal.aborted) {
     return failed('tool_cancelled', `The call of ${agent} was cancelled.`, zeroUsage)
   }
-  context.emit({ type: 'agent_invoked', data: { agent, session, call: context.call } })
+  const isBackground = input['background'] === true
+  const where = { agent, session, context }
+  const data = { agent, session, call: context.call, ...(isBackground && { background: true }) }
+  context.emit({ type: 'agent_invoked', data })
   const submission = toSubmission(agent, input, context)
-  const attempt = () => sessions.at(session).run(session, submission)
-  const stopCancelling = cancelOnAbort(sessions, { agent, session, context })
+  const child = () => sessions.at(session)
+  const again = <T>(attempt: () => Promise<T>) => reattaching(attempt, clock, context.signal)
+  const stopCancelling = cancelOnAbort(sessions, where)
   try {
-    return settle(await reattaching(attempt, clock, context.signal), { agent, session, context })
+    return isBackground
+      ? leave(await again(() => child().submit(session, submission)), where)
+      : settle(await again(() => child().run(session, submission)), where)
   } catch (error) {
     const detail = errorMessage(error).slice(0, maxReasonChars)
     const data = { agent, session, call: context.call, code: 'tool_outcome_unknown', detail }
@@ -111,11 +128,15 @@ async function callAgent(
 
 function toSubmission(
   agent: string,
-  { task, context: material }: JsonObject,
+  { task, context: material, background }: JsonObject,
   context: ToolContext,
-): Submission {
+): SubmitRequest {
+  const { mayPark, requireApproval } = context
   return {
     agent,
+    protocol: sessionProtocol,
+    pauses: mayPark ? 'park' : 'refuse',
+    ...(requireApproval && { requireApproval }),
     principal: context.principal,
     messages: [{ role: 'user', text: toTaskText(String(task), material), taint: ['model'] }],
     trace: context.trace,
@@ -128,6 +149,7 @@ function toSubmission(
       depth: context.depth + 1,
       ancestry: context.ancestry,
       lease: context.lease,
+      ...(background === true && { isBackground: true }),
     },
   }
 }
@@ -165,11 +187,15 @@ async function reattaching<T>(
     try {
       return await attempt()
     } catch (error) {
-      if (tries >= maxReattaches || signal.aborted) throw error
+      if (tries >= maxReattaches || signal.aborted || isOverloaded(error)) throw error
       await clock.sleep(reattachDelayMs * 2 ** tries, signal)
     }
   }
 }
+
+/** More of the same would only add to it. */
+const isOverloaded = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'overloaded' in error && error.overloaded === true
 
 interface Where {
   readonly agent: string
@@ -185,42 +211,41 @@ function failed(code: ToolFailure['code'], message: string, usage?: Usage): Tool
   return { ok: false, error: { code, message }, ...(usage && { usage }) }
 }
 
-function settle(reply: Reply<AgentResult>, where: Where): ToolResult {
-  if (!reply.ok) {
-    emitError(where, reply.error.code, reply.error.message)
-    return failed(
-      'tool_failed',
-      `The agent ${where.agent} did not start: ${reply.error.message}`,
-      zeroUsage,
-    )
-  }
-  const result = reply.value
-  const { agent, session, context } = where
-  const { usage, state, costEstimateUsd } = result
-  const settled = {
-    agent,
-    session,
-    call: context.call,
-    state,
-    usage: { ...usage },
-    costEstimateUsd,
-  }
-  context.emit({
-    type: 'agent_result',
-    data: { ...settled, ...(result.error && { error: { ...result.error } }) },
-  })
-  if (!result.success) return failed('tool_failed', describeEnd(agent, result), usage)
-  return {
-    ok: true,
-    output: result.output ?? result.result,
-    taint: [`tool:${agentToolName(agent)}`],
-    usage,
-  }
+function refused(reply: Reply<unknown> & { readonly ok: false }, where: Where): ToolResult {
+  emitError(where, reply.error.code, reply.error.message)
+  const message = `The agent ${where.agent} did not start: ${reply.error.message}`
+  return failed('tool_failed', message, zeroUsage)
 }
 
-/** A stopped agent keeps what it has done: the caller reads it with the reason. */
-function describeEnd(agent: string, { state, error, result }: AgentResult): string {
-  const reason = error ? ` (${error.code}: ${error.message})` : ''
-  const done = result.trim() === '' ? '' : ` What it had until then:\n${result}`
-  return `The agent ${agent} ended as ${state}${reason}.${done}`
+/** It works on by itself, with its whole lease; what it did not use comes back with its outcome. */
+function leave(reply: Reply<SubmitReceipt>, where: Where): ToolResult {
+  if (!reply.ok) return refused(reply, where)
+  const { session, run } = reply.value
+  const text = 'It works in the background. What comes of it arrives as a message.'
+  return { ok: true, output: { status: 'started', session, run, note: text } }
+}
+
+function settle(reply: Reply<RunOutcome>, where: Where): ToolResult {
+  if (!reply.ok) return refused(reply, where)
+  const result = reply.value
+  const { agent, session, context } = where
+  if (result.state === 'parked') {
+    const message = `The agent ${agent} waits for someone to decide or answer.`
+    const pause = { kind: 'session', expires: false } as const
+    return { ok: false, error: { code: 'tool_pending', message }, pause }
+  }
+  const { usage, state, costEstimateUsd, error } = result
+  context.emit({
+    type: 'agent_result',
+    data: {
+      agent,
+      session,
+      call: context.call,
+      state,
+      usage: { ...usage },
+      costEstimateUsd,
+      ...(error && { error: { ...error } }),
+    },
+  })
+  return toToolResult(result)
 }

@@ -28,6 +28,8 @@ export interface AgentSpec {
   readonly parameters: ModelParameters
   readonly limits: Limits
   readonly outputSchema?: JsonSchema
+  /** Tools whose every call somebody must approve: names, or `<plugin>__*`, or `*`. */
+  readonly requireApproval?: readonly string[]
   /** Which template and version made the instructions. */
   readonly provenance: { readonly template: string; readonly version: string }
 }

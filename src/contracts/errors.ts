@@ -30,6 +30,8 @@ export type ToolErrorCode =
   | 'tool_cancelled'
   | 'tool_failed'
   | 'tool_outcome_unknown'
+  | 'tool_pending'
+  | 'tool_expired'
 
 /** A refused or exhausted lease: the run ends as `stopped`, keeping what it has. */
 export type LeaseErrorCode =

@@ -5,6 +5,8 @@ export type EventType =
   | 'run_started'
   | 'run_resumed'
   | 'run_parked'
+  | 'run_steered'
+  | 'pause_answered'
   | 'run_finished'
   | 'message_finished'
   | 'model_called'

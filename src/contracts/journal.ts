@@ -1,7 +1,9 @@
 import type { AgentResult, ModelCallSummary } from './agent.ts'
 import type { SessionEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
-import type { Usage } from './lease.ts'
+import type { Amount, Limits, Usage } from './lease.ts'
+import type { Message } from './message.ts'
+import type { Pause } from './pause.ts'
 import type { PlanStep } from './plan.ts'
 import type { ToolResult } from './tool.ts'
 
@@ -17,6 +19,10 @@ export interface CallRecord {
   /** May run again after a cut: declared read-only or idempotent. */
   readonly isRepeatable: boolean
   readonly startedAtMs: number
+  /** What it took out of the run's lease, if it may itself spend or is waiting. */
+  readonly reserved?: Amount
+  /** It waits for someone outside and was not begun, or its outcome comes from there. */
+  readonly pause?: Pause
   readonly outcome?: ToolResult
   readonly durationMs?: number
 }
@@ -25,6 +31,10 @@ export interface CallRecord {
 export interface TurnRecord {
   /** Counts from 1 within the run. */
   readonly turn: number
+  /** What came in while the run worked and this turn was the first to see. */
+  readonly received?: readonly Message[]
+  /** The most each of its calls may spend, pinned when the first one ran. */
+  readonly share?: Limits
   readonly steps: readonly PlanStep[]
   readonly calls: readonly CallRecord[]
   readonly modelCalls: readonly ModelCallSummary[]

@@ -2,6 +2,7 @@ import type { AgentResult, AgentSpec } from './agent.ts'
 import type { MessageDelta } from './event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
 import type { Message } from './message.ts'
+import type { Pause, PauseAnswer } from './pause.ts'
 import type { Toolset } from './tool.ts'
 
 /** One run, as explicit input. */
@@ -19,6 +20,8 @@ export interface RunInput {
   /** The transcript up to and including this run's task; the agent's instructions come before it. */
   readonly messages: readonly Message[]
   readonly startedAtMs: number
+  /** Whether a call may wait for someone outside; if not, it fails and says so. */
+  readonly mayPark?: boolean
   /** How often the open turn was interrupted before its model call was recorded. */
   readonly lostCalls: number
 }
@@ -28,6 +31,10 @@ export interface RunPorts {
   /** The next place in the session's log. */
   readonly nextSeq: () => number
   readonly onDelta: (delta: MessageDelta) => void
+  /** What came in for this run since it began, from the given place on. */
+  readonly received?: (from: number) => readonly Message[]
+  /** What came of a waiting call, if anything yet. */
+  readonly answerTo?: (call: string) => PauseAnswer | undefined
   /** Asked before each model call: false if nobody reads the text as it arrives. */
   readonly isWatched?: () => boolean
   /** Called after each write, with what has become part of the log. */
@@ -38,9 +45,17 @@ export interface RunPorts {
   readonly signal: AbortSignal
 }
 
+/** The run waits for someone outside: its segment is over, its journal holds all there is. */
+export interface Parked {
+  readonly state: 'parked'
+  readonly pauses: readonly Pause[]
+}
+
 /** The loop, as those see it who host it. */
 export interface Kernel {
-  readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult>
+  readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult | Parked>
   /** The messages a turn adds to the transcript. */
-  readonly messagesOf: (turn: Pick<TurnRecord, 'steps' | 'calls'>) => readonly Message[]
+  readonly messagesOf: (
+    turn: Pick<TurnRecord, 'steps' | 'calls' | 'received'>,
+  ) => readonly Message[]
 }

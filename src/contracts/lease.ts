@@ -111,6 +111,20 @@ export const orchestratorLimits: Limits = {
 /** The output cap of a model call in tokens, unless an agent sets one. */
 export const defaultMaxOutputTokens = 4_096
 
+/** What was asked for as a limit of its own, as limits that hold nothing else back. */
+export const onlyLimited = (some: Partial<Limits> = {}): Limits => ({ ...noLimits, ...some })
+
+const noLimits: Limits = {
+  maxTokens: unlimited,
+  maxCostNanoUsd: unlimited,
+  maxTimeMs: unlimited,
+  maxTurns: unlimited,
+  maxToolCalls: unlimited,
+  maxChildren: unlimited,
+  maxDepth: unlimited,
+  maxConcurrency: unlimited,
+}
+
 /** The smaller of two limits in every dimension. */
 export function narrower(a: Limits, b: Limits): Limits {
   return {

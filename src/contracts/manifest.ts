@@ -35,6 +35,8 @@ const toolManifest = z.strictObject({
     })
     .default({}),
   timeout_ms: z.int().min(1).max(600_000).optional(),
+  /** Somebody must allow each call, with the arguments it has. */
+  requires_approval: z.boolean().optional(),
 })
 
 const limits = z.strictObject({

@@ -1,3 +1,4 @@
+import { errorCode } from './errors.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Message } from './message.ts'
 
@@ -62,14 +63,29 @@ export interface ModelEstimate {
   readonly costNanoUsd: number
 }
 
+/** A bill that is no number would unmake a ledger, a negative one would credit it: the whole reservation stands then. */
+export function billable(usage: ModelUsage, reserved: ModelEstimate): ModelUsage {
+  const counts = [usage.inputTokens, usage.outputTokens, usage.costNanoUsd]
+  if (counts.every((count) => Number.isSafeInteger(count) && count >= 0)) return usage
+  const { tokens: inputTokens, costNanoUsd } = reserved
+  return { ...usage, inputTokens, outputTokens: 0, costNanoUsd, estimated: true }
+}
+
 export interface ModelCallOptions {
   readonly signal: AbortSignal
   /** Nobody reads along: the provider may take the answer in one piece, which is cheaper. */
   readonly isUnwatched?: boolean
   /** Text as it arrives. */
   readonly onDelta: (text: string) => void
-  /** Called once when the request is on its way; the caller's row is written after it (section 4 step 4). */
+  /** Called whenever a request is on its way; the caller's row is written after it (section 4 step 4). */
   readonly onSent: () => void
+  /** Called when a request was accepted: from here on a failure is booked as a call, whatever its code. */
+  readonly onBegun: () => void
+  /**
+   * Asked before a failed request is sent again, and before the wait for it: puts the failure on the record, books it
+   * if it may have been billed, and reserves for another. False: the lease does not allow another (fail closed).
+   */
+  readonly mayRetry: (failure: unknown) => boolean
 }
 
 export interface ModelSelection {
@@ -80,8 +96,11 @@ export interface ModelSelection {
 }
 
 /**
- * Something that answers model requests. May throw `IsolaError` of family `model_`, nothing else.
- * A provider is changed only before its first delta.
+ * Something that answers model requests. May throw `IsolaError` of family `model_`, nothing else but the reason of
+ * the caller's signal. A provider is changed only before its first delta.
+ *
+ * A refusal (`isRefusal`) before `onBegun` costs nothing; any other failure of a request that was sent is booked with
+ * all that was reserved for it.
  */
 export interface ModelProvider {
   readonly id: string
@@ -89,6 +108,20 @@ export interface ModelProvider {
   readonly select: (model: string | undefined) => ModelSelection
   readonly estimate: (request: ModelRequest) => ModelEstimate
   readonly generate: (request: ModelRequest, options: ModelCallOptions) => Promise<ModelReply>
+}
+
+/** Failures with which a provider says that it did not work on the request, unless a reply had begun. */
+export function isRefusal(error: unknown): boolean {
+  switch (errorCode(error)) {
+    case 'model_auth':
+    case 'model_rate_limited':
+    case 'model_unavailable':
+    case 'model_refused_request':
+    case 'model_not_configured':
+      return true
+    default:
+      return false
+  }
 }
 
 /** A model that this deployment serves, as `/v1/models` lists it. */

@@ -41,15 +41,9 @@ export interface ToolHooks {
   readonly after: (subject: CallSubject, result: ToolResult) => Promise<ToolResult>
 }
 
-export type ApprovalVerdict =
-  | { readonly approved: true }
-  | { readonly approved: false; readonly message: string }
-  /** Someone outside must decide: the run is parked under this id. */
-  | { readonly approved: 'pending'; readonly id: string }
-
-/** Asks whether a call needs an approval and has it. Bound to the argument hash, spent once. */
+/** Says which calls somebody must approve, besides those whose agent or tool says so itself. */
 export interface Approvals {
-  readonly check: (subject: CallSubject) => Promise<ApprovalVerdict>
+  readonly isNeeded: (subject: CallSubject) => boolean
 }
 
 /** What becomes of an output that is too long for the context: kept behind a handle, never silently cut. */

@@ -1,8 +1,9 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { Limits } from './lease.ts'
 import type { Kernel } from './kernel.ts'
-import type { ModelParameters } from './model.ts'
+import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from './policy.ts'
+import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink, SessionGateway } from './session.ts'
 import type { Sources } from './sources.ts'
 import type { SchemaValidator, Toolset } from './tool.ts'
@@ -25,6 +26,11 @@ export interface AgentOverrides {
   readonly parameters?: ModelParameters
   readonly lease?: Limits
   readonly clientInstructions?: string
+  /** Tools that the client runs: a call of one parks the run. */
+  readonly clientTools?: readonly ToolDefinition[]
+  /** Adds a tool with which the agent asks the person a question. */
+  readonly mayAsk?: boolean
+  readonly requireApproval?: readonly string[]
 }
 
 /** The checks around every call, by composition: a gate whose room is not built yet passes everything. */
@@ -43,4 +49,16 @@ export interface SessionRuntime extends Sources {
   readonly kernel: Kernel
   readonly sessions: SessionGateway
   readonly audit: AuditSink
+  readonly principals: PrincipalLedger
+  readonly timing: SessionTiming
 }
+
+/** How long a session waits for what. Milliseconds. */
+export interface SessionTiming {
+  /** While a run is live, or something is still to be carried, the object is woken this often; after a crash, that is how soon. */
+  readonly recoverEveryMs: number
+  /** How long a pause for an approval, an answer or a client's tool may take. */
+  readonly pauseMs: number
+}
+
+export const defaultTiming: SessionTiming = { recoverEveryMs: 10_000, pauseMs: 7 * 86_400_000 }

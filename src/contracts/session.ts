@@ -4,7 +4,9 @@ import type { Json } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { MemoryEntry } from './memory.ts'
 import type { Message } from './message.ts'
-import type { ModelParameters } from './model.ts'
+import type { ModelParameters, ToolDefinition } from './model.ts'
+import type { Decision, Pause } from './pause.ts'
+import type { ToolResult } from './tool.ts'
 
 /** Where a sub-agent's session hangs in its tree. */
 export interface Lineage {
@@ -17,7 +19,12 @@ export interface Lineage {
   readonly ancestry: readonly string[]
   /** This run's lease, out of the parent's. */
   readonly lease: Limits
+  /** The parent does not wait: the outcome is delivered to it. */
+  readonly isBackground?: boolean
 }
+
+/** Counts up when what sessions say to each other changes so that an older one would misread it. Unknown fields are ignored. */
+export const sessionProtocol = 1
 
 /** One task for a session. Plain data: it crosses Durable Object RPC. */
 export interface Submission {
@@ -34,6 +41,13 @@ export interface Submission {
   /** The same key and body join the run that is there; another body is refused. */
   readonly idempotencyKey?: string
   readonly lineage?: Lineage
+  /** What this run may spend at most, besides what its agent and its session may. */
+  readonly limits?: Partial<Limits>
+  /** Whether the run may be parked for someone outside; if not, a call that needs it fails and says so. */
+  readonly pauses?: 'park' | 'refuse'
+  readonly requireApproval?: readonly string[]
+  readonly clientTools?: readonly ToolDefinition[]
+  readonly mayAsk?: boolean
 }
 
 /** A submission as a surface sends it. */
@@ -42,6 +56,8 @@ export interface SubmitRequest extends Omit<Submission, 'agent'> {
   readonly agent?: string
   /** The caller names a session that it was given: an absent one is not made. */
   readonly mustExist?: boolean
+  /** `sessionProtocol` of the sender; 1 if absent. A later one is refused with `request_conflict`. */
+  readonly protocol?: number
 }
 
 export interface SubmitReceipt {
@@ -50,6 +66,34 @@ export interface SubmitReceipt {
   /** True if the run was there already under this idempotency key. */
   readonly isJoined: boolean
   readonly state: RunState
+  /** When it was accepted, epoch milliseconds: the same for everyone who joins. */
+  readonly createdAtMs: number
+}
+
+/** A message that a running run was given on its way. */
+export interface SteerReceipt {
+  readonly session: string
+  readonly run: string
+  /** Place among the messages this run was given, from 1: the same for a repeated request. */
+  readonly place: number
+}
+
+/** What a run that was waited for came to: its result, or that it waits for someone outside. */
+export type RunOutcome = AgentResult | ParkedView
+
+export interface ParkedView {
+  readonly id: string
+  readonly sessionId: string
+  readonly agent: string
+  readonly trace: string
+  readonly state: 'parked'
+  readonly pauses: readonly PauseView[]
+}
+
+/** A waiting call as someone outside sees it. */
+export interface PauseView extends Pause {
+  /** Epoch milliseconds; absent if it does not expire. */
+  readonly expiresAtMs?: number
 }
 
 export interface RunView {
@@ -59,6 +103,8 @@ export interface RunView {
   readonly state: RunState
   readonly createdAtMs: number
   readonly result?: AgentResult
+  /** What it waits for, while it is parked. */
+  readonly pauses?: readonly PauseView[]
 }
 
 /** A session with what hangs below it, usage and cost per agent. */
@@ -81,7 +127,12 @@ export type Reply<T> =
   | { readonly ok: true; readonly value: T }
   | {
       readonly ok: false
-      readonly error: { readonly code: string; readonly message: string; readonly param?: string }
+      readonly error: {
+        readonly code: string
+        readonly message: string
+        readonly param?: string
+        readonly retryAfterMs?: number
+      }
     }
 
 /** The storage verbs of a session tree, run in the root session's object. */
@@ -124,10 +175,12 @@ export interface SessionApi {
     readonly agent: string
     readonly principal: string
     readonly session: string
+    /** What all its runs together may spend. */
+    readonly limits?: Partial<Limits>
   }) => Promise<Reply<SessionTree>>
   readonly submit: (session: string, submission: SubmitRequest) => Promise<Reply<SubmitReceipt>>
   /** Submits and waits for the final outcome. */
-  readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<AgentResult>>
+  readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<RunOutcome>>
   /** Submits and streams from the run's first event, deltas included, to its terminal event. */
   readonly runStream: (
     session: string,
@@ -149,12 +202,47 @@ export interface SessionApi {
   readonly cancel: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
   /** Cancels a run that nobody but `reader`, who has gone, follows or waits for. */
   readonly abandon: (principal: string, run: string, reader: string) => Promise<Reply<RunView>>
-  /** Cancels whatever a parent's call started here. */
+  /** Gives a run that is not over another message; its next turn sees it. Refused with `request_conflict` once it is over. */
+  readonly steer: (
+    principal: string,
+    run: string,
+    message: Message,
+    idempotencyKey?: string,
+  ) => Promise<Reply<SteerReceipt>>
+  /** Settles what a parked run waits for. The same decision again changes nothing; another is refused with `request_conflict`. */
+  readonly decide: (
+    principal: string,
+    run: string,
+    call: string,
+    decision: Decision,
+  ) => Promise<Reply<RunView>>
+  /** A new run of the same task for one that was given up. For the operator; the same run joins the retry that is there. */
+  readonly retry: (run: string) => Promise<Reply<SubmitReceipt>>
+  /** Cancels whatever a parent's call started here, or will. */
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
+  /** The one outcome of what a call started elsewhere; may come twice. */
+  readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
+  /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
+  readonly spentBy: (run: string) => Promise<RunSpending>
   readonly transcript: (principal: string) => Promise<Reply<readonly Message[]>>
   readonly tree: (principal: string) => Promise<Reply<SessionTree>>
   readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
+}
+
+/** What became of a session that a call started: sent until it is acknowledged. */
+export interface Delivery {
+  readonly parentRun: string
+  readonly call: string
+  readonly agent: string
+  readonly session: string
+  readonly isBackground: boolean
+  readonly result: ToolResult
+}
+
+export interface RunSpending {
+  readonly state: 'unknown' | 'open' | 'over'
+  readonly usage: Usage
 }
 
 /** Reaches sessions by id, so that no room needs a Durable Object namespace. */

@@ -4,6 +4,7 @@ import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
 import type { ToolDefinition } from './model.ts'
+import type { PauseRequest } from './pause.ts'
 
 /**
  * The one callable thing: a built-in, a plugin's, a remote server's, a person and a sub-agent look alike (N1, N2).
@@ -29,6 +30,10 @@ export interface ToolContext {
   readonly depth: number
   /** Agents above and including the caller; an agent that is in it may not be called again. */
   readonly ancestry: readonly string[]
+  /** Whether this call may wait for someone outside (`tool_pending`). */
+  readonly mayPark?: boolean
+  /** Which calls below this one somebody must approve. */
+  readonly requireApproval?: readonly string[]
   /** Stable over retries and restarts; sent as `Idempotency-Key` where the other side can honour it. */
   readonly idempotencyKey: string
   /** What this call may spend at most, out of the caller's lease. */
@@ -53,7 +58,13 @@ export type ToolResult =
       readonly taint?: readonly TaintLabel[]
       readonly usage?: Usage
     }
-  | { readonly ok: false; readonly error: ToolFailure; readonly usage?: Usage }
+  | {
+      readonly ok: false
+      readonly error: ToolFailure
+      readonly usage?: Usage
+      /** With the code `tool_pending` only: the outcome comes from outside, and the run is parked for it. */
+      readonly pause?: PauseRequest
+    }
 
 /**
  * A tool with what the host knows about it and the loop needs. All of it means the same for every tool.
@@ -67,6 +78,8 @@ export interface ToolEntry {
   readonly timeoutMs: number
   /** Set if a call may itself spend: the most it may take out of the caller's lease. */
   readonly spends?: Limits
+  /** Somebody must allow each call, with the arguments it has. */
+  readonly needsApproval?: boolean
   /** sha-256 of the definition, pinned in the journal at first use. */
   readonly definitionHash: string
   /** Copied into events verbatim and read by nobody here (N3: for logs only). */

@@ -58,8 +58,13 @@ export interface ErrorBody {
   readonly request_id: string
 }
 
-/** Reads by shape, not by class: an error that crossed Durable Object RPC has lost its class. */
-export function toOutgoingError(error: unknown, requestId: string): OutgoingError {
+/**
+ * Reads by shape, not by class: an error that crossed Durable Object RPC has lost its class.
+ *
+ * @param reference What to quote to the operator, as `request_id`: the request, or the run whose outcome the error
+ *   is, so that every answer with this outcome reads the same.
+ */
+export function toOutgoingError(error: unknown, reference: string): OutgoingError {
   const code = errorCode(error)
   const status = code === undefined ? 500 : statusOf(code)
   return {
@@ -72,10 +77,10 @@ export function toOutgoingError(error: unknown, requestId: string): OutgoingErro
         code: code === undefined ? 'internal_error' : code.replace(/^request_/, ''),
         message:
           code === undefined
-            ? `Something went wrong on our side. Quote request ${requestId} to the operator.`
+            ? `Something went wrong on our side. Quote ${reference} to the operator.`
             : errorMessage(error),
         param: code === undefined ? null : (readString(error, 'param') ?? null),
-        request_id: requestId,
+        request_id: reference,
       },
     },
   }
@@ -92,7 +97,7 @@ function typeOf(status: number): string {
 
 function headersFor(status: number, error: unknown): Record<string, string> {
   if (status === 401) return { 'www-authenticate': 'Bearer' }
-  if (status !== 429) return {}
+  if (status !== 429 && status !== 503) return {}
   const retryAfterMs = readNumber(error, 'retryAfterMs') ?? defaultRetryAfterMs
   return { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) }
 }

@@ -1,3 +1,4 @@
+import { IsolaError } from '#contracts/errors.ts'
 import type { StreamItem } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 
@@ -23,6 +24,12 @@ export interface EventStreamOptions {
 
 const heartbeatMs = 2_500
 const heartbeat = ': still here\n\n'
+
+/** A stream that ended before what it told of did. The run is not concerned. */
+export function brokenOff(cause?: unknown): IsolaError {
+  const message = 'The stream broke off. The run goes on, and its result is kept.'
+  return new IsolaError('request_unavailable', message, { transient: true, cause })
+}
 
 /**
  * Turns a session's stream (one JSON item a line) into server-sent events, each forwarded as it arrives.
@@ -113,7 +120,9 @@ function readLines(source: ReadableStream<Uint8Array>): {
   let rest = ''
   return {
     async read() {
-      const step = await reader.read()
+      const step = await reader.read().catch((cause: unknown) => {
+        throw brokenOff(cause)
+      })
       if (step.done) {
         const last = rest
         rest = ''

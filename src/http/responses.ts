@@ -7,10 +7,15 @@ import { toOutgoingError } from './errors.ts'
 export function errorResponse(
   context: HttpContext,
   error: unknown,
-  options: { readonly deps: HttpDeps; readonly headers?: Readonly<Record<string, string>> },
+  options: {
+    readonly deps: HttpDeps
+    readonly headers?: Readonly<Record<string, string>>
+    /** The run whose outcome the error is: quoted instead of the request, so that a replay reads the same. */
+    readonly run?: string
+  },
 ): Response {
   const requestId = context.get('requestId')
-  const outgoing = toOutgoingError(error, requestId)
+  const outgoing = toOutgoingError(error, options.run ?? requestId)
   if (outgoing.status >= 500) options.deps.onFault?.(error, requestId)
   return jsonResponse(outgoing.body, {
     status: outgoing.status,
@@ -43,12 +48,18 @@ export function eventStreamResponse(
   })
 }
 
+/** On an answer to a repeated request: what it asks for had been taken in before. */
+export function replayed(isReplayed: boolean): Readonly<Record<string, string>> {
+  return isReplayed ? { 'idempotent-replayed': 'true' } : {}
+}
+
 /** The value of a session's reply, or its error. Whatever is absent or not yours looks alike. */
 export function unwrap<T>(reply: Reply<T>): T {
   if (reply.ok) return reply.value
-  const { code, message, param } = reply.error
-  if (code === 'request_not_found') throw noSuchSession()
-  throw Object.assign(new Error(message), { code, ...(param !== undefined && { param }) })
+  const { code, message, ...more } = reply.error
+  // With a field it is about something inside a run that is the caller's own.
+  if (code === 'request_not_found' && more.param === undefined) throw noSuchSession()
+  throw Object.assign(new Error(message), { code, ...more })
 }
 
 export function noSuchSession(): IsolaError {

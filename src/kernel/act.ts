@@ -1,9 +1,17 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
-import { addUsage, zeroAmount, zeroUsage, type Usage } from '#contracts/lease.ts'
+import { addUsage, zeroAmount, zeroUsage, type Amount, type Usage } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from '#contracts/plan.ts'
+import type { Pause } from '#contracts/pause.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { failure, finishedEvent, spentBy, type CallState, type TurnScope } from './call.ts'
+import {
+  argsHashOf,
+  failure,
+  finishedEvent,
+  spentBy,
+  type CallState,
+  type TurnScope,
+} from './call.ts'
 import { passGates } from './pipeline.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
 
@@ -20,14 +28,21 @@ export interface ActPorts {
   readonly maxConcurrency: number
 }
 
+export interface Acted {
+  /** The lease code that stops the run, if a call was refused one. */
+  readonly refused: string | undefined
+  /** What the run waits for. */
+  readonly pauses: readonly Pause[]
+}
+
 /**
  * Runs a turn's calls side by side and reports them in source order, whichever finishes first.
  *
  * An intent is durable before an effect that may not be repeated; a call that a crash cut is repeated only if it
- * is declared repeatable, else its outcome is `tool_outcome_unknown`.
- * @returns The lease code that stopped the run, if a call was refused one.
+ * is declared repeatable, else its outcome is `tool_outcome_unknown`. A call that waits for someone outside has no
+ * outcome until there is an answer to it.
  */
-export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | undefined> {
+export async function act(draft: TurnDraft, ports: ActPorts): Promise<Acted> {
   const { scope, stamp, maxConcurrency } = ports
   const isResumed = draft.calls.length > 0
   if (!isResumed) draft.calls = draft.steps.flatMap((step) => intentOf(step, scope))
@@ -39,12 +54,18 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | u
     stateOf({ record, index, scope, isResumed, tell, isReported: known.has(record.id) }),
   )
   if (!isResumed) draft.events.push(...states.map(({ record }) => stamp(startedOf(record, scope))))
-  const pending = states.filter(({ record }) => !record.outcome)
+  const pending = states.filter(({ hasEnded }) => !hasEnded)
   // What may not be repeated, and what may spend: a child that nobody remembers could not be charged or cancelled.
   const needsIntent = pending.some(
-    ({ record, state }) => !state.result && (!record.isRepeatable || spends(record, scope)),
+    ({ record, state }) =>
+      !state.result &&
+      (!isResumed || record.pause) &&
+      (!record.isRepeatable || spends(record, scope)),
   )
-  if (needsIntent && !isResumed) {
+  if (needsIntent) {
+    if (pending.some(({ record }) => spends(record, scope))) draft.share = scope.share
+    // From here on a call that was allowed has begun.
+    draft.calls = draft.calls.map((call) => (isOpenIn(pending, call) ? begun(call) : call))
     ports.checkpoint()
     await ports.sync()
   }
@@ -75,29 +96,40 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<string | u
     await passGates(entry.state, scope)
     finish(entry)
     const { tool, outcome } = draft.calls[entry.index]!
-    return { callId, toolId: tool, result: outcome! }
+    return { callId, toolId: tool, result: outcome ?? waiting }
   }
   const open = new Set(pending.map(({ record }) => record.id))
   const steps = draft.steps.filter(isToolStep).filter(({ callId }) => open.has(callId))
-  const begun = new Map<string, Promise<ActionResult>>()
+  const underWay = new Map<string, Promise<ActionResult>>()
   const passOnce = (step: ToolStep): Promise<ActionResult> => {
-    const running = begun.get(step.callId) ?? pass(step)
-    begun.set(step.callId, running)
+    const running = underWay.get(step.callId) ?? pass(step)
+    underWay.set(step.callId, running)
     return running
   }
   const all = ports.executor
     .execute(steps, { maxConcurrency, signal: scope.signal, pass: passOnce })
     // Whatever an executor breaks off or leaves out has its one outcome too; what the journal could not take is a fault.
     .catch(() => {})
-    .then(() => Promise.all(begun.values()))
+    .then(() => Promise.all(underWay.values()))
     .then(() => pending.forEach((entry) => entry.hasEnded || finish(entry)))
   await watch(all, scope.parts.clock, () => {
     if (!isWritten || draft.events.length > written) checkpoint()
   })
   while (reported < states.length)
     draft.events.push(...states[reported++]!.ending.splice(0).map(stamp))
-  return states.find(({ state }) => state.refused)?.state.refused
+  return {
+    refused: states.find(({ state }) => state.refused)?.state.refused,
+    pauses: draft.calls.flatMap(({ pause, outcome }) => (pause && !outcome ? [pause] : [])),
+  }
 }
+
+const waiting = failure('tool_pending', 'Waiting for someone outside.')
+
+const isOpenIn = (pending: readonly PendingCall[], { id }: CallRecord): boolean =>
+  pending.some(({ record, state }) => record.id === id && !state.result)
+
+/** Without the pause that was over: a crash from here on may have cut it. */
+const begun = ({ pause: _over, ...call }: CallRecord): CallRecord => call
 
 /** Waits for the calls; while they take long, asks every now and then whether there is something to write. */
 async function watch(all: Promise<unknown>, clock: Clock, look: () => void): Promise<void> {
@@ -152,8 +184,12 @@ interface StateOptions {
 }
 
 function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOptions): PendingCall {
-  const wasCut = isResumed && !record.outcome && !record.isRepeatable
+  const { pause } = record
+  const answer = pause && !record.outcome ? scope.answerTo(record.id) : undefined
+  const isOpen = pause ? answer !== undefined : !record.outcome
+  const wasCut = isResumed && !pause && isOpen && !record.isRepeatable
   if (wasCut) scope.ledger.charge({ toolCalls: 1 })
+  const held = pause && !record.outcome && record.reserved ? hold(record.reserved, scope) : {}
   // Finished before the crash, but its turn to speak had not come.
   const ending: EventDraft[] =
     isResumed && record.outcome && !isReported ? [finishedOf(record, scope)] : []
@@ -168,6 +204,11 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
     hasRun: false,
     startedAtMs: scope.parts.clock.nowMs(),
     isCut: wasCut,
+    ...(answer?.kind === 'outcome' && {
+      result: answer.result,
+      ...held,
+      ...entryOf(record, scope),
+    }),
     ...(wasCut && {
       result: failure(
         'tool_outcome_unknown',
@@ -175,8 +216,21 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
       ),
     }),
   }
-  const call: PendingCall = { index, record, state, ending, hasEnded: record.outcome !== undefined }
+  const call: PendingCall = { index, record, state, ending, hasEnded: !isOpen || !!record.outcome }
   return call
+}
+
+/** What a waiting call has of the run's lease stays taken; once it is answered, it is settled. */
+function hold(amount: Amount, { ledger }: TurnScope): Pick<CallState, 'lease' | 'hasRun'> {
+  const reservation = ledger.reserve(amount)
+  if (reservation.ok) return { lease: reservation.lease, hasRun: true }
+  ledger.charge(amount) // the limits were lowered meanwhile; it was given all the same
+  return { lease: { id: 'held', amount }, hasRun: true }
+}
+
+function entryOf({ name, input }: CallRecord, { toolset }: TurnScope): Pick<CallState, 'entry'> {
+  const entry = toolset.resolve(name, input)?.entry
+  return entry ? { entry } : {}
 }
 
 function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
@@ -205,10 +259,20 @@ const finishedOf = (
     record: toolset.resolve(name, input)?.entry.record,
   })
 
-function settledRecord({ record, state }: PendingCall, { parts }: TurnScope): CallRecord {
+function settledRecord({ record, state }: PendingCall, scope: TurnScope): CallRecord {
+  const { parts } = scope
+  const tool = state.entry?.tool.name ?? record.tool
+  const spends = state.entry?.spends || state.pause
+  const base = { ...record, tool, ...(spends && state.lease && { reserved: state.lease.amount }) }
+  if (state.pause) {
+    const { id: call } = record
+    const { input } = state
+    const argsHash = argsHashOf(input, scope)
+    const sinceMs = parts.clock.nowMs()
+    return { ...base, pause: { ...state.pause, call, tool, input, argsHash, sinceMs } }
+  }
   return {
-    ...record,
-    tool: state.entry?.tool.name ?? record.tool,
+    ...base,
     outcome: state.result ?? failure('tool_failed', 'The call left no result.'),
     durationMs: parts.clock.nowMs() - state.startedAtMs,
   }
@@ -216,6 +280,7 @@ function settledRecord({ record, state }: PendingCall, { parts }: TurnScope): Ca
 
 /** What the turn books for a call. Its time is the caller's own: time does not add up. */
 function spentUsage(state: CallState): Usage {
+  if (state.pause) return zeroUsage
   const amount = state.lease ? spentBy(state) : state.isCut ? { toolCalls: 1 } : {}
   return { ...zeroUsage, ...state.result?.usage, ...zeroAmount, ...amount, timeMs: 0 }
 }

@@ -1,6 +1,7 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Amount, Lease, Limits } from '#contracts/lease.ts'
+import type { PauseAnswer, PauseRequest } from '#contracts/pause.ts'
 import type { CallSubject } from '#contracts/policy.ts'
 import type { ToolErrorCode, LeaseErrorCode } from '#contracts/errors.ts'
 import type { GateParts } from '#contracts/runtime.ts'
@@ -16,6 +17,7 @@ export interface TurnScope {
   /** The most one call of this turn may spend. */
   readonly share: Limits
   readonly timeLeftMs: () => number
+  readonly answerTo: (call: string) => PauseAnswer | undefined
   /** Aborts on cancel, on the run's time limit and when its lease is revoked. */
   readonly signal: AbortSignal
   /** Who is calling: everything of a tool's context that does not depend on the call. */
@@ -40,11 +42,17 @@ export interface CallState {
   startedAtMs: number
   /** True if a lease of this run was refused for this call: the run stops after the turn. */
   refused?: LeaseErrorCode
-  result?: ToolResult
+  /** It waits for someone outside, and has no result in this segment. */
+  pause?: PauseRequest
+  result?: ToolResult | undefined
 }
 
 /** What a gate may say. Nothing means: go on. */
-export type GateVerdict = void | { readonly deny: ToolResult } | { readonly recheck: true }
+export type GateVerdict =
+  | void
+  | { readonly deny: ToolResult }
+  | { readonly recheck: true }
+  | { readonly pause: PauseRequest }
 
 export interface Gate {
   readonly name: string
@@ -60,6 +68,9 @@ export function failure(
 ): ToolResult {
   return { ok: false, error: { code, message, ...(transient && { transient }) } }
 }
+
+export const argsHashOf = (input: JsonObject, { parts }: TurnScope): string =>
+  parts.sha256(JSON.stringify(input))
 
 export function subjectOf(call: CallState, scope: TurnScope): CallSubject {
   const { principal, session, rootSession, run, agent } = scope.caller

@@ -2,6 +2,7 @@ import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
 import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
+  argsHashOf,
   failure,
   finishedEvent,
   spentBy,
@@ -78,15 +79,22 @@ const beforeHooks: Gate = {
   },
 }
 
+/** An approval holds for one call with exactly the arguments it was given for, so it is spent by running that call. */
 const approval: Gate = {
   name: 'approval',
   when: 'before',
-  async pass(call, scope) {
-    const verdict = await scope.parts.approvals.check(subjectOf(call, scope))
-    if (verdict.approved === true) return
-    const message =
-      verdict.approved === 'pending' ? `Waiting for approval ${verdict.id}.` : verdict.message
-    return { deny: failure('tool_denied', message) }
+  pass(call, scope) {
+    const { caller, parts } = scope
+    const { mayPark, requireApproval = [] } = caller
+    const { needsApproval, tool } = call.entry!
+    const isNeeded =
+      needsApproval ||
+      requireApproval.some((pattern) => covers(pattern, tool.name)) ||
+      parts.approvals.isNeeded(subjectOf(call, scope))
+    if (!isNeeded) return
+    const answer = scope.answerTo(call.id)
+    if (answer?.kind === 'approved' && answer.argsHash === argsHashOf(call.input, scope)) return
+    return mayPark ? { pause: { kind: 'approval', expires: true } } : { deny: nobodyOutside }
   },
 }
 
@@ -168,6 +176,10 @@ const execute: Gate = {
       call.result = { ...first.result, ...(late?.usage && { usage: late.usage }) }
     }
     finished.abort()
+    const { result } = call
+    if (result.ok || result.error.code !== 'tool_pending' || !result.pause) return
+    call.result = undefined
+    return scope.caller.mayPark ? { pause: result.pause } : { deny: nobodyOutside }
   },
 }
 
@@ -219,6 +231,16 @@ const event: Gate = {
     const tool = entry?.tool.name ?? name
     emit(finishedEvent({ id, tool, result, durationMs, record: entry?.record }))
   },
+}
+
+const nobodyOutside = failure(
+  'tool_denied',
+  'This call needs someone to decide or answer, and this client cannot be asked. Submit the task to /api/sessions instead.',
+)
+
+/** `kv__set` covers itself, `kv__*` all of a plugin, `*` everything. */
+function covers(pattern: string, name: string): boolean {
+  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name
 }
 
 /** Every gate, in the order of DESIGN.md section 4. No way to run a tool skips one. */

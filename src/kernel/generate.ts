@@ -1,6 +1,12 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import { addUsage, zeroUsage } from '#contracts/lease.ts'
-import type { ModelProvider, ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
+import { addUsage, zeroUsage, type Lease, type LeaseRefusal } from '#contracts/lease.ts'
+import {
+  billable,
+  isRefusal,
+  type ModelProvider,
+  type ModelReply,
+  type ModelRequest,
+} from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Ledger } from './ledger.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
@@ -21,7 +27,8 @@ export interface GenerateOptions {
 
 /**
  * The leased way to a model: reserves estimated input × 1.25 + output cap, calls, settles what the provider
- * counted. Throws `lease_…` when the reservation is refused.
+ * counted. A request that got lost is booked in full and its retry reserved anew, since both may be billed.
+ * Throws `lease_…` when the first reservation is refused.
  */
 export function createGenerate(options: GenerateOptions) {
   const { models, clock, ledger, draft, stamp, signal } = options
@@ -33,108 +40,118 @@ export function createGenerate(options: GenerateOptions) {
       ledger.charge(estimate)
       draft.usage = addUsage(draft.usage, { ...zeroUsage, ...estimate, modelCalls: 1 })
     }
-    const reservation = ledger.reserve(estimate)
-    if (!reservation.ok) {
-      const { code, asked, left } = reservation.refusal
-      draft.events.push(stamp({ type: 'lease_refused', data: { code, asked, left } }))
+    let attempt: Attempt | undefined
+    const refusal = reserve()
+    if (refusal) {
+      const { code, asked, left } = refusal
       throw new IsolaError(
         code,
         `The budget does not allow another model call (${asked} asked, ${left} left).`,
       )
     }
     if (selection.substituted) {
-      const data = {
-        asked: request.model ?? '',
-        provider: selection.provider,
-        model: selection.model,
-      }
+      const { provider, model } = selection
+      const data = { asked: request.model ?? '', provider, model }
       draft.events.push(stamp({ type: 'model_substituted', data }))
     }
-    const startedAtMs = clock.nowMs()
-    let wasSent = false
     try {
       const reply = await models.generate(request, {
         signal,
-        onDelta: options.onDelta,
+        onDelta(text) {
+          if (attempt) attempt.partialChars += text.length
+          options.onDelta(text)
+        },
         isUnwatched: !options.isWatched(),
         onSent() {
-          wasSent = true
+          if (attempt) attempt.isSent = true
           options.onSent()
         },
+        onBegun() {
+          if (attempt) attempt.hasBegun = true
+        },
+        mayRetry(failure) {
+          fail(failure)
+          return reserve() === undefined
+        },
       })
-      book(reply.usage, reply.provider, reply.model)
-      draft.events.push(
-        stamp({
-          type: 'model_called',
-          data: {
-            turn: draft.turn,
-            provider: reply.provider,
-            model: reply.model,
-            inputTokens: reply.usage.inputTokens,
-            outputTokens: reply.usage.outputTokens,
-            costNanoUsd: reply.usage.costNanoUsd,
-            priced: reply.usage.priced,
-            estimated: reply.usage.estimated,
-            reservedTokens: estimate.tokens,
-            finishReason: reply.finishReason,
-            durationMs: clock.nowMs() - startedAtMs,
-          },
-        }),
-      )
+      book(reply)
       return reply
     } catch (error) {
-      const spent = wasSent && !isRefusal(error) ? estimate : { tokens: 0, costNanoUsd: 0 }
-      ledger.settle(reservation.lease, spent)
-      draft.usage = addUsage(draft.usage, { ...zeroUsage, ...spent, modelCalls: 1 })
-      draft.events.push(
-        stamp({
-          type: 'model_failed',
-          data: {
-            turn: draft.turn,
-            provider: selection.provider,
-            model: selection.model,
-            code: errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'),
-            bookedTokens: spent.tokens,
-            durationMs: clock.nowMs() - startedAtMs,
-          },
-        }),
-      )
+      fail(error)
       throw error
     } finally {
       options.onSent()
     }
 
-    function book(usage: ModelUsage, provider: string, model: string) {
+    /** Opens an attempt, unless the lease refuses it. */
+    function reserve(): LeaseRefusal | undefined {
+      const reservation = ledger.reserve(estimate)
+      if (reservation.ok) {
+        const { lease } = reservation
+        const startedAtMs = clock.nowMs()
+        attempt = { lease, startedAtMs, isSent: false, hasBegun: false, partialChars: 0 }
+        return
+      }
+      draft.events.push(stamp({ type: 'lease_refused', data: { ...reservation.refusal } }))
+      return reservation.refusal
+    }
+
+    /** Closes the attempt with what it may have cost; one that is on record already stays as it is. */
+    function fail(error: unknown) {
+      if (!attempt) return
+      const { lease, startedAtMs, isSent, hasBegun, partialChars } = attempt
+      attempt = undefined
+      const isBilled = isSent && (hasBegun || !isRefusal(error))
+      const spent = isBilled ? estimate : { tokens: 0, costNanoUsd: 0 }
+      ledger.settle(lease, spent)
+      draft.usage = addUsage(draft.usage, { ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
+      const data = {
+        turn: draft.turn,
+        provider: selection.provider,
+        model: selection.model,
+        code: errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'),
+        bookedTokens: spent.tokens,
+        ...(partialChars > 0 && { partialChars }),
+        durationMs: clock.nowMs() - startedAtMs,
+      }
+      draft.events.push(stamp({ type: 'model_failed', data }))
+    }
+
+    function book({ provider, model, finishReason, ...reply }: ModelReply) {
+      if (!attempt) return
+      const { lease, startedAtMs } = attempt
+      attempt = undefined
+      const usage = billable(reply.usage, estimate)
       const { inputTokens, outputTokens, costNanoUsd } = usage
       const tokens = inputTokens + outputTokens
-      if (reservation.ok && ledger.settle(reservation.lease, { tokens, costNanoUsd })) {
+      if (ledger.settle(lease, { tokens, costNanoUsd })) {
         draft.events.push(
           stamp({ type: 'lease_overdrawn', data: { tokens, reserved: estimate.tokens } }),
         )
       }
-      draft.usage = addUsage(draft.usage, {
-        ...zeroUsage,
-        tokens,
-        costNanoUsd,
-        inputTokens,
-        outputTokens,
-        modelCalls: 1,
-      })
+      const spent = { tokens, costNanoUsd, inputTokens, outputTokens, modelCalls: 1 }
+      draft.usage = addUsage(draft.usage, { ...zeroUsage, ...spent })
       draft.modelCalls.push({ provider, model, inputTokens, outputTokens, costNanoUsd })
+      const data = {
+        turn: draft.turn,
+        provider,
+        model,
+        ...usage,
+        reservedTokens: estimate.tokens,
+        finishReason,
+        durationMs: clock.nowMs() - startedAtMs,
+      }
+      draft.events.push(stamp({ type: 'model_called', data }))
     }
   }
 }
 
-/** Failures with which a provider says that it did not work on the request. */
-function isRefusal(error: unknown): boolean {
-  switch (errorCode(error)) {
-    case 'model_auth':
-    case 'model_rate_limited':
-    case 'model_unavailable':
-    case 'model_refused_request':
-    case 'model_not_configured':
-      return true
-    default:
-      return false
-  }
+/** A request within its reservation, as far as it is known what became of it. */
+interface Attempt {
+  readonly lease: Lease
+  readonly startedAtMs: number
+  isSent: boolean
+  hasBegun: boolean
+  /** Text that arrived; an attempt that fails keeps none of it. */
+  partialChars: number
 }

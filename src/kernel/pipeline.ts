@@ -4,7 +4,7 @@ import { gates } from './gates.ts'
 const onceOnly = new Set(['rate', 'beforeToolCall'])
 
 /**
- * Takes one call through every gate. Contract: never throws, and leaves exactly one `result`.
+ * Takes one call through every gate. Contract: never throws, and leaves exactly one `result`, or a `pause`.
  *
  * A gate that denies ends the way there; what must happen in any case (settle, event) still happens.
  */
@@ -16,6 +16,7 @@ export async function passGates(
   let mayRecheck = true
   for (let index = 0; index < order.length; index += 1) {
     const gate = order[index]!
+    if (call.pause) return // whoever answers takes it through the rest
     if (gate.when === 'before' && call.result) continue
     if (gate.when === 'after' && !call.hasRun) continue
     // What a hook changed is checked again; it is not asked again, and the call counts once.
@@ -23,6 +24,7 @@ export async function passGates(
     const verdict = await verdictOf(gate, call, scope)
     if (!verdict) continue
     if ('deny' in verdict) call.result = verdict.deny
+    else if ('pause' in verdict) call.pause = verdict.pause
     else if (mayRecheck) {
       mayRecheck = false
       index = order.findIndex(({ name }) => name === 'input') - 1

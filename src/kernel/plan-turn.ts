@@ -31,6 +31,10 @@ export async function planTurn({
     throw new IsolaError('lease_turns', `The run has used its ${maxTurns} turns.`)
   }
   ledger.settle(lease.lease, { turns: 1 })
+  draft.received = ports.received?.(receivedBy(turns)) ?? []
+  if (draft.received.length > 0) {
+    draft.events.push(stamp({ type: 'run_steered', data: { turn: draft.turn } }))
+  }
   let offset = 0
   const generate = createGenerate({
     models: parts.models,
@@ -53,6 +57,7 @@ export async function planTurn({
       { role: 'system', text: input.agent.instructions },
       ...input.messages,
       ...turns.flatMap(messagesOf),
+      ...draft.received,
     ],
     tools: input.toolset.definitions,
     turn: draft.turn,
@@ -66,9 +71,13 @@ export async function planTurn({
   }
 }
 
+/** How many of the messages that came in meanwhile these turns have seen. */
+export const receivedBy = (turns: readonly Pick<TurnRecord, 'received'>[]): number =>
+  turns.reduce((sum, { received = [] }) => sum + received.length, 0)
+
 /** What the calls of a turn have in common, each with an equal share of what is left. */
 export function scopeOf(
-  { parts, input, ledger, signal, timeLeftMs }: Segment,
+  { parts, input, ports, ledger, signal, timeLeftMs }: Segment,
   draft: TurnDraft,
 ): TurnScope {
   const { run, session, rootSession, principal, agent, trace, depth, ancestry } = input
@@ -83,15 +92,19 @@ export function scopeOf(
     parts: { ...parts.gates, clock: parts.clock, sha256: parts.sha256 },
     toolset: input.toolset,
     ledger,
-    share: shareOf({
-      limits: agent.limits,
-      left: ledger.left(),
-      finalCall,
-      calls: Math.max(1, draft.steps.filter(({ type }) => type === 'tool').length),
-      timeLeftMs: timeLeftMs(),
-    }),
+    // Pinned: a call that is taken up again reserves what it had, whatever else was spent meanwhile.
+    share: draft.share
+      ? { ...draft.share, maxTimeMs: timeLeftMs() }
+      : shareOf({
+          limits: agent.limits,
+          left: ledger.left(),
+          finalCall,
+          calls: Math.max(1, draft.steps.filter(({ type }) => type === 'tool').length),
+          timeLeftMs: timeLeftMs(),
+        }),
     timeLeftMs,
     signal,
+    answerTo: ports.answerTo ?? (() => undefined),
     caller: {
       run,
       session,
@@ -101,6 +114,8 @@ export function scopeOf(
       depth,
       agent: agent.id,
       ancestry: [...ancestry, agent.id],
+      mayPark: input.mayPark ?? false,
+      requireApproval: agent.requireApproval ?? [],
     },
   }
 }

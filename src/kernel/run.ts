@@ -2,9 +2,10 @@ import type { AgentResult } from '#contracts/agent.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { Kernel, RunInput, RunPorts } from '#contracts/kernel.ts'
+import type { Kernel, Parked, RunInput, RunPorts } from '#contracts/kernel.ts'
+import type { Pause } from '#contracts/pause.ts'
 import { act } from './act.ts'
-import { planTurn, scopeOf } from './plan-turn.ts'
+import { planTurn, receivedBy, scopeOf } from './plan-turn.ts'
 import { finalOf, type Ending } from './result.ts'
 import { openSegment, type KernelParts, type Segment } from './segment.ts'
 import { messagesOf, openTurn, recordOf, usageOf, type TurnDraft } from './turn.ts'
@@ -16,13 +17,13 @@ export function createKernel(parts: KernelParts): Kernel {
 /**
  * Plan → act → reflect until the planner finishes, a lease is refused, or the run is cancelled. Resumes from the
  * journal: finished turns and calls are not repeated. Contract: never throws; exactly one terminal result, which
- * is in the journal when it returns.
+ * is in the journal when it returns. Before that it may be parked, and is run again once there is an answer.
  */
 async function runAgent(
   parts: KernelParts,
   input: RunInput,
   ports: RunPorts,
-): Promise<AgentResult> {
+): Promise<AgentResult | Parked> {
   const turns = [...ports.journal.load()]
   const last = turns.at(-1)
   if (last?.final) {
@@ -41,6 +42,7 @@ async function runAgent(
   try {
     for (;;) {
       const ending = await runTurn(segment, { draft, turns, lostCalls })
+      if (ending?.state === 'parked') return ending
       if (ending) return end(segment, { draft, turns, ending })
       turns.push(write(segment, draft))
       draft = openTurn(draft.turn + 1, parts.clock.nowMs())
@@ -60,13 +62,13 @@ interface OpenTurn {
   readonly lostCalls: number
 }
 
-/** @returns How the run ends, if it does with this turn. */
-async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | undefined> {
+/** @returns How the run ends, if it does with this turn, or what it waits for. */
+async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parked | undefined> {
   const { parts, input, ports, signal } = segment
   const { draft } = open
   signal.throwIfAborted()
   if (draft.steps.length === 0) await planTurn({ segment, ...open })
-  const refused = draft.steps.some(({ type }) => type === 'tool')
+  const acted = draft.steps.some(({ type }) => type === 'tool')
     ? await act(draft, {
         scope: scopeOf(segment, draft),
         stamp: segment.stamp,
@@ -77,9 +79,10 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | undef
       })
     : undefined
   signal.throwIfAborted()
-  if (refused) {
-    return { state: 'stopped', code: refused, message: 'A budget of this run is used up.' }
+  if (acted?.refused) {
+    return { state: 'stopped', code: acted.refused, message: 'A budget of this run is used up.' }
   }
+  if (acted && acted.pauses.length > 0) return park(segment, draft, acted.pauses)
   const reflection = await parts.reflector.reflect({
     agent: input.agent,
     turn: draft.turn,
@@ -89,7 +92,18 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | undef
     ),
     left: segment.left(),
   })
-  return reflection.decision === 'finish' ? { state: 'completed', ...reflection } : undefined
+  if (reflection.decision === 'continue') return undefined
+  // Somebody said something meanwhile: it is heard before the run ends.
+  if (ports.received?.(receivedBy([...open.turns, draft])).length) return undefined
+  return { state: 'completed', ...reflection }
+}
+
+/** The segment ends here. What the answer needs is in the row, so nothing has to stay. */
+function park(segment: Segment, draft: TurnDraft, pauses: readonly Pause[]): Parked {
+  const data = { pauses: pauses.map(({ call, tool, kind }) => ({ call, tool, kind })) }
+  draft.events.push(segment.stamp({ type: 'run_parked', data }))
+  write(segment, draft, 'open')
+  return { state: 'parked', pauses }
 }
 
 function write(

@@ -1,7 +1,7 @@
 import type { ModelCallSummary } from '#contracts/agent.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
-import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
+import { addUsage, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PlanStep } from '#contracts/plan.ts'
 import type { AgentResult } from '#contracts/agent.ts'
@@ -9,6 +9,8 @@ import type { AgentResult } from '#contracts/agent.ts'
 /** A turn while it is being made; `record` is what the journal gets. */
 export interface TurnDraft {
   readonly turn: number
+  received: readonly Message[]
+  share: Limits | undefined
   steps: readonly PlanStep[]
   calls: CallRecord[]
   readonly modelCalls: ModelCallSummary[]
@@ -24,6 +26,8 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
   return {
     turn,
     openedAtMs,
+    received: from?.received ?? [],
+    share: from?.share,
     timeBeforeMs: from?.usage.timeMs ?? 0,
     steps: from?.steps ?? [],
     calls: [...(from?.calls ?? [])],
@@ -34,9 +38,11 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
 }
 
 export function recordOf(draft: TurnDraft, isDone: boolean, final?: AgentResult): TurnRecord {
-  const { turn, steps, calls, modelCalls, events, usage } = draft
+  const { turn, received, share, steps, calls, modelCalls, events, usage } = draft
   return {
     turn,
+    ...(received.length > 0 && { received }),
+    ...(share && { share }),
     steps,
     calls: [...calls],
     modelCalls: [...modelCalls],
@@ -47,22 +53,26 @@ export function recordOf(draft: TurnDraft, isDone: boolean, final?: AgentResult)
   }
 }
 
-/** The messages a turn adds to the transcript: what the agent said and called, then what came back. */
-export function messagesOf({ steps, calls }: Pick<TurnRecord, 'steps' | 'calls'>): Message[] {
+/** The messages a turn adds to the transcript: what came in, what the agent said and called, then what came back. */
+export function messagesOf({
+  received = [],
+  steps,
+  calls,
+}: Pick<TurnRecord, 'received' | 'steps' | 'calls'>): Message[] {
   const text = steps
     .flatMap((step) => (step.type === 'message' || step.type === 'finish' ? [step.message] : []))
     .join('\n')
   const toolCalls = steps.flatMap((step) =>
     step.type === 'tool' ? [{ id: step.callId, name: step.toolId, input: step.input }] : [],
   )
-  if (text === '' && toolCalls.length === 0) return []
+  if (text === '' && toolCalls.length === 0) return [...received]
   const said: Message = {
     role: 'assistant',
     text,
     ...(toolCalls.length > 0 && { toolCalls }),
     taint: ['model'],
   }
-  return [said, ...calls.map(answerOf)]
+  return [...received, said, ...calls.map(answerOf)]
 }
 
 function answerOf(call: CallRecord): Message {
@@ -72,7 +82,7 @@ function answerOf(call: CallRecord): Message {
     const taint = outcome.taint ?? [`tool:${call.tool}` as const]
     return { ...base, output: outcome.output, isError: false, taint }
   }
-  const error = outcome?.error ?? { code: 'tool_outcome_unknown', message: 'No outcome is known.' }
+  const error = outcome?.error ?? (call.pause ? stillWaiting : noOutcome)
   return {
     ...base,
     output: { error: { code: error.code, message: error.message } },
@@ -80,6 +90,9 @@ function answerOf(call: CallRecord): Message {
     taint: [`tool:${call.tool}`],
   }
 }
+
+const stillWaiting = { code: 'tool_pending', message: 'Waiting for someone; not done so far.' }
+const noOutcome = { code: 'tool_outcome_unknown', message: 'No outcome is known.' }
 
 export const usageOf = (turns: readonly TurnRecord[]): Usage =>
   turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)

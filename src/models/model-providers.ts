@@ -104,15 +104,8 @@ export function createModelProviders(
         return backend.estimate(request)
       },
       async generate(asked, options) {
-        let target
-        try {
-          target = dispatch(asked)
-        } catch (error) {
-          // Nothing will be sent, and the caller waits to hear that nothing is left to wait for.
-          options.onSent()
-          throw error
-        }
-        return target.backend.generate(target.request, options)
+        const { backend, request } = dispatch(asked)
+        return backend.generate(request, options)
       },
     },
     list: () => {

@@ -58,9 +58,10 @@ export function createOfflineModel(options: {
     estimate: (request) => reservationFor(tokens.ofRequest(request), request),
 
     // Nothing here waits: one answer takes milliseconds, and a signal is looked at before it.
-    async generate(request, { signal, onDelta, onSent }) {
+    async generate(request, { signal, onDelta, onSent, onBegun }) {
       onSent()
       signal.throwIfAborted()
+      onBegun()
       const { text, toolCalls, finishReason } = decide(request)
       for (const word of text.match(/\s*\S+\s*/g) ?? []) onDelta(word)
       const outputTokens =

@@ -1,11 +1,13 @@
-import { OpenAI } from 'openai'
+import { APIError } from 'openai'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions, ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { reservationFor, type TokenEstimator } from './estimate.ts'
 import { watchCall } from './openai/call-watch.ts'
-import { notAStream, toModelError } from './openai/failures.ts'
+import { asFetchOptions, createClient } from './openai/client.ts'
+import { toModelError } from './openai/failures.ts'
 import { createReplyAssembly, toChunk, type Assembled } from './openai/reply-assembly.ts'
+import { createByteMeter } from './openai/reply-limits.ts'
 import { capFieldFor, inOnePiece, toBody } from './openai/request-body.ts'
 import type { ModelBackend } from './model-backend.ts'
 import type { CostOf } from './prices.ts'
@@ -32,47 +34,66 @@ const maxRetryAfterMs = 20_000
 /**
  * Answers through an OpenAI-compatible `POST /chat/completions`, streamed if somebody reads along.
  *
- * Transient failures (429, 5xx, network) are tried at most twice more, and only while nothing of a reply has arrived:
- * after that a second try could be billed twice. `parameters.timeoutMs` limits the whole call, waits included.
- * Throws `model_…`, or the reason of the caller's signal once that has aborted.
+ * Transient failures (429, 5xx, network) are tried at most twice more, if the caller's lease allows it, and only while
+ * nothing of a reply has arrived. `parameters.timeoutMs` limits the whole call, waits included. A reply that lost its
+ * connection after its finish reason is whole. Throws `model_…`, or the reason of the caller's signal once that has
+ * aborted.
  */
 export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBackend {
   const { apiKey, baseUrl, sleep, tokens, costOf, idleMs = defaultIdleMs } = options
   const capField = capFieldFor(baseUrl)
   const client = createClient(options)
 
-  async function generate(
-    request: ModelRequest,
-    { signal, onDelta, onSent, isUnwatched }: ModelCallOptions,
-  ): Promise<ModelReply> {
-    const sent = once(onSent)
+  async function generate(request: ModelRequest, call: ModelCallOptions): Promise<ModelReply> {
+    const { signal, onDelta, onSent, onBegun, mayRetry, isUnwatched } = call
     const model = request.model ?? ''
     const { timeoutMs = defaultTimeoutMs } = request.parameters
     const watch = watchCall({ sleep, signal, timeoutMs, idleMs })
     const body = toBody({ ...request, model }, capField)
     let hasBegun = false
+    const toFailure = (error: unknown): IsolaError =>
+      toModelError(error, { apiKey, model, hasBegun })
 
     async function tryOnce(): Promise<Assembled> {
       const assembly = createReplyAssembly()
-      // `fetchOptions` reach our fetch below, and no further: one client serves all calls.
+      const meter = createByteMeter()
+      const hooks = {
+        signal: watch.signal,
+        onSent,
+        onBegun,
+        onBytes(sizeBytes: number) {
+          meter.add(sizeBytes)
+          // A comment that keeps the line alive is a sign of life too.
+          if (hasBegun) watch.beat()
+        },
+      }
       const settings = {
         signal: watch.signal,
         timeout: timeoutMs,
-        fetchOptions: { onSent: sent } as object,
+        fetchOptions: asFetchOptions(hooks),
       }
       if (isUnwatched) {
-        assembly.add(toChunk(await client.chat.completions.create(inOnePiece(body), settings)))
+        const completion = await client.chat.completions.create(inOnePiece(body), settings)
+        if (completion && 'error' in completion && completion.error)
+          throw new APIError(undefined, completion.error, undefined, undefined)
+        assembly.add(toChunk(completion))
         return assembly.finish()
       }
       const stream = await client.chat.completions.create(body, settings)
-      for await (const chunk of stream) {
-        hasBegun = true
-        watch.beat()
-        const added = assembly.add(chunk)
-        if (added !== '') onDelta(added)
+      try {
+        for await (const chunk of stream) {
+          hasBegun = true
+          meter.endPiece()
+          watch.beat()
+          const added = assembly.add(chunk)
+          if (added !== '') onDelta(added)
+        }
+        // The package ends an aborted stream without a word.
+        watch.signal.throwIfAborted()
+      } catch (error) {
+        const isLostOnly = ['model_network', 'model_timeout'].includes(toFailure(error).code)
+        if (signal.aborted || !isLostOnly || !assembly.isWhole()) throw error
       }
-      // The package ends an aborted stream without a word.
-      watch.signal.throwIfAborted()
       return assembly.finish()
     }
 
@@ -83,9 +104,11 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
           return await tryOnce()
         } catch (error) {
           if (watch.signal.aborted) throw watch.signal.reason
-          const failure = toModelError(error, apiKey, model)
-          if (hasBegun || tries === maxTries || !isWorthRetrying(failure)) throw failure
-          await sleep(waitFor(failure, tries), watch.signal)
+          const failure = toFailure(error)
+          const waitMs = waitFor(failure, tries)
+          const isLast = hasBegun || tries === maxTries || waitMs >= timeoutMs
+          if (isLast || !isWorthRetrying(failure) || !mayRetry(failure)) throw failure
+          await sleep(waitMs, watch.signal)
         }
       }
     }
@@ -104,7 +127,6 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
       }
     } finally {
       watch.end()
-      sent()
     }
   }
 
@@ -115,42 +137,17 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
   }
 }
 
-function createClient({ apiKey, baseUrl, fetch }: OpenAiProviderOptions): OpenAI {
-  return new OpenAI({
-    apiKey: apiKey ?? 'none',
-    // Given explicitly, since the package reads the environment for whatever is left out (N4).
-    baseURL: baseUrl ?? 'https://api.openai.com/v1',
-    organization: null,
-    project: null,
-    adminAPIKey: null,
-    webhookSecret: null,
-    logLevel: 'off',
-    maxRetries: 0,
-    dangerouslyAllowBrowser: true,
-    ...(apiKey === undefined && { defaultHeaders: { Authorization: null } }),
-    async fetch(url, init) {
-      const { onSent, ...request } = (init ?? {}) as RequestInit & { onSent?: () => void }
-      const underway = fetch(url, request)
-      onSent?.()
-      const response = await underway
-      const type = response.headers.get('content-type')
-      if (response.ok && type !== null && !isReply(type)) {
-        throw notAStream(type, await startOf(response))
-      }
-      return response
-    },
-  })
-}
-
 function usageOf(
   { usage, model, text, toolCalls }: Assembled,
   request: ModelRequest,
   { tokens, costOf }: OpenAiProviderOptions,
 ): ModelUsage {
-  const inputTokens = usage?.inputTokens ?? tokens.ofRequest(request)
-  const outputTokens =
-    usage?.outputTokens ??
-    tokens.ofText(text) + (toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0)
+  const isEmpty = text === '' && toolCalls.length === 0
+  // Something cannot have cost nothing: a service that says so has not counted.
+  const isCounted =
+    usage !== undefined && usage.inputTokens > 0 && (isEmpty || usage.outputTokens > 0)
+  const inputTokens = isCounted ? usage.inputTokens : tokens.ofRequest(request)
+  const outputTokens = isCounted ? usage.outputTokens : outputOf({ text, toolCalls }, tokens)
   const cost =
     costOf(request.model ?? '', inputTokens, outputTokens) ??
     costOf(model ?? '', inputTokens, outputTokens)
@@ -159,33 +156,19 @@ function usageOf(
     outputTokens,
     costNanoUsd: cost ?? 0,
     priced: cost !== undefined,
-    estimated: usage === undefined,
+    estimated: !isCounted,
   }
 }
 
-const isReply = (contentType: string): boolean =>
-  contentType.includes('text/event-stream') || contentType.includes('application/json')
+const outputOf = (
+  { text, toolCalls }: Pick<Assembled, 'text' | 'toolCalls'>,
+  tokens: TokenEstimator,
+): number =>
+  tokens.ofText(text) + (toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0)
 
 const isWorthRetrying = ({ code, transient }: IsolaError): boolean =>
   transient && code !== 'model_timeout'
 
 function waitFor({ retryAfterMs }: IsolaError, tries: number): number {
   return Math.min(retryAfterMs ?? firstBackoffMs * 2 ** (tries - 1), maxRetryAfterMs)
-}
-
-function once(run: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (isDone) return
-    isDone = true
-    run()
-  }
-}
-
-/** The first piece of a body that is not what we asked for; the rest is left where it is. */
-async function startOf({ body }: Response): Promise<string> {
-  const reader = body?.getReader()
-  const chunk = await reader?.read().catch(() => undefined)
-  await reader?.cancel().catch(() => undefined)
-  return chunk?.value ? new TextDecoder().decode(chunk.value.subarray(0, 2_000)) : ''
 }

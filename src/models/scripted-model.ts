@@ -24,7 +24,7 @@ export interface ScriptedReply {
   readonly deltas?: readonly string[]
   /** Between the request and its first delta, in milliseconds. Needs `sleep`. */
   readonly delayMs?: number
-  /** Fails with this instead, after the deltas. */
+  /** Fails with this instead, after the deltas; without any, a refusal is one before a reply had begun. */
   readonly failure?: ErrorOptionsFor & { readonly code: ModelErrorCode; readonly message?: string }
 }
 
@@ -64,13 +64,15 @@ export function createScriptedModel(
       costNanoUsd: 0,
     }),
 
-    async generate(request, { signal, onDelta, onSent }) {
+    async generate(request, { signal, onDelta, onSent, onBegun }) {
       onSent()
       signal.throwIfAborted()
       const reply = nextReply(request)
       if (reply.delayMs !== undefined) await options.sleep?.(reply.delayMs, signal)
       signal.throwIfAborted()
       const text = reply.text ?? reply.deltas?.join('') ?? ''
+      // Like a service that refuses: a failure before any text costs nothing.
+      if (text !== '' || !reply.failure) onBegun()
       for (const delta of reply.deltas ?? (text === '' ? [] : [text])) onDelta(delta)
       if (reply.failure) {
         const { code, message = 'A scripted failure.', ...rest } = reply.failure

@@ -42,6 +42,7 @@ function toToolEntry(
     },
     isReadOnly: isConfirmed && tool.annotations.readOnlyHint === true,
     isIdempotent: isConfirmed && tool.annotations.idempotentHint === true,
+    ...(tool.requires_approval && { needsApproval: true }),
     timeoutMs: tool.timeout_ms ?? defaultTimeoutMs,
     definitionHash: `${plugin.hash}:${name}`,
     record: toRecord(plugin),

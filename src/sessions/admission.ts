@@ -1,9 +1,15 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { Submission, SubmitReceipt, SubmitRequest } from '#contracts/session.ts'
+import {
+  sessionProtocol,
+  type Submission,
+  type SubmitReceipt,
+  type SubmitRequest,
+} from '#contracts/session.ts'
 import { lengthPrefixed, toBase62 } from './gateway.ts'
 import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
+import type { Todo } from './todo.ts'
 
 /** A submission over this does not fit its row. */
 const maxSubmissionBytes = 1_900_000
@@ -12,13 +18,14 @@ export interface AdmissionOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
   readonly runs: Runs
+  readonly todo: Todo
   readonly session: string
   /** Whether the text is read as it arrives, or only the result. */
   readonly audience: Audience
 }
 
 export interface Admitted {
-  readonly receipt: Omit<SubmitReceipt, 'state'>
+  readonly receipt: Omit<SubmitReceipt, 'state' | 'createdAtMs'>
   /** Absent if the run is over already. */
   readonly live: LiveRun | undefined
 }
@@ -29,8 +36,9 @@ export interface Admitted {
  * `request_idempotency_mismatch` or `request_queue_full`; nothing is kept then.
  */
 export async function admit(request: SubmitRequest, options: AdmissionOptions): Promise<Admitted> {
-  const { runtime, store, runs, session } = options
+  const { runtime, store, runs, session, todo } = options
   const submission = addressed(request, store)
+  refuseBuried(submission, todo)
   if (new TextEncoder().encode(JSON.stringify(submission)).byteLength > maxSubmissionBytes) {
     const message = `The new messages are larger than ${maxSubmissionBytes} bytes.`
     throw new IsolaError('request_too_large', message, { param: 'messages' })
@@ -46,6 +54,7 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
     if (!agent) throw unknownAgent(submission.agent)
     // Meanwhile another submission may have come: under the same key, or the session's first for another agent.
     addressed(request, store)
+    refuseBuried(submission, todo)
     if (!runs.live(id) && !store.findRun(id)) {
       const live = runs.start({ id, submission, bodyHash }, agent, options.audience)
       return { receipt: { session, run: id, isJoined: false }, live }
@@ -65,9 +74,19 @@ export const unknownAgent = (agent: string) =>
 
 export const noSuchSession = () => new IsolaError('request_not_found', 'There is no such session.')
 
+/** A cancel that came before what it cancels: nothing is begun. */
+function refuseBuried({ lineage }: Submission, todo: Todo): void {
+  if (!lineage || todo.buried(lineage.parentRun, lineage.parentCall) === undefined) return
+  throw new IsolaError('request_conflict', 'The call was cancelled before it began.')
+}
+
 /** Settles which agent works; an absent session and another's look alike. */
 function addressed(request: SubmitRequest, store: SessionStore): Submission {
-  const { agent, mustExist, ...rest } = request
+  const { agent, mustExist, protocol = 1, ...rest } = request
+  if (protocol > sessionProtocol) {
+    const message = `This session runs an older version (protocol ${sessionProtocol}, asked ${protocol}). Try again.`
+    throw new IsolaError('request_conflict', message)
+  }
   const existing = store.session()
   if (existing && existing.principal !== rest.principal) throw noSuchSession()
   if (!existing && (mustExist || agent === undefined)) throw noSuchSession()

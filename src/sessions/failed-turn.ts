@@ -11,6 +11,8 @@ export interface FailedTurnOptions {
   readonly nowMs: number
   readonly error: RunError
   readonly detail: string | undefined
+  /** Where it goes if no turn of it is open. */
+  readonly nextTurn: number
 }
 
 /** The last turn of a run that was given up: what it spent is kept, nothing more is done. */
@@ -18,14 +20,15 @@ export function failedTurn(options: FailedTurnOptions): {
   readonly turn: TurnRecord
   readonly final: AgentResult
 } {
-  const { row, turns, session, seq, nowMs, error, detail } = options
+  const { row, turns, session, seq, nowMs, error, detail, nextTurn } = options
+  const state = error.code.startsWith('lease_') ? 'stopped' : 'failed'
   const open = turns.at(-1)?.isDone === false ? turns.at(-1) : undefined
   const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
   const { agent, trace } = row.submission
   const final: AgentResult = {
     id: row.id,
     success: false,
-    state: 'failed',
+    state,
     result: '',
     error,
     startedAtMs: row.startedAtMs ?? row.createdAtMs,
@@ -47,10 +50,10 @@ export function failedTurn(options: FailedTurnOptions): {
     trace,
     atMs: nowMs,
     type: 'run_finished',
-    data: { state: 'failed', ...error, ...(detail !== undefined && { detail }) },
+    data: { state, ...error, ...(detail !== undefined && { detail }) },
   } as const
   const turn: TurnRecord = {
-    turn: open?.turn ?? (turns.at(-1)?.turn ?? 0) + 1,
+    turn: open?.turn ?? nextTurn,
     steps: open?.steps ?? [],
     calls: open?.calls ?? [],
     modelCalls: open?.modelCalls ?? [],

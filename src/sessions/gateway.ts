@@ -1,4 +1,6 @@
+import { lengthPrefixed } from '#contracts/naming.ts'
 import type { SessionApi, SessionGateway } from '#contracts/session.ts'
+import { faultOf, unavailable, type PlatformFault } from './platform-fault.ts'
 
 /** What the gateway needs of a Durable Object namespace. */
 export interface SessionNamespace {
@@ -13,18 +15,99 @@ export interface GatewayOptions {
 /**
  * Objects are named by a hash of length-prefixed parts: no two lists of parts can be mistaken for each other
  * (SECURITY.md T2), and a name tells nothing.
+ *
+ * A call that the platform broke throws `request_unavailable` with the platform's error as `cause`; `transient` is
+ * true if another attempt may follow soon, false if the object has too much to do already (SECURITY.md F1, F30).
  */
 export function createSessionGateway({ namespace, sha256 }: GatewayOptions): SessionGateway {
   const hash = (parts: readonly string[]) => sha256(lengthPrefixed(parts))
   return {
-    at: (session) => namespace.getByName(hash(['session', session])) as SessionApi,
+    at: (session) => {
+      const stubOf = () => namespace.getByName(hash(['session', session])) as Stub
+      return guarded(stubOf, (fault, method, args) => unavailable(fault, adviceOn(method, args)))
+    },
     idFor: async (kind, parts) => `ses_${toBase62(hash([kind, ...parts]))}`,
+  }
+
+  function adviceOn(method: Method, args: readonly unknown[]): string {
+    if (kinds[method] === 'read') return 'Try again.'
+    if (kinds[method] === 'change') return 'The request may have been carried out. Try again.'
+    const [session, submission] = args as Parameters<SessionApi['submit']>
+    const { principal, idempotencyKey: key } = submission
+    if (key === undefined) {
+      return `The run may have been accepted: GET /api/sessions/${session} lists what there is. With an Idempotency-Key a request can be repeated and starts no second run.`
+    }
+    const run = keyedRunId({ session, principal, key }, sha256)
+    return `The run ${run} may have been accepted: repeat the request with its Idempotency-Key, or see GET /api/sessions/${session}/runs/${run}.`
   }
 }
 
-/** One text for a list of parts, another for any other list. */
-export const lengthPrefixed = (parts: readonly string[]): string =>
-  parts.map((part) => `${part.length}:${part}`).join('')
+type Method = keyof SessionApi
+type Stub = Readonly<Record<Method, (...args: readonly unknown[]) => Promise<unknown>>>
+
+/** What asking twice would mean: nothing, one more change, or one more run (unless a key is sent). */
+const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
+  create: 'change',
+  submit: 'submission',
+  run: 'submission',
+  runStream: 'submission',
+  result: 'read',
+  events: 'read',
+  cancel: 'change',
+  abandon: 'change',
+  steer: 'change',
+  decide: 'change',
+  retry: 'change',
+  cancelCall: 'change',
+  deliver: 'change',
+  spentBy: 'read',
+  transcript: 'read',
+  tree: 'read',
+  delete: 'change',
+  storage: 'change',
+}
+const methods = Object.keys(kinds) as readonly Method[]
+
+/** Every call of a session's object. One that only reads is made once more after a break, on a new stub: the old one stays broken. */
+function guarded(
+  stubOf: () => Stub,
+  toError: (fault: PlatformFault, method: Method, args: readonly unknown[]) => Error,
+): SessionApi {
+  let stub = stubOf()
+  const attempt = async (method: Method, args: readonly unknown[]) => {
+    try {
+      return { value: await stub[method](...args) }
+    } catch (error) {
+      const fault = faultOf(error)
+      if (!fault) throw error
+      stub = stubOf()
+      return { fault }
+    }
+  }
+  const call = async (method: Method, args: readonly unknown[]) => {
+    let outcome = await attempt(method, args)
+    // One that is overloaded is left alone: asking again makes it worse (SECURITY.md F30, T27).
+    if (outcome.fault?.kind === 'broken' && kinds[method] === 'read')
+      outcome = await attempt(method, args)
+    if (outcome.fault) throw toError(outcome.fault, method, args)
+    return outcome.value
+  }
+  const calls = methods.map((method) => [
+    method,
+    (...args: readonly unknown[]) => call(method, args),
+  ])
+  return Object.fromEntries(calls) // every method of the contract: `kinds` would not compile without one
+}
+
+/** The id of the run that a principal's key names in a session: the same for every attempt. */
+export function keyedRunId(
+  of: { readonly session: string; readonly principal: string; readonly key: string },
+  sha256: (text: string) => string,
+): string {
+  return `run_${toBase62(sha256(lengthPrefixed([of.session, of.principal, of.key])))}`
+}
+
+export { lengthPrefixed }
 
 export const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 

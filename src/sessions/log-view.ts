@@ -12,6 +12,8 @@ export function fullEvents(turn: TurnRecord): SessionEvent[] {
     const event = { ...stored, data }
     const call = calls.get(String(event.data['call']))
     switch (event.type) {
+      case 'run_steered':
+        return withData(event, { messages: (turn.received ?? []) as unknown as Json })
       case 'message_finished':
         return withData(event, { text: textOf(turn) })
       case 'run_finished':

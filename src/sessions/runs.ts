@@ -1,27 +1,34 @@
 import type { AgentResult, RunError } from '#contracts/agent.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
-import type { Lineage } from '#contracts/session.ts'
+import type { Lineage, RunOutcome } from '#contracts/session.ts'
+import { errandsOf } from './errands.ts'
 import { failedTurn } from './failed-turn.ts'
 import { fullEvents, runStarted } from './log-view.ts'
+import { pausesOf } from './pauses.ts'
+import { executeRun } from './run-execution.ts'
+import { leaseOf } from './run-limits.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
+import type { Todo } from './todo.ts'
 import type { Transcript } from './transcript.ts'
 
 /** How often a wake may find the same turn open before the run is given up. */
 const maxWakes = 5
 /** Messages that wait behind the running one. */
 const maxQueued = 16
+/** How often an accepted run asks for its lease where it cannot be asked. */
+const maxLeaseTries = 5
 
 export interface LiveRun {
   /** Resolves once the run is accepted: its row is written. Rejects if it could not be. */
   readonly accepted: Promise<void>
-  /** Resolves with the terminal result, after it is written. */
-  readonly done: Promise<AgentResult>
+  /** Resolves with the terminal result or with what the run waits for, after it is written. */
+  readonly done: Promise<RunOutcome>
   readonly lineage: Lineage | undefined
   /** False while it waits behind another run. */
   readonly isStarted: () => boolean
-  readonly cancel: (reason: string) => void
 }
 
 /** Who waits for a run: a reader of its text, or somebody for its result. */
@@ -33,6 +40,7 @@ export type NewRun = Pick<RunRow, 'id' | 'submission' | 'bodyHash'>
 export interface RunsOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
+  readonly todo: Todo
   readonly hub: StreamHub
   readonly transcript: Transcript
   readonly sync: () => Promise<void>
@@ -40,28 +48,36 @@ export interface RunsOptions {
   /** Called in the same transaction as a run's first write, before it. */
   readonly onAccept: (run: RunRow) => void
   readonly onAccepted: () => void
-  /** A run ended otherwise than completed: what it started may still be at work. */
-  readonly onBroken: (run: RunRow) => void
-  readonly onFinished: () => void
+  /** A run ended, was parked, or (no outcome) could not even be brought to an end. */
+  readonly onLeft: (run: RunRow, outcome: RunOutcome | undefined) => void
 }
 
-/** The runs of one session: one works at a time, the rest wait in accept order. */
+/** The runs of one session: one works at a time, the rest wait in accept order; a parked one holds up nobody. */
 export interface Runs {
   /** Throws `request_queue_full`. */
   readonly start: (run: NewRun, agent: ReadyAgent, audience: Audience) => LiveRun
-  /** Takes up every unfinished run that is not live in this object. */
+  /** Takes up every unfinished run that is not live in this object and has something to do. */
   readonly resume: () => void
   readonly live: (id: string) => LiveRun | undefined
-  /** The live runs that a parent's call started. */
-  readonly startedBy: (parentRun: string, call: string) => readonly LiveRun[]
+  /** Writes something into an unfinished run's row. */
+  readonly change: (row: RunRow, more: Partial<RunRow>) => void
+  /** Takes up a run that was parked, if something has come for it. */
+  readonly wake: (id: string) => void
+  /** Cancels a run that is not over, whatever it is doing. The first reason stands. */
+  readonly cancel: (row: RunRow, reason: string) => LiveRun | undefined
   readonly all: () => readonly LiveRun[]
   readonly isIdle: () => boolean
 }
 
+interface Entry extends LiveRun {
+  readonly change: (more: Partial<RunRow>) => void
+  readonly abort: (reason: string) => void
+}
+
 export function createRuns(options: RunsOptions): Runs {
-  const { runtime, store, hub, transcript, sessionId } = options
+  const { runtime, store, todo, hub, sessionId } = options
   const { clock } = runtime
-  const live = new Map<string, LiveRun>()
+  const live = new Map<string, Entry>()
   let queue: Promise<unknown> = Promise.resolve()
   let seq = store.lastSeq()
   let order = store.lastOrder()
@@ -70,13 +86,15 @@ export function createRuns(options: RunsOptions): Runs {
   return {
     start,
     resume,
+    change,
+    cancel,
     live: (id) => live.get(id),
     all: () => [...live.values()],
-    startedBy: (parentRun, call) =>
-      [...live.values()].filter(
-        ({ lineage }) => lineage?.parentRun === parentRun && lineage.parentCall === call,
-      ),
     isIdle: () => live.size === 0,
+    wake(id) {
+      const row = live.has(id) ? undefined : store.findRun(id)
+      if (row && isReady(row)) launch(row)
+    },
   }
 
   function start(run: NewRun, agent: ReadyAgent, audience: Audience): LiveRun {
@@ -85,34 +103,53 @@ export function createRuns(options: RunsOptions): Runs {
       throw new IsolaError('request_queue_full', message, { retryAfterMs: 2_000 })
     }
     order += 1
-    return launch(
-      {
-        ...run,
-        order,
-        createdAtMs: clock.nowMs(),
-        wakeTurn: 0,
-        wakes: 0,
-      },
-      agent,
-      audience,
-    )
+    const row = { ...run, order, createdAtMs: clock.nowMs(), wakeTurn: 0, wakes: 0 }
+    return launch(row, agent, audience)
+  }
+
+  /** Not over, and not waiting for someone outside. */
+  function isReady(row: RunRow): boolean {
+    if (store.final(row.order)) return false
+    return pausesOf(row, store.turns(row.order).at(-1)).length === 0
+  }
+
+  function change(row: RunRow, more: Partial<RunRow>): void {
+    const entry = live.get(row.id)
+    if (entry) entry.change(more)
+    else store.writeRun({ ...row, ...more })
+  }
+
+  function cancel(row: RunRow, reason: string): LiveRun | undefined {
+    if (store.final(row.order)) return undefined
+    const entry = live.get(row.id)
+    if (row.cancelReason === undefined) change(row, { cancelReason: reason })
+    if (!entry) return launch({ cancelReason: reason, ...row })
+    entry.abort(reason)
+    return entry
   }
 
   function resume(): void {
     for (const row of store.unfinishedRuns()) {
       if (live.has(row.id)) continue
-      const last = store.turns(row.order).at(-1)
-      const open = last && !last.isDone ? last.turn : (last?.turn ?? 0) + 1
-      if (row.startSeq === undefined) {
-        launch(row)
-        continue
+      try {
+        takeUp(row)
+      } catch {
+        options.onLeft(row, undefined) // not even that could be written; the recovery job comes back
       }
-      const wakes = row.wakeTurn === open ? row.wakes + 1 : 1
-      const woken = { ...row, wakeTurn: open, wakes }
-      store.writeRun(woken)
-      if (wakes <= maxWakes) launch(woken)
-      else giveUp(woken)
     }
+  }
+
+  function takeUp(row: RunRow): void {
+    const last = store.turns(row.order).at(-1)
+    if (store.isDamaged(row.order)) return giveUp(row, 'Its record cannot be read.')
+    if (row.startSeq === undefined) return void launch(row)
+    if (pausesOf(row, last).length > 0) return
+    const open = last && !last.isDone ? last.turn : (last?.turn ?? 0) + 1
+    const wakes = row.wakeTurn === open ? row.wakes + 1 : 1
+    const woken = { ...row, wakeTurn: open, wakes }
+    store.writeRun(woken)
+    if (wakes <= maxWakes) launch(woken)
+    else giveUp(woken, `It was interrupted ${maxWakes} times in the same turn.`)
   }
 
   /** With `agent` the run is new: its row is written when its first model request is out, or when it has to wait. */
@@ -125,6 +162,12 @@ export function createRuns(options: RunsOptions): Runs {
     accepted.catch(() => {}) // whoever waits for it sees the refusal
 
     /** A run whose row cannot be written was never accepted: it stops, and nothing of it is kept. */
+    const decline = (error: unknown) => {
+      acceptance = 'refused'
+      cancelled.abort(error)
+      if (live.size <= 1) seq = store.lastSeq() // its places in the log are free again
+      refuse(error)
+    }
     const persist = () => {
       if (acceptance === 'stored') return
       if (acceptance === 'refused') throw notAccepted()
@@ -134,9 +177,7 @@ export function createRuns(options: RunsOptions): Runs {
           store.writeRun(row)
         })
       } catch (error) {
-        acceptance = 'refused'
-        cancelled.abort(error)
-        refuse(error)
+        decline(error)
         throw error
       }
       acceptance = 'stored'
@@ -144,50 +185,78 @@ export function createRuns(options: RunsOptions): Runs {
       hub.publish(runStarted(row))
       accept()
     }
-    const work = async (): Promise<AgentResult> => {
-      if (row.startSeq === undefined) {
-        row = { ...row, startSeq: nextSeq(), startedAtMs: clock.nowMs() }
-        if (acceptance === 'stored') {
-          store.writeRun(row)
-          hub.publish(runStarted(row))
-        }
-      }
+    const change = (more: Partial<RunRow>) => {
+      row = { ...row, ...more }
+      if (acceptance === 'stored') store.writeRun(row)
+    }
+    const begin = () => {
+      if (row.startSeq !== undefined) return
+      change({ startSeq: nextSeq(), startedAtMs: clock.nowMs() })
+      if (acceptance === 'stored') hub.publish(runStarted(row))
+    }
+    const work = async (): Promise<RunOutcome> => {
       try {
         const ready = agent ?? (await load(row))
-        return await execute({ row, ready, audience, signal: cancelled.signal, persist })
+        const limits = await lease(ready)
+        begin()
+        return await executeRun(
+          { ...ready, spec: { ...ready.spec, limits } },
+          {
+            ...options,
+            audience,
+            nextSeq,
+            persist,
+            row: () => row,
+            signal: cancelled.signal,
+            writeFinal: (turn, final) => writeFinal(row, turn, final),
+          },
+        )
       } catch (error) {
-        persist()
         const code = errorCode(error)
+        if (acceptance === 'new' && code === 'request_unavailable') decline(error)
+        if (acceptance === 'refused') throw error
+        begin()
+        persist()
         if (code !== undefined) return fail(row, { code, message: errorMessage(error) })
         const message = 'The run failed for an internal reason.'
         return fail(row, { code: 'internal', message }, errorMessage(error))
       }
     }
+    /** Nobody has an answer yet to a run that is new; one that was accepted waits for its lease a while. */
+    const lease = async ({ spec }: ReadyAgent) => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await leaseOf(row, spec.limits, options)
+        } catch (error) {
+          const mayWait = acceptance === 'stored' && tries < maxLeaseTries
+          if (!mayWait || errorCode(error) !== 'request_unavailable') throw error
+          await clock.sleep(runtime.timing.recoverEveryMs, cancelled.signal)
+        }
+      }
+    }
 
     const mustWait = live.size > 0
-    if (acceptance === 'stored') accept()
-    else if (mustWait) persist()
+    if (acceptance === 'stored') {
+      accept()
+      options.onAccepted()
+    } else if (mustWait) persist()
+    let outcome: RunOutcome | undefined
     const done = (mustWait ? queue.then(work) : work())
-      .then((result) => {
-        if (result.state !== 'completed') options.onBroken(row)
-        return result
-      })
+      .then((result) => (outcome = result))
       .finally(() => {
         live.delete(row.id)
-        options.onFinished()
+        // What it was parked for may have come while the segment was ending.
+        if (outcome?.state === 'parked' && isReady(row)) launch(row)
+        options.onLeft(row, outcome)
       })
     queue = done.catch(() => {})
-    const entry: LiveRun = {
+    const entry: Entry = {
       accepted,
       done,
       lineage: row.submission.lineage,
       isStarted: () => row.startSeq !== undefined,
-      cancel(reason) {
-        if (cancelled.signal.aborted) return // the first reason stands
-        row = { ...row, cancelReason: reason }
-        if (acceptance === 'stored') store.writeRun(row)
-        cancelled.abort(new Error(reason))
-      },
+      change,
+      abort: (reason) => cancelled.abort(new Error(reason)),
     }
     live.set(row.id, entry)
     return entry
@@ -202,74 +271,39 @@ export function createRuns(options: RunsOptions): Runs {
     )
   }
 
-  interface Execution {
-    readonly row: RunRow
-    readonly ready: ReadyAgent
-    readonly audience: Audience
-    readonly signal: AbortSignal
-    readonly persist: () => void
-  }
-
-  function execute({ row, ready, audience, signal, persist }: Execution): Promise<AgentResult> {
-    const { submission } = row
-    let published = 0
-    return runtime.kernel.run(
-      {
-        run: row.id,
-        session: sessionId(),
-        rootSession: submission.lineage?.rootSession ?? sessionId(),
-        principal: submission.principal,
-        trace: submission.trace,
-        depth: submission.lineage?.depth ?? 0,
-        ancestry: submission.lineage?.ancestry ?? [],
-        agent: ready.spec,
-        toolset: ready.toolset,
-        messages: [...transcript.before(row.order), ...submission.messages],
-        startedAtMs: row.startedAtMs ?? row.createdAtMs,
-        lostCalls: row.wakes,
-      },
-      {
-        signal,
-        nextSeq,
-        onSent: persist,
-        onDelta: hub.delta,
-        isWatched: () => audience === 'reader' || hub.hasReaders(),
-        journal: {
-          load: () => store.turns(row.order),
-          write(turn) {
-            persist()
-            store.writeTurn(row.order, turn)
-          },
-          sync: options.sync,
-        },
-        onWritten(turn) {
-          hub.publish(fullEvents(turn).filter((event) => event.seq > published))
-          published = turn.events.at(-1)?.seq ?? published
-        },
-      },
-    )
-  }
-
-  function giveUp(row: RunRow): void {
-    const message = `The run was interrupted ${maxWakes} times in the same turn.`
-    fail(row, { code: 'run_given_up', message })
-    options.onBroken(row)
+  function giveUp(row: RunRow, why: string): void {
+    const result = fail(row, { code: 'run_given_up', message: why })
+    options.onLeft(row, result)
   }
 
   /** Ends a run that no kernel can end. `detail` is for the audit log only. */
   function fail(row: RunRow, error: RunError, detail?: string): AgentResult {
+    const turns = store.turns(row.order)
     const { turn, final } = failedTurn({
       row,
       error,
       detail,
-      turns: store.turns(row.order),
+      turns,
+      nextTurn: store.lastTurn(row.order) + 1,
       session: sessionId(),
       seq: nextSeq(),
       nowMs: clock.nowMs(),
     })
-    store.writeTurn(row.order, turn)
+    writeFinal(row, turn, final)
     hub.publish(fullEvents(turn))
     return final
+  }
+
+  /** The end of a run, together with what has to be told elsewhere. */
+  function writeFinal(row: RunRow, turn: TurnRecord, final: AgentResult): void {
+    const isAlone = final.state === 'completed' && !row.submission.lineage
+    const turns = isAlone ? [] : [...store.turns(row.order), turn]
+    const errands = isAlone ? [] : errandsOf(row, turns, final)
+    if (errands.length === 0) return store.writeTurn(row.order, turn)
+    store.together(() => {
+      store.writeTurn(row.order, turn)
+      errands.forEach(todo.add)
+    })
   }
 }
 
@@ -281,11 +315,17 @@ export function overridesOf({
   parameters,
   clientInstructions,
   lineage,
+  clientTools,
+  mayAsk,
+  requireApproval,
 }: RunRow['submission']) {
   return {
     ...(model !== undefined && { model }),
     ...(parameters && { parameters }),
     ...(clientInstructions !== undefined && { clientInstructions }),
     ...(lineage && { lease: lineage.lease }),
+    ...(clientTools && { clientTools }),
+    ...(mayAsk !== undefined && { mayAsk }),
+    ...(requireApproval && { requireApproval }),
   }
 }

@@ -1,6 +1,9 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import type { Limits, Usage } from '#contracts/lease.ts'
+import type { Message } from '#contracts/message.ts'
+import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage, Submission } from '#contracts/session.ts'
 
 /** What identifies a session; its first row. */
@@ -10,6 +13,18 @@ export interface SessionRow {
   readonly principal: string
   readonly createdAtMs: number
   readonly lineage?: Lineage
+  /** What all its runs together may spend. */
+  readonly limits?: Partial<Limits>
+}
+
+/** Something that came in for a run after it was accepted. */
+export interface InboxItem {
+  /** The same id twice is one item. */
+  readonly id: string
+  readonly message: Message
+  /** Set if it is what came of this run's own call, started in the background, and what that spent. */
+  readonly call?: string
+  readonly usage?: Usage
 }
 
 /** A run as it was accepted. Its turns and its end are rows of their own. */
@@ -24,6 +39,9 @@ export interface RunRow {
   readonly startSeq?: number
   readonly startedAtMs?: number
   readonly cancelReason?: string
+  readonly inbox?: readonly InboxItem[]
+  /** What was decided about its waiting calls, by call id. */
+  readonly answers?: Readonly<Record<string, PauseAnswer>>
   /** The turn that was open at the last wake, and how often a wake found it open. */
   readonly wakeTurn: number
   readonly wakes: number
@@ -51,6 +69,10 @@ export interface SessionStore {
   /** In accept order; all of them, or those from one order to another, both included. */
   readonly runs: (from?: number, to?: number) => readonly RunRow[]
   readonly findRun: (id: string) => RunRow | undefined
+  /** The runs of which something is in the database that cannot be read: it is left out, and nothing else suffers. */
+  readonly isDamaged: (order: number) => boolean
+  /** The number of a run's last turn, readable or not; 0 if it has none. */
+  readonly lastTurn: (order: number) => number
   /** Runs without a final turn, in accept order. */
   readonly unfinishedRuns: () => readonly RunRow[]
   readonly turns: (order: number) => readonly TurnRecord[]
@@ -78,8 +100,14 @@ interface Key {
   readonly isFinal?: boolean
 }
 
-export function createSessionStore(storage: DurableObjectStorage): SessionStore {
+/** @param onDamaged Told of a row that cannot be read, once. */
+export function createSessionStore(
+  storage: DurableObjectStorage,
+  onDamaged: (order: number) => void = () => {},
+): SessionStore {
   const { sql } = storage
+  const damaged = new Set<number>()
+  let orders: Map<string, number> | undefined
   let rows = 0
   let isReady: boolean | undefined
   let isClosed = false
@@ -126,7 +154,48 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
     else storage.transactionSync(put)
   }
 
+  /** Puts the parts of each row together again. */
+  const join = (rows: readonly Row[]): LogRow[] => {
+    const bodies = new Map<string, { run: number; turn: number; text: string }>()
+    for (const row of rows) {
+      const key = `${row['run']}:${row['turn']}`
+      const before = bodies.get(key)?.text ?? ''
+      const [run, turn] = [Number(row['run']), Number(row['turn'])]
+      bodies.set(key, { run, turn, text: before + String(row['body']) })
+    }
+    return [...bodies.values()].flatMap(({ run, turn, text }): LogRow[] => {
+      const value = parse(text)
+      if (value !== undefined) {
+        return turn === 0
+          ? [{ kind: 'run', run: value as RunRow }]
+          : [{ kind: 'turn', turn: value as TurnRecord }]
+      }
+      if (!damaged.has(run)) onDamaged(run)
+      damaged.add(run)
+      return []
+    })
+  }
+  const runsIn = (rows: readonly Row[]): RunRow[] =>
+    join(rows).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
+  const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
+    join(rows).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
+  /** Read once: a session with many runs is not searched for each request. */
+  const orderOf = (id: string): number | undefined => {
+    orders ??= new Map(
+      read('SELECT run, id FROM log WHERE run > 0 AND turn = 0 AND part = 0').map((row) => [
+        String(row['id']),
+        Number(row['run']),
+      ]),
+    )
+    return orders.get(id)
+  }
+
   return {
+    isDamaged: (order) => damaged.has(order),
+    lastTurn(order) {
+      const [row] = read('SELECT max(turn) AS turn FROM log WHERE run = ?', order)
+      return Number(row?.['turn'] ?? 0)
+    },
     rowsWritten: () => rows,
     session: () => (known ??= readOne('SELECT body FROM log WHERE run = 0')),
     createSession(session) {
@@ -143,17 +212,28 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
       isReady = false
       isClosed = true
       known = undefined
+      orders = undefined
     },
-    together: (work) => storage.transactionSync(work),
+    together(work) {
+      try {
+        storage.transactionSync(work)
+      } catch (error) {
+        // What this object remembers of the writes that were taken back is read again.
+        orders = undefined
+        isReady = undefined
+        known = undefined
+        throw error
+      }
+    },
     lastOrder() {
       const [row] = read('SELECT max(run) AS run FROM log')
       return Number(row?.['run'] ?? 0)
     },
-    writeRun: (run) =>
-      write(
-        { run: run.order, turn: 0, id: run.id, firstSeq: run.startSeq, lastSeq: run.startSeq },
-        run,
-      ),
+    writeRun(run) {
+      const { order, id, startSeq } = run
+      write({ run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }, run)
+      orders?.set(id, order)
+    },
     runs: (from = 1, to = Number.MAX_SAFE_INTEGER) =>
       runsIn(
         read(
@@ -163,10 +243,9 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
         ),
       ),
     findRun(id) {
-      const [found] = read('SELECT run FROM log WHERE turn = 0 AND part = 0 AND id = ?', id)
-      if (!found || found['run'] === 0) return undefined
-      const query = 'SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part'
-      return runsIn(read(query, found['run'] ?? null))[0]
+      const order = orderOf(id)
+      if (order === undefined) return undefined
+      return runsIn(read('SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part', order))[0]
     },
     unfinishedRuns: () =>
       runsIn(
@@ -202,11 +281,11 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
         )
         for (const row of page) {
           if (row['last_seq'] === null) continue
-          if (Number(row['last_seq']) <= seq) return joinParts(found.reverse())
+          if (Number(row['last_seq']) <= seq) return join(found.reverse())
           found.push(row)
         }
         const last = page.at(-1)
-        if (!last || page.length < pageRows) return joinParts(found.reverse())
+        if (!last || page.length < pageRows) return join(found.reverse())
         from = [last['run']!, last['turn']!, last['part']!]
       }
     },
@@ -220,12 +299,6 @@ export function createSessionStore(storage: DurableObjectStorage): SessionStore 
 
 type Row = Record<string, SqlStorageValue>
 
-const runsIn = (rows: readonly Row[]): RunRow[] =>
-  joinParts(rows).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
-
-const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
-  joinParts(rows).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
-
 /** Cuts a text into parts that fit a row, never between the two units of one character. */
 function toParts(text: string): readonly string[] {
   const parts: string[] = []
@@ -237,18 +310,10 @@ function toParts(text: string): readonly string[] {
   return parts
 }
 
-/** Puts the parts of each row together again. */
-function joinParts(rows: readonly Row[]): LogRow[] {
-  const bodies = new Map<string, { turn: number; text: string }>()
-  for (const row of rows) {
-    const key = `${row['run']}:${row['turn']}`
-    const before = bodies.get(key)?.text ?? ''
-    bodies.set(key, { turn: Number(row['turn']), text: before + String(row['body']) })
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
-  return [...bodies.values()].map(({ turn, text }) => {
-    const value: unknown = JSON.parse(text)
-    return turn === 0
-      ? { kind: 'run', run: value as RunRow }
-      : { kind: 'turn', turn: value as TurnRecord }
-  })
 }

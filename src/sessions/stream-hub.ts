@@ -44,7 +44,13 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
   let partial: { run: string; turn: number; text: string } | undefined
 
   const broadcast = (item: StreamItem) => {
-    for (const reader of readers) reader.send(item)
+    for (const reader of readers) {
+      reader.send(item)
+      // A parked run may wait for days: who follows it comes back with the cursor.
+      if (isLast(item, reader.run) || (item.type === 'run_parked' && item.run === reader.run)) {
+        reader.end()
+      }
+    }
   }
   const later = (work: () => void, isDurable: boolean) => {
     waiting += 1
@@ -96,7 +102,6 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
           } else if (behindBytes > maxBehindBytes) return // what is said in pieces comes again whole
           else behindBytes += item.text.length
           queue.push(item)
-          if (run !== undefined && item.type === 'run_finished') end()
           wake()
         },
         rest: () => run === undefined && end(),
@@ -109,6 +114,7 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
       }
       readers.add(entry)
       for (const event of backlog) entry.send(event)
+      if (backlog.some((event) => isLast(event, run))) end()
       if (partial) entry.send({ type: 'message_delta', ...partial, offset: 0 })
       if (!follow) end()
       return new ReadableStream({
@@ -131,3 +137,6 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
     },
   }
 }
+
+const isLast = (item: StreamItem, run: string | undefined): boolean =>
+  item.type === 'run_finished' && item.run === run

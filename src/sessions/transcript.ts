@@ -1,6 +1,7 @@
+import type { TurnRecord } from '#contracts/journal.ts'
 import type { Kernel } from '#contracts/kernel.ts'
 import type { Message } from '#contracts/message.ts'
-import type { SessionStore } from './store.ts'
+import type { RunRow, SessionStore } from './store.ts'
 
 /** What was said in a session: a view over the rows. */
 export interface Transcript {
@@ -8,31 +9,42 @@ export interface Transcript {
   readonly before: (order: number) => readonly Message[]
   /** Everything, the run under way included. */
   readonly all: () => readonly Message[]
+  /** Something came in for a run that is over: it is read again. */
+  readonly forget: () => void
 }
 
 export function createTranscript(
   store: SessionStore,
   messagesOf: Kernel['messagesOf'],
 ): Transcript {
-  const messages: Message[] = []
+  let known: Message[] = []
   let read = 0
 
-  const ofRuns = (from: number, to: number): Message[] =>
-    store
-      .runs(from, to)
-      .flatMap(({ order, submission }) => [
-        ...submission.messages,
-        ...store.turns(order).flatMap((turn) => messagesOf(turn)),
-      ])
+  const ofRun = (row: RunRow, turns: readonly TurnRecord[]): Message[] => {
+    const seen = turns.reduce((sum, { received = [] }) => sum + received.length, 0)
+    const late = (row.inbox ?? []).slice(seen).map(({ message }) => message)
+    return [...row.submission.messages, ...turns.flatMap((turn) => messagesOf(turn)), ...late]
+  }
 
   return {
     before(order) {
-      if (order - 1 > read) {
-        messages.push(...ofRuns(read + 1, order - 1))
-        read = order - 1
+      const rest: Message[] = []
+      for (const row of store.runs(read + 1, order - 1)) {
+        const turns = store.turns(row.order)
+        const messages = ofRun(row, turns)
+        // A parked run may still change, and with it everything after it.
+        if (rest.length > 0 || !turns.at(-1)?.final) rest.push(...messages)
+        else {
+          known.push(...messages)
+          read = row.order
+        }
       }
-      return messages
+      return rest.length > 0 ? [...known, ...rest] : known
     },
-    all: () => ofRuns(1, Number.MAX_SAFE_INTEGER),
+    all: () => store.runs().flatMap((row) => ofRun(row, store.turns(row.order))),
+    forget() {
+      known = []
+      read = 0
+    },
   }
 }

@@ -1,12 +1,13 @@
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import type { RunView, SessionGateway, SessionTree } from '#contracts/session.ts'
+import { spentByRun } from './spending.ts'
 import type { RunRow, SessionRow, SessionStore } from './store.ts'
 
 export interface TreeOptions {
   readonly session: SessionRow
   readonly store: SessionStore
   readonly sessions: SessionGateway
-  readonly stateOf: (run: RunRow) => RunView['state']
+  readonly viewOf: (run: RunRow) => RunView
 }
 
 /** The session with everything below it; a child that cannot be reached is left out rather than failing the rest. */
@@ -14,12 +15,14 @@ export async function treeOf({
   session,
   store,
   sessions,
-  stateOf,
+  viewOf,
 }: TreeOptions): Promise<SessionTree> {
   const rows = store.runs()
-  const runs = rows.map((row) => viewOf(row, session.id, store, stateOf))
-  const turns = rows.flatMap((row) => store.turns(row.order))
-  const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
+  const runs = rows.map(viewOf)
+  const usage = rows.reduce(
+    (sum, row) => addUsage(sum, spentByRun(row, store.turns(row.order))),
+    zeroUsage,
+  )
   const children = await Promise.all(
     childrenOf(store).map(async (child) => {
       const reply = await sessions
@@ -54,21 +57,4 @@ export function childrenOf(store: SessionStore): string[] {
     .flatMap((row) => (row.kind === 'turn' ? row.turn.events : []))
     .flatMap(({ type, data }) => (type === 'agent_invoked' ? [String(data['session'])] : []))
   return [...new Set(ids)]
-}
-
-export function viewOf(
-  row: RunRow,
-  session: string,
-  store: SessionStore,
-  stateOf: (run: RunRow) => RunView['state'],
-): RunView {
-  const result = store.final(row.order)
-  return {
-    id: row.id,
-    session,
-    agent: row.submission.agent,
-    state: result?.state ?? stateOf(row),
-    createdAtMs: row.createdAtMs,
-    ...(result && { result }),
-  }
 }

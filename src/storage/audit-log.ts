@@ -3,6 +3,8 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { AuditPage, AuditQuery, AuditReader } from '#contracts/operations.ts'
 import type { AuditSink } from '#contracts/session.ts'
 import type { Database } from './database.ts'
+import { listGivenUp } from './given-up-runs.ts'
+import { reached } from './outage.ts'
 
 // A bound value of D1 ends at 2 MB; characters may be three bytes each.
 const maxBatchChars = 500_000
@@ -14,12 +16,18 @@ const insert = `
   FROM json_each(?3) WHERE true
   ON CONFLICT (session, since_ms, seq) DO NOTHING`
 
-/** Takes batches of a session's log; each is one statement, and may come twice (M5, invariant 8). */
+/**
+ * Takes batches of a session's log; each is one statement, and may come twice (M5, invariant 8). A batch in which
+ * a run was given up puts it on the operator's list as well, both or neither.
+ */
 export function createAuditSink(database: Database): AuditSink {
   return {
-    async append({ session, principal, sinceMs }, events) {
+    async append(owner, events) {
+      const { session, principal, sinceMs } = owner
       for (const batch of toBatches(events)) {
-        await database.prepare(insert).bind(session, principal, batch, sinceMs).run()
+        const audit = database.prepare(insert).bind(session, principal, batch.json, sinceMs)
+        const others = listGivenUp(database, owner, batch.events)
+        await (others.length === 0 ? audit.run() : database.batch([audit, ...others]))
       }
     },
     async watermark({ session, sinceMs }) {
@@ -33,15 +41,20 @@ export function createAuditSink(database: Database): AuditSink {
   }
 }
 
-/** Reads the record, all sessions or those of one trace or session, in the order it arrived. */
+/**
+ * Reads the record, all sessions or those of one trace or session, in the order it arrived. While D1 is away it
+ * throws `request_unavailable`.
+ */
 export function createAuditReader(database: Database): AuditReader {
   return {
     async query(query) {
       const { sql, values } = toSelect(query)
-      const { results } = await database
-        .prepare(sql)
-        .bind(...values)
-        .all<AuditRow>()
+      const { results } = await reached(() =>
+        database
+          .prepare(sql)
+          .bind(...values)
+          .all<AuditRow>(),
+      )
       return toPage(results, query.limit)
     },
   }
@@ -89,19 +102,25 @@ function toRecord(row: AuditRow): AuditRecord {
   return { session, seq, run, trace, agent, principal, type, atMs, data }
 }
 
-function toBatches(events: readonly SessionEvent[]): readonly string[] {
-  const batches: string[][] = []
+interface Batch {
+  readonly json: string
+  readonly events: readonly SessionEvent[]
+}
+
+function toBatches(events: readonly SessionEvent[]): readonly Batch[] {
+  const batches: { json: string[]; events: SessionEvent[] }[] = []
   let sizeChars = maxBatchChars
   for (const event of events) {
     const json = toJson(event)
     if (sizeChars + json.length >= maxBatchChars) {
-      batches.push([])
+      batches.push({ json: [], events: [] })
       sizeChars = 0
     }
-    batches.at(-1)?.push(json)
+    batches.at(-1)?.json.push(json)
+    batches.at(-1)?.events.push(event)
     sizeChars += json.length
   }
-  return batches.map((batch) => `[${batch.join(',')}]`)
+  return batches.map((batch) => ({ json: `[${batch.json.join(',')}]`, events: batch.events }))
 }
 
 /** An event that fits no row keeps its place and says so; the session has the whole of it. */

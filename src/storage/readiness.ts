@@ -1,13 +1,33 @@
 import { errorMessage } from '#contracts/errors.ts'
-import type { Readiness } from '#contracts/operations.ts'
+import type { DatabaseState, Readiness } from '#contracts/operations.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'
 
 /** The newest file of `migrations/` that this version needs; a test holds the two together. */
-export const neededMigration = '0001_init.sql'
+export const neededMigration = '0002_given_up_runs.sql'
 
 const message =
   'The database has no tables for this version. Locally run `npm start`, which makes them; for a deployment run ' +
   '`npx wrangler d1 migrations apply DB --remote`.'
+
+/** Whether the database answers at all, asked anew each time; one that takes longer than `timeoutMs` does not. */
+export async function readDatabaseState(
+  database: Database,
+  { clock, timeoutMs }: { readonly clock: Pick<Clock, 'sleep'>; readonly timeoutMs: number },
+): Promise<DatabaseState> {
+  const late = new AbortController()
+  try {
+    const answer = async () => database.prepare('SELECT 1').first()
+    return await Promise.race([
+      answer().then(() => 'ok' as const),
+      clock.sleep(timeoutMs, late.signal).then(() => 'unreachable' as const),
+    ])
+  } catch {
+    return 'unreachable'
+  } finally {
+    late.abort()
+  }
+}
 
 /**
  * Looks up whether the newest migration was applied: one row of the table wrangler keeps. Never throws; the

@@ -14,10 +14,10 @@ import { createLedger } from '../../src/kernel/ledger.ts'
 import { finishReflector } from '../../src/kernel/model-planner.ts'
 import { passGates } from '../../src/kernel/pipeline.ts'
 import { parallelExecutor } from '../../src/kernel/executor.ts'
-import { createKernel } from '../../src/kernel/run.ts'
 import { systemSources } from '../../src/sources.ts'
 import {
   agentSpec,
+  createEndingKernel,
   createFakeModel,
   createMemoryJournal,
   runInput,
@@ -422,7 +422,7 @@ async function drive(subject: ToolSubject, options: DriveOptions): Promise<Drive
   const events: SessionEvent[] = []
   const entry = timeoutMs === undefined ? subject.entry : { ...subject.entry, timeoutMs }
   const session = subject.session ?? systemSources.ids.next('ses')
-  const kernel = createKernel({
+  const kernel = createEndingKernel({
     ...systemSources,
     planner: scripted(turns, left, answers),
     executor: parallelExecutor,
@@ -481,6 +481,7 @@ function turnScope(
     ledger,
     share: defaultAgentLimits,
     timeLeftMs: () => 60_000,
+    answerTo: () => undefined,
     signal: new AbortController().signal,
     caller: {
       run,

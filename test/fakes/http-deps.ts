@@ -6,7 +6,9 @@ import { zeroUsage } from '../../src/contracts/lease.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
 import type { AuditQuery } from '../../src/contracts/operations.ts'
 import type {
+  ParkedView,
   Reply,
+  RunOutcome,
   SessionApi,
   SessionTree,
   SubmitRequest,
@@ -73,6 +75,27 @@ export function resultOf(overrides: Partial<AgentResult> = {}): AgentResult {
   }
 }
 
+/** A run that waits for an approval. */
+export const parked: ParkedView = {
+  id: testRun,
+  sessionId: testSession,
+  agent: 'orchestrator',
+  trace: testTrace,
+  state: 'parked',
+  pauses: [
+    {
+      call: 'call_1',
+      kind: 'approval',
+      expires: true,
+      tool: 'http__request',
+      input: { url: 'https://example.com' },
+      argsHash: 'ab'.repeat(32),
+      sinceMs: 1,
+      expiresAtMs: 2,
+    },
+  ],
+}
+
 /** What an answer says went wrong. */
 export async function errorOf(response: Response): Promise<ErrorBody> {
   return ((await response.json()) as { error: ErrorBody }).error
@@ -109,19 +132,24 @@ export interface Call {
 
 export interface FakeOptions {
   readonly result?: AgentResult
+  /** What a run that is waited for comes to, if not to `result`. */
+  readonly outcome?: RunOutcome
+  /** What differs from a fresh receipt. */
+  readonly receipt?: Partial<SubmitReceipt>
   readonly stream?: () => ReadableStream<Uint8Array>
   /** What every session method answers instead. */
-  readonly refusal?: { readonly code: string; readonly message: string; readonly param?: string }
+  readonly refusal?: Extract<Reply<never>, { ok: false }>['error']
   readonly fault?: unknown
   readonly deps?: Partial<HttpDeps>
 }
 
 const ok = <T>(value: T): Reply<T> => ({ ok: true, value })
-const receipt: SubmitReceipt = {
+const freshReceipt: SubmitReceipt = {
   session: testSession,
   run: testRun,
   isJoined: false,
   state: 'running',
+  createdAtMs: 1_790_000_000_000,
 }
 
 /** The app over sessions that answer what they are told and write down what they were asked. */
@@ -132,6 +160,7 @@ export function createFakeApp(options: FakeOptions = {}) {
   const audits: AuditQuery[] = []
   const { sources, tick } = createCountedSources()
   const result = options.result ?? resultOf()
+  const receipt = { ...freshReceipt, ...options.receipt }
   const stream = options.stream ?? (() => linesOf([delta('Hello there'), finished(result)]))
 
   const at = (session: string): SessionApi => {
@@ -163,7 +192,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     return {
       create: answer('create', () => tree),
       submit: answer('submit', () => ({ ...receipt, session })),
-      run: answer('run', () => result),
+      run: answer('run', () => options.outcome ?? result),
       runStream: answer('runStream', () => ({
         receipt: { ...receipt, session },
         reader: 'reader',
@@ -173,7 +202,12 @@ export function createFakeApp(options: FakeOptions = {}) {
       events: answer('events', stream),
       cancel: answer('cancel', () => view),
       abandon: answer('abandon', () => view),
+      steer: answer('steer', () => ({ session, run: testRun, place: 1 })),
+      decide: answer('decide', () => view),
+      retry: answer('retry', () => ({ ...receipt, session })),
       cancelCall: async () => undefined,
+      deliver: answer('deliver', () => null),
+      spentBy: async () => ({ state: 'over', usage: zeroUsage }),
       transcript: answer('transcript', () => [
         { role: 'user' as const, text: 'Hi', taint: ['user' as const] },
       ]),

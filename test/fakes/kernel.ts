@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AgentSpec } from '#contracts/agent.ts'
+import type { AgentResult, AgentSpec } from '#contracts/agent.ts'
 import type { MessageDelta } from '#contracts/event.ts'
 import type { Journal, TurnRecord } from '#contracts/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
@@ -9,6 +9,7 @@ import type { ModelProvider, ModelReply, ModelRequest } from '#contracts/model.t
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock, Sources } from '#contracts/sources.ts'
 import type { Tool, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
+import { createKernel } from '../../src/kernel/run.ts'
 import { parallelExecutor } from '../../src/kernel/executor.ts'
 import { finishReflector, modelPlanner } from '../../src/kernel/model-planner.ts'
 import type { KernelParts } from '../../src/kernel/segment.ts'
@@ -120,7 +121,7 @@ export const openGates: GateParts = {
   policy: { decide: () => ({ allow: true }) },
   rates: { take: () => ({ allow: true }) },
   hooks: { before: async () => ({ veto: false }), after: async (_subject, result) => result },
-  approvals: { check: async () => ({ approved: true }) },
+  approvals: { isNeeded: () => false },
   outputs: {
     maxChars: 1_000,
     keep: async (_subject, json) => ({ handle: 'kept', chars: json.length }),
@@ -139,6 +140,19 @@ export function createKernelParts(
     gates: openGates,
     models,
     ...more,
+  }
+}
+
+/** A kernel for runs that wait for nobody outside: each ends. */
+export function createEndingKernel(parts: KernelParts) {
+  const kernel = createKernel(parts)
+  return {
+    ...kernel,
+    async run(input: RunInput, ports: RunPorts): Promise<AgentResult> {
+      const outcome = await kernel.run(input, ports)
+      if (outcome.state === 'parked') throw new Error('the run was parked')
+      return outcome
+    },
   }
 }
 

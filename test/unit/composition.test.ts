@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
+import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
 import { createToolset } from '../../src/catalog/toolset.ts'
 import { composeRuntime } from '../../src/composition.ts'
 import { createKernel } from '../../src/kernel/run.ts'
@@ -74,7 +75,9 @@ describe('the composition', () => {
         'emit',
         'idempotencyKey',
         'lease',
+        'mayPark',
         'principal',
+        'requireApproval',
         'rootSession',
         'run',
         'session',
@@ -92,6 +95,7 @@ describe('the composition', () => {
       clock: createFakeSources().clock,
       createToolset: (entries, options) =>
         createToolset(entries, { ...options, buildIndex: createSearchIndex }),
+      withOutside: withOutsideTools,
     })
     expect(problems).toEqual([])
     expect(directory.list().map(({ name }) => name)).toEqual(['orchestrator'])

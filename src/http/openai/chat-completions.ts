@@ -1,7 +1,8 @@
+import { IsolaError } from '#contracts/errors.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../deps.ts'
 import { readJsonObject } from '../body.ts'
 import { toEventStream } from '../event-stream.ts'
-import { errorResponse, eventStreamResponse, jsonResponse, unwrap } from '../responses.ts'
+import { errorResponse, eventStreamResponse, jsonResponse, replayed, unwrap } from '../responses.ts'
 import { createChatStream } from './chat-stream.ts'
 import { type CompletionHead, faultOf, toCompletion } from './chat-response.ts'
 import { type ChatRequest, parseChatRequest } from './chat-request.ts'
@@ -30,10 +31,19 @@ async function answerAtOnce(
 ): Promise<Response> {
   const { session, submission } = addressed
   const result = unwrap(await deps.sessions.at(session).run(session, submission))
+  const { id: run, trace } = result
+  const headers = headersFor({ session, run, trace })
+  // A completion is asked for with `pauses: 'refuse'`; should a run wait all the same, its answer is not here.
+  if (result.state === 'parked')
+    return errorResponse(context, waiting(session, run), { deps, headers, run })
   const fault = faultOf(result)
-  const headers = headersFor({ session, run: result.id, trace: result.trace })
-  if (fault) return errorResponse(context, fault, { deps, headers })
-  return jsonResponse(toCompletion(headOf(deps, request, result.id), result), { headers })
+  if (fault) return errorResponse(context, fault, { deps, headers, run })
+  return jsonResponse(toCompletion(headOf(request, run, result.startedAtMs), result), { headers })
+}
+
+function waiting(session: string, run: string): IsolaError {
+  const message = `The run waits for someone outside: see GET /api/sessions/${session}/runs/${run}.`
+  return new IsolaError('request_conflict', message)
 }
 
 async function answerInPieces(
@@ -44,10 +54,10 @@ async function answerInPieces(
   const { receipt, reader, stream } = unwrap(
     await deps.sessions.at(session).runStream(session, submission),
   )
-  const { run } = receipt
+  const { run, isJoined } = receipt
   const requestId = context.get('requestId')
   const view = createChatStream({
-    head: headOf(deps, request, run),
+    head: headOf(request, run, receipt.createdAtMs),
     run,
     includeUsage: request.stream_options?.include_usage === true,
     requestId,
@@ -61,23 +71,25 @@ async function answerInPieces(
   }
   const { signal } = context.req.raw
   const body = toEventStream(stream, view, { clock: deps.sources.clock, signal, onEnd })
-  return eventStreamResponse(body, headersFor({ session, run, trace: submission.trace }))
+  // A run that was there has the trace of the request that began it, which is not this one's.
+  const about = { session, run, ...(!isJoined && { trace: submission.trace }) }
+  return eventStreamResponse(body, { ...headersFor(about), ...replayed(isJoined) })
 }
 
-function headOf(deps: HttpDeps, request: ChatRequest, run: string): CompletionHead {
-  const created = Math.floor(deps.sources.clock.nowMs() / 1_000)
-  return { id: `chatcmpl-${run}`, created, model: request.model }
+/** All of it is the run's, so that a repeated request is answered alike. */
+function headOf({ model }: ChatRequest, run: string, atMs: number): CompletionHead {
+  return { id: `chatcmpl-${run}`, created: Math.floor(atMs / 1_000), model }
 }
 
 function headersFor(about: {
   readonly session: string
   readonly run: string
-  readonly trace: string
-}) {
+  readonly trace?: string
+}): Readonly<Record<string, string>> {
   return {
     'x-isola-session': about.session,
     'x-isola-run': about.run,
-    'x-isola-trace': about.trace,
+    ...(about.trace !== undefined && { 'x-isola-trace': about.trace }),
   }
 }
 

@@ -1,9 +1,8 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import { IsolaError } from '#contracts/errors.ts'
 import type { MessageDelta, StreamItem } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { toOutgoingError } from '../errors.ts'
-import type { StreamView } from '../event-stream.ts'
+import { brokenOff, type StreamView } from '../event-stream.ts'
 import { createSpokenText } from './spoken-text.ts'
 import {
   type CompletionHead,
@@ -39,16 +38,16 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
   const spoken = createSpokenText()
   let isComplete = false
 
-  const fail = (error: unknown): string => {
+  const fail = (error: unknown, reference = options.requestId): string => {
     isComplete = true
-    const outgoing = toOutgoingError(error, options.requestId)
+    const outgoing = toOutgoingError(error, reference)
     if (outgoing.status >= 500) options.onFault(error)
     return `data: ${JSON.stringify(outgoing.body)}\n\n`
   }
 
   const finish = (result: AgentResult): string => {
     const fault = faultOf(result)
-    if (fault) return fail(fault)
+    if (fault) return fail(fault, run)
     isComplete = true
     const last = chunk('{}', `"${finishReasonOf(result)}"`)
     const usage = includeUsage
@@ -61,9 +60,8 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
   const addFinished = ({ turn, text }: JsonObject): string =>
     typeof turn === 'number' && typeof text === 'string' ? spoken.add(turn, 0, text) : ''
 
-  const cut = () =>
-    new IsolaError('model_unavailable', 'The stream ended before the run did; its result is kept.')
-  const finishOrFail = (result: AgentResult | undefined) => (result ? finish(result) : fail(cut()))
+  const finishOrFail = (result: AgentResult | undefined) =>
+    result ? finish(result) : fail(brokenOff())
 
   return {
     opening: chunk('{"role":"assistant","content":"","refusal":null}', 'null'),
@@ -76,8 +74,8 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
       return item.type === 'run_finished' ? finishOrFail(resultOf(item)) : ''
     },
     isComplete: () => isComplete,
-    close: () => (isComplete ? '' : fail(cut())),
-    fail,
+    close: () => (isComplete ? '' : fail(brokenOff())),
+    fail: (error) => fail(error),
   }
 }
 

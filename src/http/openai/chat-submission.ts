@@ -1,5 +1,5 @@
 import type { ModelParameters } from '#contracts/model.ts'
-import type { SubmitRequest } from '#contracts/session.ts'
+import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../headers.ts'
 import { resolveTarget } from '../targets.ts'
@@ -37,6 +37,9 @@ export async function toSubmission(
       ...(target.model !== undefined && { model: target.model }),
       parameters: toParameters(request),
       trace: readTrace(headers, deps.sources),
+      protocol: sessionProtocol,
+      // A chat client has no way to approve or to answer: what needs it fails and says so.
+      pauses: 'refuse',
       ...(idempotencyKey !== undefined && { idempotencyKey }),
     },
   }

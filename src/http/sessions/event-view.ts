@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import type { StreamItem } from '#contracts/event.ts'
+import type { EventType, StreamItem } from '#contracts/event.ts'
 import { toOutgoingError } from '../errors.ts'
-import type { StreamView } from '../event-stream.ts'
+import { brokenOff, type StreamView } from '../event-stream.ts'
 import { isRunId } from '../headers.ts'
 import { noSuchSession } from '../responses.ts'
 import { parseFields } from '../validate.ts'
@@ -45,22 +45,48 @@ function parseCursor(text: string, param: string): number {
   throw new IsolaError('request_invalid', message, { param })
 }
 
-/** Every item as it is: logged events carry their id, deltas have none. */
-export function createEventView(options: {
-  readonly requestId: string
-  readonly onFault: (error: unknown) => void
-}): StreamView {
+/** After these a run is over, or may wait for someone outside: then its stream may end. */
+const restingPoints: ReadonlySet<EventType> = new Set([
+  'run_finished',
+  'run_parked',
+  'run_steered',
+  'pause_answered',
+])
+
+/**
+ * Every item as it is: logged events carry their id, deltas have none. A stream that follows one run has an end of
+ * its own, so that one which was cut off is told from one that is complete.
+ */
+export function createEventView(
+  options: EventsQuery & {
+    readonly requestId: string
+    readonly onFault: (error: unknown) => void
+  },
+): StreamView {
+  const { afterSeq, follow, run } = options
+  let last: EventType | undefined
+
+  const fail = (error: unknown): string => {
+    options.onFault(error)
+    const { body } = toOutgoingError(error, options.requestId)
+    return `event: error\ndata: ${JSON.stringify(body)}\n\n`
+  }
+  const isCut = (): boolean => {
+    if (run === undefined || !follow) return false
+    // After a cursor nothing may be left to tell, since the run was over.
+    return last === undefined ? afterSeq === 0 : !restingPoints.has(last)
+  }
+
   return {
     // Opens the stream towards proxies and clients that wait for a first byte.
     opening: ': isola events\n\n',
-    show: toServerSentEvent,
-    isComplete: () => false,
-    close: () => '',
-    fail: (error) => {
-      options.onFault(error)
-      const { body } = toOutgoingError(error, options.requestId)
-      return `event: error\ndata: ${JSON.stringify(body)}\n\n`
+    show: (item) => {
+      if (item.type !== 'message_delta') last = item.type
+      return toServerSentEvent(item)
     },
+    isComplete: () => false,
+    close: () => (isCut() ? fail(brokenOff()) : ''),
+    fail,
   }
 }
 

@@ -3,9 +3,17 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelParameters } from '#contracts/model.ts'
 import { parseFields } from '../validate.ts'
+import { clientTools } from './client-tools.ts'
+import { runLimits, sessionLimits } from './limits.ts'
 
-const createRequest = z.strictObject({ agent: z.string().min(1).max(200).optional() })
+const createRequest = z.strictObject({
+  agent: z.string().min(1).max(200).optional(),
+  limits: sessionLimits.optional(),
+})
 const cancelRequest = z.strictObject({ reason: z.string().min(1).max(500).optional() })
+const toolPattern = z
+  .string()
+  .regex(/^(\*|[A-Za-z0-9_-]{1,64}|[A-Za-z0-9_-]{1,62}__\*)$/, 'must be a tool, <plugin>__* or *')
 const runRequest = z.strictObject({
   task: z.string().min(1),
   context: z.string().min(1).optional(),
@@ -20,12 +28,17 @@ const runRequest = z.strictObject({
       timeoutMs: z.int().min(1).optional(),
     })
     .optional(),
+  limits: runLimits.optional(),
+  requireApproval: z.array(toolPattern).max(100).optional(),
+  clientTools: clientTools.optional(),
+  mayAsk: z.boolean().optional(),
   wait: z.boolean().optional(),
 })
 
+export type CreateRequest = z.infer<typeof createRequest>
 export type RunRequest = z.infer<typeof runRequest>
 
-export function parseCreateRequest(body: JsonObject): { readonly agent?: string | undefined } {
+export function parseCreateRequest(body: JsonObject): CreateRequest {
   return parseFields(createRequest, body)
 }
 

@@ -1,11 +1,12 @@
-import type { SubmitRequest } from '#contracts/session.ts'
+import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { isRunId, readIdempotencyKey, readTrace } from '../headers.ts'
-import { jsonResponse, noSuchSession, unwrap } from '../responses.ts'
+import { readIdempotencyKey, readTrace } from '../headers.ts'
+import { jsonResponse, replayed, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { checkModel } from '../targets.ts'
-import { type OpenSession, openSession } from './open-session.ts'
+import { toLimits } from './limits.ts'
+import { type OpenSession, openRun, openSession } from './open-session.ts'
 import {
   parseCancelRequest,
   parseRunRequest,
@@ -19,14 +20,13 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/sessions/:id/runs', { POST: (context) => startRun(deps, context) })
   addRoute('/api/sessions/:id/runs/:run', {
     GET: async (context) => {
-      const { session, principal } = openSession(deps, context)
-      return jsonResponse(unwrap(await session.result(principal, runOf(context))))
+      const { session, principal, run } = openRun(deps, context)
+      return jsonResponse(unwrap(await session.result(principal, run)))
     },
   })
   addRoute('/api/sessions/:id/runs/:run/cancel', {
     POST: async (context) => {
-      const { session, principal } = openSession(deps, context)
-      const run = runOf(context)
+      const { session, principal, run } = openRun(deps, context)
       const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
       const { reason = 'Cancelled by the caller.' } = parseCancelRequest(body)
       return jsonResponse(unwrap(await session.cancel(principal, run, reason)))
@@ -39,12 +39,16 @@ async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response>
   const request = parseRunRequest(await readJsonObject(context.req.raw))
   const submission = toSubmission(deps, { context, opened, request })
   const { id, session } = opened
+  const locate = (run: string) => ({ location: `/api/sessions/${id}/runs/${run}` })
   if (request.wait === true) {
-    const result = unwrap(await session.run(id, submission))
-    return jsonResponse(result, { headers: { location: locationOf(id, result.id) } })
+    const outcome = unwrap(await session.run(id, submission))
+    const status = outcome.state === 'parked' ? 202 : 200
+    return jsonResponse(outcome, { status, headers: locate(outcome.id) })
   }
-  const receipt = unwrap(await session.submit(id, submission))
-  return jsonResponse(receipt, { status: 202, headers: { location: locationOf(id, receipt.run) } })
+  const { run, isJoined, createdAtMs } = unwrap(await session.submit(id, submission))
+  // Nothing in the body that changes: a repeated request is answered with the same bytes (SECURITY.md F17).
+  const receipt = { session: id, run, createdAtMs }
+  return jsonResponse(receipt, { status: 202, headers: { ...locate(run), ...replayed(isJoined) } })
 }
 
 function toSubmission(
@@ -60,23 +64,21 @@ function toSubmission(
   const idempotencyKey = readIdempotencyKey(headers)
   const model = request.model === undefined ? undefined : checkModel(deps, request.model)
   const parameters = toParameters(request)
-  // No agent: a session that is not there is not made by a run.
+  const limits = toLimits(request.limits)
+  const { requireApproval, clientTools } = request
+  // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
   return {
     principal: opened.principal,
     messages: [toTaskMessage(request)],
     ...(model !== undefined && { model }),
     ...(parameters && { parameters }),
+    ...(limits && { limits }),
+    ...(requireApproval?.length && { requireApproval }),
+    ...(clientTools?.length && { clientTools }),
+    ...(request.mayAsk === true && { mayAsk: true }),
+    pauses: 'park',
+    protocol: sessionProtocol,
     trace: readTrace(headers, deps.sources),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }
-}
-
-function runOf(context: HttpContext): string {
-  const run = context.req.param('run') ?? ''
-  if (!isRunId(run)) throw noSuchSession()
-  return run
-}
-
-function locationOf(session: string, run: string): string {
-  return `/api/sessions/${session}/runs/${run}`
 }

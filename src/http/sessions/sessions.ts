@@ -1,33 +1,16 @@
-import { IsolaError } from '#contracts/errors.ts'
-import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { toEventStream } from '../event-stream.ts'
 import { eventStreamResponse, jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
-import { hasAgent, orchestrator } from '../targets.ts'
+import { createSession } from './create-session.ts'
 import { createEventView, parseEventsQuery } from './event-view.ts'
 import { openSession } from './open-session.ts'
-import { parseCreateRequest } from './requests.ts'
+import { addRunInputRoutes } from './run-input.ts'
 import { addRunRoutes } from './runs.ts'
 
 /** `/api/sessions…`, the native API: everything a program wants. Unknown fields are refused. */
 export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
-  addRoute('/api/sessions', {
-    POST: async (context) => {
-      const { agent = orchestrator } = parseCreateRequest(
-        await readJsonObject(context.req.raw, { whenEmpty: {} }),
-      )
-      if (!hasAgent(deps, agent)) {
-        throw new IsolaError('request_not_found', 'agent: there is no such agent.', {
-          param: 'agent',
-        })
-      }
-      const session = deps.sources.ids.next('ses')
-      const principal = context.get('principal').id
-      const tree = unwrap(await deps.sessions.at(session).create({ agent, principal, session }))
-      return jsonResponse(tree, { status: 201, headers: { location: `/api/sessions/${session}` } })
-    },
-  })
+  addRoute('/api/sessions', { POST: (context) => createSession(deps, context) })
   addRoute('/api/sessions/:id', {
     GET: async (context) => {
       const { session, principal } = openSession(deps, context)
@@ -46,6 +29,7 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
   addRoute('/api/sessions/:id/events', { GET: (context) => followEvents(deps, context) })
   addRunRoutes(addRoute, deps)
+  addRunInputRoutes(addRoute, deps)
 }
 
 /** A reader may vanish and come back with its cursor: the run goes on, nothing is cancelled. */
@@ -58,7 +42,11 @@ async function followEvents(deps: HttpDeps, context: HttpContext): Promise<Respo
     return eventStreamResponse(null)
   }
   const requestId = context.get('requestId')
-  const view = createEventView({ requestId, onFault: (error) => deps.onFault?.(error, requestId) })
+  const view = createEventView({
+    ...query,
+    requestId,
+    onFault: (error) => deps.onFault?.(error, requestId),
+  })
   const { signal } = context.req.raw
   return eventStreamResponse(toEventStream(source, view, { clock: deps.sources.clock, signal }))
 }

@@ -3,14 +3,20 @@ import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors
 
 const maxDetailChars = 2_000
 
+export interface FailureContext {
+  readonly apiKey: string | undefined
+  readonly model: string
+  /** Something of a reply had arrived. */
+  readonly hasBegun: boolean
+}
+
 /**
  * What a failed call means to us. `message` is ours and safe for any caller; what the service wrote goes into
  * `detail` only, capped and without the key.
  */
 export function toModelError(
   error: unknown,
-  apiKey: string | undefined,
-  model: string,
+  { apiKey, model, hasBegun }: FailureContext,
 ): IsolaError {
   if (error instanceof IsolaError) return error
   if (error instanceof APIConnectionError && error.cause instanceof IsolaError) return error.cause
@@ -35,7 +41,9 @@ export function toModelError(
   }
   return new IsolaError(
     'model_network',
-    'The model service could not be reached, or the connection broke.',
+    hasBegun
+      ? 'The connection to the model service broke in the middle of its reply.'
+      : 'The model service could not be reached, or the connection broke.',
     {
       detail,
       transient: true,
@@ -81,6 +89,12 @@ function meaningOf(status: number, model: string): readonly [ModelErrorCode, str
     return ['model_rate_limited', 'The model service limits how often it may be called (429).']
   if (status === 408) return ['model_timeout', 'The model service gave up waiting (408).']
   if (status >= 500) return ['model_unavailable', `The model service is not available (${status}).`]
+  if (status < 400) {
+    return [
+      'model_refused_request',
+      `The model service answered with a redirect (${status}), which is not followed.`,
+    ]
+  }
   return [
     'model_refused_request',
     `The model service refused the request for "${model.slice(0, 100)}" (${status}).`,

@@ -2,6 +2,15 @@ import type { OpenAI } from 'openai'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ModelReply, ModelToolCall } from '#contracts/model.ts'
+import {
+  isDeeperThan,
+  maxArgumentsChars,
+  maxArgumentsDepth,
+  maxCalls,
+  maxNameChars,
+  maxReplyChars,
+  tooLarge,
+} from './reply-limits.ts'
 
 type Chunk = OpenAI.Chat.Completions.ChatCompletionChunk
 type CallDelta = OpenAI.Chat.Completions.ChatCompletionChunk.Choice.Delta.ToolCall
@@ -18,8 +27,10 @@ export interface Assembled {
 }
 
 export interface ReplyAssembly {
-  /** Takes one chunk and returns the text it adds. */
+  /** Takes one chunk and returns the text it adds. Throws `model_invalid_reply` past a limit. */
   readonly add: (chunk: Chunk) => string
+  /** The service has said why the reply is over: what may follow is usage only. */
+  readonly isWhole: () => boolean
   /** Throws `model_invalid_reply`, or `model_network` if the stream ended too early. */
   readonly finish: () => Assembled
 }
@@ -47,37 +58,53 @@ export function createReplyAssembly(): ReplyAssembly {
   let finishReason: string | undefined
   let usage: Assembled['usage']
   let hasChoice = false
+  let chars = 0
   const drafts: CallDraft[] = []
 
   function addCall({ index, id, function: part }: Partial<CallDelta>): void {
+    // An id that no service would make up is none: the call gets one of ours.
+    const given = typeof id === 'string' && id.length <= maxNameChars ? id : ''
     const last =
       index === undefined ? drafts.at(-1) : drafts.findLast((draft) => draft.index === index)
     // Some servers number all parallel calls 0 and tell them apart by id only.
-    const isNew =
-      last === undefined || (id !== undefined && id !== '' && last.id !== '' && id !== last.id)
+    const isNew = last === undefined || (given !== '' && last.id !== '' && given !== last.id)
     const draft: CallDraft = isNew ? { id: '', name: '', json: '', index } : last
     if (isNew) drafts.push(draft)
-    if (typeof id === 'string' && id !== '') draft.id = id
+    if (drafts.length > maxCalls) throw tooLarge(`${maxCalls} tool calls`)
+    if (given !== '') draft.id = given
     // A name comes once; servers that repeat it with every piece must not double it.
-    if (typeof part?.name === 'string' && draft.name === '') draft.name = part.name
-    if (typeof part?.arguments === 'string') draft.json += part.arguments
+    if (typeof part?.name === 'string' && draft.name === '')
+      draft.name = part.name.slice(0, maxNameChars)
+    if (typeof part?.arguments !== 'string') return
+    weigh(part.arguments)
+    draft.json += part.arguments
+    if (draft.json.length > maxArgumentsChars) throw tooLarge('1 MiB of arguments for one call')
+  }
+
+  function weigh(part: string): void {
+    chars += part.length
+    if (chars > maxReplyChars) throw tooLarge('4 MiB of text and arguments')
   }
 
   return {
     add(chunk) {
-      if (typeof chunk?.model === 'string' && chunk.model !== '') model = chunk.model
+      if (typeof chunk?.model === 'string' && chunk.model !== '')
+        model = chunk.model.slice(0, maxNameChars)
       usage = usageOf(chunk?.usage) ?? usage
       const choice = Array.isArray(chunk?.choices) ? chunk.choices[0] : undefined
       if (!choice) return ''
       hasChoice = true
-      finishReason = choice.finish_reason ?? finishReason
+      if (typeof choice.finish_reason === 'string') finishReason = choice.finish_reason
       const calls: unknown = choice.delta?.tool_calls
       if (Array.isArray(calls)) for (const call of calls) addCall(call ?? {})
       const added = choice.delta?.content ?? choice.delta?.refusal
       if (typeof added !== 'string') return ''
+      weigh(added)
       text += added
       return added
     },
+
+    isWhole: () => finishReason !== undefined,
 
     finish() {
       if (!hasChoice)
@@ -111,10 +138,11 @@ function withUniqueIds(drafts: readonly CallDraft[]): readonly ModelToolCall[] {
   })
 }
 
-/** Arguments as the model wrote them; what is not a JSON object is kept as `{ "": raw }` and fails validation. */
+/** Arguments as the model wrote them; what is not a sensible JSON object is kept as `{ "": raw }` and fails validation. */
 function toInput(json: string): JsonObject {
   // Nothing at all is how several servers spell a call without arguments.
   if (json.trim() === '') return {}
+  if (isDeeperThan(maxArgumentsDepth, json)) return { '': json }
   try {
     const value: unknown = JSON.parse(json)
     // JSON.parse makes JSON only.
@@ -133,8 +161,11 @@ function usageOf(usage: unknown): Assembled['usage'] {
   return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined
 }
 
+/** Ten times the longest context there is; a figure above it was not counted. */
+const maxTokens = 10_000_000
+
 const isCount = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= maxTokens
 
 function finishReasonOf(reason: string, hasCalls: boolean): ModelReply['finishReason'] {
   if (reason === 'length' || reason === 'content_filter') return reason

@@ -7,6 +7,7 @@ import {
   type InstalledPlugin,
 } from '../../../src/agents/agent-directory.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
+import { withOutsideTools } from '../../../src/catalog/outside-tools.ts'
 import { createToolset } from '../../../src/catalog/toolset.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 import { toToolEntries } from '../../../src/plugins/tool-entries.ts'
@@ -47,6 +48,7 @@ function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirect
     clock: createManualClock(),
     createToolset: (entries, options) =>
       createToolset(entries, { ...options, buildIndex: createSearchIndex }),
+    withOutside: withOutsideTools,
     ...overrides,
   })
 }

@@ -102,6 +102,8 @@ describe('a sub-agent as a tool', () => {
     expect(session).toBe('child(ses_mid,run_1,call_1)')
     expect(submission).toEqual({
       agent: 'rev',
+      protocol: 1,
+      pauses: 'refuse',
       principal: 'operator',
       trace: '0123456789abcdef0123456789abcdef',
       idempotencyKey: 'call_1',

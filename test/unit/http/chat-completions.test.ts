@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { sessionProtocol } from '../../../src/contracts/session.ts'
 import {
   createFakeApp,
   errorOf,
+  parked,
   resultOf,
   testRun,
   testSession,
@@ -15,7 +17,7 @@ const plain = { model: 'orchestrator', messages: [user] }
 
 describe('a chat completion', () => {
   it('M6: has the shape OpenAI describes', async () => {
-    const { send } = createFakeApp()
+    const { send } = createFakeApp({ result: resultOf({ startedAtMs: 1_780_000_000_999 }) })
     const response = await send(path, { json: plain })
     const body = await response.json()
     expect(response.status).toBe(200)
@@ -23,7 +25,7 @@ describe('a chat completion', () => {
     expect(body).toEqual({
       id: `chatcmpl-${testRun}`,
       object: 'chat.completion',
-      created: 1_790_000_000,
+      created: 1_780_000_000,
       model: 'orchestrator',
       choices: [
         {
@@ -72,6 +74,13 @@ describe('a chat completion', () => {
     expect(response.headers.get('x-isola-run')).toBe(testRun)
   })
 
+  it('of a run that waits for someone outside says where it can be seen', async () => {
+    const response = await createFakeApp({ outcome: parked }).send(path, { json: plain })
+    const { code, message } = await errorOf(response)
+    expect([response.status, code]).toEqual([409, 'conflict'])
+    expect(message).toContain(`/runs/${testRun}`)
+  })
+
   it('ignores fields and nulls it does not know', async () => {
     const nulls = { temperature: null, stop: null, tools: null, n: null, stream: null, seed: null }
     const json = { ...plain, ...nulls, user: 'u', metadata: { a: 'b' }, store: true, unknown: [1] }
@@ -96,6 +105,11 @@ describe('what a chat request submits', () => {
     const { submission } = await submit({ model })
     expect(submission).toMatchObject(target)
     expect('model' in submission).toBe('model' in target)
+  })
+
+  it('F32: says which protocol it speaks, and that nobody here can approve or answer', async () => {
+    const { submission } = await submit({})
+    expect(submission).toMatchObject({ protocol: sessionProtocol, pauses: 'refuse' })
   })
 
   it('joins text parts, keeps images and labels every message', async () => {

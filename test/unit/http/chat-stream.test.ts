@@ -169,7 +169,17 @@ describe('a streamed chat completion', () => {
 
   it('that breaks off ends with an error event', async () => {
     const { last } = await stream([delta('Hel')])
-    expect(last).toContain('model_unavailable')
+    expect(JSON.parse(last?.slice(6) ?? '').error).toMatchObject({ code: 'unavailable' })
+  })
+
+  it('whose source fails ends with an error event that tells nothing of why', async () => {
+    const broken = () =>
+      new ReadableStream<Uint8Array>({ start: (c) => c.error(new Error('secret')) })
+    const { send, faults } = createFakeApp({ stream: broken })
+    const text = await (await send(path, { json })).text()
+    expect(text).toContain('"code":"unavailable"')
+    expect(text).not.toContain('secret')
+    expect(faults).toHaveLength(1)
   })
 
   it('is refused with a status before it starts', async () => {

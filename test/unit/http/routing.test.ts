@@ -146,6 +146,7 @@ describe('what goes wrong inside', () => {
     ['request_conflict', 409],
     ['request_idempotency_mismatch', 422],
     ['request_queue_full', 429],
+    ['request_unavailable', 503],
     ['request_forbidden', 403],
     ['config_missing', 503],
     ['lease_tokens', 429],
@@ -157,7 +158,20 @@ describe('what goes wrong inside', () => {
     const error = await errorOf(response)
     expect([response.status, error.message, error.param]).toEqual([status, 'Because.', 'x'])
     expect(error.code).toBe(code.replace('request_', ''))
-    expect(response.headers.get('retry-after')).toBe(status === 429 ? '5' : null)
+    expect(response.headers.get('retry-after')).toBe([429, 503].includes(status) ? '5' : null)
+  })
+
+  it.each([
+    [2_000, '2'],
+    [2_001, '3'],
+    [1, '1'],
+    [0, '1'],
+  ])('a refusal to be repeated after %i ms says retry-after: %s', async (retryAfterMs, seconds) => {
+    for (const code of ['request_queue_full', 'request_unavailable']) {
+      const { send } = createFakeApp({ refusal: { code, message: 'Later.', retryAfterMs } })
+      const response = await send(`/api/sessions/${testSession}/runs`, { json: { task: 'x' } })
+      expect(response.headers.get('retry-after')).toBe(seconds)
+    }
   })
 
   it('an error that lost its class on the way keeps its code and its wait', async () => {

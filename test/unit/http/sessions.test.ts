@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionTree } from '../../../src/contracts/session.ts'
+import type { StreamItem } from '../../../src/contracts/event.ts'
+import { zeroUsage } from '../../../src/contracts/lease.ts'
+import { sessionProtocol, type SessionTree } from '../../../src/contracts/session.ts'
 import {
   createFakeApp,
   errorOf,
   delta,
   finished,
+  linesOf,
+  parked,
   resultOf,
   testRun,
   testSession,
@@ -29,6 +33,25 @@ describe('POST /api/sessions', () => {
     ])
   })
 
+  it('I12: limits what all its runs together may spend; dollars become billionths', async () => {
+    const { send, calls } = createFakeApp()
+    const limits = { maxTokens: 5_000, maxCostUsd: 0.25, maxTurns: 9, maxToolCalls: 0 }
+    await send('/api/sessions', { json: { limits } })
+    const expected = {
+      maxTokens: 5_000,
+      maxCostNanoUsd: 250_000_000,
+      maxTurns: 9,
+      maxToolCalls: 0,
+    }
+    expect(calls[0]?.args[0]).toMatchObject({ limits: expected })
+  })
+
+  it('shows the session as it was made, whatever it has done since', async () => {
+    const { send } = createFakeApp()
+    const made = (await (await send('/api/sessions', { json: {} })).json()) as SessionTree
+    expect(made).toMatchObject({ createdAtMs: 1, runs: [], usage: zeroUsage, children: [] })
+  })
+
   it('needs no body', async () => {
     expect((await createFakeApp().send('/api/sessions', { method: 'POST' })).status).toBe(201)
   })
@@ -50,10 +73,10 @@ describe('POST /api/sessions/:id/runs', () => {
       202,
       `${base}/runs/${testRun}`,
     ])
-    expect(await response.json()).toMatchObject({
+    expect(await response.json()).toEqual({
       session: testSession,
       run: testRun,
-      isJoined: false,
+      createdAtMs: 1_790_000_000_000,
     })
     expect(submitted()).not.toHaveProperty('agent')
     expect(submitted()).toMatchObject({
@@ -70,6 +93,63 @@ describe('POST /api/sessions/:id/runs', () => {
     const { send } = createFakeApp()
     const response = await send(`${base}/runs`, { json: { task: 'Do it', wait: true } })
     expect([response.status, await response.json()]).toEqual([200, resultOf()])
+  })
+
+  it('answers 202 with what is waited for if the run is parked', async () => {
+    const { send } = createFakeApp({ outcome: parked })
+    const response = await send(`${base}/runs`, { json: { task: 'Do it', wait: true } })
+    expect([response.status, await response.json()]).toEqual([202, parked])
+    expect(response.headers.get('location')).toBe(`${base}/runs/${testRun}`)
+  })
+
+  it('submits what limits the run and who may be asked', async () => {
+    const { send, submitted } = createFakeApp()
+    const tool = { name: 'pick', description: 'Picks one.', inputSchema: { type: 'object' } }
+    await send(`${base}/runs`, {
+      json: {
+        task: 'x',
+        limits: {
+          maxTokens: 10,
+          maxCostUsd: 1.5,
+          maxTimeMs: 60_000,
+          maxDepth: 0,
+          maxConcurrency: 2,
+        },
+        requireApproval: ['http__request', 'kv__*', '*'],
+        clientTools: [tool],
+        mayAsk: true,
+      },
+    })
+    expect(submitted()).toMatchObject({
+      limits: {
+        maxTokens: 10,
+        maxCostNanoUsd: 1_500_000_000,
+        maxTimeMs: 60_000,
+        maxDepth: 0,
+        maxConcurrency: 2,
+      },
+      requireApproval: ['http__request', 'kv__*', '*'],
+      clientTools: [tool],
+      mayAsk: true,
+      pauses: 'park',
+      protocol: sessionProtocol,
+    })
+  })
+
+  it('submits the same for what is left out and what is empty', async () => {
+    const { send, submitted } = createFakeApp()
+    await send(`${base}/runs`, { json: { task: 'x' } })
+    const plain = submitted()
+    const empty = { limits: {}, requireApproval: [], clientTools: [], mayAsk: false }
+    await send(`${base}/runs`, { json: { task: 'x', ...empty } })
+    expect(submitted()).toEqual(plain)
+    expect(Object.keys(plain)).toEqual(['principal', 'messages', 'pauses', 'protocol', 'trace'])
+  })
+
+  it('F32: passes on that the session runs another version', async () => {
+    const refusal = { code: 'request_conflict', message: 'This session runs an older version.' }
+    const response = await createFakeApp({ refusal }).send(`${base}/runs`, { json: { task: 'x' } })
+    expect([response.status, (await errorOf(response)).code]).toEqual([409, 'conflict'])
   })
 
   it('refuses a model that only a substitute would answer', async () => {
@@ -172,10 +252,35 @@ describe('GET /api/sessions/:id/events', () => {
     const { send, faults } = createFakeApp({ stream })
     const text = await (await send(`${base}/events`)).text()
     expect(text).toContain(
-      'event: error\ndata: {"error":{"type":"server_error","code":"internal_error"',
+      'event: error\ndata: {"error":{"type":"server_error","code":"unavailable"',
     )
     expect(text).not.toContain('secret')
     expect(faults).toHaveLength(1)
+  })
+
+  const started = (type: 'run_started' | 'run_parked'): StreamItem => ({
+    ...(finished(resultOf(), 3) as Extract<StreamItem, { seq: number }>),
+    type,
+    data: {},
+  })
+  it.each([
+    [
+      'stops in the middle of the run it follows',
+      `?run=${testRun}`,
+      [started('run_started')],
+      true,
+    ],
+    ['brings nothing of a run from its start', `?run=${testRun}`, [], true],
+    ['brings the end of the run', `?run=${testRun}`, [finished(resultOf())], false],
+    ['stops while the run waits', `?run=${testRun}`, [started('run_parked')], false],
+    ['has nothing after the cursor', `?run=${testRun}&cursor=9`, [], false],
+    ['follows no run', '', [started('run_started')], false],
+    ['is asked not to follow', `?run=${testRun}&follow=0`, [started('run_started')], false],
+  ])('that %s (%s) ends with an error event: %4$s', async (_name, query, items, isCut) => {
+    const { send, faults } = createFakeApp({ stream: () => linesOf(items) })
+    const text = await (await send(`${base}/events${query}`)).text()
+    expect(text.includes('event: error')).toBe(isCut)
+    expect(faults).toHaveLength(isCut ? 1 : 0)
   })
 
   it('cancels nothing when its reader leaves', async () => {

@@ -5,11 +5,11 @@ import { parseManifest } from '#contracts/manifest.ts'
 import type { ActionResult } from '#contracts/plan.ts'
 import { createSubAgentEntry } from '../../../src/agents/sub-agent-tool.ts'
 import { finishReflector } from '../../../src/kernel/model-planner.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
 import {
   createFakeClock,
   createFakeModel,
   createFakeSources,
+  createEndingKernel,
   createKernelParts,
   createMemoryJournal,
   runInput,
@@ -27,7 +27,7 @@ const broken = toolEntry('broken', async () => {
 })
 const toolset = toolsetOf([clock, broken])
 const runOf = (script: Script) =>
-  createKernel(createKernelParts(createFakeModel(script))).run(runInput({ toolset }), runPorts())
+  createEndingKernel(createKernelParts(createFakeModel(script))).run(runInput({ toolset }), runPorts())
 
 describe('the execution engine', () => {
   it('I14: executes a tool step in its context, and what came of it reaches the reflector', async () => {
@@ -40,7 +40,7 @@ describe('the execution engine', () => {
         },
       },
     )
-    const { actions } = await createKernel(parts).run(runInput({ toolset }), runPorts())
+    const { actions } = await createEndingKernel(parts).run(runInput({ toolset }), runPorts())
     expect(seen).toEqual([
       [
         { callId: actions[0]?.callId, toolId: 'clock', result: says('12:00') },
@@ -64,7 +64,7 @@ describe('the execution engine', () => {
       { text: 'done' },
       { text: 'never asked for' },
     ])
-    await createKernel(createKernelParts(model)).run(
+    await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset }),
       runPorts({ onWritten: ({ turn, isDone }) => void told.push([turn, isDone]) }),
     )
@@ -79,7 +79,7 @@ describe('the execution engine', () => {
     const controller = new AbortController()
     const model = createFakeModel(() => ({ calls: [{ name: 'clock' }] }))
     const journal = createMemoryJournal()
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset }),
       runPorts({
         journal,
@@ -93,7 +93,7 @@ describe('the execution engine', () => {
   })
 
   it('C7: one engine serves many runs at once, each with its own state', async () => {
-    const kernel = createKernel(
+    const kernel = createEndingKernel(
       createKernelParts(
         createFakeModel(({ messages }) =>
           messages.some(({ role }) => role === 'tool')
@@ -124,7 +124,7 @@ describe('the execution engine', () => {
       await clockMs.advance(40)
       return says('late')
     })
-    const timed = await createKernel(
+    const timed = await createEndingKernel(
       createKernelParts(
         createFakeModel([{ calls: [{ name: 'slow' }] }, { text: 'done' }]),
         createFakeSources(clockMs),
@@ -193,7 +193,7 @@ describe('failures of a sub-agent', () => {
         { calls: [{ name: 'worker__run', input: { task: 'go' } }] },
         { text: 'done without it' },
       ])
-      const result = await createKernel(createKernelParts(model)).run(
+      const result = await createEndingKernel(createKernelParts(model)).run(
         runInput({ toolset: toolsetOf([entry]) }),
         runPorts(),
       )

@@ -40,6 +40,7 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
     share: { ...all, ...share },
     timeLeftMs: () => timeLeftMs,
     signal: signal ?? new AbortController().signal,
+    answerTo: () => undefined,
     caller: {
       run: 'run_1',
       session: 'ses_1',
@@ -132,8 +133,8 @@ describe('the gate pipeline', () => {
       'tool_denied',
     ],
     [
-      'a call that was not approved',
-      { approvals: { check: async () => ({ approved: false, message: 'no' }) } },
+      'a call that needs an approval where nobody can give one',
+      { approvals: { isNeeded: () => true } },
       'tool_denied',
     ],
     [

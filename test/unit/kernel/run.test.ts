@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
 import {
   agentSpec,
   createFakeClock,
   createFakeModel,
   createFakeSources,
+  createEndingKernel,
   createKernelParts,
   createMemoryJournal,
   runInput,
@@ -22,7 +22,7 @@ describe('a run', () => {
   it('I3: plans, acts and reflects until the planner finishes', async () => {
     const model = createFakeModel([callOf('clock'), { text: 'It is noon.' }])
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset }),
       runPorts(),
     )
@@ -42,7 +42,7 @@ describe('a run', () => {
   it('C1, I17: reports id, times, steps, actions, model calls, token usage, cost and provenance', async () => {
     const model = createFakeModel([callOf('clock'), { text: 'noon' }])
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset }),
       runPorts(),
     )
@@ -70,7 +70,7 @@ describe('a run', () => {
       toolEntry('fast', async () => (slow.resolve(), says('fast'))),
     ])
     const journal = createMemoryJournal()
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset }),
       runPorts({ journal }),
     )
@@ -86,7 +86,7 @@ describe('a run', () => {
     const model = createFakeModel([callOf('clock'), { text: 'noon' }])
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
     const journal = createMemoryJournal()
-    await createKernel(createKernelParts(model)).run(runInput({ toolset }), runPorts({ journal }))
+    await createEndingKernel(createKernelParts(model)).run(runInput({ toolset }), runPorts({ journal }))
     expect(journal.writes).toHaveLength(2)
     const events = [...journal.rows.values()].flatMap((turn) => turn.events)
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
@@ -106,7 +106,7 @@ describe('a run', () => {
       }),
     ])
     const journal = createMemoryJournal()
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset }),
       runPorts({ journal, signal: controller.signal }),
     )
@@ -123,7 +123,7 @@ describe('a run', () => {
     const model = createFakeModel([
       { error: new IsolaError('model_auth', 'The provider refused the key.') },
     ])
-    const result = await createKernel(createKernelParts(model)).run(runInput(), runPorts())
+    const result = await createEndingKernel(createKernelParts(model)).run(runInput(), runPorts())
     expect(result).toMatchObject({
       state: 'failed',
       error: { code: 'model_auth' },
@@ -133,7 +133,7 @@ describe('a run', () => {
 
   it('I30: hides the text of an internal fault', async () => {
     const model = createFakeModel([{ error: new Error('secret path') }])
-    const result = await createKernel(createKernelParts(model)).run(runInput(), runPorts())
+    const result = await createEndingKernel(createKernelParts(model)).run(runInput(), runPorts())
     expect(result).toMatchObject({ state: 'failed', error: { code: 'internal' } })
     expect(JSON.stringify(result)).not.toContain('secret')
   })
@@ -147,14 +147,14 @@ describe('a run', () => {
         finishReason: 'length' as const,
       }),
     }
-    const result = await createKernel(createKernelParts(cut)).run(runInput(), runPorts())
+    const result = await createEndingKernel(createKernelParts(cut)).run(runInput(), runPorts())
     expect(result).toMatchObject({ state: 'completed', finishReason: 'length' })
   })
 
   it('I30, N7: puts a model call that failed on the record, with what was booked for it', async () => {
     const journal = createMemoryJournal()
     const model = createFakeModel([{ error: new IsolaError('model_network', 'It broke.') }])
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput(),
       runPorts({ journal }),
     )
@@ -169,7 +169,7 @@ describe('a run', () => {
     const calls = Array.from({ length: 200 }, () => ({ name: 'clock' }))
     const model = createFakeModel([{ calls }, { text: 'noon' }])
     const agent = agentSpec({ maxToolCalls: 500 })
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset, agent }),
       runPorts(),
     )
@@ -186,7 +186,7 @@ describe('a run', () => {
         ],
       },
     })
-    const result = await createKernel(parts).run(runInput(), runPorts())
+    const result = await createEndingKernel(parts).run(runInput(), runPorts())
     expect(result.error?.code).toBe('model_invalid_reply')
   })
 
@@ -198,7 +198,7 @@ describe('a run', () => {
           turn < 3 ? { decision: 'continue' } : { decision: 'finish', result: 'ok' },
       },
     })
-    const result = await createKernel(parts).run(runInput(), runPorts())
+    const result = await createEndingKernel(parts).run(runInput(), runPorts())
     expect(result).toMatchObject({ state: 'completed', result: 'ok', usage: { turns: 3 } })
   })
 
@@ -220,7 +220,7 @@ describe('a run', () => {
         },
       },
     })
-    const result = await createKernel(parts).run(runInput({ toolset }), runPorts())
+    const result = await createEndingKernel(parts).run(runInput({ toolset }), runPorts())
     expect(ran).toEqual(['b', 'a'])
     expect(result.actions.map(({ tool, ok }) => [tool, ok])).toEqual([
       ['a', true],
@@ -232,7 +232,7 @@ describe('a run', () => {
 
   it('streams text as it arrives, with its place in the message', async () => {
     const ports = runPorts()
-    await createKernel(createKernelParts(createFakeModel([{ text: 'Hello' }]))).run(
+    await createEndingKernel(createKernelParts(createFakeModel([{ text: 'Hello' }]))).run(
       runInput(),
       ports,
     )
@@ -247,7 +247,7 @@ describe('limits of a run', () => {
     const model = createFakeModel(() => ({ text: 'thinking', calls: [{ name: 'clock' }] }))
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
     const agent = agentSpec({ maxTurns: 3 })
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset, agent }),
       runPorts(),
     )
@@ -262,7 +262,7 @@ describe('limits of a run', () => {
   it('N6: refuses a model call that does not fit what is left, before it is made', async () => {
     const model = createFakeModel([{ text: 'never' }])
     const agent = agentSpec({ maxTokens: 149 })
-    const result = await createKernel(createKernelParts(model)).run(runInput({ agent }), runPorts())
+    const result = await createEndingKernel(createKernelParts(model)).run(runInput({ agent }), runPorts())
     expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_tokens' } })
     expect(model.requests).toHaveLength(0)
   })
@@ -273,7 +273,7 @@ describe('limits of a run', () => {
     ])
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
     const agent = agentSpec({ maxToolCalls: 2 })
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset, agent }),
       runPorts(),
     )
@@ -299,7 +299,7 @@ describe('limits of a run', () => {
       },
       createFakeSources(clock),
     )
-    const running = createKernel(parts).run(
+    const running = createEndingKernel(parts).run(
       runInput({ agent: agentSpec({ maxTimeMs: 5_000 }) }),
       runPorts(),
     )
@@ -316,7 +316,7 @@ describe('limits of a run', () => {
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
     const journal = createMemoryJournal()
     const agent = agentSpec({ maxTokens: 450 })
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ toolset, agent }),
       runPorts({ journal }),
     )
@@ -344,7 +344,7 @@ describe('resuming from the journal', () => {
     const journal = createMemoryJournal()
     const model = createFakeModel([{ calls: [{ name: 'done' }, { name: 'cut' }] }])
     const parts = createKernelParts(model, createFakeSources(clock))
-    void createKernel(parts).run(runInput({ toolset: tools(false) }), runPorts({ journal }))
+    void createEndingKernel(parts).run(runInput({ toolset: tools(false) }), runPorts({ journal }))
     await clock.advance(10)
     await clock.advance(options.stopAfter)
     const rows = structuredClone(journal.rows)
@@ -354,7 +354,7 @@ describe('resuming from the journal', () => {
       0,
       ...[...rows.values()].flatMap((turn) => turn.events.map((event) => event.seq)),
     )
-    const result = await createKernel(createKernelParts(again)).run(
+    const result = await createEndingKernel(createKernelParts(again)).run(
       runInput({ toolset: tools(true), lostCalls: rows.size === 0 ? 1 : 0 }),
       runPorts({ journal: second, nextSeq: () => (seq += 1) }),
     )
@@ -395,7 +395,7 @@ describe('resuming from the journal', () => {
         sync: async () => void order.push('sync'),
       },
     })
-    await createKernel(createKernelParts(createFakeModel([callOf('mail'), { text: 'ok' }]))).run(
+    await createEndingKernel(createKernelParts(createFakeModel([callOf('mail'), { text: 'ok' }]))).run(
       runInput({ toolset }),
       ports,
     )
@@ -404,7 +404,7 @@ describe('resuming from the journal', () => {
 
   it('charges a full model call for one that a crash may have cut after it was sent', async () => {
     const model = createFakeModel([{ text: 'hello' }])
-    const result = await createKernel(createKernelParts(model)).run(
+    const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ lostCalls: 2 }),
       runPorts(),
     )
@@ -413,11 +413,11 @@ describe('resuming from the journal', () => {
 
   it('gives back the result of a run that is over', async () => {
     const journal = createMemoryJournal()
-    const first = await createKernel(createKernelParts(createFakeModel([{ text: 'hi' }]))).run(
+    const first = await createEndingKernel(createKernelParts(createFakeModel([{ text: 'hi' }]))).run(
       runInput(),
       runPorts({ journal }),
     )
-    const again = await createKernel(createKernelParts(createFakeModel([]))).run(
+    const again = await createEndingKernel(createKernelParts(createFakeModel([]))).run(
       runInput(),
       runPorts({ journal }),
     )

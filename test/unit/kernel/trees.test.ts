@@ -3,11 +3,11 @@ import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { narrower, defaultAgentLimits, type Limits } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { createKernel } from '../../../src/kernel/run.ts'
 import {
   agentSpec,
   createFakeModel,
   createFakeSources,
+  createEndingKernel,
   createKernelParts,
   runInput,
   runPorts,
@@ -96,7 +96,7 @@ async function growTree(seed: number) {
         { spends: defaultAgentLimits },
       ),
     ]
-    const kernel = createKernel(createKernelParts(model, sources))
+    const kernel = createEndingKernel(createKernelParts(model, sources))
     const input = runInput({
       run: `run_${children}`,
       agent: agentSpec(lease),

@@ -5,6 +5,7 @@ import { createTokenEstimator, reservationFor } from '../../../src/models/estima
 import { prices } from '../../../src/models/price-data.ts'
 import { createCostOf } from '../../../src/models/prices.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
+import { callOptions } from './call-options.ts'
 
 const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   model: 'm',
@@ -13,7 +14,7 @@ const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
   parameters: {},
   ...more,
 })
-const options = { signal: new AbortController().signal, onDelta: () => {}, onSent: () => {} }
+const options = callOptions()
 
 describe('the cost of a call', () => {
   const costOf = createCostOf(prices)

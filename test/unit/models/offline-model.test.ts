@@ -6,6 +6,7 @@ import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { createTokenEstimator } from '../../../src/models/estimate.ts'
 import { createOfflineModel } from '../../../src/models/offline-model.ts'
 import { signature } from '../../../src/models/offline/answer.ts'
+import { callOptions } from './call-options.ts'
 
 const tool = (
   name: string,
@@ -86,11 +87,10 @@ async function ask(
   const deltas: string[] = []
   let sent = 0
   const request: ModelRequest = { model: 'offline', messages, tools, parameters: {}, ...more }
-  const reply = await model.generate(request, {
-    signal: new AbortController().signal,
-    onDelta: (delta) => deltas.push(delta),
-    onSent: () => (sent += 1),
-  })
+  const reply = await model.generate(
+    request,
+    callOptions({ onDelta: (delta) => deltas.push(delta), onSent: () => (sent += 1) }),
+  )
   return { reply, deltas, sent, request }
 }
 
@@ -562,9 +562,7 @@ describe('the answer', () => {
       tools: [],
       parameters: {},
     }
-    await expect(
-      model.generate(request, { signal, onDelta: () => {}, onSent: () => {} }),
-    ).rejects.toThrow('stopped')
+    await expect(model.generate(request, callOptions({ signal }))).rejects.toThrow('stopped')
   })
 })
 

@@ -10,6 +10,7 @@ import {
   type OpenAiProviderOptions,
 } from '../../../src/models/openai-provider.ts'
 import { createCostOf } from '../../../src/models/prices.ts'
+import { callOptions } from './call-options.ts'
 
 const prices = {
   asOf: 'test',
@@ -67,11 +68,10 @@ async function call(
   server.script(script)
   const deltas: string[] = []
   let sent = 0
-  const calling = provider(options).generate(request, {
-    signal,
-    onDelta: (text) => deltas.push(text),
-    onSent: () => (sent += 1),
-  })
+  const calling = provider(options).generate(
+    request,
+    callOptions({ signal, onDelta: (text) => deltas.push(text), onSent: () => (sent += 1) }),
+  )
   const settled = await calling.then(
     (reply) => ({ reply }),
     (error: unknown) => ({ error }),
@@ -186,19 +186,22 @@ describe('a request to an OpenAI-compatible server', () => {
     expect(server.requests[0]?.headers.authorization).toBeUndefined()
   })
 
-  it('says that it is sent once the fetch was called, and not again', async () => {
+  it('says of every try that it is sent once the fetch was called, and when a reply begins', async () => {
     const order: string[] = []
     server.script([{ status: 500 }, { text: 'ok' }])
     const noting: typeof fetch = (...given) => {
       order.push('fetch')
       return fetch(...given)
     }
-    await provider({ fetch: noting }).generate(ask(), {
-      signal: new AbortController().signal,
-      onDelta: () => {},
-      onSent: () => order.push('sent'),
-    })
-    expect(order).toEqual(['fetch', 'sent', 'fetch'])
+    await provider({ fetch: noting }).generate(
+      ask(),
+      callOptions({
+        onSent: () => order.push('sent'),
+        onBegun: () => order.push('begun'),
+        mayRetry: () => order.push('asked') > 0,
+      }),
+    )
+    expect(order).toEqual(['fetch', 'sent', 'asked', 'fetch', 'sent', 'begun'])
   })
 })
 
@@ -408,7 +411,7 @@ describe('I30: a failure', () => {
   it('of a server that is not there is model_network', async () => {
     const outcome = await call([], ask(), { baseUrl: 'http://127.0.0.1:9/v1' })
     expect(failure(outcome)).toMatchObject({ code: 'model_network', transient: true })
-    expect(outcome.sent).toBe(1)
+    expect(outcome.sent).toBe(3)
   })
 
   it('to go on after the first chunks ends as model_timeout', async () => {
@@ -441,7 +444,7 @@ describe('I30: a failure', () => {
       AbortSignal.abort(new Error('at once')),
     )
     expect(early.error).toMatchObject({ message: 'at once' })
-    expect(early.sent).toBe(1)
+    expect(early.sent).toBe(0)
     expect(server.requests).toHaveLength(1)
   })
 })

@@ -1,0 +1,78 @@
+import type { JsonSchema } from '#contracts/json.ts'
+import type { ToolDefinition } from '#contracts/model.ts'
+import type { PauseKind } from '#contracts/pause.ts'
+import type { ToolEntry, Toolset } from '#contracts/tool.ts'
+import { corePrefix } from './core-tools.ts'
+
+export const askName = `${corePrefix}ask`
+
+export interface OutsideTools {
+  /** Tools that the client declared and runs. Their names are taken first come: ours win. */
+  readonly clientTools?: readonly ToolDefinition[]
+  /** Adds `isola__ask`. */
+  readonly mayAsk?: boolean
+}
+
+/** The toolset of one run whose client can do or answer something itself. Each call of such a tool parks the run. */
+export function withOutsideTools(
+  toolset: Toolset,
+  { clientTools = [], mayAsk = false }: OutsideTools,
+): Toolset {
+  const entries = [
+    ...(mayAsk ? [outsideEntry(askDefinition, 'question')] : []),
+    ...clientTools.map((tool) => outsideEntry(tool, 'client_tool')),
+  ].filter(({ tool }) => !toolset.resolve(tool.name, {}))
+  if (entries.length === 0) return toolset
+  const byName = new Map(entries.map((entry) => [entry.tool.name, entry]))
+  const definitions = entries.map(({ tool: { name, description, inputSchema } }) => ({
+    name,
+    description,
+    inputSchema,
+  }))
+  return {
+    definitions: [...toolset.definitions, ...definitions],
+    resolve(name, input) {
+      const entry = byName.get(name)
+      return entry ? { entry, input } : toolset.resolve(name, input)
+    },
+  }
+}
+
+const askSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    question: {
+      type: 'string',
+      minLength: 1,
+      description: 'One question, with all that is needed to answer it.',
+    },
+  },
+  required: ['question'],
+  additionalProperties: false,
+}
+
+const askDefinition: ToolDefinition = {
+  name: askName,
+  description:
+    'Ask the person you work for, where only they can know or decide. They may take days to answer.',
+  inputSchema: askSchema,
+}
+
+/** Nothing happens here: the outcome comes from outside. So a call that was cut may be made again. */
+function outsideEntry(definition: ToolDefinition, kind: PauseKind): ToolEntry {
+  return {
+    tool: {
+      ...definition,
+      execute: async () => ({
+        ok: false,
+        error: { code: 'tool_pending', message: 'Waiting for someone outside.' },
+        pause: { kind, expires: true },
+      }),
+    },
+    isReadOnly: true,
+    isIdempotent: true,
+    timeoutMs: 10_000,
+    definitionHash: `outside:${JSON.stringify(definition)}`,
+    record: { plugin: 'client' },
+  }
+}

@@ -1,0 +1,112 @@
+import { unlimited } from './lease.ts'
+import type { Reply } from './session.ts'
+
+/** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
+export interface DayAmount {
+  readonly tokens: number
+  readonly costNanoUsd: number
+}
+
+/** A day without any limit. */
+export const unlimitedDay: DayAmount = { tokens: unlimited, costNanoUsd: unlimited }
+
+/** One run's part of its principal's day. `run` names it: asking twice reserves once. */
+export interface DayLeaseRequest {
+  readonly principal: string
+  readonly session: string
+  readonly run: string
+  /**
+   * The most the run may spend, what it has settled before included. It gets this or what the day has left, if that
+   * is less; one that asks for `unlimited` gets an eighth of what is left, so that others may run beside it.
+   */
+  readonly asked: DayAmount
+}
+
+/**
+ * The outermost lease: a principal's day (UTC), above session, run and call. A day never holds more than its
+ * limit, settled and reserved together, but for an overrun that was booked; then it gives nothing more. A
+ * reservation outlives no run, whatever crashes. A run belongs to the day it first reserved in.
+ *
+ * For a principal whose day is not limited nothing is asked and nothing is counted: no RPC, no row.
+ * @see DESIGN.md section 6
+ */
+export interface PrincipalLedger {
+  /**
+   * Throws `lease_tokens` or `lease_cost` if nothing is left (`retryAfterMs`: until the day ends), and
+   * `request_unavailable` if it cannot be asked: fail closed. A dimension of which nothing is asked is not refused.
+   */
+  readonly reserve: (request: DayLeaseRequest) => Promise<DayAmount>
+  /**
+   * What a run has spent up to now, everything below it included; its reservation ends. The last word counts; it
+   * may come twice. Throws `request_unavailable`; what is not settled is asked for later (`SessionApi.spentBy`).
+   */
+  readonly settle: (
+    request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount },
+  ) => Promise<void>
+  /** Tells the operator's page that something is wrong, or (`isOver`) is well again. Never throws, waits for nobody. */
+  readonly report: (incident: Incident) => void
+}
+
+/** Something that an operator should know of; the same kind in the same place counts up. */
+export interface Incident {
+  readonly kind:
+    | 'audit_behind'
+    | 'storage_failed'
+    | 'run_given_up'
+    | 'record_unreadable'
+    | 'model_failing'
+    | 'delivery_behind'
+    | 'alarm_failed'
+  /** Empty if it is of no session. */
+  readonly session: string
+  readonly run?: string
+  /** Safe for the operator's eyes; no secrets. */
+  readonly message: string
+  readonly isOver?: boolean
+}
+
+/** An incident as it is shown. */
+export interface IncidentRecord extends Omit<Incident, 'isOver'> {
+  readonly count: number
+  readonly firstAtMs: number
+  readonly lastAtMs: number
+}
+
+/** A principal's day as it stands. */
+export interface DayUsage {
+  /** `YYYY-MM-DD`, UTC. */
+  readonly day: string
+  readonly limits: DayAmount
+  readonly settled: DayAmount
+  readonly reserved: DayAmount
+  readonly openRuns: number
+}
+
+/** What a `Principal` object answers over RPC. */
+export interface PrincipalApi {
+  readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<Reply<DayAmount>>
+  readonly settle: (
+    request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount },
+  ) => Promise<Reply<null>>
+  readonly usage: (limits: DayAmount) => Promise<Reply<DayUsage>>
+  readonly report: (incident: Incident) => Promise<Reply<null>>
+  readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
+}
+
+/** A principal's days and what is wrong, for the operator's page. Throws `request_unavailable`. */
+export interface PrincipalReader {
+  readonly usage: (principal: string) => Promise<DayUsage>
+  /** Newest first. */
+  readonly incidents: (limit: number) => Promise<readonly IncidentRecord[]>
+}
+
+/** How long a principal's object waits for what. Milliseconds. */
+export interface PrincipalTiming {
+  /**
+   * While reservations are open, their sessions are asked this often what became of the runs: for the first time
+   * one to two intervals after it was reserved; of a run that goes on less and less often, at least every hour.
+   */
+  readonly sweepEveryMs: number
+}
+
+export const defaultPrincipalTiming: PrincipalTiming = { sweepEveryMs: 60_000 }

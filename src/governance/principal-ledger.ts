@@ -1,0 +1,119 @@
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { unlimited } from '#contracts/lease.ts'
+import { lengthPrefixed } from '#contracts/naming.ts'
+import type {
+  DayAmount,
+  Incident,
+  PrincipalApi,
+  PrincipalLedger,
+  PrincipalReader,
+} from '#contracts/principal.ts'
+import type { Reply } from '#contracts/session.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { createReportLimit } from './report-limit.ts'
+
+/** What the ledger needs of a Durable Object namespace. */
+export interface PrincipalNamespace {
+  readonly getByName: (name: string) => unknown
+}
+
+export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'> {
+  readonly namespace: PrincipalNamespace
+  /** What a principal may spend in a day. May throw if the settings are wrong: then nothing is reserved. */
+  readonly limitsOf: (principal: string) => DayAmount
+}
+
+/** Incidents of every session are kept by the operator's object. */
+const operator = 'operator'
+const retryAfterMs = 5_000
+
+/**
+ * Reaches the `Principal` objects. Without a limit `reserve` and `settle` return at once and make no call, so
+ * that the hot path costs nothing where nobody asked for a limit; with one a run costs two calls. A call is
+ * repeated once if the object was reset under it (every verb is idempotent), never if it is overloaded (F30).
+ */
+export function createPrincipalLedger({
+  namespace,
+  sha256,
+  clock,
+  limitsOf,
+}: PrincipalLedgerOptions): PrincipalLedger & PrincipalReader {
+  const mayReport = createReportLimit(clock)
+  // A stub whose object was reset stays broken: each attempt takes a new one.
+  const at = (principal: string) =>
+    namespace.getByName(sha256(lengthPrefixed(['principal', principal]))) as PrincipalApi
+  const ask = <T>(principal: string, call: (api: PrincipalApi) => Promise<Reply<T>>): Promise<T> =>
+    answered(() => call(at(principal)))
+
+  return {
+    async reserve(request) {
+      const limits = limitsFor(limitsOf, request.principal)
+      if (isUnlimited(limits)) return request.asked
+      return ask(request.principal, (api) => api.reserve(request, limits))
+    },
+    async settle(request) {
+      if (isUnlimited(limitsFor(limitsOf, request.principal))) return
+      await ask(request.principal, (api) => api.settle(request))
+    },
+    report(incident: Incident) {
+      if (!mayReport(incident)) return
+      ask(operator, (api) => api.report(incident)).catch(() => undefined) // it is said again if it goes on
+    },
+    async usage(principal) {
+      const limits = limitsFor(limitsOf, principal)
+      return ask(principal, (api) => api.usage(limits))
+    },
+    incidents: (limit) => ask(operator, (api) => api.incidents(limit)),
+  }
+}
+
+const isUnlimited = ({ tokens, costNanoUsd }: DayAmount) =>
+  tokens >= unlimited && costNanoUsd >= unlimited
+
+/** Settings that cannot be read are no permission to spend. */
+function limitsFor(limitsOf: PrincipalLedgerOptions['limitsOf'], principal: string): DayAmount {
+  try {
+    return limitsOf(principal)
+  } catch (cause) {
+    throw unavailable(cause)
+  }
+}
+
+async function answered<T>(call: () => Promise<Reply<T>>): Promise<T> {
+  let reply: Reply<T>
+  try {
+    reply = await call().catch((error: unknown) => {
+      if (isReset(error)) return call()
+      throw error
+    })
+  } catch (cause) {
+    throw unavailable(cause)
+  }
+  if (reply.ok) return reply.value
+  throw toError(reply.error)
+}
+
+/** The object's own flags: the runtime sets them, they survive no further hop. */
+function isReset(error: unknown): boolean {
+  const flags = error as { retryable?: unknown; durableObjectReset?: unknown; overloaded?: unknown }
+  if (typeof error !== 'object' || error === null || flags.overloaded === true) return false
+  return flags.retryable === true || flags.durableObjectReset === true
+}
+
+function unavailable(cause: unknown): IsolaError {
+  const message = 'What may be spent today cannot be looked up. Try again.'
+  const detail = errorMessage(cause)
+  return new IsolaError('request_unavailable', message, {
+    retryAfterMs,
+    transient: true,
+    detail,
+    cause,
+  })
+}
+
+function toError(error: Extract<Reply<unknown>, { ok: false }>['error']): IsolaError {
+  const code = errorCode(error) ?? 'request_unavailable'
+  return new IsolaError(code, error.message, {
+    ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+  })
+}

@@ -1,0 +1,112 @@
+import { DurableObject } from 'cloudflare:workers'
+import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
+import { errorMessage } from '#contracts/errors.ts'
+import type {
+  DayAmount,
+  DayLeaseRequest,
+  DayUsage,
+  Incident,
+  IncidentRecord,
+  PrincipalApi,
+  PrincipalLedger,
+  PrincipalTiming,
+} from '#contracts/principal.ts'
+import type { Reply, SessionGateway } from '#contracts/session.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { createDayLedger } from './day-ledger.ts'
+import { createIncidentLog } from './incident-log.ts'
+import { createPrincipalRows } from './principal-rows.ts'
+import { sweep } from './sweep.ts'
+
+/** What a principal's object needs of the rest. */
+export interface PrincipalRuntime {
+  readonly clock: Clock
+  readonly sessions: Pick<SessionGateway, 'at'>
+  readonly timing: PrincipalTiming
+  readonly report: PrincipalLedger['report']
+}
+
+const sweepJob = 'sweep'
+const maxListed = 200
+
+/**
+ * The class behind the `PRINCIPAL` binding: one object a principal, the one writer of its days. A reply leaves
+ * only after its rows are durable (the platform's output gate), so a restart forgets nothing it promised.
+ */
+export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
+  return class extends DurableObject<Env> implements PrincipalApi {
+    readonly lifecycle = Lifecycle.install(this)
+    readonly #runtime = runtimeOf()
+    readonly #storage = storageOf(this.ctx.storage)
+    readonly #ledger = createDayLedger(createPrincipalRows(this.#storage), this.#runtime.timing)
+    readonly #incidents = createIncidentLog(this.#storage)
+    /** When the sweep is due that was asked for; undefined if there is none. */
+    #sweepAtMs: number | undefined
+
+    onStart(): void {
+      // Asking for the job makes a table: an object that only was looked at keeps none.
+      if (this.#ledger.checks.nextMs(0) === undefined) return
+      this.#sweepAtMs = this.lifecycle.jobs.get(sweepJob)?.time
+      this.#ensureSweep()
+    }
+
+    async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
+      if (job.fn !== sweepJob) return
+      const { clock, timing, report } = this.#runtime
+      this.#sweepAtMs = 0 // what is reserved meanwhile is seen to below
+      try {
+        await sweep({ ...this.#runtime, checks: this.#ledger.checks })
+      } catch (error) {
+        const message = `Reservations could not be looked after: ${errorMessage(error)}`
+        report({ kind: 'alarm_failed', session: '', message })
+      }
+      const next = this.#ledger.checks.nextMs(clock.nowMs())
+      this.#sweepAtMs = next && Math.max(next, clock.nowMs() + timing.sweepEveryMs)
+      if (this.#sweepAtMs !== undefined) return { rescheduleAt: this.#sweepAtMs }
+    }
+
+    async reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
+      await this.lifecycle.start()
+      const reply = this.#ledger.reserve(request, limits, this.#runtime.clock.nowMs())
+      if (reply.ok) this.#ensureSweep()
+      return reply
+    }
+
+    async settle({ run, spent }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
+      await this.lifecycle.start()
+      this.#ledger.settle(run, spent, this.#runtime.clock.nowMs())
+      return { ok: true, value: null }
+    }
+
+    async usage(limits: DayAmount): Promise<Reply<DayUsage>> {
+      await this.lifecycle.start()
+      return { ok: true, value: this.#ledger.usage(limits, this.#runtime.clock.nowMs()) }
+    }
+
+    async report(incident: Incident): Promise<Reply<null>> {
+      await this.lifecycle.start()
+      this.#incidents.report(incident, this.#runtime.clock.nowMs())
+      return { ok: true, value: null }
+    }
+
+    async incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
+      await this.lifecycle.start()
+      return { ok: true, value: this.#incidents.list(Math.min(limit, maxListed)) }
+    }
+
+    /** One job while reservations are open. Written in the same go as the reservation. */
+    #ensureSweep(): void {
+      const time = this.#ledger.checks.nextMs(this.#runtime.clock.nowMs())
+      if (time === undefined || (this.#sweepAtMs ?? Infinity) <= time) return
+      this.#sweepAtMs = time
+      this.lifecycle.jobs.push({ id: sweepJob, fn: sweepJob, time }).catch(() => {
+        this.#sweepAtMs = undefined // the next reservation, or the next start, asks for it again
+      })
+    }
+  }
+}
+
+const storageOf = (storage: DurableObjectStorage) => ({
+  sql: storage.sql,
+  transactionSync: <T>(work: () => T): T => storage.transactionSync(work),
+})

@@ -1,0 +1,37 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { zeroUsage } from '#contracts/lease.ts'
+import type { SessionTree } from '#contracts/session.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { readIdempotencyKey } from '../headers.ts'
+import { jsonResponse, unwrap } from '../responses.ts'
+import { hasAgent, orchestrator } from '../targets.ts'
+import { toLimits } from './limits.ts'
+import { parseCreateRequest } from './requests.ts'
+
+/** `POST /api/sessions`. A key names the session, so that a repeated request meets the one it made. */
+export async function createSession(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
+  const request = parseCreateRequest(await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  const { agent = orchestrator } = request
+  if (!hasAgent(deps, agent)) {
+    throw new IsolaError('request_not_found', 'agent: there is no such agent.', { param: 'agent' })
+  }
+  const principal = context.get('principal').id
+  const limits = toLimits(request.limits)
+  // Three parts: no name that a client can choose for a session gives the same id.
+  const session =
+    idempotencyKey === undefined
+      ? deps.sources.ids.next('ses')
+      : await deps.sessions.idFor('named', [principal, 'create', idempotencyKey])
+  const about = { agent, principal, session, ...(limits && { limits }) }
+  const tree = unwrap(await deps.sessions.at(session).create(about))
+  const headers = { location: `/api/sessions/${session}` }
+  return jsonResponse(asMade(tree), { status: 201, headers })
+}
+
+/** The session as it was on its first day, whatever has happened since: a repeated request is answered alike. */
+function asMade({ id, agent, principal, createdAtMs }: SessionTree): SessionTree {
+  const nothing = { runs: [], usage: zeroUsage, costEstimateUsd: 0, children: [] }
+  return { id, agent, principal, createdAtMs, ...nothing }
+}

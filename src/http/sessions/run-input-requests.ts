@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { Decision } from '#contracts/pause.ts'
+import { parseFields } from '../validate.ts'
+
+const messageRequest = z.strictObject({ message: z.string().min(1).max(500_000) })
+
+const call = z.string().min(1).max(200)
+const reason = z.string().min(1).max(4_000)
+const output = z.custom<Json>((value) => value !== undefined, 'any JSON: what came of the call')
+const decisionRequest = z.discriminatedUnion(
+  'decision',
+  [
+    z.strictObject({
+      call,
+      decision: z.literal('approve'),
+      argsHash: z.string().min(1).max(200).exactOptional(),
+    }),
+    z.strictObject({ call, decision: z.literal('deny'), message: reason.exactOptional() }),
+    z.strictObject({ call, decision: z.literal('result'), output }),
+    z.strictObject({ call, decision: z.literal('error'), message: reason }),
+  ],
+  {
+    error: (issue) =>
+      issue.code === 'invalid_union' ? 'must be approve, deny, result or error' : undefined,
+  },
+)
+
+export function parseMessageRequest(body: JsonObject): string {
+  return parseFields(messageRequest, body).message
+}
+
+/** A field that belongs to another kind of decision is refused like any unknown one. */
+export function parseDecisionRequest(body: JsonObject): {
+  readonly call: string
+  readonly decision: Decision
+} {
+  const { call: waiting, ...decision } = parseFields(decisionRequest, body)
+  return { call: waiting, decision }
+}

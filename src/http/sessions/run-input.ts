@@ -1,0 +1,28 @@
+import { readJsonObject } from '../body.ts'
+import type { HttpDeps } from '../deps.ts'
+import { readIdempotencyKey } from '../headers.ts'
+import { jsonResponse, unwrap } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
+import { openRun } from './open-session.ts'
+import { parseDecisionRequest, parseMessageRequest } from './run-input-requests.ts'
+
+/** What somebody outside says to a run that is not over: another message, or what becomes of a call that waits. */
+export function addRunInputRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/api/sessions/:id/runs/:run/messages', {
+    POST: async (context) => {
+      const { session, principal, run } = openRun(deps, context)
+      const key = readIdempotencyKey(context.req.raw.headers)
+      const text = parseMessageRequest(await readJsonObject(context.req.raw))
+      const message = { role: 'user', text, taint: ['user'] } as const
+      const receipt = unwrap(await session.steer(principal, run, message, key))
+      return jsonResponse(receipt, { status: 202 })
+    },
+  })
+  addRoute('/api/sessions/:id/runs/:run/decisions', {
+    POST: async (context) => {
+      const { session, principal, run } = openRun(deps, context)
+      const { call, decision } = parseDecisionRequest(await readJsonObject(context.req.raw))
+      return jsonResponse(unwrap(await session.decide(principal, run, call, decision)))
+    },
+  })
+}

@@ -1,0 +1,63 @@
+import { IsolaError } from '#contracts/errors.ts'
+
+/** Characters of text and arguments together. */
+export const maxReplyChars = 4 * 1024 * 1024
+/** Characters of one call's arguments. */
+export const maxArgumentsChars = 1024 * 1024
+export const maxCalls = 1_000
+/** Levels of a call's arguments: code that walks them calls itself, and its stack is finite. */
+export const maxArgumentsDepth = 100
+/** Of ids and names a server makes up. */
+export const maxNameChars = 256
+/** A token is a few hundred bytes of stream, so this is far above any reply that fits `maxReplyChars`. */
+const maxReplyBytes = 64 * 1024 * 1024
+/** One event of a stream, or a whole reply in one piece: it is in memory before it can be looked at. */
+const maxPieceBytes = 8 * 1024 * 1024
+
+export function tooLarge(what: string): IsolaError {
+  return new IsolaError('model_invalid_reply', `The model service sent more than ${what}.`)
+}
+
+/** Counts what a reply weighs on the wire (A7: a hostile upstream may never end). */
+export interface ByteMeter {
+  /** Throws `model_invalid_reply` past a limit. */
+  readonly add: (sizeBytes: number) => void
+  /** What arrived so far has been taken as a piece. */
+  readonly endPiece: () => void
+}
+
+export function createByteMeter(): ByteMeter {
+  let total = 0
+  let piece = 0
+  return {
+    add(sizeBytes) {
+      total += sizeBytes
+      piece += sizeBytes
+      if (total > maxReplyBytes) throw tooLarge('64 MiB in one reply')
+      if (piece > maxPieceBytes) throw tooLarge('8 MiB at once')
+    },
+    endPiece() {
+      piece = 0
+    },
+  }
+}
+
+/** True for JSON text with more than `maxDepth` levels; looks at it without building it. */
+export function isDeeperThan(maxDepth: number, json: string): boolean {
+  // Every level opens and closes.
+  if (json.length <= 2 * maxDepth) return false
+  let depth = 0
+  let isText = false
+  for (let at = 0; at < json.length; at += 1) {
+    const char = json[at]
+    if (isText) {
+      if (char === '\\') at += 1
+      else if (char === '"') isText = false
+    } else if (char === '"') isText = true
+    else if (char === '{' || char === '[') {
+      depth += 1
+      if (depth > maxDepth) return true
+    } else if (char === '}' || char === ']') depth -= 1
+  }
+  return false
+}

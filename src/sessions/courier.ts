@@ -1,0 +1,48 @@
+import type { SessionGateway } from '#contracts/session.ts'
+import type { Errand, Todo } from './todo.ts'
+
+export interface CourierOptions {
+  readonly todo: Todo
+  readonly sessions: SessionGateway
+  /** Told when something could not be carried, and when everything was. */
+  readonly onTrouble: (problem: string | undefined) => void
+}
+
+/** Carries errands to other sessions until each was acknowledged; the recovery job comes back for the rest. */
+export interface Courier {
+  readonly carry: () => Promise<void>
+  readonly isDone: () => boolean
+}
+
+export function createCourier({ todo, sessions, onTrouble }: CourierOptions): Courier {
+  let carrying: Promise<void> | undefined
+  let hadTrouble = false
+
+  const carryAll = async () => {
+    const errands = todo.errands()
+    const results = await Promise.allSettled(
+      errands.map(async ({ key, errand }) => {
+        await run(errand, sessions)
+        todo.remove(key)
+      }),
+    )
+    const failed = results.find((result) => result.status === 'rejected')
+    if (failed) onTrouble(String(failed.reason).slice(0, 200))
+    else if (hadTrouble) onTrouble(undefined)
+    hadTrouble = failed !== undefined
+  }
+  return {
+    carry: () => (carrying ??= carryAll().finally(() => (carrying = undefined))),
+    isDone: () => todo.errands().length === 0,
+  }
+}
+
+async function run(errand: Errand, sessions: SessionGateway): Promise<void> {
+  const target = sessions.at(errand.session)
+  if (errand.kind === 'cancel') {
+    return target.cancelCall(errand.run, errand.call, errand.reason)
+  }
+  const reply = await target.deliver(errand.delivery)
+  // A parent that was deleted wants to know nothing any more.
+  if (!reply.ok && reply.error.code !== 'request_not_found') throw new Error(reply.error.message)
+}

@@ -1,0 +1,53 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import { toToolResult } from '#contracts/agent-outcome.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import type { RunRow } from './store.ts'
+import type { Errand } from './todo.ts'
+
+/** Whom the end of a run concerns besides its reader. Written with its last turn: after a crash nobody else would know. */
+export function errandsOf(
+  { id, submission }: RunRow,
+  turns: readonly TurnRecord[],
+  final: AgentResult,
+): readonly Errand[] {
+  const { lineage } = submission
+  const events = turns.flatMap((turn) => turn.events)
+  const isAwaited = lineage && (lineage.isBackground || events.some(isParking))
+  const outcome: Errand[] = isAwaited
+    ? [
+        {
+          kind: 'deliver',
+          session: lineage.parentSession,
+          delivery: {
+            parentRun: lineage.parentRun,
+            call: lineage.parentCall,
+            agent: final.agent,
+            session: final.sessionId,
+            isBackground: lineage.isBackground ?? false,
+            result: toToolResult(final),
+          },
+        },
+      ]
+    : []
+  if (final.state === 'completed') return outcome
+  const over = new Set(
+    events.flatMap(({ type, data }) => (type === 'agent_result' ? [data['session']] : [])),
+  )
+  const cancels = events.flatMap(({ type, data }): Errand[] => {
+    if (type !== 'agent_invoked' || over.has(data['session'])) return []
+    // What works in the background outlives its run, but not a cancel.
+    if (data['background'] === true && final.state !== 'cancelled') return []
+    return [
+      {
+        kind: 'cancel',
+        session: String(data['session']),
+        run: id,
+        call: String(data['call']),
+        reason: 'The run that asked for it has ended.',
+      },
+    ]
+  })
+  return [...outcome, ...cancels]
+}
+
+const isParking = ({ type }: { readonly type: string }) => type === 'run_parked'

@@ -1,0 +1,119 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Message } from '#contracts/message.ts'
+import type { Decision } from '#contracts/pause.ts'
+import type { Delivery } from '#contracts/session.ts'
+import type { ToolResult } from '#contracts/tool.ts'
+import { answerFor, expiredOf, outcome, pausesOf } from './pauses.ts'
+import type { Runs } from './runs.ts'
+import type { InboxItem, RunRow, SessionStore } from './store.ts'
+import type { Transcript } from './transcript.ts'
+
+const maxInbox = 64
+const maxMessageBytes = 500_000
+
+export interface OutsideParts {
+  readonly store: SessionStore
+  readonly runs: Runs
+  readonly transcript: Transcript
+}
+
+/** A message for a run that is not over. @returns Its place among them; throws `request_conflict`, `request_too_large`, `request_queue_full` or `request_idempotency_mismatch`. */
+export function steerRun(
+  row: RunRow,
+  { id, message }: Pick<InboxItem, 'id' | 'message'>,
+  { store, runs }: OutsideParts,
+): number {
+  const { inbox = [] } = row
+  const at = inbox.findIndex((item) => item.id === id)
+  if (at >= 0) {
+    if (JSON.stringify(inbox[at]!.message) === JSON.stringify(message)) return at + 1
+    const text = 'This Idempotency-Key was used with another body.'
+    throw new IsolaError('request_idempotency_mismatch', text, { param: 'Idempotency-Key' })
+  }
+  if (store.final(row.order) || row.cancelReason !== undefined) {
+    throw new IsolaError('request_conflict', 'The run is over: start another one.')
+  }
+  if (inbox.length >= maxInbox) {
+    const text = `A run takes at most ${maxInbox} messages on its way.`
+    throw new IsolaError('request_queue_full', text, { retryAfterMs: 10_000 })
+  }
+  const size = new TextEncoder().encode(JSON.stringify([row, message])).byteLength
+  if (size > maxMessageBytes + JSON.stringify(row.submission).length) {
+    const text = `The messages of a run may have ${maxMessageBytes} bytes together.`
+    throw new IsolaError('request_too_large', text, { param: 'message' })
+  }
+  runs.change(row, { inbox: [...inbox, { id, message }] })
+  return inbox.length + 1
+}
+
+/** Somebody outside has decided: the run goes on, or has one decision less to wait for. */
+export function decideCall(
+  row: RunRow,
+  { call, decision }: { readonly call: string; readonly decision: Decision },
+  { store, runs }: OutsideParts,
+): void {
+  if (store.final(row.order)) throw new IsolaError('request_conflict', 'The run is over.')
+  const last = store.turns(row.order).at(-1)
+  const { answer, isNew } = answerFor(decision, { row, last, call })
+  if (!isNew) return
+  runs.change(row, { answers: { ...row.answers, [call]: answer } })
+  runs.wake(row.id)
+}
+
+/**
+ * The outcome of what one of our calls started elsewhere. A call that waits for it is answered; what came of a
+ * background call is a message to the run that started it, or to whoever works here next.
+ */
+export function takeDelivery(
+  { parentRun, call, agent, session, isBackground, result }: Delivery,
+  { store, runs, transcript }: OutsideParts,
+): 'taken' | 'known' {
+  const row = store.findRun(parentRun)
+  if (!row) throw new IsolaError('request_not_found', 'There is no such run in this session.')
+  if (!isBackground) {
+    if (row.answers?.[call]) return 'known'
+    if (store.final(row.order)) return 'known'
+    runs.change(row, { answers: { ...row.answers, [call]: outcome(result) } })
+    runs.wake(row.id)
+    return 'taken'
+  }
+  const { inbox = [] } = row
+  if (inbox.some((item) => item.call === call)) return 'known'
+  const message = toMessage({ agent, session, result })
+  const { usage } = result
+  runs.change(row, { inbox: [...inbox, { id: call, call, message, ...(usage && { usage }) }] })
+  transcript.forget()
+  return 'taken'
+}
+
+function toMessage(from: Pick<Delivery, 'agent' | 'session' | 'result'>): Message {
+  const { agent, session, result } = from
+  const text = `The agent ${agent}, started in the background (session ${session}), ${describe(result)}`
+  return { role: 'user', text, taint: [`tool:${agent}__run`] }
+}
+
+function describe(result: ToolResult): string {
+  if (!result.ok) return `did not complete: ${result.error.message}`
+  const { output } = result
+  return `has finished. Its result:\n${typeof output === 'string' ? output : JSON.stringify(output)}`
+}
+
+/** Answers every pause that has run out. @returns When the next one does, if any. */
+export function expirePauses(
+  { store, runs }: OutsideParts,
+  { nowMs, pauseMs }: { readonly nowMs: number; readonly pauseMs: number },
+): number | undefined {
+  const next: number[] = []
+  for (const row of store.unfinishedRuns()) {
+    const pauses = pausesOf(row, store.turns(row.order).at(-1))
+    const expired = expiredOf(pauses, nowMs, pauseMs)
+    if (Object.keys(expired).length > 0) {
+      runs.change(row, { answers: { ...row.answers, ...expired } })
+      runs.wake(row.id)
+    }
+    for (const { call, expires, sinceMs } of pauses) {
+      if (expires && !(call in expired)) next.push(sinceMs + pauseMs)
+    }
+  }
+  return next.length > 0 ? Math.min(...next) : undefined
+}

@@ -1,0 +1,80 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
+import type { RunOutcome } from '#contracts/session.ts'
+import { fullEvents } from './log-view.ts'
+import { toView } from './pauses.ts'
+import type { RunRow, SessionStore } from './store.ts'
+import type { StreamHub } from './stream-hub.ts'
+import type { Transcript } from './transcript.ts'
+
+export interface ExecutionOptions {
+  readonly runtime: SessionRuntime
+  readonly store: SessionStore
+  readonly hub: StreamHub
+  readonly transcript: Transcript
+  readonly sync: () => Promise<void>
+  readonly sessionId: () => string
+  readonly audience: 'reader' | 'result'
+  readonly nextSeq: () => number
+  /** The run as it stands: what came in meanwhile is in it. */
+  readonly row: () => RunRow
+  readonly signal: AbortSignal
+  /** Writes the run's row if it is not there yet. */
+  readonly persist: () => void
+  readonly writeFinal: (turn: TurnRecord, final: AgentResult) => void
+}
+
+/** One segment of a run: hands the kernel what the session holds, and the session what the kernel writes. */
+export async function executeRun(
+  { spec, toolset }: ReadyAgent,
+  options: ExecutionOptions,
+): Promise<RunOutcome> {
+  const { runtime, store, hub, transcript, audience, row, sessionId } = options
+  const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
+  const { lineage, principal, trace, messages, pauses } = submission
+  let published = 0
+  const outcome = await runtime.kernel.run(
+    {
+      run: id,
+      session: sessionId(),
+      rootSession: lineage?.rootSession ?? sessionId(),
+      principal,
+      trace,
+      depth: lineage?.depth ?? 0,
+      ancestry: lineage?.ancestry ?? [],
+      agent: spec,
+      toolset,
+      messages: [...transcript.before(order), ...messages],
+      startedAtMs: startedAtMs ?? createdAtMs,
+      mayPark: pauses === 'park',
+      lostCalls: wakes,
+    },
+    {
+      signal: options.signal,
+      nextSeq: options.nextSeq,
+      onSent: options.persist,
+      onDelta: hub.delta,
+      isWatched: () => audience === 'reader' || hub.hasReaders(),
+      received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
+      answerTo: (call) => row().answers?.[call],
+      journal: {
+        load: () => store.turns(order),
+        write(turn) {
+          options.persist()
+          if (turn.final) options.writeFinal(turn, turn.final)
+          else store.writeTurn(order, turn)
+        },
+        sync: options.sync,
+      },
+      onWritten(turn) {
+        hub.publish(fullEvents(turn).filter((event) => event.seq > published))
+        published = turn.events.at(-1)?.seq ?? published
+      },
+    },
+  )
+  if (outcome.state !== 'parked') return outcome
+  const { pauseMs } = runtime.timing
+  const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs))
+  return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}

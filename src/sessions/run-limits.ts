@@ -1,0 +1,55 @@
+import { narrower, onlyLimited, type Limits } from '#contracts/lease.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import { heldByRun, spentByRun } from './spending.ts'
+import type { RunRow, SessionStore } from './store.ts'
+
+export interface RunLimitsOptions {
+  readonly runtime: SessionRuntime
+  readonly store: SessionStore
+  readonly sessionId: () => string
+}
+
+/**
+ * The lease of a run: what its agent may, what its submission allows, what its session has left, and what its
+ * principal's day has (reserved there before anything is spent). A child's is out of its parent's already.
+ * Throws `lease_…` or, when the day cannot be asked, `request_unavailable`.
+ * @see DESIGN.md section 6
+ */
+export async function leaseOf(
+  row: RunRow,
+  own: Limits,
+  { runtime, store, sessionId }: RunLimitsOptions,
+): Promise<Limits> {
+  const { lineage, limits, principal } = row.submission
+  const asked = narrower(own, onlyLimited(limits))
+  const session = store.session()?.limits
+  const lease = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
+  if (lineage) return lease
+  const { tokens, costNanoUsd } = await runtime.principals.reserve({
+    principal,
+    session: sessionId(),
+    run: row.id,
+    asked: { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd },
+  })
+  return narrower(lease, onlyLimited({ maxTokens: tokens, maxCostNanoUsd: costNanoUsd }))
+}
+
+/** What the other runs of the session leave of its limits. One run works at a time, so this holds until it ends. */
+function leftOf(limits: Limits, { order }: RunRow, store: SessionStore): Limits {
+  let left = limits
+  for (const row of store.runs()) {
+    if (row.order === order) continue
+    const turns = store.turns(row.order)
+    for (const amount of [spentByRun(row, turns), heldByRun(turns)]) {
+      left = {
+        ...left,
+        maxTokens: Math.max(0, left.maxTokens - amount.tokens),
+        maxCostNanoUsd: Math.max(0, left.maxCostNanoUsd - amount.costNanoUsd),
+        maxTurns: Math.max(0, left.maxTurns - amount.turns),
+        maxToolCalls: Math.max(0, left.maxToolCalls - amount.toolCalls),
+        maxChildren: Math.max(0, left.maxChildren - amount.children),
+      }
+    }
+  }
+  return left
+}

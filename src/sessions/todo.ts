@@ -1,0 +1,78 @@
+import type { Delivery } from '#contracts/session.ts'
+
+/** Something that must reach another session, whatever breaks: kept until it is acknowledged. */
+export type Errand =
+  | {
+      readonly kind: 'cancel'
+      readonly session: string
+      readonly run: string
+      readonly call: string
+      readonly reason: string
+    }
+  | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
+
+/**
+ * What this object still has to do or must not forget, in a table that is made when it is first needed: most
+ * sessions never need it. Synchronous, so that it lands with what caused it.
+ */
+export interface Todo {
+  readonly errands: () => readonly { readonly key: string; readonly errand: Errand }[]
+  /** The same errand twice is one. */
+  readonly add: (errand: Errand) => void
+  readonly remove: (key: string) => void
+  /** Remembers that a call was cancelled before it reached this object. */
+  readonly bury: (parentRun: string, call: string, reason: string) => void
+  /** Why it was cancelled, if it was. */
+  readonly buried: (parentRun: string, call: string) => string | undefined
+  readonly drop: () => void
+}
+
+export function createTodo(storage: DurableObjectStorage): Todo {
+  const { sql } = storage
+  let isMade: boolean | undefined
+  const exists = () =>
+    (isMade ??= sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'todo'`).toArray().length > 0)
+  const put = (key: string, value: unknown) => {
+    if (!exists()) {
+      sql.exec('CREATE TABLE todo (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID')
+      isMade = undefined // a transaction that fails takes the table with it
+    }
+    sql.exec('INSERT OR REPLACE INTO todo VALUES (?, ?)', key, JSON.stringify(value))
+  }
+  const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
+
+  return {
+    errands: () =>
+      exists()
+        ? sql
+            .exec(`SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' ORDER BY key`)
+            .toArray()
+            .map(({ key, body }) => ({
+              key: String(key),
+              errand: JSON.parse(String(body)) as Errand,
+            }))
+        : [],
+    add(errand) {
+      const { run, call } =
+        errand.kind === 'deliver'
+          ? { run: errand.delivery.parentRun, call: errand.delivery.call }
+          : errand
+      put(`${errand.kind} ${errand.session} ${run} ${call}`, errand)
+    },
+    remove(key) {
+      if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)
+    },
+    bury: (parentRun, call, reason) => put(graveOf(parentRun, call), reason),
+    buried(parentRun, call) {
+      if (!exists()) return undefined
+      const [row] = sql
+        .exec('SELECT body FROM todo WHERE key = ?', graveOf(parentRun, call))
+        .toArray()
+      return row && (JSON.parse(String(row['body'])) as string)
+    },
+    drop() {
+      sql.exec('DROP TABLE IF EXISTS todo')
+      isMade = undefined
+    },
+  }
+}

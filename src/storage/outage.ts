@@ -1,0 +1,27 @@
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+
+const retryAfterMs = 5_000
+
+/** What SQLite says of a statement that is wrong whenever it is asked; all else is the database being away. */
+const ofStatement =
+  /SQLITE_(ERROR|CONSTRAINT|MISMATCH|MISUSE|RANGE|TOOBIG|AUTH)|D1_TYPE_ERROR|no such (table|column)|constraint failed/i
+
+/**
+ * Work that needs the database. While it is away this throws `request_unavailable` (503 with Retry-After); a
+ * statement that is wrong stays the bug it is.
+ */
+export async function reached<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (ofStatement.test(errorMessage(cause))) throw cause
+    const message = 'The database cannot be reached at the moment. Try again.'
+    const detail = errorMessage(cause)
+    throw new IsolaError('request_unavailable', message, {
+      transient: true,
+      retryAfterMs,
+      detail,
+      cause,
+    })
+  }
+}

@@ -1,0 +1,84 @@
+// Builds the Worker under test: the product's sources with a failpoint at each await of its run path.
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build as esbuild } from 'esbuild'
+import { instrument } from './instrument.mjs'
+
+const here = dirname(fileURLToPath(import.meta.url))
+export const root = join(here, '..', '..', '..')
+
+/** The rooms whose awaits are the run path. */
+const rooms = ['kernel', 'sessions']
+const entryName = 'faults-entry'
+
+/** Variants that break a protection on purpose: the harness must notice. */
+const sabotage = {
+  none: (text) => text,
+  /** Acknowledges before anything is durable. */
+  'no-sync': (text) => text.replace(/\b(?:this\.ctx\.)?storage\.sync\(\)/g, 'Promise.resolve()'),
+}
+
+/**
+ * @param options.product Folder with `src/`, `plugins/` and `package.json`.
+ * @returns The module's text and the names of its failpoints.
+ */
+export async function buildWorker({ product = root, variant = 'none' } = {}) {
+  const points = []
+  const result = await esbuild({
+    stdin: { contents: entryFor(product), loader: 'ts', resolveDir: product, sourcefile: entryName },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser', 'import'],
+    external: ['cloudflare:*', 'node:*', 'workerd:*'],
+    logLevel: 'silent',
+    plugins: [rewiring({ product, variant, points })],
+  })
+  return { text: result.outputFiles[0].text, points: points.toSorted() }
+}
+
+/** Every Durable Object class of the deployment, watched. */
+function entryFor(product) {
+  const classes = [
+    ...readFileSync(join(product, 'wrangler.toml'), 'utf8').matchAll(/class_name\s*=\s*"(\w+)"/g),
+  ].map(([, name]) => name)
+  return [
+    `import * as product from ${JSON.stringify(join(product, 'src/index.ts'))}`,
+    `import { controlled, watched } from ${JSON.stringify(join(here, 'worker.ts'))}`,
+    ...classes.map((name) => `export class ${name} extends watched(product.${name}) {}`),
+    'export default controlled(product.default)',
+  ].join('\n')
+}
+
+function rewiring({ product, variant, points }) {
+  const source = join(product, 'src')
+  return {
+    name: 'faults',
+    setup(build) {
+      // What this folder imports of the product is the product that is built.
+      build.onResolve({ filter: /^(\.\.\/)+src\// }, ({ path }) => ({
+        path: join(product, path.replace(/^(\.\.\/)+/, '')),
+      }))
+      build.onResolve({ filter: /^\.\/composition\.ts$/ }, ({ importer }) =>
+        importer === join(source, 'index.ts') ? { path: join(here, 'composition.ts') } : undefined,
+      )
+      build.onResolve({ filter: /^\.\/bundled\.gen\.ts$/ }, () => ({
+        path: join(here, 'bundled.ts'),
+      }))
+      build.onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const inside = relative(source, path)
+        const room = inside.split('/')[0]
+        if (!rooms.includes(room)) return undefined
+        const file = inside.replace(/\.ts$/, '')
+        const { text, names } = instrument(sabotage[variant](readFileSync(path, 'utf8')), {
+          file,
+          runtime: join(here, 'failpoint.ts'),
+        })
+        points.push(...names)
+        return { contents: text, loader: 'ts' }
+      })
+    },
+  }
+}

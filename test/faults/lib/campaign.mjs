@@ -1,0 +1,143 @@
+// Which faults to inject, and injecting them: first it records where each scenario passes, then it strikes there.
+import { createRandom } from './random.mjs'
+import { runTrial } from './run-trial.mjs'
+import { scenarioNamed } from '../scenarios/index.mjs'
+
+/** Trials side by side. What a reset or an exit hits is everything in flight, and a run is given up after five wakes. */
+const concurrency = { record: 16, abort: 20, reset: 3, exit: 6 }
+/** Faults a scenario gets while what happens after a fault is recorded. */
+const primersPerScenario = 8
+const maxHit = 12
+/** Of all faults; the rest are aborts. Exits cost a restart each. */
+const shares = { reset: 0.27, exit: 0.2, evict: 0.02 }
+/** A point that a run passes may be missed when timing differs; after this many tries a plan is given up. */
+const triesPerFault = 3
+
+export function createCampaign(world, { scenarios, seed, only = '', onTrial = () => {} }) {
+  const random = createRandom(seed)
+  let number = seed * 1_000_000
+  /** `point position` → where it can be struck: `{ scenario, role, count, primer }`. */
+  const places = new Map()
+  const results = []
+
+  const trial = async (options) => {
+    number += 1
+    const result = await runTrial(world, { number, ...options })
+    results.push({ ...result, faults: options.faults ?? [] })
+    onTrial(result)
+    return result
+  }
+
+  const learn = (scenario, recorded, primer = []) => {
+    for (const [key, count] of Object.entries(recorded)) {
+      const [role, ...place] = key.split(' ')
+      const found = places.get(place.join(' ')) ?? []
+      places.set(place.join(' '), found)
+      const isKnown = found.some((other) => other.scenario === scenario && other.role === role)
+      if (!isKnown) found.push({ scenario, role, count, primer })
+    }
+  }
+
+  /** Where each scenario passes, undisturbed and then after a fault somewhere in it. */
+  const recordAll = async () => {
+    await inPool(concurrency.record, scenarios, async (scenario) => {
+      const { recorded } = await trial({ scenario, isRecorded: true, evicts: false })
+      learn(scenario.name, recorded)
+    })
+    const primers = scenarios.flatMap((scenario) =>
+      random
+        .shuffled(placesOf(scenario.name))
+        .slice(0, scenario.isSlow ? 1 : primersPerScenario)
+        .map((place) => ({ scenario, faults: [toFault(place, 'abort')] })),
+    )
+    await inPool(concurrency.record, primers, async ({ scenario, faults }) => {
+      const { recorded } = await trial({ scenario, faults, isRecorded: true })
+      learn(scenario.name, recorded, faults)
+    })
+  }
+
+  const placesOf = (scenario) =>
+    [...places].flatMap(([place, found]) =>
+      found.filter((other) => other.scenario === scenario).map((where) => ({ place, ...where })),
+    )
+
+  const toFault = ({ place, role, count }, kind) => {
+    const [point, position] = place.split(' ')
+    return { role, point, position, hit: 1 + random.below(Math.min(count, maxHit)), kind }
+  }
+
+  /** Endless: every place in turn, in another order each round. */
+  function* plan(kind) {
+    const chosen = [...places.keys()].filter((place) => place.includes(only)).toSorted()
+    if (chosen.length === 0) throw new Error(`no failpoint that was reached contains "${only}"`)
+    for (;;) {
+      for (const place of random.shuffled(chosen)) {
+        const found = places.get(place)
+        const quick = found.filter(({ scenario }) => !scenarioNamed(scenario).isSlow)
+        const where = random.pick(quick.length > 0 ? quick : found)
+        const scenario = scenarioNamed(where.scenario)
+        yield { scenario, faults: [...where.primer, toFault({ place, ...where }, kind)] }
+      }
+    }
+  }
+
+  const strike = async (kind, wanted, width) => {
+    const planned = plan(kind)
+    let done = 0
+    let tries = 0
+    await inPool(width, untilDone(), async (options) => {
+      const { struck } = await trial(options)
+      done += struck.length
+    })
+    function* untilDone() {
+      while (done < wanted && tries < wanted * triesPerFault + width) {
+        tries += 1
+        yield planned.next().value
+      }
+    }
+  }
+
+  const evict = async (wanted) => {
+    const resting = scenarios.filter(({ rests }) => rests)
+    let done = 0
+    await inPool(concurrency.abort, untilDone(), async (scenario) => {
+      done += (await trial({ scenario, evicts: true })).evictions
+    })
+    function* untilDone() {
+      while (resting.length > 0 && done < wanted) yield random.pick(resting)
+    }
+  }
+
+  /** Side by side what does not stop the process, then the exits. */
+  const strikeAll = async (total, kinds) => {
+    const counts = divide(total, kinds)
+    await Promise.all([
+      strike('abort', counts.abort, concurrency.abort),
+      strike('reset', counts.reset, concurrency.reset),
+      evict(counts.evict),
+    ])
+    await strike('exit', counts.exit, concurrency.exit)
+  }
+
+  return { recordAll, strikeAll, trial, results, places: () => places }
+}
+
+/** How many of each kind; what a kind that was not asked for would get goes to the first that was. */
+function divide(total, kinds) {
+  const counts = { abort: 0, reset: 0, exit: 0, evict: 0 }
+  for (const kind of ['reset', 'exit', 'evict']) {
+    if (kinds.includes(kind)) counts[kind] = Math.ceil(total * shares[kind])
+  }
+  const rest = total - counts.reset - counts.exit - counts.evict
+  counts[kinds[0]] += Math.max(0, rest)
+  return counts
+}
+
+/** Works through what a list or a generator yields, so many at a time. */
+async function inPool(width, source, work) {
+  const items = source[Symbol.iterator]()
+  const worker = async () => {
+    for (let item = items.next(); !item.done; item = items.next()) await work(item.value)
+  }
+  await Promise.all(Array.from({ length: width }, worker))
+}

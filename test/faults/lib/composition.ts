@@ -1,0 +1,35 @@
+// Stands in for src/composition.ts in test builds: the same parts with faster recovery and session ids that the
+// harness chose, so that it can arm a session's failpoints before the session is there.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { env as bindings } from 'cloudflare:workers'
+import { composeRuntime as compose, type Runtime } from '../../../src/composition.ts'
+import { createSessionGateway } from '../../../src/sessions/gateway.ts'
+import { systemSources } from '../../../src/sources.ts'
+
+const recoverEveryMs = 500
+const pauseMs = 20_000
+
+const wanted = new AsyncLocalStorage<string | undefined>()
+
+export const withWantedSession = <T>(session: string | undefined, work: () => T): T =>
+  wanted.run(session, work)
+
+const sources = {
+  ...systemSources,
+  ids: {
+    ...systemSources.ids,
+    next: (prefix: Parameters<typeof systemSources.ids.next>[0]) =>
+      (prefix === 'ses' && wanted.getStore()) || systemSources.ids.next(prefix),
+  },
+}
+
+export const composeRuntime = (env: Env): Runtime =>
+  compose(env, sources, { recoverEveryMs, pauseMs })
+
+const gateway = createSessionGateway({
+  namespace: (bindings as unknown as Env).SESSION,
+  sha256: sources.sha256,
+})
+
+export const sessionObject = (session: string) =>
+  gateway.at(session) as unknown as DurableObjectStub

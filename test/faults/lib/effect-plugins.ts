@@ -1,0 +1,82 @@
+// A plugin whose tools differ only in what they declare, and an agent that uses them within a tight budget.
+import type { BundledPlugin } from '../../../src/contracts/manifest.ts'
+import type { Plugin } from '../../../src/contracts/plugin.ts'
+
+const inputSchema = {
+  type: 'object',
+  properties: {
+    url: { type: 'string' },
+    chars: { type: 'integer' },
+  },
+  required: ['url'],
+  additionalProperties: false,
+}
+
+const tool = (name: string, annotations: object, timeoutMs = 15_000) => ({
+  name,
+  description: `Asks the harness's server (${name}).`,
+  annotations,
+  timeout_ms: timeoutMs,
+  input_schema: inputSchema,
+})
+
+const methods = ['GET', 'POST']
+const network = ['127.0.0.1'].map((host) => ({ host, methods }))
+
+const register: Plugin = () => {
+  const ask =
+    (method: string) =>
+    async (
+      { url, chars = 0 }: { url: string; chars?: number },
+      { fetch, signal }: Parameters<NonNullable<ReturnType<Plugin>['tools']>[string]>[1],
+    ) => {
+      const response = await fetch(url, { method, signal })
+      return { status: response.status, text: `${await response.text()}${'x'.repeat(chars)}` }
+    }
+  return { tools: { look: ask('GET'), put: ask('POST'), post: ask('POST'), late: ask('GET') } }
+}
+
+const common = { version: '1.0.0', api: '>=1.0 <2.0' }
+
+export const effectPlugins: readonly BundledPlugin[] = [
+  {
+    manifest: {
+      ...common,
+      id: 'effects',
+      name: 'Effects',
+      description: 'Tools that the fault harness counts.',
+      entrypoint: 'main.ts',
+      contributes: {
+        tools: [
+          tool('look', { readOnlyHint: true }),
+          tool('put', { idempotentHint: true }),
+          tool('post', { destructiveHint: true }),
+          tool('late', { readOnlyHint: true }, 400),
+        ],
+      },
+      grants: { network },
+    },
+    files: {},
+    hash: 'e'.repeat(64),
+    register,
+  },
+  {
+    manifest: {
+      ...common,
+      id: 'helper',
+      name: 'Helper',
+      description: 'Works on a part of a task.',
+      depends_on: ['effects'],
+      agent: {
+        integration_mode: 'tool',
+        model: 'openai/scripted',
+        instructions: 'prompt.md',
+        uses_tools: ['effects', 'kv'],
+        parameters: { max_output_tokens: 200 },
+        limits: { max_turns: 8, max_tokens_per_invocation: 30_000, time_budget_ms: 60_000 },
+      },
+    },
+    files: { 'prompt.md': 'You help.' },
+    hash: 'f'.repeat(64),
+  },
+]

@@ -1,0 +1,52 @@
+// Proves that the harness sees what it is meant to see, before it is believed: data outlives the process, and a
+// removed `storage.sync()` is noticed.
+import { buildWorker } from './build.mjs'
+import { runTrial, sessionFor } from './run-trial.mjs'
+import { createTrial } from './trial.mjs'
+import { createRandom } from './random.mjs'
+import { scenarioNamed } from '../scenarios/index.mjs'
+import { startWorld } from './world.mjs'
+
+const persistenceNumber = 1
+const hubPoint = 'sessions/stream-hub#later.then.2'
+/** Events of the scenario are handed out one after the other: one of these strikes between hand-out and disk. */
+const hits = [1, 2, 3, 4, 5, 6, 7, 8]
+
+/** What was written is there after SIGKILL (SECURITY.md: wrong option names are silently ignored). */
+export async function provePersistence(world) {
+  const trial = createTrial(world, {
+    session: sessionFor(persistenceNumber),
+    random: createRandom(persistenceNumber),
+  })
+  await trial.create()
+  await trial.submit('kept', { text: 'kept' }, { wait: true })
+  const livesBefore = world.lives()
+  await world.crash()
+  const { status, body } = await trial.call(trial.path())
+  if (world.lives() !== livesBefore + 1) throw new Error('self-test: the process did not restart')
+  if (status !== 200 || body.runs[0]?.state !== 'completed')
+    throw new Error('self-test: what was acknowledged is gone after SIGKILL: persistence is off')
+}
+
+/** @returns What the oracle said of a product that acknowledges before it has synced. Throws if it said nothing. */
+export async function proveSyncIsWatched(product) {
+  const { text } = await buildWorker({ product, variant: 'no-sync' })
+  const world = await startWorld({ text, product })
+  try {
+    const results = await Promise.all(
+      hits.map((hit) =>
+        runTrial(world, {
+          scenario: scenarioNamed('tools'),
+          number: hit,
+          faults: [{ role: 'root', point: hubPoint, position: 'during', hit, kind: 'abort' }],
+        }),
+      ),
+    )
+    const found = results.flatMap(({ problems }) => problems).filter(({ kind }) => kind === 'lost')
+    if (found.length === 0)
+      throw new Error('self-test: a removed storage.sync() was not noticed by the oracle')
+    return found.map(({ what }) => what)
+  } finally {
+    await world.close()
+  }
+}

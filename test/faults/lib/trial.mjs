@@ -1,0 +1,213 @@
+// One session's story under faults: what a careful client does (it retries with the same key) and what it was told.
+import { sleep } from './world.mjs'
+import { taskOf } from './upstream.mjs'
+
+/** From the last fault or restart. */
+export const terminalWithinMs = 60_000
+const retryEveryMs = 60
+const pollEveryMs = 50
+const askedWithinMs = 10_000
+
+/**
+ * @param session The id it is to have.
+ * @param evicts Whether it is evicted wherever the story says that it is at rest.
+ * @param lastFaultMs When this session was last hit by a fault of its own.
+ */
+export function createTrial(world, { session, random, evicts = false, lastFaultMs = () => 0 }) {
+  const accepted = []
+  const readers = []
+  const effects = new Set()
+  const problems = []
+  let isDeleted = false
+  let evictions = 0
+  const deadline = () => Math.max(lastFaultMs(), world.lastShakenMs()) + terminalWithinMs
+  const isLate = (sinceMs) => Date.now() > Math.max(deadline(), sinceMs + terminalWithinMs)
+
+  const problem = (kind, what) => void problems.push({ kind, what })
+
+  /** Asks until there is an answer that is not "try again". */
+  const call = async (path, options = {}) => {
+    const sinceMs = Date.now()
+    for (;;) {
+      const answer = await attempt(path, options)
+      if (answer) return answer
+      if (isLate(sinceMs)) throw new Error(`no answer to ${options.method ?? ''} ${path} in time`)
+      await sleep(retryEveryMs)
+    }
+  }
+  const attempt = async (path, options) => {
+    try {
+      const response = await world.request(path, options)
+      const text = await response.text()
+      if (response.status >= 500 || response.status === 429) return undefined
+      const isJson = !options.isText && text !== ''
+      return { status: response.status, body: isJson ? JSON.parse(text) : undefined }
+    } catch {
+      return undefined
+    }
+  }
+  const accept = (submission) => {
+    if (!accepted.some(({ run }) => run === submission.run)) accepted.push(submission)
+  }
+  const path = (more = '') => `/api/sessions/${session}${more}`
+
+  const trial = {
+    session,
+    random,
+    accepted,
+    readers,
+    problems,
+    problem,
+    call,
+    path,
+    world,
+    task: taskOf,
+    pause: sleep,
+    isDeleted: () => isDeleted,
+    evictions: () => evictions,
+    /** Address of an effect, counted under this session and name. */
+    effect(mode, name, ms) {
+      if (mode !== 'look') effects.add(name)
+      return world.upstream.effects.url(mode, `${session}/${name}`, ms)
+    },
+    effects,
+    /** Waits until the server was asked for an effect, or for so long. */
+    async asked(name) {
+      const sinceMs = Date.now()
+      const isAsked = () => world.upstream.effects.of(`${session}/${name}`).length > 0
+      while (!isAsked() && Date.now() < sinceMs + askedWithinMs) await sleep(pollEveryMs)
+    },
+    async create(agent) {
+      const headers = { 'x-faults-session': session }
+      const { status } = await call('/api/sessions', { json: agent ? { agent } : {}, headers })
+      if (status !== 201) problem('lost', `create answered ${status}`)
+    },
+    /** @returns The run's id; from now on it may not be lost. */
+    async submit(name, plan, { wait = false } = {}) {
+      const task = taskOf({ name, ...plan })
+      const { status, body } = await call(path('/runs'), {
+        json: { task, ...(wait && { wait }) },
+        headers: { 'idempotency-key': name },
+      })
+      if (status !== 200 && status !== 202) {
+        problem('lost', `submission ${name} answered ${status} ${JSON.stringify(body)}`)
+        return undefined
+      }
+      const run = wait ? body.id : body.run
+      accept({ name, run, task })
+      return run
+    },
+    /** The same over `/v1`, read to its end, or for so long and then left. */
+    async chat(name, plan, { leaveAfterMs } = {}) {
+      const task = taskOf({ name, ...plan })
+      const sinceMs = Date.now()
+      for (;;) {
+        const { run, isWhole } = await chatOnce(world, { name, task, session, leaveAfterMs })
+        if (run) accept({ name, run, task })
+        if (isWhole) return run
+        if (isLate(sinceMs)) throw new Error(`no answer to chat ${name} in time`)
+        await sleep(retryEveryMs)
+      }
+    },
+    async read(what) {
+      const { status } = await call(path(what), { isText: true })
+      if (status !== 200) problem('lost', `GET ${what} answered ${status}`)
+    },
+    async cancel(run) {
+      const { status } = await call(path(`/runs/${run}/cancel`), { json: {} })
+      if (status !== 200) problem('lost', `cancel of ${run} answered ${status}`)
+    },
+    async delete() {
+      const { status } = await call(path(), { method: 'DELETE' })
+      // The answer of a first attempt may have been lost after it was done.
+      if (status !== 200 && status !== 404) problem('lost', `delete answered ${status}`)
+      isDeleted = true
+    },
+    /** Waits until the audit log says that a run is over: nothing wakes the run's own object. */
+    async ended(run, owner = session) {
+      const sinceMs = Date.now()
+      for (;;) {
+        const isOver = world.audit
+          .of(owner)
+          .some((record) => record.run === run && record.type === 'run_finished')
+        if (isOver) return true
+        if (isLate(sinceMs)) return false
+        await sleep(pollEveryMs)
+      }
+    },
+    follow: () => readers.push(followEvents(world, path('/events'))),
+    /** A place in the story where nothing runs. */
+    async idle() {
+      if (!evicts) return
+      await world.control(`evict?session=${session}`, {})
+      evictions += 1
+    },
+  }
+  return trial
+}
+
+/** @returns The run's id once it was acknowledged; `isWhole` if the stream ended as it should, or was left on purpose. */
+async function chatOnce(world, { name, task, session, leaveAfterMs }) {
+  const leaving = new AbortController()
+  const timer = leaveAfterMs && setTimeout(() => leaving.abort(), leaveAfterMs)
+  let run
+  try {
+    const response = await world.request('/v1/chat/completions', {
+      json: { model: 'orchestrator', stream: true, messages: [{ role: 'user', content: task }] },
+      headers: { 'x-isola-session': session, 'idempotency-key': name },
+      signal: leaving.signal,
+    })
+    if (response.status === 200) run = response.headers.get('x-isola-run')
+    const text = await response.text()
+    return { run, isWhole: text.includes('data: [DONE]') || text.includes('"error"') }
+  } catch {
+    return { run, isWhole: leaving.signal.aborted && run !== undefined }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A reader that comes back with its cursor whenever its stream ends, until it is told to stop. */
+function followEvents(world, path) {
+  const seen = []
+  const faults = []
+  const stopped = new AbortController()
+  let last = 0
+
+  const take = (event) => {
+    if (event.type === 'message_delta') return
+    if (event.seq !== last + 1) faults.push(`after ${last} came ${event.seq} (${event.type})`)
+    last = event.seq
+    seen.push({ seq: event.seq, type: event.type, run: event.run })
+  }
+  const readOnce = async () => {
+    const headers = last > 0 ? { 'last-event-id': String(last) } : {}
+    const response = await world.request(path, { headers, signal: stopped.signal })
+    if (response.status !== 200) return void (await response.body?.cancel())
+    let rest = ''
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body) {
+      const blocks = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
+      rest = blocks.pop()
+      for (const block of blocks) {
+        const line = block.split('\n').find((text) => text.startsWith('data: '))
+        const event = line && JSON.parse(line.slice('data: '.length))
+        if (event?.type) take(event)
+      }
+    }
+  }
+  const reading = (async () => {
+    while (!stopped.signal.aborted) {
+      await readOnce().catch(() => {}) // cut: it comes back with its cursor
+      if (!stopped.signal.aborted) await sleep(retryEveryMs)
+    }
+  })()
+  return {
+    seen,
+    faults,
+    async stop() {
+      stopped.abort()
+      await reading
+    },
+  }
+}

@@ -1,0 +1,108 @@
+// npm run faults [-- --seed N --faults N --only <text> --kind abort|reset|exit|evict --product <folder>]
+// npm run faults -- --trial '{"scenario":…,"faults":[…]}' [--times N]
+//
+// Strikes the run path at every await, in every way, and judges what is left: nothing acknowledged lost, nothing
+// done twice, nothing stuck. A read wakes its object, so whether a run ended by itself is read in the audit log,
+// which is another database.
+import { parseArgs } from 'node:util'
+import { exempt } from './exempt.mjs'
+import { buildWorker, root } from './lib/build.mjs'
+import { createCampaign } from './lib/campaign.mjs'
+import {
+  coverageFaults,
+  endsOf,
+  lastLine,
+  tableOf,
+  totalsOf,
+  violationsOf,
+} from './lib/report.mjs'
+import { proveSyncIsWatched, provePersistence } from './lib/self-test.mjs'
+import { startWorld } from './lib/world.mjs'
+import { scenarioNamed, scenarios } from './scenarios/index.mjs'
+
+const allKinds = ['abort', 'reset', 'exit', 'evict']
+const progressEveryMs = 15_000
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    faults: { type: 'string', default: '2100' },
+    only: { type: 'string', default: '' },
+    kind: { type: 'string' },
+    product: { type: 'string', default: root },
+    trial: { type: 'string' },
+    times: { type: 'string', default: '5' },
+  },
+})
+const seed = Number(values.seed)
+const { product } = values
+const startedMs = Date.now()
+const seconds = () => Math.round((Date.now() - startedMs) / 1_000)
+const say = (text) => console.log(`[${seconds()} s] ${text}`)
+
+const { text, points } = await buildWorker({ product })
+say(`seed ${seed}; ${points.length} failpoints in src/kernel and src/sessions`)
+process.exitCode = values.trial === undefined ? await runCampaign() : await runOnce()
+
+async function runCampaign() {
+  const seen = await proveSyncIsWatched(product)
+  say(`self-test: without storage.sync() ${seen.length} losses are seen, such as: ${seen[0]}`)
+  const world = await startWorld({ text, product })
+  const campaign = createCampaign(world, {
+    scenarios,
+    seed,
+    only: values.only,
+    onTrial: ({ problems, scenario }) => {
+      for (const { kind, what } of problems) say(`${kind.toUpperCase()} ${scenario}: ${what}`)
+    },
+  })
+  const progress = setInterval(
+    () => say(lastLine(totalsOf(campaign.results))),
+    progressEveryMs,
+  )
+  try {
+    await provePersistence(world)
+    say('self-test: what was acknowledged is there after SIGKILL')
+    await campaign.recordAll()
+    const reached = new Set([...campaign.places().keys()].map((place) => place.split(' ')[0]))
+    const uncovered = coverageFaults({ points, reached, exempt })
+    say(`recorded: ${reached.size} of ${points.length} failpoints reached, ${campaign.places().size} places to strike`)
+    await campaign.strikeAll(Number(values.faults), values.kind ? [values.kind] : allKinds)
+    return report(campaign.results, uncovered, world)
+  } finally {
+    clearInterval(progress)
+    await world.close()
+  }
+}
+
+function report(results, uncovered, world) {
+  const totals = totalsOf(results)
+  console.log(`\n${tableOf(results, points)}\n`)
+  say(`${results.length} sessions, ${world.lives()} processes; runs ended: ${endsOf(results)}`)
+  for (const [name, reason] of Object.entries(exempt)) console.log(`exempt: ${name}: ${reason}`)
+  for (const violation of violationsOf(results)) console.log(`\n${violation}`)
+  for (const line of uncovered) console.log(`uncovered: ${line}`)
+  console.log(lastLine(totals))
+  return totals.lost + totals.doubled + totals.stuck + uncovered.length > 0 ? 1 : 0
+}
+
+/** One violation again, so many times. */
+async function runOnce() {
+  const { scenario, faults } = JSON.parse(values.trial)
+  const world = await startWorld({ text, product })
+  try {
+    const campaign = createCampaign(world, { scenarios, seed })
+    for (let time = 0; time < Number(values.times); time += 1) {
+      const { problems, struck, states } = await campaign.trial({
+        scenario: scenarioNamed(scenario),
+        faults,
+      })
+      say(`${struck.length} struck; ${states.join(', ')}`)
+      for (const { kind, what } of problems) console.log(`  ${kind}: ${what}`)
+    }
+    console.log(lastLine(totalsOf(campaign.results)))
+    return campaign.results.some(({ problems }) => problems.length > 0) ? 1 : 0
+  } finally {
+    await world.close()
+  }
+}

@@ -1,0 +1,11 @@
+// All scenarios. A new file is added here.
+import { scenarios as basic } from './basic.mjs'
+import { scenarios as trees } from './trees.mjs'
+
+export const scenarios = [...basic, ...trees]
+
+export const scenarioNamed = (name) => {
+  const found = scenarios.find((scenario) => scenario.name === name)
+  if (!found) throw new Error(`there is no scenario "${name}"`)
+  return found
+}

@@ -1,0 +1,58 @@
+// Sessions below sessions.
+import { calls } from './basic.mjs'
+
+const { once, repeatable, reading } = calls
+
+const help = (trial, plan) => ['helper__run', { task: trial.task({ delayMs: 10, ...plan }) }]
+
+export const scenarios = [
+  {
+    name: 'child',
+    async story(trial) {
+      await trial.create()
+      trial.follow()
+      const child = help(trial, { turns: [[repeatable(trial, 'c-i')], [once(trial, 'c-o', 40)]] })
+      await trial.submit('work', { delayMs: 10, turns: [[child], [once(trial, 'o')]] })
+    },
+  },
+  {
+    name: 'children',
+    async story(trial) {
+      await trial.create()
+      const child = (name) =>
+        help(trial, {
+          turns: [[once(trial, `${name}-o`, 30), ['kv__set', { key: name, value: name }]]],
+        })
+      const side = [reading(trial, 'r'), repeatable(trial, 'i', 100)]
+      await trial.submit('work', {
+        delayMs: 10,
+        turns: [[child('a'), child('b'), ...side]],
+      })
+    },
+  },
+  {
+    name: 'cancel',
+    isCutShort: true,
+    async story(trial) {
+      await trial.create()
+      trial.follow()
+      const child = help(trial, { turns: [[once(trial, 'c-o', 1_500)], [once(trial, 'c-late')]] })
+      const run = await trial.submit('work', { delayMs: 10, turns: [[child], [once(trial, 'late')]] })
+      await trial.asked('c-o')
+      await trial.cancel(run)
+    },
+  },
+  {
+    name: 'cancel-queued',
+    isCutShort: true,
+    async story(trial) {
+      await trial.create()
+      const slow = { delayMs: 10, turns: [[once(trial, 'o', 500)]] }
+      const [, second] = await Promise.all([
+        trial.submit('first', slow),
+        trial.submit('second', { delayMs: 10, turns: [[once(trial, 'second')]] }),
+      ])
+      await trial.cancel(second)
+    },
+  },
+]
