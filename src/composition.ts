@@ -39,8 +39,9 @@ import { loadPlugins } from './plugins/in-process-host.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
 import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
+import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createManifestStore } from './storage/manifests.ts'
-import { readReadiness } from './storage/readiness.ts'
+import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
 const configSchema = z.object({
@@ -159,6 +160,9 @@ export function composeRuntime(
       agents: catalog.directory,
       authenticate: createAuthenticator({ operatorKey: config.operatorKey, sha256 }),
       audit: createAuditReader(env.DB),
+      givenUp: createGivenUpRuns(env.DB),
+      principals,
+      database: () => readDatabaseState(env.DB, { clock, timeoutMs: databaseTimeoutMs }),
       readiness: onceReady(async () => {
         if (config.problem) throw config.problem
         const readiness = await readReadiness(env.DB)
@@ -180,6 +184,9 @@ export function composeRuntime(
 
 /** A closed `/v1` stream is how chat clients say Stop; a lost connection may come back sooner. */
 const goneGraceMs = 10_000
+
+/** The health page waits no longer than this for the database. */
+const databaseTimeoutMs = 3_000
 
 /** What no caller sees. The Worker's log is the operator's. */
 function onFault(error: unknown, requestId = ''): void {

@@ -57,8 +57,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       try {
         await sweep({ ...this.#runtime, checks: this.#ledger.checks })
       } catch (error) {
-        const message = `Reservations could not be looked after: ${errorMessage(error)}`
-        report({ kind: 'alarm_failed', session: '', message })
+        report(sweepFailed(error))
       }
       const next = this.#ledger.checks.nextMs(clock.nowMs())
       this.#sweepAtMs = next && Math.max(next, clock.nowMs() + timing.sweepEveryMs)
@@ -105,6 +104,12 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     }
   }
 }
+
+const sweepFailed = (error: unknown): Incident => ({
+  kind: 'alarm_failed',
+  session: '',
+  message: `Reservations could not be looked after: ${errorMessage(error)}`,
+})
 
 const storageOf = (storage: DurableObjectStorage) => ({
   sql: storage.sql,

@@ -3,10 +3,13 @@ import type { ModelListing, ModelProvider } from '#contracts/model.ts'
 import type {
   AuditReader,
   Authenticate,
+  DatabaseState,
+  GivenUpRuns,
   PluginProblem,
   Principal,
   Readiness,
 } from '#contracts/operations.ts'
+import type { PrincipalReader } from '#contracts/principal.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -31,8 +34,12 @@ export interface HttpDeps {
   readonly models: HttpModels
   readonly authenticate: Authenticate
   readonly audit: AuditReader
+  readonly givenUp: GivenUpRuns
+  readonly principals: PrincipalReader
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>
+  /** Asked anew each time; never throws. */
+  readonly database: () => Promise<DatabaseState>
   readonly sources: Sources
   readonly version: string
   readonly pluginProblems: () => readonly PluginProblem[]

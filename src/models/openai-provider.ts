@@ -51,8 +51,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     const watch = watchCall({ sleep, signal, timeoutMs, idleMs })
     const body = toBody({ ...request, model }, capField)
     let hasBegun = false
-    const toFailure = (error: unknown): IsolaError =>
-      toModelError(error, { apiKey, model, hasBegun })
+    const toFailure = (error: unknown): IsolaError => toModelError(error, apiKey, model)
 
     async function tryOnce(): Promise<Assembled> {
       const assembly = createReplyAssembly()
@@ -74,7 +73,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
       }
       if (isUnwatched) {
         const completion = await client.chat.completions.create(inOnePiece(body), settings)
-        if (completion && 'error' in completion && completion.error)
+        if (hasError(completion))
           throw new APIError(undefined, completion.error, undefined, undefined)
         assembly.add(toChunk(completion))
         return assembly.finish()
@@ -165,6 +164,10 @@ const outputOf = (
   tokens: TokenEstimator,
 ): number =>
   tokens.ofText(text) + (toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0)
+
+/** Some services say 200 and put what went wrong into the body. */
+const hasError = (body: unknown): body is { readonly error: object } =>
+  typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'object'
 
 const isWorthRetrying = ({ code, transient }: IsolaError): boolean =>
   transient && code !== 'model_timeout'

@@ -6,7 +6,7 @@ import {
   type SubmitReceipt,
   type SubmitRequest,
 } from '#contracts/session.ts'
-import { lengthPrefixed, toBase62 } from './gateway.ts'
+import { keyedRunId } from './gateway.ts'
 import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 import type { Todo } from './todo.ts'
@@ -46,7 +46,7 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
   const { idempotencyKey, principal } = submission
   const isKeyed = idempotencyKey !== undefined
   const id = isKeyed
-    ? `run_${toBase62(runtime.sha256(lengthPrefixed([session, principal, idempotencyKey])))}`
+    ? keyedRunId({ session, principal, key: idempotencyKey }, runtime.sha256)
     : runtime.ids.next('run')
   const bodyHash = isKeyed ? bodyHashOf(submission, runtime.sha256) : ''
   if (!store.findRun(id) && !runs.live(id)) {

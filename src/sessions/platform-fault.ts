@@ -7,11 +7,11 @@ export interface PlatformFault {
   readonly cause: unknown
 }
 
-/** What workerd says where it sets no flag. */
+/** What workerd says where it sets no flag: "Network connection lost.", "internal error; reference = …". */
 const brokenTexts =
-  /^(Network connection lost|internal error\b|The connection was lost|Cannot resolve Durable Object|(The )?Durable Object\b.*\b(reset|aborted|restarted|evicted|updated)\b|.*\bdisconnected prematurely)/i
-const overloadedTexts = /^(Durable Object is overloaded|.*\btoo much load on Durable Objects)/i
-const missingMethod = /^The RPC receiver does not implement the method /
+  /\b(abort\w*|reset|evicted|disconnected|connection (was )?(lost|closed)|internal error|transient issue|exceeded|code (was|has been) updated)\b/i
+const overloadedTexts = /\b(overloaded|too much load on Durable Objects)\b/i
+const missingMethod = /^The RPC receiver does not implement /
 
 /**
  * Tells the platform's errors from ours; `undefined` for ours, which must stay visible as a bug.
@@ -26,13 +26,13 @@ export function faultOf(cause: unknown): PlatformFault | undefined {
     // Between two versions of the Worker: the object will be restarted with the newer code (SECURITY.md F32).
     return missingMethod.test(text) ? { kind: 'outdated', cause } : undefined
   }
-  if (has(cause, 'overloaded') || overloadedTexts.test(text)) return { kind: 'overloaded', cause }
-  const isBroken =
-    has(cause, 'durableObjectReset') || has(cause, 'retryable') || brokenTexts.test(text)
+  const says = (pattern: RegExp) => cause.name === 'Error' && pattern.test(text)
+  if (has(cause, 'overloaded') || says(overloadedTexts)) return { kind: 'overloaded', cause }
+  const isBroken = has(cause, 'durableObjectReset') || has(cause, 'retryable') || says(brokenTexts)
   return isBroken ? { kind: 'broken', cause } : undefined
 }
 
-const says = {
+const texts = {
   broken: 'The connection to the session broke.',
   overloaded: 'The session has too much to do at the moment.',
   outdated: 'The session still runs an older version.',
@@ -40,7 +40,7 @@ const says = {
 
 /** The fault as a caller may see it: 503 with `Retry-After`. */
 export function unavailable({ kind, cause }: PlatformFault, advice: string): IsolaError {
-  return new IsolaError('request_unavailable', `${says[kind]} ${advice}`, {
+  return new IsolaError('request_unavailable', `${texts[kind]} ${advice}`, {
     transient: kind !== 'overloaded',
     retryAfterMs: kind === 'broken' ? 2_000 : 5_000,
     cause,

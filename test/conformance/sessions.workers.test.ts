@@ -8,6 +8,7 @@ import { createOutputStore, createOutputTool } from '../../src/catalog/output-to
 import { createSessionGateway } from '../../src/sessions/gateway.ts'
 import { systemSources } from '../../src/sources.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
+import { stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
 import { describeTool } from './describe-tool.ts'
 
@@ -211,8 +212,7 @@ describe('values near the size of a row', () => {
 
   it('X6: no row of a session is over two megabytes', async () => {
     const { session } = await chat('漢'.repeat(1_300_000))
-    const object = createReviewer().sessions.at(session) as unknown as DurableObjectStub
-    const sizes = await runInDurableObject(object, (_instance, { storage }) =>
+    const sizes = await runInDurableObject(stubOf(session), (_instance, { storage }) =>
       storage.sql
         .exec('SELECT length(CAST(body AS BLOB)) AS size FROM log')
         .toArray()

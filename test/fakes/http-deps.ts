@@ -2,9 +2,9 @@ import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { StreamItem } from '../../src/contracts/event.ts'
 import type { JsonObject } from '../../src/contracts/json.ts'
-import { zeroUsage } from '../../src/contracts/lease.ts'
+import { unlimited, zeroUsage } from '../../src/contracts/lease.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
-import type { AuditQuery } from '../../src/contracts/operations.ts'
+import type { AuditQuery, GivenUpRun, GivenUpRuns } from '../../src/contracts/operations.ts'
 import type {
   ParkedView,
   Reply,
@@ -140,6 +140,8 @@ export interface FakeOptions {
   /** What every session method answers instead. */
   readonly refusal?: Extract<Reply<never>, { ok: false }>['error']
   readonly fault?: unknown
+  /** The operator's list. */
+  readonly givenUp?: readonly GivenUpRun[]
   readonly deps?: Partial<HttpDeps>
 }
 
@@ -235,6 +237,18 @@ export function createFakeApp(options: FakeOptions = {}) {
         return { records: [] }
       },
     },
+    givenUp: createGivenUpRuns(options.givenUp),
+    principals: {
+      usage: async () => ({
+        day: '2026-09-21',
+        limits: { tokens: 1_000, costNanoUsd: unlimited },
+        settled: { tokens: 100, costNanoUsd: 2_500_000_000 },
+        reserved: { tokens: 40, costNanoUsd: 0 },
+        openRuns: 1,
+      }),
+      incidents: async () => [],
+    },
+    database: async () => 'ok',
     readiness: async () => ({ state: 'ready', migration: '0001_init.sql' }),
     sources,
     version: '0.1.0',
@@ -261,6 +275,18 @@ export function createFakeApp(options: FakeOptions = {}) {
     return call.args[1] as SubmitRequest
   }
   return { app, send, calls, submitted, gone, faults, audits, tick }
+}
+
+/** The list as the table keeps it: only what is open is decided. */
+export function createGivenUpRuns(rows: readonly GivenUpRun[] = []): GivenUpRuns {
+  let runs = rows
+  return {
+    list: async ({ state, limit }) => runs.filter((row) => row.state === state).slice(0, limit),
+    find: async (run) => runs.find((row) => row.run === run),
+    resolve: async (run, state) => {
+      runs = runs.map((row) => (row.run === run && row.state === 'open' ? { ...row, state } : row))
+    },
+  }
 }
 
 /** Serves `scripted/*` and `gpt-test`; anything else would be a substitute. */

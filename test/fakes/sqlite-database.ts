@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Database, Statement } from '../../src/storage/database.ts'
@@ -18,12 +18,19 @@ export function createSqliteDatabase(options: { readonly isMigrated?: boolean } 
     prepare: (sql) => statement(sql),
     batch: async (statements) => {
       sqlite.exec('BEGIN')
-      for (const one of statements) await one.run()
-      sqlite.exec('COMMIT')
+      try {
+        for (const one of statements) await one.run()
+        sqlite.exec('COMMIT')
+      } catch (error) {
+        sqlite.exec('ROLLBACK')
+        throw error
+      }
     },
   }
   if (options.isMigrated !== false) {
-    sqlite.exec(readFileSync(join(import.meta.dirname, '../../migrations/0001_init.sql'), 'utf8'))
+    const folder = join(import.meta.dirname, '../../migrations')
+    for (const name of readdirSync(folder).toSorted())
+      sqlite.exec(readFileSync(join(folder, name), 'utf8'))
   }
   return { database, sqlite }
 }

@@ -302,10 +302,20 @@ async function startNextLife() {
 
 // ---------------------------------------------------------------- what must be there
 
-const getJson = async (path) => {
-  const response = await request(path)
-  if (response.status !== 200) throw new Error(`GET ${path}: ${response.status}`)
-  return response.json()
+/** A kept connection may be closed just when the next request goes out on it; a GET is then sent again. */
+async function getJson(path, triesLeft = 3) {
+  try {
+    const response = await request(path)
+    if (response.status === 200) return await response.json()
+    if (response.status !== 503 || triesLeft === 0) {
+      throw new Error(`GET ${path}: ${response.status} ${await response.text()}`)
+    }
+  } catch (error) {
+    if (error.cause?.code !== 'UND_ERR_SOCKET' || triesLeft === 0) throw error
+  }
+  note('GET sent again')
+  await sleep(200)
+  return getJson(path, triesLeft - 1)
 }
 
 /** The runs that have ended, as the record in D1 has it: asking it wakes no session. */
@@ -461,7 +471,10 @@ async function main() {
   for (const { token, run, session } of acked) {
     if (!ended.has(run)) problem('open', `${token}: run ${run} of ${session.id} has not ended`)
   }
-  console.log(`all but ${problems.length} runs have ended without being asked for, ${seconds()}`)
+  console.log(
+    `${acked.length - problems.length} of ${acked.length} runs have ended, the last ones without ` +
+      `being asked for, ${seconds()}`,
+  )
 
   const bySession = Map.groupBy(messages.values(), ({ session }) => session)
   for (const [session, own] of bySession) {
@@ -494,7 +507,7 @@ async function main() {
 
 const total = await main()
   .catch((error) => {
-    problem('failed', error.stack)
+    problem('failed', `${error.stack} ${error.cause ?? ''}`)
     return acknowledged
   })
   .finally(() => Promise.all([model.close(), effects.close()]))

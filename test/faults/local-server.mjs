@@ -64,6 +64,7 @@ function optionsOf({ folder, stateDir, vars }) {
     host: '127.0.0.1',
     port: 0,
     log: new Log(LogLevel.ERROR),
+    handleStructuredLogs: () => {}, // what a load provokes is in its report
     cf: false,
     telemetry: { enabled: false },
     ...(stateDir !== undefined && { resourcePersistencePath: stateDir }),

@@ -78,12 +78,22 @@ async function post(path, json, more) {
 }
 
 async function getJson(path) {
-  const response = await fetch(`${server.url}${path}`, { headers })
+  const get = () => fetch(`${server.url}${path}`, { headers })
+  // A kept connection may be closed just when the next request goes out on it.
+  const response = await get().catch(get)
   if (response.status !== 200) throw new Error(`GET ${path}: ${response.status}`)
   return response.json()
 }
 
-const routes = ['create', 'runs', 'runs wait', 'chat', 'chat stateless', 'stream', 'stream stateless']
+const routes = [
+  'create',
+  'runs',
+  'runs wait',
+  'chat',
+  'chat stateless',
+  'stream',
+  'stream stateless',
+]
 const open = { api: undefined, named: undefined }
 
 /** Several requests share a session, so that they also meet each other there. */
@@ -114,14 +124,15 @@ async function defineRequest(number) {
   const isNamed = route === 'chat' || route === 'stream'
   const isRun = route.startsWith('runs')
   const session = isRun ? await sessionFor('api') : isNamed ? await sessionFor('named') : undefined
-  // A key is one request's within its route and session: here others use it too.
+  // A key is of one route (and session): POST /api/sessions and a chat may use the same one.
   const key = `retry-${options.seed}-${Math.floor(number / routes.length)}`
   return {
     number,
     route,
     plan,
     session,
-    key: isRun || isNamed || route === 'chat stateless' ? `${key}-${number}` : key,
+    key:
+      route === 'create' || route === 'stream stateless' ? key : `${key}-${number % routes.length}`,
     modelCalls: 0,
     replies: [],
     refusals: [],
@@ -182,7 +193,8 @@ async function sendAll(copies) {
         await sleep(5)
         continue
       }
-      const reply = await send(logical, isOther)
+      // No answer, or not now: what a client then does is the very thing that is tried here.
+      const reply = await send(logical, isOther).catch(() => ({ status: 503 }))
       if (reply.status === 429 || reply.status === 503) {
         refused += 1
         waiting.splice(Math.floor(waiting.length / 2), 0, copy)
@@ -317,7 +329,8 @@ async function checkEffects() {
     for (const logical of own) {
       const times = users.filter((text) => marker.exec(text)?.[1] === String(logical.number)).length
       if (times !== 1) twice(logical, `${times} messages in the transcript`)
-      if (tree.runs.filter(({ id: run }) => run === logical.run).length !== 1) twice(logical, 'runs')
+      if (tree.runs.filter(({ id: run }) => run === logical.run).length !== 1)
+        twice(logical, 'runs')
     }
     if (tree.runs.length !== own.length) {
       doubled.push(`${id}: ${tree.runs.length} runs of ${own.length} requests`)
@@ -389,7 +402,7 @@ async function main() {
     console.log(`  ${list.length} × ${status}`)
   }
   console.log(
-    `sent again after 429 or 503: ${refused}; sessions made: ${sessions.size}; ${seconds()}`,
+    `sent again without an answer or after 429 or 503: ${refused}; sessions made: ${sessions.size}; ${seconds()}`,
   )
   console.log(
     `not compared: request_id in a refusal's body; where a stream is cut into pieces ` +
@@ -413,5 +426,7 @@ for (const { count } of differing.values()) differences += count
 const isGood = !fault && doubled.length === 0 && differences === 0 && answered >= options.requests
 if (isGood && !keepsData) rmSync(temp, { recursive: true, force: true })
 else console.log(`data kept in ${temp}`)
-console.log(`retries ${answered} effects-doubled ${doubled.length} replies-differing ${differences}`)
+console.log(
+  `retries ${answered} effects-doubled ${doubled.length} replies-differing ${differences}`,
+)
 process.exit(isGood ? 0 : 1)

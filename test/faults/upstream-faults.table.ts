@@ -467,6 +467,14 @@ const garbage: readonly Fault[] = [
     partial: 'half a ',
   },
   {
+    name: 'a choice that is null',
+    answers: [raw(text('half a '), event({ choices: [null] }), rest)],
+    code: 'model_invalid_reply',
+    requests: 1,
+    lost: 1,
+    partial: 'half a ',
+  },
+  {
     name: 'chunks that are no objects',
     answers: [
       raw(
@@ -475,7 +483,7 @@ const garbage: readonly Fault[] = [
         event('"x"'),
         event([]),
         event({ choices: 'x' }),
-        event({ choices: [null] }),
+        event({ choices: [{}] }),
         text('all well'),
         rest,
       ),
@@ -565,7 +573,7 @@ const garbage: readonly Fault[] = [
   },
   {
     name: 'bytes one by one, with CRLF',
-    answers: [raw(...(text('all well') + rest).replaceAll('\n', '\r\n'))],
+    answers: [raw(...(text('all well') + rest).replaceAll('\n', '\r\n').split(''))],
     requests: 1,
     counted: 110,
   },

@@ -129,7 +129,7 @@ describe('F12: a request that may have been billed', () => {
     const outcome = await play({
       answers: [noAnswer, calls(call('{"text":"a"}')), fine],
       by: 'agent',
-      limits: { maxTokens: 8_500 },
+      limits: { maxTokens: 8_350 },
     })
     expect(outcome.result).toMatchObject({ state: 'stopped', error: { code: 'lease_tokens' } })
     expect(outcome.noted).toEqual([{ text: 'a' }])

@@ -1,27 +1,14 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
-import { env } from 'cloudflare:workers'
-import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { SubmitRequest } from '#contracts/session.ts'
-import { createSessionGateway, type SessionNamespace } from '../../src/sessions/gateway.ts'
 import { createSessionStore, type RunRow } from '../../src/sessions/store.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
+import { sessions, stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
 
 let upstream: ReturnType<typeof installUpstream> | undefined
 const withModel = (script: UpstreamScript) => (upstream = installUpstream(script))
 afterEach(() => upstream?.restore())
-
-/** The binding without its methods, whose types are too deep for the compiler. */
-const namespace = env.SESSION as unknown as DurableObjectNamespace
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
-const stubOf = (session: string) => {
-  let stub: DurableObjectStub | undefined
-  const getByName = (name: string) => (stub = namespace.getByName(name))
-  createSessionGateway({ namespace: { getByName }, sha256 }).at(session)
-  return stub!
-}
-const sessions = createSessionGateway({ namespace: namespace as SessionNamespace, sha256 })
 
 const isChild = (request: UpstreamRequest) =>
   String(request.messages[0]?.content).includes('review') &&
@@ -65,8 +52,8 @@ describe('a run', () => {
     const session = await newSession()
     const first = await submit(session, 'first')
     const second = await submit(session, 'second')
-    expect(second.state).toBe('queued')
     const path = `/api/sessions/${session}/runs`
+    expect((await callJson(`${path}/${second.run}`)).state).toBe('queued')
     const cancelled = await callJson(`${path}/${second.run}/cancel`, { json: {} })
     expect(cancelled.state).toBe('cancelled')
     expect((await callJson(`${path}/${first.run}`)).state).toBe('running')

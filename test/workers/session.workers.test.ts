@@ -141,7 +141,8 @@ describe('a session', () => {
     const session = await newSession()
     const first = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'first' } })
     const second = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'second' } })
-    expect(second.state).toBe('queued')
+    const waiting = await callJson(`/api/sessions/${session}/runs/${second.run}`)
+    expect(waiting.state).toBe('queued')
     gate.resolve()
     await vi.waitFor(async () => {
       expect((await callJson(`/api/sessions/${session}/runs/${second.run}`)).state).toBe(

@@ -1,6 +1,6 @@
 import { OpenAI } from 'openai'
 import type { Clock } from '#contracts/sources.ts'
-import { notAStream } from './failures.ts'
+import { brokenOff, notAStream } from './failures.ts'
 
 /** What one request wants to hear of its way; given to `fetchOptions` by `asFetchOptions`. */
 export interface RequestHooks {
@@ -46,8 +46,10 @@ export function createClient({ apiKey, baseUrl, fetch, sleep }: ClientOptions): 
       const startOf = () => readStart(response, hooks.signal, sleep)
       if (!response.ok) {
         const { status, headers } = response
-        // A redirect the platform keeps to itself has status 0, which no response can be made with.
-        return status < 200 ? response : new Response(await startOf(), { status, headers })
+        // Status 0 is a redirect that the platform keeps to itself. 304 may have no body, not even an empty one.
+        return status < 200
+          ? response
+          : new Response((await startOf()) || null, { status, headers })
       }
       hooks.onBegun()
       const type = response.headers.get('content-type')
@@ -70,7 +72,9 @@ function guarded(response: Response, onBytes: RequestHooks['onBytes']): Response
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await reader.read()
+        const { done, value } = await reader.read().catch((error: unknown) => {
+          throw brokenOff(error)
+        })
         if (done) return controller.close()
         try {
           onBytes(value.length)

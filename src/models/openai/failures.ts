@@ -1,14 +1,7 @@
-import { APIConnectionError, APIConnectionTimeoutError, APIError, OpenAIError } from 'openai'
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
 import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'
 
 const maxDetailChars = 2_000
-
-export interface FailureContext {
-  readonly apiKey: string | undefined
-  readonly model: string
-  /** Something of a reply had arrived. */
-  readonly hasBegun: boolean
-}
 
 /**
  * What a failed call means to us. `message` is ours and safe for any caller; what the service wrote goes into
@@ -16,7 +9,8 @@ export interface FailureContext {
  */
 export function toModelError(
   error: unknown,
-  { apiKey, model, hasBegun }: FailureContext,
+  apiKey: string | undefined,
+  model: string,
 ): IsolaError {
   if (error instanceof IsolaError) return error
   if (error instanceof APIConnectionError && error.cause instanceof IsolaError) return error.cause
@@ -29,26 +23,27 @@ export function toModelError(
   }
   if (error instanceof APIError && !(error instanceof APIConnectionError))
     return statusError(error, detail, model)
-  if (
-    error instanceof SyntaxError ||
-    (error instanceof OpenAIError && !(error instanceof APIConnectionError))
-  ) {
-    return new IsolaError(
-      'model_invalid_reply',
-      'The model service sent a reply that cannot be read.',
-      { detail },
-    )
-  }
-  return new IsolaError(
-    'model_network',
-    hasBegun
-      ? 'The connection to the model service broke in the middle of its reply.'
-      : 'The model service could not be reached, or the connection broke.',
-    {
+  if (error instanceof APIConnectionError) {
+    return new IsolaError('model_network', 'The model service could not be reached.', {
       detail,
       transient: true,
       cause: error,
-    },
+    })
+  }
+  // A connection that breaks later says so itself (`brokenOff`): what is left is a reply nobody can make sense of.
+  return new IsolaError(
+    'model_invalid_reply',
+    'The model service sent a reply that cannot be read.',
+    { detail },
+  )
+}
+
+/** The connection failed while a reply was read. */
+export function brokenOff(error: unknown): IsolaError {
+  return new IsolaError(
+    'model_network',
+    'The connection to the model service broke in the middle of its reply.',
+    { detail: errorMessage(error).slice(0, maxDetailChars), transient: true, cause: error },
   )
 }
 

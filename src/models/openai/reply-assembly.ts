@@ -138,11 +138,14 @@ function withUniqueIds(drafts: readonly CallDraft[]): readonly ModelToolCall[] {
   })
 }
 
-/** Arguments as the model wrote them; what is not a sensible JSON object is kept as `{ "": raw }` and fails validation. */
+/**
+ * Arguments as the model wrote them; what is not a sensible JSON object is kept as `{ "": raw }` and fails validation.
+ * It goes back to the model with every turn, so that only the start of a long one is kept.
+ */
 function toInput(json: string): JsonObject {
   // Nothing at all is how several servers spell a call without arguments.
   if (json.trim() === '') return {}
-  if (isDeeperThan(maxArgumentsDepth, json)) return { '': json }
+  if (isDeeperThan(maxArgumentsDepth, json)) return notAnObject(json)
   try {
     const value: unknown = JSON.parse(json)
     // JSON.parse makes JSON only.
@@ -151,8 +154,17 @@ function toInput(json: string): JsonObject {
   } catch {
     // Falls through: the raw text says more to the model than our parser's complaint.
   }
-  return { '': json }
+  return notAnObject(json)
 }
+
+const maxRawChars = 8_000
+
+const notAnObject = (json: string): JsonObject => ({
+  '':
+    json.length <= maxRawChars
+      ? json
+      : `${json.slice(0, maxRawChars)}… (${json.length} characters in all)`,
+})
 
 function usageOf(usage: unknown): Assembled['usage'] {
   if (typeof usage !== 'object' || usage === null) return undefined

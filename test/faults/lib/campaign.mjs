@@ -104,7 +104,8 @@ export function createCampaign(world, { scenarios, seed, only = '', onTrial = ()
       done += (await trial({ scenario, evicts: true })).evictions
     })
     function* untilDone() {
-      while (resting.length > 0 && done < wanted) yield random.pick(resting)
+      for (let tries = 0; done < wanted && tries < wanted * triesPerFault; tries += 1)
+        yield random.pick(resting)
     }
   }
 

@@ -106,14 +106,23 @@ export function settled<T>(point: string, value: T): T {
   return value
 }
 
-/** A callback of `.then`: before it, and after its synchronous part. */
+/** What a callback has started in the same go has run by then, and nothing has reached the disk. */
+const ticksToSettle = 12
+
+/** A callback of `.then`: before it, after its synchronous part, and a few ticks later. */
 export function link<A extends unknown[], R>(point: string, work: (...values: A) => R) {
   return (...values: A): R => {
     pass(point, 'before')
     const result = work(...values)
     pass(point, 'during')
+    if (arms.size + perTree.size > 0) passLater(point, ticksToSettle)
     return result
   }
+}
+
+function passLater(point: string, ticks: number): void {
+  if (ticks > 0) queueMicrotask(() => passLater(point, ticks - 1))
+  else pass(point, 'settled')
 }
 
 /** `for await`: each step is an await of its own. */

@@ -38,7 +38,7 @@ export async function proveSyncIsWatched(product) {
         runTrial(world, {
           scenario: scenarioNamed('tools'),
           number: hit,
-          faults: [{ role: 'root', point: hubPoint, position: 'during', hit, kind: 'abort' }],
+          faults: [{ role: 'root', point: hubPoint, position: 'settled', hit, kind: 'abort' }],
         }),
       ),
     )

@@ -139,8 +139,8 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     /** A place in the story where nothing runs. */
     async idle() {
       if (!evicts) return
-      await world.control(`evict?session=${session}`, {})
-      evictions += 1
+      const { evicted } = await world.control(`evict?session=${session}`, {})
+      if (evicted) evictions += 1
     },
   }
   return trial

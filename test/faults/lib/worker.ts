@@ -15,14 +15,15 @@ const memory = JSON.parse(
   String((env as unknown as Record<string, unknown>)['FAULTS_MEMORY'] ?? '{"arms":[],"trees":{}}'),
 ) as Memory
 const trees = new Map(Object.entries(memory.trees))
+
+const objectOf = (session: string): string => sessionObject(session).id.toString()
+
 for (const fault of memory.arms) armFault(fault)
 
 function armFault(fault: Arm): void {
   if (fault.tree !== '*') trees.set(objectOf(fault.tree), fault.tree)
   arm(fault)
 }
-
-const objectOf = (session: string): string => sessionObject(session).id.toString()
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a mixin's base
 type ObjectClass = new (...args: any[]) => object
@@ -137,12 +138,21 @@ async function control(url: URL, request: Request): Promise<Response> {
     case '/__faults/passed':
       return Response.json(report())
     case '/__faults/evict':
-      await workerdUnsafe.evict(sessionObject(session), { webSockets: 'hibernate' })
-      return Response.json({})
+      return evict(sessionObject(session))
     case '/__faults/reset':
       await workerdUnsafe.abortAllDurableObjects()
       return Response.json({})
     default:
       return new Response(null, { status: 404 })
+  }
+}
+
+/** An object that is not in memory, or that a fault has just ended, cannot be evicted. */
+async function evict(object: DurableObjectStub): Promise<Response> {
+  try {
+    await workerdUnsafe.evict(object, { webSockets: 'hibernate' })
+    return Response.json({ evicted: true })
+  } catch (error) {
+    return Response.json({ evicted: false, why: String(error) })
   }
 }

@@ -6,6 +6,11 @@ const chat = '/v1/chat/completions'
 const session = `/api/sessions/${testSession}`
 const runs = `${session}/runs`
 const cancel = `${runs}/${testRun}/cancel`
+const messages = `${runs}/${testRun}/messages`
+const decisions = `${runs}/${testRun}/decisions`
+const givenUp = '/api/operator/runs'
+const retry = `${givenUp}/${testRun}/retry`
+const drop = `${givenUp}/${testRun}/drop`
 const user = { role: 'user', content: 'Hi' }
 const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
 
@@ -70,10 +75,17 @@ describe('every method on every route', () => {
     [runs, ['POST']],
     [`${runs}/${testRun}`, ['GET']],
     [cancel, ['POST']],
+    [messages, ['POST']],
+    [decisions, ['POST']],
     [`${session}/events`, ['GET']],
     [`${session}/transcript`, ['GET']],
     ['/api/operator/audit', ['GET']],
     ['/api/operator/health', ['GET']],
+    ['/api/operator/usage', ['GET']],
+    [givenUp, ['GET']],
+    [`${givenUp}/${testRun}`, ['GET']],
+    [retry, ['POST']],
+    [drop, ['POST']],
   ]
   const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'patch']
   check(
@@ -120,7 +132,7 @@ describe('every method on every route', () => {
 })
 
 describe('every route that takes a body', () => {
-  const takers = [chat, '/api/sessions', runs, cancel]
+  const takers = [chat, '/api/sessions', runs, cancel, messages, decisions, retry, drop]
   const ten = 10 * 1024 * 1024
   const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
   const chunked = () => {
@@ -444,9 +456,30 @@ describe('every field of a chat request', () => {
 
 describe('every field of /api', () => {
   const task = { task: 'x' }
+  const limits = (limit: object) => ({ limits: limit })
+  const tool = { name: 'pick', description: 'Picks.', inputSchema: { type: 'object' } }
+  const tools = (...list: unknown[]) => ({ clientTools: list })
+  const wrongLimits: readonly (readonly [unknown, string])[] = [
+    ...[null, 1, 'x', []].map((value) => [{ limits: value }, 'limits'] as const),
+    ...['maxTokens', 'maxTurns', 'maxToolCalls', 'maxChildren', 'maxCostUsd'].flatMap((name) =>
+      [null, '1', -1, {}].map((value) => [limits({ [name]: value }), `limits.${name}`] as const),
+    ),
+    [limits({ maxTokens: 0 }), 'limits.maxTokens'],
+    [limits({ maxTokens: 1.5 }), 'limits.maxTokens'],
+    [limits({ maxTokens: 1e300 }), 'limits.maxTokens'],
+    [limits({ maxTurns: 0 }), 'limits.maxTurns'],
+    [limits({ maxCostUsd: 1_000_001 }), 'limits.maxCostUsd'],
+    [limits({ maxCostNanoUsd: 1 }), 'limits.maxCostNanoUsd'],
+    [limits({ max_tokens: 1 }), 'limits.max_tokens'],
+  ]
   check([
     ...fieldCases('/api/sessions', {}, [
       ...[null, 1, {}, [], '', 'x'.repeat(201)].map((agent) => [{ agent }, 'agent'] as const),
+      ...wrongLimits,
+      // What does not add up over runs limits a run only.
+      [limits({ maxTimeMs: 1 }), 'limits.maxTimeMs'],
+      [limits({ maxDepth: 1 }), 'limits.maxDepth'],
+      [limits({ maxConcurrency: 1 }), 'limits.maxConcurrency'],
       [{ unknown: 1 }, 'unknown'],
       [{ constructor: 1 }, 'constructor'],
       [{ ['x'.repeat(5_000)]: 1 }, `${'x'.repeat(200)}…`],
@@ -464,8 +497,83 @@ describe('every field of /api', () => {
       [{ parameters: { seed: 1.5 } }, 'parameters.seed'],
       [{ parameters: { timeoutMs: -1 } }, 'parameters.timeoutMs'],
       [{ parameters: { max_tokens: 5 } }, 'parameters.max_tokens'],
+      ...wrongLimits,
+      [limits({ maxTimeMs: 0 }), 'limits.maxTimeMs'],
+      [limits({ maxDepth: -1 }), 'limits.maxDepth'],
+      [limits({ maxConcurrency: 0 }), 'limits.maxConcurrency'],
+      ...[null, 1, '*', {}].map(
+        (requireApproval) => [{ requireApproval }, 'requireApproval'] as const,
+      ),
+      ...[null, 1, '', '**', 'kv__**', 'a b', 'kv.set', 'x'.repeat(65), '*__set'].map(
+        (pattern) => [{ requireApproval: ['*', pattern] }, 'requireApproval[1]'] as const,
+      ),
+      [{ requireApproval: Array.from({ length: 101 }, () => '*') }, 'requireApproval'],
+      ...[null, 1, 'yes', {}].map((mayAsk) => [{ mayAsk }, 'mayAsk'] as const),
+      ...[null, 1, 'x', {}].map((value) => [{ clientTools: value }, 'clientTools'] as const),
+      ...[null, 1, 'x', []].map((value) => [tools(value), 'clientTools[0]'] as const),
+      ...[undefined, null, 1, '', 'a b', 'a.b', 'ü', 'x'.repeat(65), 'isola__find'].map(
+        (name) => [tools(tool, { ...tool, name }), 'clientTools[1].name'] as const,
+      ),
+      ...[undefined, null, 1, '', 'x'.repeat(4_001)].map(
+        (description) => [tools({ ...tool, description }), 'clientTools[0].description'] as const,
+      ),
+      ...[undefined, null, 1, 'x', [], { type: 'string' }, { a: 'x'.repeat(16_000) }].map(
+        (inputSchema) => [tools({ ...tool, inputSchema }), 'clientTools[0].inputSchema'] as const,
+      ),
+      [tools(tool, { ...tool, name: 'other' }, tool), 'clientTools[2].name'],
+      [tools({ ...tool, type: 'function' }), 'clientTools[0].type'],
+      [tools(...Array.from({ length: 65 }, (_, n) => ({ ...tool, name: `t${n}` }))), 'clientTools'],
+      [
+        tools(
+          ...Array.from({ length: 60 }, (_, n) => ({
+            ...tool,
+            name: `t${n}`,
+            description: 'x'.repeat(4_000),
+          })),
+        ),
+        'clientTools',
+      ],
       [{ stream: true }, 'stream'],
       [{ tasks: 'x' }, 'tasks'],
+      [{ pauses: 'refuse' }, 'pauses'],
+      [{ principal: 'somebody' }, 'principal'],
+      [{ idempotencyKey: 'k' }, 'idempotencyKey'],
+    ]),
+    ...fieldCases(messages, { message: 'x' }, [
+      ...[undefined, null, 1, {}, [], '', 'x'.repeat(500_001)].map(
+        (message) => [{ message }, 'message'] as const,
+      ),
+      [{ role: 'system' }, 'role'],
+    ]),
+    ...fieldCases(decisions, { call: 'call_1', decision: 'approve' }, [
+      ...[undefined, null, 1, {}, [], '', 'x'.repeat(201)].map(
+        (id) => [{ call: id }, 'call'] as const,
+      ),
+      ...[undefined, null, 1, true, {}, [], '', 'approved', 'APPROVE'].map(
+        (decision) => [{ decision }, 'decision'] as const,
+      ),
+      ...[null, 1, '', 'x'.repeat(201)].map((argsHash) => [{ argsHash }, 'argsHash'] as const),
+      [{ message: 'x' }, 'message'],
+      [{ output: 1 }, 'output'],
+      ...[null, 1, '', 'x'.repeat(4_001)].map(
+        (message) => [{ decision: 'deny', message }, 'message'] as const,
+      ),
+      [{ decision: 'deny', argsHash: 'x' }, 'argsHash'],
+      [{ decision: 'result' }, 'output'],
+      [{ decision: 'result', output: 1, message: 'x' }, 'message'],
+      ...[undefined, null, 1, ''].map(
+        (message) => [{ decision: 'error', message }, 'message'] as const,
+      ),
+      [{ decision: 'error', message: 'x', output: 1 }, 'output'],
+    ]),
+    ...[retry, drop].flatMap((path) => [
+      ...fieldCases(path, {}, [[{ force: true }, 'force']]),
+      {
+        name: `a malformed run at ${path.replace(testRun, ':run')}`,
+        path: path.replace(testRun, 'x'),
+        status: 404,
+        param: null,
+      },
     ]),
     ...fieldCases(cancel, {}, [
       ...[null, 1, {}, '', 'x'.repeat(501)].map((reason) => [{ reason }, 'reason'] as const),
@@ -477,14 +585,28 @@ describe('every field of /api', () => {
       status: 400,
       param: null,
     },
-    {
-      name: 'a bad idempotency key',
-      path: runs,
-      body: JSON.stringify(task),
+    ...[
+      ['/api/sessions', {}] as const,
+      [runs, task] as const,
+      [messages, { message: 'x' }] as const,
+    ].map(([path, body]) => ({
+      name: `a bad idempotency key at ${path.replace(testSession, ':id').replace(testRun, ':run')}`,
+      path,
+      body: JSON.stringify(body),
       headers: { ...json, 'idempotency-key': 'x'.repeat(256) },
       status: 400,
       param: 'idempotency-key',
-    },
+    })),
+    ...[messages, decisions].flatMap((path) =>
+      ['x', 'run_', `${testRun}0`].map((id) => ({
+        name: `a malformed run ${path.replace(testSession, ':id').replace(testRun, id)}`,
+        path: path.replace(testRun, id),
+        body: '{}',
+        headers: json,
+        status: 404,
+        param: null,
+      })),
+    ),
   ])
 
   const queries: readonly (readonly [string, string, number, string | null])[] = [
@@ -509,6 +631,15 @@ describe('every field of /api', () => {
     ['/api/operator/audit', '?limit=', 400, 'limit'],
     ['/api/operator/audit', '?after=-1', 400, 'after'],
     ['/api/operator/audit', '?order=desc', 400, 'order'],
+    [givenUp, '?state=closed', 400, 'state'],
+    [givenUp, '?state=', 400, 'state'],
+    [givenUp, '?limit=0', 400, 'limit'],
+    [givenUp, '?limit=501', 400, 'limit'],
+    [givenUp, '?after=1', 400, 'after'],
+    [`${givenUp}/x`, '', 404, null],
+    ['/api/operator/usage', '?principal=', 400, 'principal'],
+    ['/api/operator/usage', `?principal=${'x'.repeat(201)}`, 400, 'principal'],
+    ['/api/operator/usage', '?day=today', 400, 'day'],
   ]
   check(
     queries.map(([path, query, status, param]) => ({
@@ -538,6 +669,8 @@ describe('every field of /api', () => {
         ['GET', `/runs/${testRun}`],
         ['POST', '/runs'],
         ['POST', `/runs/${testRun}/cancel`],
+        ['POST', `/runs/${testRun}/messages`],
+        ['POST', `/runs/${testRun}/decisions`],
       ].map(([method = '', rest = '']) => ({
         name: `${method} /api/sessions/${id}${rest.replace(testRun, ':run')} → 404`,
         path: `/api/sessions/${id}${rest}`,

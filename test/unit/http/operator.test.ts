@@ -1,5 +1,36 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeApp, testSession, testTrace } from '../../fakes/http-deps.ts'
+import { IsolaError } from '../../../src/contracts/errors.ts'
+import { unlimited } from '../../../src/contracts/lease.ts'
+import type { GivenUpRun, Principal } from '../../../src/contracts/operations.ts'
+import type { IncidentRecord } from '../../../src/contracts/principal.ts'
+import { createAuditReader } from '../../../src/storage/audit-log.ts'
+import type { Database } from '../../../src/storage/database.ts'
+import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
+import { createFakeApp, errorOf, testRun, testSession, testTrace } from '../../fakes/http-deps.ts'
+
+const nowMs = 1_790_000_000_000
+const run = `/api/operator/runs/${testRun}`
+const row: GivenUpRun = {
+  run: testRun,
+  session: testSession,
+  principal: 'operator',
+  agent: 'orchestrator',
+  trace: testTrace,
+  code: 'run_given_up',
+  message: 'The run was interrupted 5 times in the same turn.',
+  atMs: 5,
+  state: 'open',
+}
+const down: Database = {
+  prepare: () => {
+    throw new Error('D1_ERROR: Network connection lost.')
+  },
+  batch: async () => undefined,
+}
+const getJson = async (response: Response | Promise<Response>) => {
+  const { status } = await response
+  return [status, await (await response).json()]
+}
 
 describe('GET /api/operator/audit', () => {
   it.each([
@@ -8,28 +39,251 @@ describe('GET /api/operator/audit', () => {
     [`?session=${testSession}&limit=5&after=17`, { session: testSession, limit: 5, after: 17 }],
   ])('with %s asks for %j', async (query, expected) => {
     const { send, audits } = createFakeApp()
-    const response = await send(`/api/operator/audit${query}`)
-    expect([response.status, await response.json()]).toEqual([200, { records: [] }])
+    expect(await getJson(send(`/api/operator/audit${query}`))).toEqual([200, { records: [] }])
     expect(audits).toEqual([expected])
   })
 })
 
+describe('the database being away', () => {
+  it.each([
+    ['GET', '/api/operator/audit'],
+    ['GET', '/api/operator/runs'],
+    ['GET', run],
+    ['POST', `${run}/retry`],
+    ['POST', `${run}/drop`],
+  ])('N12: %s %s answers 503 and when to come back', async (method, path) => {
+    const deps = { audit: createAuditReader(down), givenUp: createGivenUpRuns(down) }
+    const { send, calls } = createFakeApp({ deps })
+    const response = await send(path, { method })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+    expect((await errorOf(response)).code).toBe('unavailable')
+    expect(calls).toEqual([])
+  })
+})
+
 describe('GET /api/operator/health', () => {
-  it('is ok with version, migrations and models', async () => {
-    const body = await (await createFakeApp().send('/api/operator/health')).json()
-    expect(body).toEqual({
-      status: 'ok',
-      version: '0.1.0',
-      migrations: { state: 'ready', migration: '0001_init.sql' },
-      plugins: [],
-      models: { default: 'scripted/one', served: ['scripted/one'] },
-    })
+  const well = {
+    status: 'ok',
+    version: '0.1.0',
+    database: 'ok',
+    migrations: { state: 'ready', migration: '0001_init.sql' },
+    plugins: [],
+    models: { default: 'scripted/one', served: ['scripted/one'] },
+    incidents: { counts: {}, newest: [] },
+  }
+  const incident = (over: Partial<IncidentRecord> = {}): IncidentRecord => ({
+    kind: 'audit_behind',
+    session: testSession,
+    message: 'The record could not be carried.',
+    count: 3,
+    firstAtMs: 1,
+    lastAtMs: nowMs - 1_000,
+    ...over,
+  })
+  const healthWith = async (deps: Parameters<typeof createFakeApp>[0]) =>
+    getJson(createFakeApp(deps).send('/api/operator/health'))
+  const principalsWith = (incidents: () => Promise<readonly IncidentRecord[]>) => ({
+    deps: { principals: { incidents, usage: () => Promise.reject(new Error('not asked')) } },
+  })
+
+  it('is ok with version, database, migrations, models and no incident', async () => {
+    expect(await healthWith({})).toEqual([200, well])
   })
 
   it('is degraded when a plugin is off, and says which and why', async () => {
     const problem = { plugin: 'bad', code: 'plugin_register_failed', message: 'It threw.' }
-    const { send } = createFakeApp({ deps: { pluginProblems: () => [problem] } })
-    const body = await (await send('/api/operator/health')).json()
-    expect(body).toMatchObject({ status: 'degraded', plugins: [problem] })
+    const answer = await healthWith({ deps: { pluginProblems: () => [problem] } })
+    expect(answer).toEqual([200, { ...well, status: 'degraded', plugins: [problem] }])
+  })
+
+  it('N12: answers 200 and says so while the database is away, though it once was ready', async () => {
+    const answer = await healthWith({ deps: { database: async () => 'unreachable' } })
+    expect(answer).toEqual([200, { ...well, status: 'degraded', database: 'unreachable' }])
+  })
+
+  it('N12: counts what goes wrong by kind, shows the newest 20, and is degraded by it', async () => {
+    const list = Array.from({ length: 30 }, (_, index) =>
+      incident({ session: `ses_${index}`, kind: index < 10 ? 'model_failing' : 'audit_behind' }),
+    )
+    const [, body] = await healthWith(principalsWith(async () => list))
+    expect(body).toMatchObject({
+      status: 'degraded',
+      incidents: { counts: { model_failing: 10, audit_behind: 20 }, newest: list.slice(0, 20) },
+    })
+  })
+
+  it('is ok again an hour after anybody said that something is wrong', async () => {
+    const past = incident({ lastAtMs: nowMs - 3_600_000 })
+    const [, body] = await healthWith(principalsWith(async () => [past]))
+    expect(body).toMatchObject({ status: 'ok', incidents: { newest: [past] } })
+  })
+
+  it('has null for incidents that cannot be asked for, and is degraded', async () => {
+    const [status, body] = await healthWith(principalsWith(() => Promise.reject(new Error('gone'))))
+    expect([status, body]).toMatchObject([200, { status: 'degraded', incidents: null }])
+  })
+})
+
+describe('the runs that were given up', () => {
+  it('lists the open ones, or those in the state that is named', async () => {
+    const dropped = { ...row, run: `run_${'D'.repeat(22)}`, state: 'dropped' as const }
+    const { send } = createFakeApp({ givenUp: [row, dropped] })
+    expect(await getJson(send('/api/operator/runs'))).toEqual([200, { runs: [row] }])
+    expect(await getJson(send('/api/operator/runs?state=dropped&limit=5'))).toEqual([
+      200,
+      { runs: [dropped] },
+    ])
+  })
+
+  it('shows one with what its session knows of it, asked for its own principal', async () => {
+    const { send, calls } = createFakeApp({ givenUp: [{ ...row, principal: 'somebody' }] })
+    const [status, body] = await getJson(send(run))
+    expect([status, body]).toMatchObject([200, { run: testRun, view: { state: 'completed' } }])
+    expect(calls).toEqual([{ session: testSession, method: 'result', args: ['somebody', testRun] }])
+  })
+
+  it('shows one whose session was deleted', async () => {
+    const refusal = { code: 'request_not_found', message: 'There is no such session.' }
+    const { send } = createFakeApp({ givenUp: [row], refusal })
+    expect(await getJson(send(run))).toEqual([200, { ...row, view: null }])
+  })
+
+  it('starts one again, and names the same new run when it is asked twice', async () => {
+    const { send, calls } = createFakeApp({ givenUp: [row] })
+    const answers = [
+      await send(`${run}/retry`, { json: {} }),
+      await send(`${run}/retry`, { json: {} }),
+    ]
+    const bodies = await Promise.all(answers.map((answer) => answer.text()))
+    expect(answers.map(({ status }) => status)).toEqual([202, 202])
+    expect(bodies[0]).toBe(bodies[1])
+    expect(JSON.parse(bodies[0]!)).toEqual({
+      session: testSession,
+      run: testRun,
+      createdAtMs: nowMs,
+    })
+    expect(answers[0]?.headers.get('location')).toBe(`/api/sessions/${testSession}/runs/${testRun}`)
+    expect(calls.map(({ method, args }) => [method, args])).toEqual([
+      ['retry', [testRun]],
+      ['retry', [testRun]],
+    ])
+    expect(await getJson(send('/api/operator/runs?state=retried'))).toMatchObject([
+      200,
+      { runs: [{ run: testRun }] },
+    ])
+  })
+
+  it('keeps one on the list whose retry could not be started', async () => {
+    const refusal = { code: 'request_unavailable', message: 'Later.', retryAfterMs: 2_000 }
+    const { send } = createFakeApp({ givenUp: [row], refusal })
+    const response = await send(`${run}/retry`, { method: 'POST' })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(await getJson(send('/api/operator/runs'))).toEqual([200, { runs: [row] }])
+  })
+
+  it('takes one off the list, once or twice, and asks its session nothing', async () => {
+    const { send, calls } = createFakeApp({ givenUp: [row] })
+    for (const _ of [1, 2]) {
+      const answer = await getJson(send(`${run}/drop`, { method: 'POST' }))
+      expect(answer).toEqual([200, { ...row, state: 'dropped' }])
+    }
+    expect(calls).toEqual([])
+  })
+
+  it.each([
+    ['retry', 'dropped'],
+    ['drop', 'retried'],
+  ] as const)('refuses to %s what was %s', async (verb, state) => {
+    const { send, calls } = createFakeApp({ givenUp: [{ ...row, state }] })
+    expect((await send(`${run}/${verb}`, { method: 'POST' })).status).toBe(409)
+    expect(calls).toEqual([])
+  })
+
+  it.each([
+    ['GET', run, 404, null],
+    ['GET', '/api/operator/runs/nonsense', 404, null],
+    ['POST', `${run}/retry`, 404, null],
+    ['POST', '/api/operator/runs/run_1/drop', 404, null],
+    ['GET', '/api/operator/runs?state=closed', 400, 'state'],
+    ['GET', '/api/operator/runs?limit=0', 400, 'limit'],
+    ['GET', '/api/operator/runs?nope=1', 400, 'nope'],
+    ['GET', '/api/operator/usage?principal=', 400, 'principal'],
+    ['GET', '/api/operator/usage?day=1', 400, 'day'],
+  ])('%s %s → %i %s', async (method, path, status, param) => {
+    const { send, calls } = createFakeApp()
+    const response = await send(path, { method })
+    expect([response.status, (await errorOf(response)).param]).toEqual([status, param])
+    expect(calls).toEqual([])
+  })
+
+  it('refuses a field that a decision does not have', async () => {
+    const { send } = createFakeApp({ givenUp: [row] })
+    const response = await send(`${run}/drop`, { json: { why: 'old' } })
+    expect([response.status, (await errorOf(response)).param]).toEqual([400, 'why'])
+  })
+})
+
+describe('GET /api/operator/usage', () => {
+  it("E1: shows the caller's day in tokens and dollars, null where there is no limit", async () => {
+    expect(await getJson(createFakeApp().send('/api/operator/usage'))).toEqual([
+      200,
+      {
+        principal: 'operator',
+        day: '2026-09-21',
+        limits: { tokens: 1_000, costUsd: null },
+        settled: { tokens: 100, costUsd: 2.5 },
+        reserved: { tokens: 40, costUsd: 0 },
+        openRuns: 1,
+      },
+    ])
+  })
+
+  it('asks for the principal that is named, and says so when it cannot be asked', async () => {
+    const asked: string[] = []
+    const unlimitedDay = { tokens: unlimited, costNanoUsd: unlimited }
+    const usage = async (principal: string) => {
+      asked.push(principal)
+      if (principal === 'gone')
+        throw new IsolaError('request_unavailable', 'Later.', { retryAfterMs: 5_000 })
+      const nothing = { tokens: 0, costNanoUsd: 0 }
+      return { day: 'd', limits: unlimitedDay, settled: nothing, reserved: nothing, openRuns: 0 }
+    }
+    const { send } = createFakeApp({ deps: { principals: { usage, incidents: async () => [] } } })
+    expect((await send('/api/operator/usage?principal=key_1')).status).toBe(200)
+    expect((await send('/api/operator/usage?principal=gone')).status).toBe(503)
+    expect(asked).toEqual(['key_1', 'gone'])
+  })
+})
+
+describe('the roles', () => {
+  const routes = [
+    ['GET', '/api/operator/audit', ['operator', 'auditor']],
+    ['GET', '/api/operator/health', ['operator', 'auditor']],
+    ['GET', '/api/operator/usage', ['operator']],
+    ['GET', '/api/operator/runs', ['operator']],
+    ['GET', run, ['operator']],
+    ['POST', `${run}/retry`, ['operator']],
+    ['POST', `${run}/drop`, ['operator']],
+  ] as const
+  const roles: readonly Principal['role'][] = ['operator', 'author', 'user', 'auditor']
+
+  it.each(routes)(
+    '%s %s answers those it is for and nobody else',
+    async (method, path, allowed) => {
+      for (const role of roles) {
+        const deps = { authenticate: async () => ({ id: 'key_1', role }) }
+        const { send, calls } = createFakeApp({ givenUp: [row], deps })
+        const response = await send(path, { method })
+        const isAllowed = allowed.some((one) => one === role)
+        expect(response.status === 403, `${role}: ${response.status}`).toBe(!isAllowed)
+        if (isAllowed) expect(response.status).toBeLessThan(300)
+        else expect([(await errorOf(response)).code, calls]).toEqual(['forbidden', []])
+      }
+    },
+  )
+
+  it('says no before it looks at the request', async () => {
+    const deps = { authenticate: async () => ({ id: 'key_1', role: 'user' as const }) }
+    expect((await createFakeApp({ deps }).send('/api/operator/runs?nope=1')).status).toBe(403)
   })
 })

@@ -36,14 +36,14 @@ describe('F17, T20: a repeated request', () => {
   const failed = (code: string) =>
     resultOf({ state: 'failed', success: false, error: { code, message: 'Why.' } })
 
-  it.each<readonly [string, string, object, FakeOptions?]>([
-    ['a session', '/api/sessions', { agent: 'code-reviewer', limits: { maxTurns: 3 } }],
-    ['a run', runs, { task: 'x' }],
-    ['a run that is waited for', runs, { task: 'x', wait: true }],
-    ['a completion', '/v1/chat/completions', chat],
+  it.each<readonly [string, string, object, FakeOptions]>([
+    ['a session', '/api/sessions', { agent: 'code-reviewer', limits: { maxTurns: 3 } }, {}],
+    ['a run', runs, { task: 'x' }, {}],
+    ['a run that is waited for', runs, { task: 'x', wait: true }, {}],
+    ['a completion', '/v1/chat/completions', chat, {}],
     ['a failed run', '/v1/chat/completions', chat, { result: failed('model_timeout') }],
     ['a run that met a bug', '/v1/chat/completions', chat, { result: failed('internal') }],
-    ['a stream', '/v1/chat/completions', { ...chat, stream: true }],
+    ['a stream', '/v1/chat/completions', { ...chat, stream: true }, {}],
     [
       'a failed stream',
       '/v1/chat/completions',
@@ -105,13 +105,12 @@ describe('F17, T20: a repeated request', () => {
     const { send, calls } = createFakeApp()
     for (const key of ['a', 'a', 'b'])
       await send('/api/sessions', { json: {}, headers: { 'idempotency-key': key } })
-    for (const name of ['a', 'create', 'operator', 'create|a'])
+    for (const name of ['a', 'create', 'operator', 'createa'])
       await send('/v1/chat/completions', { json: chat, headers: { 'x-isola-session': name } })
     await send('/v1/chat/completions', { json: chat, headers: { 'idempotency-key': 'a' } })
     const [first, again, other, ...rest] = calls.map(({ session }) => session)
     expect(again).toBe(first)
-    // The fake joins parts with |, so only a name that holds one could meet it; the real one counts lengths.
-    expect([other, ...rest].filter((_, index) => index !== 4)).not.toContain(first)
+    expect([other, ...rest]).not.toContain(first)
   })
 
   it('with another body is 422', async () => {

@@ -2,7 +2,11 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Database } from '../../../src/storage/database.ts'
-import { neededMigration, readReadiness } from '../../../src/storage/readiness.ts'
+import {
+  neededMigration,
+  readDatabaseState,
+  readReadiness,
+} from '../../../src/storage/readiness.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const table = 'CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY, name TEXT UNIQUE)'
@@ -21,7 +25,11 @@ describe('readiness', () => {
 
   it.each([
     ['an empty database', ''],
-    ['a database with older migrations only', table],
+    ['a database with no migration', table],
+    [
+      'a database with older migrations only',
+      `${table}; INSERT INTO d1_migrations (name) VALUES ('0001_init.sql')`,
+    ],
   ])('says with which command to migrate %s', async (_name, sql) => {
     const { database, sqlite } = createSqliteDatabase({ isMigrated: false })
     sqlite.exec(sql)
@@ -38,5 +46,24 @@ describe('readiness', () => {
       },
     }
     expect(await readReadiness(down as unknown as Database)).toEqual({ state: 'unreachable' })
+  })
+})
+
+describe('the state of the database', () => {
+  const never = { sleep: () => new Promise<void>(() => undefined) }
+  const soon = { sleep: async () => undefined }
+  const hanging = { prepare: () => ({ first: () => new Promise(() => undefined) }) }
+  const broken = {
+    prepare: () => {
+      throw new Error('D1_ERROR: network connection lost')
+    },
+  }
+  it.each([
+    ['ok when it answers', createSqliteDatabase({ isMigrated: false }).database, never, 'ok'],
+    ['unreachable when it fails', broken, never, 'unreachable'],
+    ['unreachable when it takes too long', hanging, soon, 'unreachable'],
+  ])('N12: is %s', async (_name, database, clock, state) => {
+    const options = { clock, timeoutMs: 1 }
+    expect(await readDatabaseState(database as unknown as Database, options)).toBe(state)
   })
 })

@@ -1,0 +1,56 @@
+import { errorCode } from '#contracts/errors.ts'
+import type { IncidentRecord } from '#contracts/principal.ts'
+import type { HttpDeps } from '../deps.ts'
+import { jsonResponse } from '../responses.ts'
+
+/** What goes on is said again every few seconds: what nobody has said for so long is past. */
+const recentMs = 3_600_000
+const maxCounted = 200
+const maxShown = 20
+
+/** How the deployment is. Answers 200 with whatever is down: that is what it is for. */
+export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
+  const [migrations, database, incidents] = await Promise.all([
+    deps.readiness(),
+    deps.database(),
+    deps.principals.incidents(maxCounted).catch(() => undefined), // it is null below
+  ])
+  const plugins = deps.pluginProblems()
+  const selected = selectedModel(deps)
+  const isWell =
+    migrations.state === 'ready' &&
+    database === 'ok' &&
+    plugins.length === 0 &&
+    selected !== undefined &&
+    incidents !== undefined &&
+    !hasRecent(incidents, deps.sources.clock.nowMs())
+  return jsonResponse({
+    status: isWell ? 'ok' : 'degraded',
+    version: deps.version,
+    database,
+    migrations,
+    plugins,
+    models: { default: selected ?? null, served: deps.models.list().map((listing) => listing.id) },
+    incidents: incidents === undefined ? null : summaryOf(incidents),
+  })
+}
+
+const hasRecent = (incidents: readonly IncidentRecord[], nowMs: number) =>
+  incidents.some(({ lastAtMs }) => nowMs - lastAtMs < recentMs)
+
+/** In how many places each kind is, and the newest of them. */
+function summaryOf(incidents: readonly IncidentRecord[]) {
+  const counts: Partial<Record<IncidentRecord['kind'], number>> = {}
+  for (const { kind } of incidents) counts[kind] = (counts[kind] ?? 0) + 1
+  return { counts, newest: incidents.slice(0, maxShown) }
+}
+
+function selectedModel(deps: HttpDeps): string | undefined {
+  try {
+    const { provider, model } = deps.models.provider.select(undefined)
+    return `${provider}/${model}`
+  } catch (error) {
+    if (errorCode(error) === 'model_not_configured') return undefined
+    throw error
+  }
+}

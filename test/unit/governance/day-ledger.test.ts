@@ -1,0 +1,405 @@
+import { describe, expect, it } from 'vitest'
+import { unlimited, zeroUsage } from '../../../src/contracts/lease.ts'
+import type { DayAmount } from '../../../src/contracts/principal.ts'
+import type { RunSpending } from '../../../src/contracts/session.ts'
+import { createDayLedger, type DayLedger } from '../../../src/governance/day-ledger.ts'
+import { createPrincipalRows } from '../../../src/governance/principal-rows.ts'
+import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
+import { createRandom } from '../../fakes/random.ts'
+
+const dayMs = 86_400_000
+const noon = Date.parse('2026-09-21T12:00:00Z')
+const sweepEveryMs = 60_000
+const tokensOnly = (tokens: number): DayAmount => ({ tokens, costNanoUsd: unlimited })
+const spentTokens = (tokens: number): DayAmount => ({ tokens, costNanoUsd: 0 })
+
+/** A ledger whose object can restart: what it knows is in the rows. */
+function open() {
+  const storage = createPrincipalStorage()
+  const start = () => createDayLedger(createPrincipalRows(storage), { sweepEveryMs })
+  let ledger = start()
+  return {
+    storage,
+    restart: () => void (ledger = start()),
+    get ledger(): DayLedger {
+      return ledger
+    },
+    ask: (run: string, asked: DayAmount, limits: DayAmount, nowMs = noon) =>
+      ledger.reserve({ principal: 'p', session: `ses_${run}`, run, asked }, limits, nowMs),
+    usage: (limits: DayAmount, nowMs = noon) => ledger.usage(limits, nowMs),
+  }
+}
+
+describe('a day', () => {
+  it('E1: gives what is asked, then what is left, then nothing', () => {
+    const { ask, usage } = open()
+    const limits = tokensOnly(100)
+    expect(ask('a', tokensOnly(70), limits)).toMatchObject({ value: { tokens: 70 } })
+    expect(ask('b', tokensOnly(70), limits)).toMatchObject({ value: { tokens: 30 } })
+    expect(ask('c', tokensOnly(70), limits)).toEqual({
+      ok: false,
+      error: {
+        code: 'lease_tokens',
+        message:
+          "The day's limit of this principal, 100 tokens, is used up or reserved. It resets at 2026-09-22 00:00 UTC.",
+        retryAfterMs: dayMs / 2,
+      },
+    })
+    expect(usage(limits)).toMatchObject({ reserved: { tokens: 100 }, openRuns: 2 })
+  })
+
+  it('E1: limits cost to the billionth of a dollar, and says which limit it was', () => {
+    const { ask, ledger } = open()
+    const limits = { tokens: unlimited, costNanoUsd: 2_500_000_001 }
+    const asked = { tokens: 1_000, costNanoUsd: 2_500_000_000 }
+    expect(ask('a', asked, limits)).toEqual({ ok: true, value: asked })
+    expect(ask('b', asked, limits)).toMatchObject({ value: { tokens: 1_000, costNanoUsd: 1 } })
+    ledger.settle('b', { tokens: 5, costNanoUsd: 1 }, noon)
+    expect(ask('c', asked, limits)).toMatchObject({
+      error: { code: 'lease_cost', message: expect.stringContaining('2.500000001 US dollars') },
+    })
+  })
+
+  it('gives a run without a limit of its own an eighth of what is left, so that others run beside it', () => {
+    const { ask } = open()
+    const granted = ['a', 'b', 'c'].map((run) => ask(run, tokensOnly(unlimited), tokensOnly(800)))
+    expect(granted).toMatchObject([100, 88, 77].map((tokens) => ({ value: { tokens } })))
+  })
+
+  it('refuses nothing of what is not asked for', () => {
+    const { ask } = open()
+    const limits = { tokens: 100, costNanoUsd: 0 }
+    expect(ask('a', { tokens: 10, costNanoUsd: 0 }, limits)).toMatchObject({ ok: true })
+    expect(ask('b', { tokens: 10, costNanoUsd: 1 }, limits)).toMatchObject({ ok: false })
+  })
+
+  it('I10: reserves once for a run that asks twice, whatever it asks the second time', () => {
+    const { ask, usage, restart } = open()
+    ask('a', tokensOnly(60), tokensOnly(100))
+    restart()
+    expect(ask('a', tokensOnly(90), tokensOnly(100))).toMatchObject({ value: { tokens: 60 } })
+    expect(usage(tokensOnly(100))).toMatchObject({ reserved: { tokens: 60 }, openRuns: 1 })
+  })
+
+  it('I10: settles once; what a run says last counts, less or more', () => {
+    const { ask, usage, ledger } = open()
+    ask('a', tokensOnly(60), tokensOnly(100))
+    for (const tokens of [50, 50, 20, 35]) {
+      ledger.settle('a', spentTokens(tokens), noon)
+      expect(usage(tokensOnly(100))).toMatchObject({
+        settled: { tokens },
+        reserved: { tokens: 0 },
+        openRuns: 0,
+      })
+    }
+  })
+
+  it('E1: books what was never reserved', () => {
+    const { ask, usage, ledger } = open()
+    ledger.settle('a', spentTokens(90), noon)
+    expect(usage(tokensOnly(100))).toMatchObject({ settled: { tokens: 90 } })
+    expect(ask('b', tokensOnly(90), tokensOnly(100))).toMatchObject({ value: { tokens: 10 } })
+  })
+
+  it('E1: books an overrun and gives nothing more', () => {
+    const { ask, usage, ledger } = open()
+    ask('a', tokensOnly(60), tokensOnly(100))
+    ledger.settle('a', spentTokens(160), noon)
+    expect(usage(tokensOnly(100))).toMatchObject({ settled: { tokens: 160 } })
+    expect(ask('b', tokensOnly(1), tokensOnly(100))).toMatchObject({ ok: false })
+  })
+
+  it('E1: holds a lowered limit at once', () => {
+    const { ask, ledger } = open()
+    ask('a', tokensOnly(60), tokensOnly(100))
+    expect(ask('b', tokensOnly(1), tokensOnly(50))).toMatchObject({ ok: false })
+    ledger.settle('a', spentTokens(45), noon)
+    expect(ask('b', tokensOnly(10), tokensOnly(50))).toMatchObject({ value: { tokens: 5 } })
+  })
+
+  it('lets a run that was settled go on with what it may spend besides', () => {
+    const { ask, usage, ledger } = open()
+    ask('a', tokensOnly(60), tokensOnly(100))
+    ledger.settle('a', spentTokens(20), noon)
+    ask('b', tokensOnly(50), tokensOnly(100))
+    expect(ask('a', tokensOnly(60), tokensOnly(100))).toMatchObject({ value: { tokens: 50 } })
+    expect(usage(tokensOnly(100))).toMatchObject({
+      settled: { tokens: 0 },
+      reserved: { tokens: 100 },
+    })
+    ledger.settle('a', spentTokens(50), noon)
+    expect(usage(tokensOnly(100))).toMatchObject({
+      settled: { tokens: 50 },
+      reserved: { tokens: 50 },
+    })
+  })
+
+  it('E1, T19: counts figures that are none as everything, and negative ones as nothing', () => {
+    const { ask, usage, ledger } = open()
+    ledger.settle('a', spentTokens(-50), noon)
+    expect(usage(tokensOnly(100))).toMatchObject({ settled: { tokens: 0 } })
+    for (const run of ['b', 'c']) ledger.settle(run, spentTokens(Number.NaN), noon)
+    expect(usage(tokensOnly(100))).toMatchObject({ settled: { tokens: unlimited } })
+    ledger.settle('b', spentTokens(1), noon)
+    expect(ask('d', tokensOnly(1), tokensOnly(1_000))).toMatchObject({ ok: false })
+  })
+
+  it('leaves nothing behind of a step that fails, not even its tables', () => {
+    const { storage, ledger, ask, usage } = open()
+    const { exec } = storage.sql
+    storage.sql.exec = (query, ...values) => {
+      if (query.includes('INSERT INTO leases')) throw new Error('database or disk is full')
+      return exec(query, ...values)
+    }
+    expect(() => ask('a', tokensOnly(1), tokensOnly(100))).toThrow('full')
+    storage.sql.exec = exec
+    expect(exec('SELECT name FROM sqlite_master').toArray()).toEqual([])
+    expect(usage(tokensOnly(100))).toMatchObject({ openRuns: 0 })
+    expect(ask('a', tokensOnly(1), tokensOnly(100))).toMatchObject({ ok: true })
+    expect(ledger.checks.nextMs(noon)).toBe(noon + sweepEveryMs)
+  })
+})
+
+describe('the change of days', () => {
+  const limits = tokensOnly(100)
+
+  it('E1: opens a new day at midnight UTC; a run across it stays in its own', () => {
+    const { ask, usage, ledger } = open()
+    ask('a', tokensOnly(100), limits, noon)
+    const tomorrow = noon + dayMs
+    expect(ask('b', tokensOnly(100), limits, tomorrow)).toMatchObject({ value: { tokens: 100 } })
+    ledger.settle('a', spentTokens(80), tomorrow)
+    expect(usage(limits, tomorrow)).toMatchObject({
+      day: '2026-09-22',
+      settled: { tokens: 0 },
+      reserved: { tokens: 100 },
+    })
+  })
+
+  it('E1: F29: a clock that goes back opens no day again, and its refusal says when the day ends', () => {
+    const { ask, usage, ledger, restart } = open()
+    ask('a', tokensOnly(100), limits, noon + dayMs)
+    ledger.settle('a', spentTokens(100), noon + dayMs)
+    restart()
+    expect(ask('b', tokensOnly(1), limits, noon)).toMatchObject({
+      error: { message: expect.stringContaining('2026-09-23 00:00'), retryAfterMs: dayMs * 1.5 },
+    })
+    expect(usage(limits, noon)).toMatchObject({ day: '2026-09-22', settled: { tokens: 100 } })
+  })
+
+  it('keeps 40 days, and a reservation as long as it is open', () => {
+    const { storage, ask, ledger } = open()
+    ask('open', tokensOnly(1), limits, noon)
+    const days = () => storage.sql.exec('SELECT day FROM days ORDER BY day').toArray()
+    for (let day = 0; day < 60; day += 1)
+      ledger.settle(`run_${day}`, spentTokens(1), noon + day * dayMs)
+    expect(days()).toHaveLength(41)
+    expect(storage.sql.exec('SELECT * FROM settled').toArray()).toHaveLength(41)
+    expect(storage.sql.exec('SELECT * FROM leases').toArray()).toHaveLength(1)
+    ledger.settle('open', spentTokens(1), noon + 60 * dayMs)
+    expect(days()[0]).toEqual({ day: '2026-09-21' })
+    ledger.settle('late', spentTokens(1), noon + 61 * dayMs)
+    expect(days()[0]).not.toEqual({ day: '2026-09-21' })
+  })
+})
+
+describe('what a sweep asks about', () => {
+  const limits = tokensOnly(100)
+  const said = (state: RunSpending['state'], tokens = 0): RunSpending => ({
+    state,
+    usage: { ...zeroUsage, tokens },
+  })
+  const askedAt = (ledger: DayLedger, nowMs: number) =>
+    ledger.checks.start(nowMs).map(({ run }) => run)
+
+  it('asks about no reservation before it has met it once: its run may not be written yet', () => {
+    const { ledger, ask } = open()
+    ask('a', tokensOnly(1), limits)
+    expect(askedAt(ledger, noon)).toEqual([])
+    expect(askedAt(ledger, noon + dayMs)).toEqual([])
+    expect(askedAt(ledger, noon + dayMs)).toEqual([])
+    expect(askedAt(ledger, noon + dayMs + sweepEveryMs)).toEqual(['a'])
+  })
+
+  it.each([
+    ['unknown', { settled: { tokens: 0 }, reserved: { tokens: 0 }, openRuns: 0 }],
+    ['over', { settled: { tokens: 7 }, reserved: { tokens: 0 }, openRuns: 0 }],
+    ['open', { settled: { tokens: 0 }, reserved: { tokens: 50 }, openRuns: 1 }],
+    [undefined, { settled: { tokens: 0 }, reserved: { tokens: 50 }, openRuns: 1 }],
+  ] as const)('I3: a run that is %s', (state, expected) => {
+    const { ledger, ask, usage } = open()
+    ask('a', tokensOnly(50), limits)
+    ledger.checks.start(noon + sweepEveryMs)
+    ledger.checks.finish('a', state && said(state, 7), noon + 2 * sweepEveryMs)
+    expect(usage(limits)).toMatchObject(expected)
+  })
+
+  it('I3: says nothing about a run that was settled, or reserved anew, while the session was asked', () => {
+    const { ledger, ask, usage } = open()
+    ask('a', tokensOnly(50), limits)
+    ledger.checks.start(noon + sweepEveryMs)
+    ledger.settle('a', spentTokens(30), noon)
+    ledger.checks.finish('a', said('over', 10), noon)
+    expect(usage(limits)).toMatchObject({ settled: { tokens: 30 } })
+    ask('a', tokensOnly(50), limits)
+    ledger.checks.finish('a', said('unknown'), noon)
+    expect(usage(limits)).toMatchObject({ reserved: { tokens: 50 } })
+  })
+
+  it('asks less and less often about a run that goes on, at least every hour', () => {
+    const { ledger, ask } = open()
+    ask('a', tokensOnly(50), limits)
+    let nowMs = noon
+    const pauses: number[] = []
+    for (let count = 0; count < 9; count += 1) {
+      const next = ledger.checks.nextMs(nowMs)!
+      pauses.push((next - nowMs) / sweepEveryMs)
+      nowMs = next
+      for (const run of askedAt(ledger, nowMs)) ledger.checks.finish(run, said('open'), nowMs)
+    }
+    expect(pauses).toEqual([1, 1, 2, 4, 8, 16, 32, 60, 60])
+  })
+
+  it('F29: a clock that went back puts a question off by an hour at most', () => {
+    const { ledger, ask } = open()
+    ask('a', tokensOnly(50), limits, noon + 30 * dayMs)
+    expect(ledger.checks.nextMs(noon)).toBe(noon)
+  })
+})
+
+/** What a session knows of a run: the truth that the ledger must come to. */
+interface Truth {
+  readonly granted: number
+  spent: number
+  state: RunSpending['state']
+}
+
+describe("E1: a principal's day is never overspent, whatever interleaves", () => {
+  const histories = 300
+  const limit = 1_000
+  const limits = tokensOnly(limit)
+  const allDays = (storage: ReturnType<typeof open>['storage']) => {
+    const exists = storage.sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'days'`).toArray()
+    if (exists.length === 0) return []
+    const sum = `SELECT days.day AS day, days.tokens AS settled, coalesce((
+      SELECT sum(tokens) FROM leases WHERE leases.day = days.day), 0) AS reserved FROM days`
+    return storage.sql.exec(sum).toArray() as { day: string; settled: number; reserved: number }[]
+  }
+
+  /** Runs that keep to what they got: reserved, spent, crashed, settled late, twice or never. */
+  function honestHistory(seed: number) {
+    const random = createRandom(seed)
+    const at = open()
+    const truths = new Map<string, Truth>()
+    let nowMs = noon
+    let refused = 0
+    const anyRun = () => [...truths.keys()][random.int(0, truths.size - 1)]
+    const settle = (run: string) =>
+      at.ledger.settle(run, spentTokens(truths.get(run)!.spent), nowMs)
+    const sweep = () => {
+      for (const { run } of at.ledger.checks.start(nowMs)) {
+        if (random.chance(0.1)) at.ledger.checks.finish(run, undefined, nowMs)
+        else {
+          const { state, spent } = truths.get(run)!
+          const usage = { ...zeroUsage, tokens: spent }
+          at.ledger.checks.finish(run, { state, usage }, nowMs)
+        }
+      }
+    }
+    const steps: readonly (() => void)[] = [
+      () => {
+        const run = `run_${truths.size}`
+        const asked = random.chance(0.2) ? unlimited : random.int(0, 600)
+        const reply = at.ask(run, tokensOnly(asked), limits, nowMs)
+        if (!reply.ok) return void (refused += 1)
+        const state = random.chance(0.1) ? 'unknown' : 'open'
+        truths.set(run, { granted: reply.value.tokens, spent: 0, state })
+      },
+      () => {
+        const truth = truths.get(anyRun() ?? '')
+        if (truth?.state !== 'open') return
+        truth.spent = random.int(truth.spent, truth.granted)
+        if (random.chance(0.5)) truth.state = 'over'
+      },
+      () => {
+        const run = anyRun()
+        if (run !== undefined && truths.get(run)?.state === 'over') settle(run)
+      },
+      () => {
+        const run = anyRun()
+        const truth = truths.get(run ?? '')
+        if (run !== undefined && truth?.state === 'open' && truth.spent > 0) {
+          settle(run) // on its way, and then it goes on
+          const reply = at.ask(run, tokensOnly(truth.granted), limits, nowMs)
+          // Others took what it gave back: it has what it spent, and ends.
+          if (!reply.ok || reply.value.tokens < truth.granted) truth.state = 'over'
+        }
+      },
+      sweep,
+      () => void (nowMs += random.int(0, 2 * sweepEveryMs)),
+      () => void (random.chance(0.2) && (nowMs += random.int(-2, 2) * dayMs)),
+      () => at.restart(),
+    ]
+    const check = () => {
+      for (const { day, settled, reserved } of allDays(at.storage))
+        expect(settled + reserved, `seed ${seed}, ${day}`).toBeLessThanOrEqual(limit)
+    }
+    for (let step = 0; step < 60; step += 1) {
+      steps[random.int(0, steps.length - 1)]!()
+      check()
+    }
+    // Everything crashes, nothing is settled by its session any more: the sweeps come to the truth.
+    at.restart()
+    for (const truth of truths.values()) if (truth.state === 'open') truth.state = 'over'
+    for (let round = 0; round < 40 && at.ledger.checks.nextMs(nowMs) !== undefined; round += 1) {
+      nowMs = Math.max(nowMs, at.ledger.checks.nextMs(nowMs)!)
+      sweep()
+      check()
+    }
+    const days = allDays(at.storage)
+    const spent = [...truths.values()].reduce((sum, truth) => sum + truth.spent, 0)
+    expect(
+      days.reduce((sum, { reserved }) => sum + reserved, 0),
+      `seed ${seed}`,
+    ).toBe(0)
+    expect(
+      days.reduce((sum, { settled }) => sum + settled, 0),
+      `seed ${seed}`,
+    ).toBe(spent)
+    return { runs: truths.size, refused }
+  }
+
+  it(`holds at each step of ${histories} histories, and every reservation is freed or settled`, () => {
+    let runs = 0
+    let refused = 0
+    for (let seed = 1; seed <= histories; seed += 1) {
+      const history = honestHistory(seed)
+      runs += history.runs
+      refused += history.refused
+    }
+    // The histories must be worth something: days that were used up, and runs that got their part.
+    expect(refused).toBeGreaterThan(histories / 2)
+    expect(runs).toBeGreaterThan(histories * 3)
+  })
+
+  it('gives nothing beyond the limit of the moment, whatever is booked over it', () => {
+    for (let seed = 1; seed <= histories; seed += 1) {
+      const random = createRandom(seed)
+      const at = open()
+      let nowMs = noon
+      for (let step = 0; step < 60; step += 1) {
+        nowMs += random.int(-dayMs, dayMs)
+        const run = `run_${random.int(0, 20)}`
+        const now = tokensOnly(random.int(0, limit))
+        const used = () => {
+          const { settled, reserved } = at.usage(now, nowMs)
+          return settled.tokens + reserved.tokens
+        }
+        const before = used()
+        if (random.chance(0.4)) at.ledger.settle(run, spentTokens(random.int(0, 500)), nowMs)
+        else if (at.ask(run, tokensOnly(random.int(1, 500)), now, nowMs).ok)
+          expect(used(), `seed ${seed}`).toBeLessThanOrEqual(Math.max(before, now.tokens))
+      }
+    }
+  })
+})
