@@ -2,7 +2,7 @@ import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import { addUsage, zeroAmount, zeroUsage, type Amount, type Usage } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from '#contracts/plan.ts'
-import type { Pause } from '#contracts/pause.ts'
+import type { Pause, PauseAnswer } from '#contracts/pause.ts'
 import type { Clock } from '#contracts/sources.ts'
 import {
   argsHashOf,
@@ -189,6 +189,7 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
   const isOpen = pause ? answer !== undefined : !record.outcome
   const wasCut = isResumed && !pause && isOpen && !record.isRepeatable
   if (wasCut) scope.ledger.charge({ toolCalls: 1 })
+  if (answer) tell(answeredOf(record, answer))
   const held = pause && !record.outcome && record.reserved ? hold(record.reserved, scope) : {}
   // Finished before the crash, but its turn to speak had not come.
   const ending: EventDraft[] =
@@ -218,6 +219,14 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
   }
   const call: PendingCall = { index, record, state, ending, hasEnded: !isOpen || !!record.outcome }
   return call
+}
+
+function answeredOf({ id, tool, pause }: CallRecord, answer: PauseAnswer): EventDraft {
+  const failed =
+    answer.kind === 'outcome' && !answer.result.ok ? answer.result.error.code : undefined
+  const answered = failed ?? (answer.kind === 'approved' ? 'approved' : 'answered')
+  const { kind, argsHash } = pause!
+  return { type: 'pause_answered', data: { call: id, tool, kind, argsHash, answer: answered } }
 }
 
 /** What a waiting call has of the run's lease stays taken; once it is answered, it is settled. */

@@ -144,8 +144,10 @@ const timeout: Gate = {
   },
 }
 
-/** How long a stopped tool may take to say what it has spent. */
+/** How long a stopped tool may take to say what it has spent; longer if others below it have to be asked first. */
 const graceMs = 1_000
+const graceFor = ({ entry, grant }: CallState): number =>
+  entry?.spends && grant ? graceMs * (1 + Math.min(Math.max(grant.maxDepth, 0), 8)) : graceMs
 
 const cancelledError = { code: 'tool_cancelled', message: 'The call was cancelled.' } as const
 
@@ -172,7 +174,7 @@ const execute: Gate = {
       call.result = !first.ok && scope.signal.aborted ? { ...first, error: cancelledError } : first
     } else {
       deadline.abort(new Error('tool_timeout'))
-      const late = await Promise.race([running, clock.sleep(graceMs, finished.signal)])
+      const late = await Promise.race([running, clock.sleep(graceFor(call), finished.signal)])
       call.result = { ...first.result, ...(late?.usage && { usage: late.usage }) }
     }
     finished.abort()

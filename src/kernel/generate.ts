@@ -70,8 +70,7 @@ export function createGenerate(options: GenerateOptions) {
           if (attempt) attempt.hasBegun = true
         },
         mayRetry(failure) {
-          fail(failure)
-          return reserve() === undefined
+          return true
         },
       })
       book(reply)

@@ -1,14 +1,13 @@
-import { APIError } from 'openai'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions, ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { reservationFor, type TokenEstimator } from './estimate.ts'
 import { watchCall } from './openai/call-watch.ts'
-import { asFetchOptions, createClient } from './openai/client.ts'
+import { createClient } from './openai/client.ts'
 import { toModelError } from './openai/failures.ts'
-import { createReplyAssembly, toChunk, type Assembled } from './openai/reply-assembly.ts'
-import { createByteMeter } from './openai/reply-limits.ts'
-import { capFieldFor, inOnePiece, toBody } from './openai/request-body.ts'
+import type { Assembled } from './openai/reply-assembly.ts'
+import { capFieldFor, toBody } from './openai/request-body.ts'
+import { requestOnce } from './openai/request-once.ts'
 import type { ModelBackend } from './model-backend.ts'
 import type { CostOf } from './prices.ts'
 
@@ -45,68 +44,23 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
   const client = createClient(options)
 
   async function generate(request: ModelRequest, call: ModelCallOptions): Promise<ModelReply> {
-    const { signal, onDelta, onSent, onBegun, mayRetry, isUnwatched } = call
     const model = request.model ?? ''
     const { timeoutMs = defaultTimeoutMs } = request.parameters
-    const watch = watchCall({ sleep, signal, timeoutMs, idleMs })
+    const watch = watchCall({ sleep, signal: call.signal, timeoutMs, idleMs })
     const body = toBody({ ...request, model }, capField)
-    let hasBegun = false
     const toFailure = (error: unknown): IsolaError => toModelError(error, apiKey, model)
-
-    async function tryOnce(): Promise<Assembled> {
-      const assembly = createReplyAssembly()
-      const meter = createByteMeter()
-      const hooks = {
-        signal: watch.signal,
-        onSent,
-        onBegun,
-        onBytes(sizeBytes: number) {
-          meter.add(sizeBytes)
-          // A comment that keeps the line alive is a sign of life too.
-          if (hasBegun) watch.beat()
-        },
-      }
-      const settings = {
-        signal: watch.signal,
-        timeout: timeoutMs,
-        fetchOptions: asFetchOptions(hooks),
-      }
-      if (isUnwatched) {
-        const completion = await client.chat.completions.create(inOnePiece(body), settings)
-        if (hasError(completion))
-          throw new APIError(undefined, completion.error, undefined, undefined)
-        assembly.add(toChunk(completion))
-        return assembly.finish()
-      }
-      const stream = await client.chat.completions.create(body, settings)
-      try {
-        for await (const chunk of stream) {
-          hasBegun = true
-          meter.endPiece()
-          watch.beat()
-          const added = assembly.add(chunk)
-          if (added !== '') onDelta(added)
-        }
-        // The package ends an aborted stream without a word.
-        watch.signal.throwIfAborted()
-      } catch (error) {
-        const isLostOnly = ['model_network', 'model_timeout'].includes(toFailure(error).code)
-        if (signal.aborted || !isLostOnly || !assembly.isWhole()) throw error
-      }
-      return assembly.finish()
-    }
 
     async function tryRepeatedly(): Promise<Assembled> {
       for (let tries = 1; ; tries += 1) {
         watch.signal.throwIfAborted()
         try {
-          return await tryOnce()
+          return await requestOnce({ client, body, call, watch, timeoutMs, toFailure })
         } catch (error) {
           if (watch.signal.aborted) throw watch.signal.reason
           const failure = toFailure(error)
           const waitMs = waitFor(failure, tries)
-          const isLast = hasBegun || tries === maxTries || waitMs >= timeoutMs
-          if (isLast || !isWorthRetrying(failure) || !mayRetry(failure)) throw failure
+          const isLast = watch.hasHeard() || tries === maxTries || waitMs >= timeoutMs
+          if (isLast || !isWorthRetrying(failure) || !call.mayRetry(failure)) throw failure
           await sleep(waitMs, watch.signal)
         }
       }
@@ -164,10 +118,6 @@ const outputOf = (
   tokens: TokenEstimator,
 ): number =>
   tokens.ofText(text) + (toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0)
-
-/** Some services say 200 and put what went wrong into the body. */
-const hasError = (body: unknown): body is { readonly error: object } =>
-  typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'object'
 
 const isWorthRetrying = ({ code, transient }: IsolaError): boolean =>
   transient && code !== 'model_timeout'

@@ -107,12 +107,10 @@ export function keyedRunId(
   return `run_${toBase62(sha256(lengthPrefixed([of.session, of.principal, of.key])))}`
 }
 
-export { lengthPrefixed }
-
 export const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** 22 base62 characters of a hex hash: the form of every session id. */
-export function toBase62(hex: string): string {
+function toBase62(hex: string): string {
   let value = BigInt(`0x${hex}`)
   let text = ''
   for (let index = 0; index < 22; index += 1) {

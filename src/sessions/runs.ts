@@ -3,6 +3,7 @@ import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
+import { createAcceptance } from './acceptance.ts'
 import { errandsOf } from './errands.ts'
 import { failedTurn } from './failed-turn.ts'
 import { fullEvents, runStarted } from './log-view.ts'
@@ -155,44 +156,33 @@ export function createRuns(options: RunsOptions): Runs {
   /** With `agent` the run is new: its row is written when its first model request is out, or when it has to wait. */
   function launch(initial: RunRow, agent?: ReadyAgent, audience: Audience = 'reader'): LiveRun {
     let row = initial
-    let acceptance: 'new' | 'stored' | 'refused' = agent === undefined ? 'stored' : 'new'
     const cancelled = new AbortController()
     if (row.cancelReason !== undefined) cancelled.abort(new Error(row.cancelReason))
-    const { promise: accepted, resolve: accept, reject: refuse } = Promise.withResolvers<void>()
-    accepted.catch(() => {}) // whoever waits for it sees the refusal
-
-    /** A run whose row cannot be written was never accepted: it stops, and nothing of it is kept. */
-    const decline = (error: unknown) => {
-      acceptance = 'refused'
-      cancelled.abort(error)
-      if (live.size <= 1) seq = store.lastSeq() // its places in the log are free again
-      refuse(error)
-    }
-    const persist = () => {
-      if (acceptance === 'stored') return
-      if (acceptance === 'refused') throw notAccepted()
-      try {
+    const acceptance = createAcceptance({
+      isStored: agent === undefined,
+      write: () =>
         store.together(() => {
           options.onAccept(row)
           store.writeRun(row)
-        })
-      } catch (error) {
-        decline(error)
-        throw error
-      }
-      acceptance = 'stored'
-      options.onAccepted()
-      hub.publish(runStarted(row))
-      accept()
-    }
+        }),
+      onStored() {
+        options.onAccepted()
+        hub.publish(runStarted(row))
+      },
+      onDeclined(error) {
+        cancelled.abort(error)
+        if (live.size <= 1) seq = store.lastSeq() // its places in the log are free again
+      },
+    })
+    const isStored = () => acceptance.state() === 'stored'
     const change = (more: Partial<RunRow>) => {
       row = { ...row, ...more }
-      if (acceptance === 'stored') store.writeRun(row)
+      if (isStored()) store.writeRun(row)
     }
     const begin = () => {
       if (row.startSeq !== undefined) return
       change({ startSeq: nextSeq(), startedAtMs: clock.nowMs() })
-      if (acceptance === 'stored') hub.publish(runStarted(row))
+      if (isStored()) hub.publish(runStarted(row))
     }
     const work = async (): Promise<RunOutcome> => {
       try {
@@ -205,7 +195,7 @@ export function createRuns(options: RunsOptions): Runs {
             ...options,
             audience,
             nextSeq,
-            persist,
+            persist: acceptance.persist,
             row: () => row,
             signal: cancelled.signal,
             writeFinal: (turn, final) => writeFinal(row, turn, final),
@@ -213,10 +203,12 @@ export function createRuns(options: RunsOptions): Runs {
         )
       } catch (error) {
         const code = errorCode(error)
-        if (acceptance === 'new' && code === 'request_unavailable') decline(error)
-        if (acceptance === 'refused') throw error
+        if (acceptance.state() === 'new' && code === 'request_unavailable') {
+          acceptance.decline(error)
+        }
+        if (acceptance.state() === 'declined') throw error
         begin()
-        persist()
+        acceptance.persist()
         if (code !== undefined) return fail(row, { code, message: errorMessage(error) })
         const message = 'The run failed for an internal reason.'
         return fail(row, { code: 'internal', message }, errorMessage(error))
@@ -228,7 +220,7 @@ export function createRuns(options: RunsOptions): Runs {
         try {
           return await leaseOf(row, spec.limits, options)
         } catch (error) {
-          const mayWait = acceptance === 'stored' && tries < maxLeaseTries
+          const mayWait = isStored() && tries < maxLeaseTries
           if (!mayWait || errorCode(error) !== 'request_unavailable') throw error
           await clock.sleep(runtime.timing.recoverEveryMs, cancelled.signal)
         }
@@ -236,10 +228,8 @@ export function createRuns(options: RunsOptions): Runs {
     }
 
     const mustWait = live.size > 0
-    if (acceptance === 'stored') {
-      accept()
-      options.onAccepted()
-    } else if (mustWait) persist()
+    if (isStored()) options.onAccepted()
+    else if (mustWait) acceptance.persist()
     let outcome: RunOutcome | undefined
     const done = (mustWait ? queue.then(work) : work())
       .then((result) => (outcome = result))
@@ -251,7 +241,7 @@ export function createRuns(options: RunsOptions): Runs {
       })
     queue = done.catch(() => {})
     const entry: Entry = {
-      accepted,
+      accepted: acceptance.accepted,
       done,
       lineage: row.submission.lineage,
       isStarted: () => row.startSeq !== undefined,
@@ -306,9 +296,6 @@ export function createRuns(options: RunsOptions): Runs {
     })
   }
 }
-
-const notAccepted = () =>
-  new IsolaError('request_unavailable', 'The run could not be stored. Try again.')
 
 export function overridesOf({
   model,

@@ -1,10 +1,8 @@
 import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import { zeroUsage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
-import type { Incident } from '#contracts/principal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type {
   Delivery,
@@ -22,31 +20,14 @@ import type {
   SubmitReceipt,
 } from '#contracts/session.ts'
 import { admit, noSuchSession, unknownAgent, type Admitted } from './admission.ts'
-import { createAuditOutbox, type AuditOutbox } from './audit-outbox.ts'
-import { createCourier, type Courier } from './courier.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
-import { decideCall, expirePauses, steerRun, takeDelivery } from './outside.ts'
-import { pausesOf, toView } from './pauses.ts'
-import { createRuns, type Audience, type Runs } from './runs.ts'
-import { createSpace, type Space } from './space.ts'
-import { heldByRun, spentByRun } from './spending.ts'
-import { createSessionStore, type RunRow, type SessionRow, type SessionStore } from './store.ts'
-import { createStreamHub, type StreamHub } from './stream-hub.ts'
+import { decideCall, steerRun, takeDelivery } from './outside.ts'
+import type { Audience } from './runs.ts'
+import { openParts, type SessionParts } from './session-parts.ts'
+import type { RunRow, SessionRow } from './store.ts'
 import { deleteChildren, stopAll, stopped } from './subtree.ts'
-import { createTodo, type Todo } from './todo.ts'
-import { createTranscript, type Transcript } from './transcript.ts'
 import { treeOf } from './tree.ts'
-
-interface Parts {
-  readonly store: SessionStore
-  readonly todo: Todo
-  readonly courier: Courier
-  readonly hub: StreamHub
-  readonly transcript: Transcript
-  readonly outbox: AuditOutbox
-  readonly runs: Runs
-  readonly space: Space
-}
+import { outcomeOf, spendingOf, viewOf, type ViewOptions } from './views.ts'
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
@@ -55,139 +36,28 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     readonly #runtime = runtimeOf()
     #parts = this.#open()
     #id = ''
-    #hasRecoveryJob = false
     #isDeleting = false
-    /** A run ended here without its end on record: it has to be taken up again. */
-    #hasLost = false
-    readonly #troubles = new Set<Incident['kind']>()
     readonly #waiting = new Map<string, number>()
 
-    /** What this object remembers of its session; made anew when the session is deleted. */
-    #open(): Parts {
-      const { storage } = this.ctx
-      const { audit, clock } = this.#runtime
-      const sync = () => storage.sync()
-      const store = createSessionStore(storage, (order) =>
-        this.#report('record_unreadable', `A row of run ${order} cannot be read.`),
-      )
-      const todo = createTodo(storage)
-      const courier = createCourier({
-        todo,
-        sessions: this.#runtime.sessions,
-        onTrouble: (problem) => this.#report('delivery_behind', problem),
-      })
-      const hub = createStreamHub(sync)
-      const transcript = createTranscript(store, this.#runtime.kernel.messagesOf)
-      const outbox = createAuditOutbox({ store, sink: audit, clock })
-      const runs = createRuns({
+    #open(): SessionParts {
+      return openParts({
         runtime: this.#runtime,
-        store,
-        todo,
-        hub,
-        transcript,
-        sync,
+        storage: this.ctx.storage,
+        jobs: this.lifecycle.jobs,
         sessionId: () => this.#id,
         onAccept: ({ submission }) => this.#ensureSession(submission),
-        onAccepted: () => this.#ensureRecovery(),
-        onLeft: (row, outcome) => this.#afterRun(row, outcome),
       })
-      const space = createSpace(storage, clock)
-      return { store, todo, courier, hub, transcript, outbox, runs, space }
     }
 
     onStart(): void {
       this.#id = this.#parts.store.session()?.id ?? ''
-      this.#hasRecoveryJob = this.#id !== '' && this.lifecycle.jobs.get('recover') !== undefined
+      this.#parts.upkeep.begin()
       this.#parts.runs.resume()
     }
 
-    /** Never throws: a job that fails for good is forgotten, and with it the runs it was for. */
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
-      try {
-        const next = job.fn === 'pauses' ? this.#expire() : await this.#recover()
-        return next === undefined ? undefined : { rescheduleAt: next }
-      } catch (error) {
-        this.#report('alarm_failed', errorMessage(error).slice(0, 200))
-        return { rescheduleAt: this.#inAWhile() }
-      }
-    }
-
-    /** @returns When to come back, if there is something left to do. */
-    async #recover(): Promise<number | undefined> {
-      const { runs, outbox, courier } = this.#parts
-      if (this.#hasLost) {
-        this.#hasLost = false
-        runs.resume()
-      }
-      await courier.carry()
-      const isCarried = await outbox.flush()
-      this.#report('audit_behind', isCarried ? undefined : 'D1 does not take the audit log.')
-      if (runs.isIdle() && !this.#hasLost && isCarried && outbox.isEmpty() && courier.isDone()) {
-        this.#hasRecoveryJob = false
-        return undefined
-      }
-      return this.#inAWhile()
-    }
-
-    #expire(): number | undefined {
-      const nowMs = this.#runtime.clock.nowMs()
-      return expirePauses(this.#parts, { nowMs, pauseMs: this.#runtime.timing.pauseMs })
-    }
-
-    #inAWhile(): number {
-      return this.#runtime.clock.nowMs() + this.#runtime.timing.recoverEveryMs
-    }
-
-    /** What follows a segment: the record, whoever else is concerned, and the lease above it. */
-    #afterRun(row: RunRow, outcome: RunOutcome | undefined): void {
-      const { outbox, courier, runs, hub } = this.#parts
-      outbox.nudge()
-      if (!courier.isDone()) {
-        this.#ensureRecovery()
-        void courier.carry()
-      }
-      if (outcome === undefined) {
-        this.#hasLost = true
-        this.#report('storage_failed', 'The end of a run could not be written.', row.id)
-      } else if (outcome.state === 'parked') this.#watchPauses(outcome.pauses)
-      else {
-        if (!row.submission.lineage) this.#settleDay(row)
-        const { code, message } = ('error' in outcome && outcome.error) || { code: '', message: '' }
-        if (code === 'run_given_up') this.#report('run_given_up', message, row.id)
-      }
-      if (runs.isIdle()) hub.rest()
-    }
-
-    #watchPauses(pauses: readonly { readonly expiresAtMs?: number }[]): void {
-      const ends = pauses.flatMap(({ expiresAtMs }) => expiresAtMs ?? [])
-      if (ends.length === 0) return
-      const planned = this.lifecycle.jobs.get('pauses')?.time ?? Number.MAX_SAFE_INTEGER
-      const time = Math.min(planned, ...ends)
-      this.lifecycle.jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(() => {
-        this.#ensureRecovery()
-      })
-    }
-
-    /** The day's ledger asks by itself for what it was not told. */
-    #settleDay(row: RunRow): void {
-      const { principal } = row.submission
-      const { tokens, costNanoUsd } = spentByRun(row, this.#parts.store.turns(row.order))
-      this.#runtime.principals
-        .settle({ principal, session: this.#id, run: row.id, spent: { tokens, costNanoUsd } })
-        .catch(() => {})
-    }
-
-    /** Without a message: it is over. */
-    #report(kind: Incident['kind'], message: string | undefined, run?: string): void {
-      const about = { kind, session: this.#id, ...(run !== undefined && { run }) }
-      const isKnown = this.#troubles.has(kind)
-      if (message === undefined) {
-        if (!isKnown) return
-        this.#troubles.delete(kind)
-        return this.#runtime.principals.report({ ...about, message: '', isOver: true })
-      }
-      this.#troubles.add(kind)
-      this.#runtime.principals.report({ ...about, message })
+      const next = await this.#parts.upkeep.onJob(job.fn)
+      return next === undefined ? undefined : { rescheduleAt: next }
     }
 
     create(about: {
@@ -220,7 +90,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         const { receipt, live } = await this.#admit(session, request, 'result')
         await live?.accepted
         if (live) return this.#awaited(receipt.run, live.done)
-        const outcome = this.#outcome(receipt.run)
+        const outcome = outcomeOf(this.#row(receipt.run), this.#viewOptions())
         if (outcome) return outcome
         throw new IsolaError('request_unavailable', 'The run is being taken up again. Try again.')
       })
@@ -358,7 +228,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         if (takeDelivery(delivery, this.#parts) === 'known') return null
         const row = this.#row(delivery.parentRun)
-        if (delivery.isBackground && !row.submission.lineage) this.#settleDay(row)
+        if (delivery.isBackground) this.#parts.upkeep.settleDay(row)
         return null
       })
     }
@@ -366,17 +236,8 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     async spentBy(run: string): Promise<RunSpending> {
       await this.lifecycle.start()
       const { store, runs } = this.#parts
-      const row = store.findRun(run)
-      if (!row) return { state: runs.live(run) ? 'open' : 'unknown', usage: zeroUsage }
-      const turns = store.turns(row.order)
-      const usage = { ...spentByRun(row, turns) }
-      if (store.final(row.order)) return { state: 'over', usage }
-      const held = heldByRun(turns)
-      const tokens = usage.tokens + held.tokens
-      return {
-        state: 'open',
-        usage: { ...usage, tokens, costNanoUsd: usage.costNanoUsd + held.costNanoUsd },
-      }
+      const spending = spendingOf(store.findRun(run), this.#parts)
+      return runs.live(run) ? { ...spending, state: 'open' } : spending
     }
 
     transcript(principal: string): Promise<Reply<readonly Message[]>> {
@@ -396,17 +257,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         this.#refuseWhileDeleting()
         this.#isDeleting = true
         try {
-          const { runs, outbox, store, todo } = this.#parts
+          const { runs, outbox, store, todo, upkeep } = this.#parts
           await stopAll(runs, store, 'The session was deleted.')
           if (!(await outbox.flush())) throw notYetDeletable()
           await deleteChildren(principal, store, this.#runtime.sessions)
           if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
           store.drop()
           todo.drop()
-          this.#hasRecoveryJob = false
+          await upkeep.end()
           this.#parts = this.#open()
-          await this.lifecycle.jobs.cancel('recover')
-          await this.lifecycle.jobs.cancel('pauses')
           return { deleted: true }
         } finally {
           this.#isDeleting = false
@@ -452,16 +311,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       this.#createSession({ agent, principal, ...(lineage && { lineage }) })
     }
 
-    /** One job while a run is live or the audit log is behind. Written in the same go as the run. */
-    #ensureRecovery(): void {
-      if (this.#hasRecoveryJob) return
-      this.#hasRecoveryJob = true
-      const time = this.#inAWhile()
-      this.lifecycle.jobs.push({ id: 'recover', fn: 'recover', time }).catch(() => {
-        this.#hasRecoveryJob = false // the next run asks for it again
-      })
-    }
-
     #createSession(about: Pick<SessionRow, 'agent' | 'principal' | 'lineage' | 'limits'>): void {
       const { agent, principal, lineage, limits } = about
       this.#parts.store.createSession({
@@ -495,30 +344,12 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return { ...receipt, state, createdAtMs }
     }
 
-    /** What became of a run that nobody works on. */
-    #outcome(run: string): RunOutcome | undefined {
-      const { result, pauses, agent } = this.#view(run)
-      if (result ?? !pauses) return result
-      const { trace } = this.#row(run).submission
-      return { id: run, sessionId: this.#id, agent, trace, state: 'parked', pauses }
-    }
-
     #view(run: string): RunView {
-      return this.#viewOf(this.#row(run))
+      return viewOf(this.#row(run), this.#viewOptions())
     }
 
-    readonly #viewOf = (row: RunRow): RunView => {
-      const { id, order, submission, createdAtMs } = row
-      const { store, runs } = this.#parts
-      const base = { id, session: this.#id, agent: submission.agent, createdAtMs }
-      const result = store.final(order)
-      if (result) return { ...base, state: result.state, result }
-      const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))
-      if (pauses.length > 0) {
-        const { pauseMs } = this.#runtime.timing
-        return { ...base, state: 'parked', pauses: pauses.map((pause) => toView(pause, pauseMs)) }
-      }
-      return { ...base, state: this.#stateOf(row) }
+    #viewOptions(): ViewOptions {
+      return { ...this.#parts, runtime: this.#runtime, session: this.#id }
     }
 
     #tree(session: SessionRow): Promise<SessionTree> {
@@ -526,13 +357,8 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         session,
         store: this.#parts.store,
         sessions: this.#runtime.sessions,
-        viewOf: this.#viewOf,
+        viewOf: (row) => viewOf(row, this.#viewOptions()),
       })
-    }
-
-    readonly #stateOf = ({ startSeq, cancelReason }: RunRow): RunView['state'] => {
-      if (startSeq !== undefined) return 'running'
-      return cancelReason === undefined ? 'queued' : 'cancelled'
     }
 
     /** Expected failures travel as values: classes do not survive RPC. A bug is thrown. */

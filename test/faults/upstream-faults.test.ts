@@ -1,6 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { defaultAgentLimits } from '#contracts/lease.ts'
-import { faults, type Fault } from './upstream-faults.table.ts'
+import { createKernel } from '../../src/kernel/run.ts'
+import {
+  agentSpec,
+  createFakeModel,
+  createKernelParts,
+  runInput,
+  runPorts,
+  says,
+  toolEntry,
+  toolsetOf,
+} from '../fakes/kernel.ts'
+import type { Fault } from './upstream-faults.fault.ts'
+import { faults } from './upstream-faults.table.ts'
 import { deadlineMs, play, watchLedgers, type Outcome } from './upstream-faults.world.ts'
 import { calls, call, fine, noAnswer, raw, status, usage, chunk } from './upstream-faults.wire.ts'
 
@@ -148,4 +160,22 @@ it('T19: a bill above the reservation is booked, and the next call refused', asy
   expect(ofType(outcome, 'lease_overdrawn')).toMatchObject([{ tokens: 60_010 }])
   expect(outcome.result).toMatchObject({ state: 'stopped', usage: { tokens: 60_010 } })
   expect(outcome.requests).toBe(1)
+})
+
+it.each([
+  ['not a number', Number.NaN],
+  ['negative', -1_000],
+  ['endless', Number.POSITIVE_INFINITY],
+  ['a fraction', 0.5],
+])('T19: a provider whose count is %s is booked the whole reservation', async (_name, count) => {
+  const tool = toolEntry('go', async () => says('gone'))
+  const outcome = await createKernel(
+    createKernelParts(createFakeModel(() => ({ calls: [{ name: 'go' }], inputTokens: count }))),
+  ).run(
+    runInput({ toolset: toolsetOf([tool]), agent: agentSpec({ maxTokens: 1_000 }) }),
+    runPorts(),
+  )
+  // 150 tokens a call: six fit, a seventh does not.
+  expect(outcome).toMatchObject({ state: 'stopped', usage: { tokens: 900, modelCalls: 6 } })
+  ledgers.expectNothingReserved()
 })

@@ -143,6 +143,8 @@ export async function play(options: WorldOptions): Promise<Outcome> {
   const noted: unknown[] = []
   const bodies: { messages: { role: string; content: string }[] }[] = []
   const upstream: typeof fetch = async (_url, init) => {
+    // Followed, a redirect would take key and conversation along.
+    expect(init?.redirect).toBe('manual')
     bodies.push(JSON.parse(String(init?.body)))
     const answer = options.answers[bodies.length - 1]
     if (!answer) throw new Error('the script is over')

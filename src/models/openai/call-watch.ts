@@ -7,6 +7,8 @@ export interface CallWatch {
   readonly signal: AbortSignal
   /** Something arrived; from the first time on silence is limited too. */
   readonly beat: () => void
+  /** Something arrived. */
+  readonly hasHeard: () => boolean
   /** Stops the timers and lets go of the caller's signal. Call it exactly once, whatever happened. */
   readonly end: () => void
 }
@@ -55,6 +57,7 @@ export function watchCall(options: {
       isListening = true
       void limitSilence()
     },
+    hasHeard: () => isListening,
     end() {
       ended.abort()
       signal.removeEventListener('abort', onAbort)

@@ -9,10 +9,13 @@ export const maxCalls = 1_000
 export const maxArgumentsDepth = 100
 /** Of ids and names a server makes up. */
 export const maxNameChars = 256
+const MiB = 1024 * 1024
 /** A token is a few hundred bytes of stream, so this is far above any reply that fits `maxReplyChars`. */
-const maxReplyBytes = 64 * 1024 * 1024
-/** One event of a stream, or a whole reply in one piece: it is in memory before it can be looked at. */
-const maxPieceBytes = 8 * 1024 * 1024
+const maxReplyBytes = 64 * MiB
+/** What is in memory before it can be looked at: an event of a stream, comments before it included. */
+export const maxEventBytes = 2 * MiB
+/** The same for a reply in one piece. */
+export const maxBodyBytes = 8 * MiB
 
 export function tooLarge(what: string): IsolaError {
   return new IsolaError('model_invalid_reply', `The model service sent more than ${what}.`)
@@ -26,7 +29,7 @@ export interface ByteMeter {
   readonly endPiece: () => void
 }
 
-export function createByteMeter(): ByteMeter {
+export function createByteMeter(maxPieceBytes: number): ByteMeter {
   let total = 0
   let piece = 0
   return {
@@ -34,7 +37,7 @@ export function createByteMeter(): ByteMeter {
       total += sizeBytes
       piece += sizeBytes
       if (total > maxReplyBytes) throw tooLarge('64 MiB in one reply')
-      if (piece > maxPieceBytes) throw tooLarge('8 MiB at once')
+      if (piece > maxPieceBytes) throw tooLarge(`${maxPieceBytes / MiB} MiB at once`)
     },
     endPiece() {
       piece = 0

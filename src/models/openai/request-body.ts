@@ -3,7 +3,7 @@ import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 
-type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
+export type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
 
 /** The same request, for an answer that comes as one JSON body. */

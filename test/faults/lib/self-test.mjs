@@ -4,13 +4,24 @@ import { buildWorker } from './build.mjs'
 import { runTrial, sessionFor } from './run-trial.mjs'
 import { createTrial } from './trial.mjs'
 import { createRandom } from './random.mjs'
-import { scenarioNamed } from '../scenarios/index.mjs'
 import { startWorld } from './world.mjs'
 
 const persistenceNumber = 1
 const hubPoint = 'sessions/stream-hub#later.then.2'
-/** Events of the scenario are handed out one after the other: one of these strikes between hand-out and disk. */
-const hits = [1, 2, 3, 4, 5, 6, 7, 8]
+/** Events are handed out turn by turn: the fault strikes just after one of these, the reader being there by then. */
+const hits = [2, 3, 4, 5, 6, 7]
+/** Long enough for the reader to be attached, however busy the machine is. */
+const turnMs = 500
+
+const watched = {
+  name: 'watched',
+  async story(trial) {
+    await trial.create()
+    trial.follow()
+    const turns = hits.map((hit) => [['kv__get', { key: String(hit) }]])
+    await trial.submit('work', { delayMs: turnMs, turns })
+  },
+}
 
 /** What was written is there after SIGKILL (SECURITY.md: wrong option names are silently ignored). */
 export async function provePersistence(world) {
@@ -36,7 +47,7 @@ export async function proveSyncIsWatched(product) {
     const results = await Promise.all(
       hits.map((hit) =>
         runTrial(world, {
-          scenario: scenarioNamed('tools'),
+          scenario: watched,
           number: hit,
           faults: [{ role: 'root', point: hubPoint, position: 'settled', hit, kind: 'abort' }],
         }),

@@ -18,7 +18,13 @@ const trees = new Map(Object.entries(memory.trees))
 
 const objectOf = (session: string): string => sessionObject(session).id.toString()
 
-for (const fault of memory.arms) armFault(fault)
+/** Once, before anything else of this life: ids of objects cannot be made while the module loads. */
+let isRecalled = false
+function recall(): void {
+  if (isRecalled) return
+  isRecalled = true
+  for (const fault of memory.arms) armFault(fault)
+}
 
 function armFault(fault: Arm): void {
   if (fault.tree !== '*') trees.set(objectOf(fault.tree), fault.tree)
@@ -33,6 +39,7 @@ export function watched<T extends ObjectClass>(Base: T): T {
   const Watched = class extends (Base as ObjectClass) {
     declare faultScope: Scope
     constructor(context: DurableObjectState, bindings: unknown) {
+      recall()
       const object = context.id.toString()
       const tree = trees.get(object)
       const isChild = tree !== undefined && objectOf(tree) !== object
@@ -109,6 +116,7 @@ export function controlled(product: Handler): Handler {
   return {
     ...product,
     async fetch(request, bindings, context) {
+      recall()
       const url = new URL(request.url)
       if (url.pathname.startsWith('/__faults/')) return control(url, request)
       const wanted = request.headers.get('x-faults-session') ?? undefined

@@ -1,0 +1,78 @@
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import { createAuditOutbox, type AuditOutbox } from './audit-outbox.ts'
+import { createCourier, type Courier } from './courier.ts'
+import { createRuns, type Runs } from './runs.ts'
+import { createSpace, type Space } from './space.ts'
+import { createSessionStore, type RunRow, type SessionStore } from './store.ts'
+import { createStreamHub, type StreamHub } from './stream-hub.ts'
+import { createTodo, type Todo } from './todo.ts'
+import { createTranscript, type Transcript } from './transcript.ts'
+import { createUpkeep, type Jobs, type Upkeep } from './upkeep.ts'
+
+/** What an object remembers of its session and works on it with; made anew when the session is deleted. */
+export interface SessionParts {
+  readonly store: SessionStore
+  readonly todo: Todo
+  readonly courier: Courier
+  readonly hub: StreamHub
+  readonly transcript: Transcript
+  readonly outbox: AuditOutbox
+  readonly runs: Runs
+  readonly space: Space
+  readonly upkeep: Upkeep
+}
+
+export interface SessionPartsOptions {
+  readonly runtime: SessionRuntime
+  readonly storage: DurableObjectStorage
+  readonly jobs: Jobs
+  readonly sessionId: () => string
+  /** Called in the same transaction as a run's first write, before it. */
+  readonly onAccept: (run: RunRow) => void
+}
+
+/** Wiring only: leaves first, then what uses them. */
+export function openParts(options: SessionPartsOptions): SessionParts {
+  const { runtime, storage, sessionId, onAccept } = options
+  const { audit, clock, sessions, kernel } = runtime
+  const sync = () => storage.sync()
+  const upkeep = createUpkeep({ ...options, parts: () => parts })
+  const { report } = upkeep
+  const store = createSessionStore(storage, (order) =>
+    report('record_unreadable', `A row of run ${order} cannot be read.`),
+  )
+  const todo = createTodo(storage)
+  const courier = createCourier({
+    todo,
+    sessions,
+    onTrouble: (problem) => report('delivery_behind', problem),
+  })
+  const hub = createStreamHub(sync)
+  const transcript = createTranscript(store, kernel.messagesOf)
+  const outbox = createAuditOutbox({ store, sink: audit, clock })
+  const runs = createRuns({
+    runtime,
+    store,
+    todo,
+    hub,
+    transcript,
+    sync,
+    sessionId,
+    onAccept,
+    onAccepted: upkeep.ensureRecovery,
+    onLeft: upkeep.afterRun,
+  })
+  const space = createSpace(storage, clock)
+  const parts: SessionParts = {
+    store,
+    todo,
+    courier,
+    hub,
+    transcript,
+    outbox,
+    runs,
+    space,
+    upkeep,
+  }
+  return parts
+}

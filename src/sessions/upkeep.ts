@@ -1,0 +1,154 @@
+import { errorMessage } from '#contracts/errors.ts'
+import type { Incident } from '#contracts/principal.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { RunOutcome } from '#contracts/session.ts'
+import { expirePauses } from './outside.ts'
+import type { AuditOutbox } from './audit-outbox.ts'
+import type { Courier } from './courier.ts'
+import type { Runs } from './runs.ts'
+import { spentByRun } from './spending.ts'
+import type { RunRow, SessionStore } from './store.ts'
+import type { StreamHub } from './stream-hub.ts'
+import type { Transcript } from './transcript.ts'
+
+/** The object's durable timers: the part of `agents/lifecycle`'s jobs that is used here. */
+export interface Jobs {
+  readonly get: (id: string) => { readonly time: number } | undefined
+  readonly push: (job: { id: string; fn: string; time: number }) => Promise<unknown>
+  readonly cancel: (id: string) => Promise<unknown>
+}
+
+export interface UpkeepParts {
+  readonly store: SessionStore
+  readonly runs: Runs
+  readonly outbox: AuditOutbox
+  readonly courier: Courier
+  readonly hub: StreamHub
+  readonly transcript: Transcript
+}
+
+export interface UpkeepOptions {
+  readonly runtime: SessionRuntime
+  readonly jobs: Jobs
+  readonly sessionId: () => string
+  readonly parts: () => UpkeepParts
+}
+
+/** What a session owes beyond its answers: to end what it began, to carry what concerns others, to say what is wrong. */
+export interface Upkeep {
+  /** After the object was loaded: is there a job already? */
+  readonly begin: () => void
+  /** One job while a run is live or something is to be carried. Written in the same go as what needs it. */
+  readonly ensureRecovery: () => void
+  /** @returns When to come back, if there is something left to do. Never throws: a job that fails for good is forgotten, and with it the runs it was for. */
+  readonly onJob: (fn: string) => Promise<number | undefined>
+  /** What follows a segment: the record, whoever else is concerned, and the lease above it. */
+  readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
+  /** Tells the principal's day what a run has spent. */
+  readonly settleDay: (row: RunRow) => void
+  /** Without a message: it is over. */
+  readonly report: (kind: Incident['kind'], message: string | undefined, run?: string) => void
+  /** The session was deleted. */
+  readonly end: () => Promise<void>
+}
+
+const maxProblemChars = 200
+
+export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions): Upkeep {
+  const { clock, timing, principals } = runtime
+  const troubles = new Set<Incident['kind']>()
+  let hasRecoveryJob = false
+  /** A run ended here without its end on record: it has to be taken up again. */
+  let hasLost = false
+  const inAWhile = () => clock.nowMs() + timing.recoverEveryMs
+
+  const report: Upkeep['report'] = (kind, message, run) => {
+    const about = { kind, session: sessionId(), ...(run !== undefined && { run }) }
+    if (message !== undefined) {
+      troubles.add(kind)
+      principals.report({ ...about, message: message.slice(0, maxProblemChars) })
+    } else if (troubles.delete(kind)) principals.report({ ...about, message: '', isOver: true })
+  }
+
+  const ensureRecovery = () => {
+    if (hasRecoveryJob) return
+    hasRecoveryJob = true
+    jobs.push({ id: 'recover', fn: 'recover', time: inAWhile() }).catch(() => {
+      hasRecoveryJob = false // the next run asks for it again
+    })
+  }
+
+  const recover = async (): Promise<number | undefined> => {
+    const { runs, outbox, courier } = parts()
+    if (hasLost) {
+      hasLost = false
+      runs.resume()
+    }
+    await courier.carry()
+    const isCarried = await outbox.flush()
+    report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
+    if (runs.isIdle() && !hasLost && isCarried && outbox.isEmpty() && courier.isDone()) {
+      hasRecoveryJob = false
+      return undefined
+    }
+    return inAWhile()
+  }
+
+  const watchPauses = (pauses: readonly { readonly expiresAtMs?: number }[]) => {
+    const ends = pauses.flatMap(({ expiresAtMs }) => expiresAtMs ?? [])
+    if (ends.length === 0) return
+    const planned = jobs.get('pauses')?.time ?? Number.MAX_SAFE_INTEGER
+    const time = Math.min(planned, ...ends)
+    jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(ensureRecovery)
+  }
+
+  const settleDay = (row: RunRow) => {
+    if (row.submission.lineage) return // out of its parent's
+    const { tokens, costNanoUsd } = spentByRun(row, parts().store.turns(row.order))
+    const { principal } = row.submission
+    principals
+      .settle({ principal, session: sessionId(), run: row.id, spent: { tokens, costNanoUsd } })
+      .catch(() => {}) // the day's ledger asks by itself for what it was not told
+  }
+
+  return {
+    report,
+    ensureRecovery,
+    settleDay,
+    begin() {
+      hasRecoveryJob = sessionId() !== '' && jobs.get('recover') !== undefined
+    },
+    async onJob(fn) {
+      try {
+        if (fn !== 'pauses') return await recover()
+        return expirePauses(parts(), { nowMs: clock.nowMs(), pauseMs: timing.pauseMs })
+      } catch (error) {
+        report('alarm_failed', errorMessage(error))
+        return inAWhile()
+      }
+    },
+    afterRun(row, outcome) {
+      const { outbox, courier, runs, hub } = parts()
+      outbox.nudge()
+      if (!courier.isDone()) {
+        ensureRecovery()
+        void courier.carry()
+      }
+      if (outcome === undefined) {
+        hasLost = true
+        report('storage_failed', 'The end of a run could not be written.', row.id)
+      } else if (outcome.state === 'parked') watchPauses(outcome.pauses)
+      else {
+        settleDay(row)
+        const { error } = outcome
+        if (error?.code === 'run_given_up') report('run_given_up', error.message, row.id)
+      }
+      if (runs.isIdle()) hub.rest()
+    },
+    async end() {
+      hasRecoveryJob = false
+      await jobs.cancel('recover')
+      await jobs.cancel('pauses')
+    },
+  }
+}

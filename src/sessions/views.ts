@@ -1,0 +1,59 @@
+import { zeroUsage } from '#contracts/lease.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
+import { pausesOf, toView } from './pauses.ts'
+import type { SessionParts } from './session-parts.ts'
+import { heldByRun, spentByRun } from './spending.ts'
+import type { RunRow } from './store.ts'
+
+export interface ViewOptions extends Pick<SessionParts, 'store' | 'runs'> {
+  readonly runtime: SessionRuntime
+  readonly session: string
+}
+
+/** A run as it stands. */
+export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptions): RunView {
+  const { id, order, submission, createdAtMs } = row
+  const base = { id, session, agent: submission.agent, createdAtMs }
+  const result = store.final(order)
+  if (result) return { ...base, state: result.state, result }
+  const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))
+  if (pauses.length > 0) {
+    const { pauseMs } = runtime.timing
+    return { ...base, state: 'parked', pauses: pauses.map((pause) => toView(pause, pauseMs)) }
+  }
+  return { ...base, state: openState(row) }
+}
+
+function openState({ startSeq, cancelReason }: RunRow): RunView['state'] {
+  if (startSeq !== undefined) return 'running'
+  return cancelReason === undefined ? 'queued' : 'cancelled'
+}
+
+/** What became of a run that nobody works on; `undefined` if somebody should. */
+export function outcomeOf(row: RunRow, options: ViewOptions): RunOutcome | undefined {
+  const { result, pauses, id, agent } = viewOf(row, options)
+  if (result ?? !pauses) return result
+  const { trace } = row.submission
+  return { id, sessionId: options.session, agent, trace, state: 'parked', pauses }
+}
+
+/** What a run has spent, for the ledger above it: an open one counts what its waiting calls hold. */
+export function spendingOf(
+  row: RunRow | undefined,
+  { store }: Pick<ViewOptions, 'store'>,
+): RunSpending {
+  if (!row) return { state: 'unknown', usage: zeroUsage }
+  const turns = store.turns(row.order)
+  const usage = spentByRun(row, turns)
+  if (store.final(row.order)) return { state: 'over', usage }
+  const { tokens, costNanoUsd } = heldByRun(turns)
+  return {
+    state: 'open',
+    usage: {
+      ...usage,
+      tokens: usage.tokens + tokens,
+      costNanoUsd: usage.costNanoUsd + costNanoUsd,
+    },
+  }
+}
