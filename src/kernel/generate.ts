@@ -70,7 +70,8 @@ export function createGenerate(options: GenerateOptions) {
           if (attempt) attempt.hasBegun = true
         },
         mayRetry(failure) {
-          return true
+          fail(failure)
+          return reserve() === undefined
         },
       })
       book(reply)

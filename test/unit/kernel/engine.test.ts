@@ -27,7 +27,10 @@ const broken = toolEntry('broken', async () => {
 })
 const toolset = toolsetOf([clock, broken])
 const runOf = (script: Script) =>
-  createEndingKernel(createKernelParts(createFakeModel(script))).run(runInput({ toolset }), runPorts())
+  createEndingKernel(createKernelParts(createFakeModel(script))).run(
+    runInput({ toolset }),
+    runPorts(),
+  )
 
 describe('the execution engine', () => {
   it('I14: executes a tool step in its context, and what came of it reaches the reflector', async () => {

@@ -86,7 +86,10 @@ describe('a run', () => {
     const model = createFakeModel([callOf('clock'), { text: 'noon' }])
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
     const journal = createMemoryJournal()
-    await createEndingKernel(createKernelParts(model)).run(runInput({ toolset }), runPorts({ journal }))
+    await createEndingKernel(createKernelParts(model)).run(
+      runInput({ toolset }),
+      runPorts({ journal }),
+    )
     expect(journal.writes).toHaveLength(2)
     const events = [...journal.rows.values()].flatMap((turn) => turn.events)
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
@@ -262,7 +265,10 @@ describe('limits of a run', () => {
   it('N6: refuses a model call that does not fit what is left, before it is made', async () => {
     const model = createFakeModel([{ text: 'never' }])
     const agent = agentSpec({ maxTokens: 149 })
-    const result = await createEndingKernel(createKernelParts(model)).run(runInput({ agent }), runPorts())
+    const result = await createEndingKernel(createKernelParts(model)).run(
+      runInput({ agent }),
+      runPorts(),
+    )
     expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_tokens' } })
     expect(model.requests).toHaveLength(0)
   })
@@ -395,10 +401,9 @@ describe('resuming from the journal', () => {
         sync: async () => void order.push('sync'),
       },
     })
-    await createEndingKernel(createKernelParts(createFakeModel([callOf('mail'), { text: 'ok' }]))).run(
-      runInput({ toolset }),
-      ports,
-    )
+    await createEndingKernel(
+      createKernelParts(createFakeModel([callOf('mail'), { text: 'ok' }])),
+    ).run(runInput({ toolset }), ports)
     expect(order).toEqual(['intent', 'sync', 'effect', 'done', 'done'])
   })
 
@@ -413,10 +418,9 @@ describe('resuming from the journal', () => {
 
   it('gives back the result of a run that is over', async () => {
     const journal = createMemoryJournal()
-    const first = await createEndingKernel(createKernelParts(createFakeModel([{ text: 'hi' }]))).run(
-      runInput(),
-      runPorts({ journal }),
-    )
+    const first = await createEndingKernel(
+      createKernelParts(createFakeModel([{ text: 'hi' }])),
+    ).run(runInput(), runPorts({ journal }))
     const again = await createEndingKernel(createKernelParts(createFakeModel([]))).run(
       runInput(),
       runPorts({ journal }),
