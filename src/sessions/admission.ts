@@ -63,14 +63,18 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
   const live = runs.live(id)
   await live?.accepted
   if (store.findRun(id)?.bodyHash !== bodyHash) {
-    const message = 'This Idempotency-Key was used with another body.'
-    throw new IsolaError('request_idempotency_mismatch', message, { param: 'Idempotency-Key' })
+    throw otherBody()
   }
   return { receipt: { session, run: id, isJoined: true }, live }
 }
 
 export const unknownAgent = (agent: string) =>
   new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
+
+export function otherBody(): IsolaError {
+  const message = 'This Idempotency-Key was used with another body.'
+  return new IsolaError('request_idempotency_mismatch', message, { param: 'Idempotency-Key' })
+}
 
 export const noSuchSession = () => new IsolaError('request_not_found', 'There is no such session.')
 

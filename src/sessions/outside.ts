@@ -3,6 +3,7 @@ import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/session.ts'
 import type { ToolResult } from '#contracts/tool.ts'
+import { otherBody } from './admission.ts'
 import { answerFor, expiredOf, outcome, pausesOf } from './pauses.ts'
 import type { Runs } from './runs.ts'
 import type { InboxItem, RunRow, SessionStore } from './store.ts'
@@ -27,8 +28,7 @@ export function steerRun(
   const at = inbox.findIndex((item) => item.id === id)
   if (at >= 0) {
     if (JSON.stringify(inbox[at]!.message) === JSON.stringify(message)) return at + 1
-    const text = 'This Idempotency-Key was used with another body.'
-    throw new IsolaError('request_idempotency_mismatch', text, { param: 'Idempotency-Key' })
+    throw otherBody()
   }
   if (store.final(row.order) || row.cancelReason !== undefined) {
     throw new IsolaError('request_conflict', 'The run is over: start another one.')

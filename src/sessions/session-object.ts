@@ -19,7 +19,7 @@ import type {
   SubmitRequest,
   SubmitReceipt,
 } from '#contracts/session.ts'
-import { admit, noSuchSession, unknownAgent, type Admitted } from './admission.ts'
+import { admit, noSuchSession, otherBody, unknownAgent, type Admitted } from './admission.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
 import { decideCall, steerRun, takeDelivery } from './outside.ts'
 import type { Audience } from './runs.ts'
@@ -68,8 +68,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }): Promise<Reply<SessionTree>> {
       return this.#answer(async () => {
         this.#refuseWhileDeleting()
-        const existing = this.#parts.store.session()
-        if (existing) return this.#tree(this.#own(about.principal))
+        if (this.#parts.store.session()) {
+          const existing = this.#own(about.principal)
+          if (!isSameAs(existing, about)) throw otherBody()
+          return this.#tree(existing)
+        }
         if (!(await this.#runtime.agents.load(about.agent, {}))) throw unknownAgent(about.agent)
         this.#id = about.session
         this.#createSession(about)
@@ -384,6 +387,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
   }
 }
+
+/** The same key names the same session: what it was made with has to be the same too. */
+const isSameAs = (existing: SessionRow, about: Pick<SessionRow, 'agent' | 'limits'>): boolean =>
+  existing.agent === about.agent &&
+  JSON.stringify(existing.limits ?? {}) === JSON.stringify(about.limits ?? {})
 
 const notYetDeletable = () => {
   const message = 'The record of this session could not be saved yet, so it is kept. Try again.'
