@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { unlimited } from '#contracts/lease.ts'
 import type { DayAmount, DayUsage, PrincipalApi } from '#contracts/principal.ts'
 import type { Reply } from '#contracts/session.ts'
+import { composeRuntime } from '../../src/composition.ts'
 import { createAuditSink } from '../../src/storage/audit-log.ts'
 import { call, callJson } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
@@ -120,6 +121,42 @@ describe("a principal's object", () => {
     expect(await usageOf(principal)).toMatchObject({ openRuns: 0 })
     expect(valueOf(await at(principal).incidents(5))).toEqual([])
     expect((await tablesOf(principal)).filter((name) => !name.startsWith('_cf'))).toEqual([])
+  })
+})
+
+describe('the ledger over real objects', () => {
+  const ledgerWith = (settings: object) =>
+    composeRuntime({ ...env, ...settings } as unknown as Env).session.principals
+  const leaseOf = (principal: string, run: string) => ({
+    principal,
+    session: 'ses_nowhere',
+    run,
+    asked: { tokens: 150, costNanoUsd: unlimited },
+  })
+
+  it('E1: keeps a principal to the limits of the settings', async () => {
+    const principal = newPrincipal()
+    const ledger = ledgerWith({ ISOLA_DAILY_TOKENS: '200', ISOLA_DAILY_COST_USD: '0.80' })
+    expect(await ledger.reserve(leaseOf(principal, 'run_a'))).toEqual({
+      tokens: 150,
+      costNanoUsd: 100_000_000,
+    })
+    expect(await ledger.reserve(leaseOf(principal, 'run_b'))).toMatchObject({ tokens: 50 })
+    await expect(ledger.reserve(leaseOf(principal, 'run_c'))).rejects.toMatchObject({
+      code: 'lease_tokens',
+      message: expect.stringContaining('200 tokens'),
+    })
+    await ledger.settle({ ...leaseOf(principal, 'run_a'), spent: { tokens: 9, costNanoUsd: 0 } })
+    expect(await ledger.reserve(leaseOf(principal, 'run_c'))).toMatchObject({ tokens: 141 })
+  })
+
+  it('takes no notice of any object where nothing is limited', async () => {
+    const principal = newPrincipal()
+    const ledger = ledgerWith({})
+    const lease = leaseOf(principal, 'run_a')
+    expect(await ledger.reserve(lease)).toEqual(lease.asked)
+    await ledger.settle({ ...lease, spent: { tokens: 9, costNanoUsd: 0 } })
+    expect(await usageOf(principal)).toMatchObject({ settled: { tokens: 0 }, openRuns: 0 })
   })
 })
 

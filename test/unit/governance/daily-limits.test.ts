@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { unlimited } from '../../../src/contracts/lease.ts'
+import { composeRuntime } from '../../../src/composition.ts'
 import { dailyCostUsd, dailyTokens } from '../../../src/governance/daily-limits.ts'
+import { createFakeSources } from '../../fakes/kernel.ts'
+import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const schema = z.object({ tokens: dailyTokens, cost: dailyCostUsd })
 
@@ -31,5 +34,45 @@ describe('the settings of a day', () => {
     [{ cost: Number.NaN }, 'must be an amount of US dollars'],
   ])('refuses %j', (settings, message) => {
     expect(schema.safeParse(settings).error?.issues[0]?.message).toContain(message)
+  })
+})
+
+describe('a setting that is wrong', () => {
+  const compose = (settings: object) => {
+    const namespace = {
+      getByName: () => {
+        throw new Error('nobody is to be asked')
+      },
+    }
+    const bindings = {
+      DB: createSqliteDatabase().database,
+      SESSION: namespace,
+      PRINCIPAL: namespace,
+    }
+    return composeRuntime({ ...bindings, ...settings } as unknown as Env, createFakeSources())
+  }
+  const lease = {
+    principal: 'operator',
+    session: 'ses_a',
+    run: 'run_a',
+    asked: { tokens: 1, costNanoUsd: 0 },
+  }
+
+  it.each([
+    ['ISOLA_DAILY_TOKENS', 'a lot'],
+    ['ISOLA_DAILY_COST_USD', '5 USD'],
+  ])('is told on every request: %s=%s; and nothing may be spent', async (name, value) => {
+    const { http, session } = compose({ [name]: value })
+    await expect(http.readiness()).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(`${name}: must be`),
+    })
+    await expect(session.principals.reserve(lease)).rejects.toMatchObject({
+      code: 'request_unavailable',
+    })
+  })
+
+  it('E1: without any limit a run gets what it asks for, and nobody is asked', async () => {
+    expect(await compose({}).session.principals.reserve(lease)).toEqual(lease.asked)
   })
 })
