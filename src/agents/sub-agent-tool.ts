@@ -187,15 +187,15 @@ async function reattaching<T>(
     try {
       return await attempt()
     } catch (error) {
-      if (tries >= maxReattaches || signal.aborted || isOverloaded(error)) throw error
+      if (tries >= maxReattaches || signal.aborted || !mayReattach(error)) throw error
       await clock.sleep(reattachDelayMs * 2 ** tries, signal)
     }
   }
 }
 
-/** More of the same would only add to it. */
-const isOverloaded = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'overloaded' in error && error.overloaded === true
+/** A broken connection says so. One that has too much to do is left alone, and a bug stays one. */
+const mayReattach = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'transient' in error && error.transient === true
 
 interface Where {
   readonly agent: string

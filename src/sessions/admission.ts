@@ -101,8 +101,14 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
   return { ...rest, agent: existing?.agent ?? agent! }
 }
 
-/** Without what a retry may send anew: its trace, and the lease its parent has left by now. */
+/** Without what a retry may send anew (its trace, the lease its parent has left by now) and what depends on the surface's version. */
 function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
-  const { idempotencyKey: _key, trace: _trace, lineage: _lineage, ...body } = submission
+  const {
+    idempotencyKey: _key,
+    trace: _trace,
+    lineage: _lineage,
+    pauses: _pauses,
+    ...body
+  } = submission
   return sha256(JSON.stringify(body))
 }

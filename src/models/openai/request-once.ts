@@ -31,7 +31,6 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     onSent,
     onBegun,
     onBytes(sizeBytes: number) {
-      
       // A comment that keeps the line alive is a sign of life too.
       if (watch.hasHeard()) watch.beat()
     },

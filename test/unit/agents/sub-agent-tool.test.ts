@@ -62,6 +62,10 @@ function setUp(run: SessionApi['run'], api: Partial<SessionApi> = {}) {
 }
 const answering = (result: AgentResult) => setUp(async () => ({ ok: true, value: result }))
 
+/** A call that the platform broke, as the gateway reports it. */
+const broken = (message: string, transient = true) =>
+  new IsolaError('request_unavailable', message, { transient })
+
 describe('a sub-agent as a tool', () => {
   test('N1: looks like any tool; its description routes, its limits are what it spends', () => {
     const { entry } = answering(resultOf())
@@ -223,7 +227,7 @@ describe('a broken connection', () => {
     const keys: (string | undefined)[] = []
     const { call, clock } = setUp(async (session, { idempotencyKey }) => {
       keys.push(`${session}/${idempotencyKey}`)
-      if (keys.length < 4) throw new Error('Durable Object reset because its code was updated.')
+      if (keys.length < 4) throw broken('reset')
       return { ok: true, value: resultOf() }
     })
     expect(await call({ task: 't' }, createToolContext())).toMatchObject({ ok: true })
@@ -232,10 +236,24 @@ describe('a broken connection', () => {
     expect(clock.slept).toEqual([200, 400, 800])
   })
 
+  test.each([broken('overloaded', false), new TypeError('a bug')])(
+    'F30: is left alone where there is too much to do already, and a bug is not repeated',
+    async (fault) => {
+      let asked = 0
+      const { call } = setUp(async () => {
+        asked += 1
+        throw fault
+      })
+      const error = { code: 'tool_outcome_unknown' }
+      expect(await call({ task: 't' }, createToolContext())).toMatchObject({ ok: false, error })
+      expect(asked).toBe(1)
+    },
+  )
+
   test('that stays broken is an unknown outcome, with an event', async () => {
     const context = createToolContext()
     const { call } = setUp(async () => {
-      throw new Error('gone')
+      throw broken('gone')
     })
     expect(await call({ task: 't' }, context)).toMatchObject({
       ok: false,
