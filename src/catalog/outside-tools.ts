@@ -1,7 +1,6 @@
 import type { JsonSchema } from '#contracts/json.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
-import type { PauseKind } from '#contracts/pause.ts'
-import type { ToolEntry, Toolset } from '#contracts/tool.ts'
+import type { ToolEntry, Toolset, PauseKind } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
 
 export const askName = `${corePrefix}ask`

@@ -1,15 +1,5 @@
 import type { Json, JsonObject } from './json.ts'
-import type { ToolResult } from './tool.ts'
-
-/** What a call may wait for: somebody's approval, an answer to a question, a tool that the client runs, or another session. */
-export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session'
-
-/** How a tool says that its outcome comes from outside, later: with the failed result `tool_pending`. */
-export interface PauseRequest {
-  readonly kind: PauseKind
-  /** False if the other side reports in any case, so that nothing is gained by giving up. */
-  readonly expires: boolean
-}
+import type { PauseRequest, ToolResult } from './tool.ts'
 
 /** A call that waits for someone outside. Nothing stays resident meanwhile; its time is not charged. */
 export interface Pause extends PauseRequest {

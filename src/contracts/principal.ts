@@ -1,4 +1,3 @@
-import { unlimited } from './lease.ts'
 import type { Reply } from './session.ts'
 
 /** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
@@ -6,9 +5,6 @@ export interface DayAmount {
   readonly tokens: number
   readonly costNanoUsd: number
 }
-
-/** A day without any limit. */
-export const unlimitedDay: DayAmount = { tokens: unlimited, costNanoUsd: unlimited }
 
 /** One run's part of its principal's day. `run` names it: asking twice reserves once. */
 export interface DayLeaseRequest {

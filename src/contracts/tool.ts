@@ -4,7 +4,6 @@ import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
 import type { ToolDefinition } from './model.ts'
-import type { PauseRequest } from './pause.ts'
 
 /**
  * The one callable thing: a built-in, a plugin's, a remote server's, a person and a sub-agent look alike (N1, N2).
@@ -48,6 +47,16 @@ export interface ToolFailure {
   /** Safe for the model. */
   readonly message: string
   readonly transient?: boolean
+}
+
+/** What a call may wait for: somebody's approval, an answer to a question, a tool that the client runs, or another session. */
+export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session'
+
+/** How a tool says that its outcome comes from outside, later: with the failed result `tool_pending`. */
+export interface PauseRequest {
+  readonly kind: PauseKind
+  /** False if the other side reports in any case, so that nothing is gained by giving up. */
+  readonly expires: boolean
 }
 
 /** `usage` is what the call itself spent (model calls of a sub-agent); nothing if absent. */

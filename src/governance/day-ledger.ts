@@ -48,7 +48,7 @@ export function createDayLedger(rows: PrincipalRows, { sweepEveryMs }: Principal
     const lease = rows.lease(run)
     const before = rows.settled(run)
     const amount = toAmount(spent)
-    if (!lease && before && isSame(before.amount, amount)) return
+    if (!lease && isSame(before?.amount ?? nothing, amount)) return
     if (lease) rows.closeLease(run)
     // Nothing spent is lost, even what was never reserved.
     rows.writeSettled({ run, day: lease?.day ?? before?.day ?? openDay(nowMs), amount })

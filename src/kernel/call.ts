@@ -1,12 +1,12 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Amount, Lease, Limits } from '#contracts/lease.ts'
-import type { PauseAnswer, PauseRequest } from '#contracts/pause.ts'
+import type { PauseAnswer } from '#contracts/pause.ts'
 import type { CallSubject } from '#contracts/policy.ts'
 import type { ToolErrorCode, LeaseErrorCode } from '#contracts/errors.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { ToolContext, ToolResult, ToolEntry, Toolset } from '#contracts/tool.ts'
+import type { ToolContext, ToolResult, ToolEntry, Toolset, PauseRequest } from '#contracts/tool.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What all calls of a turn have in common. */

@@ -4,6 +4,8 @@ import type { Errand, Todo } from './todo.ts'
 export interface CourierOptions {
   readonly todo: Todo
   readonly sessions: SessionGateway
+  /** Tells the principal's day what a run has spent by now. */
+  readonly settle: (run: string) => Promise<void>
   /** Told when something could not be carried, and when everything was. */
   readonly onTrouble: (problem: string | undefined) => void
 }
@@ -14,7 +16,8 @@ export interface Courier {
   readonly isDone: () => boolean
 }
 
-export function createCourier({ todo, sessions, onTrouble }: CourierOptions): Courier {
+export function createCourier(options: CourierOptions): Courier {
+  const { todo, onTrouble } = options
   let carrying: Promise<void> | undefined
   let hadTrouble = false
 
@@ -22,7 +25,7 @@ export function createCourier({ todo, sessions, onTrouble }: CourierOptions): Co
     const errands = todo.errands()
     const results = await Promise.allSettled(
       errands.map(async ({ key, errand }) => {
-        await run(errand, sessions)
+        await run(errand, options)
         todo.remove(key)
       }),
     )
@@ -37,7 +40,8 @@ export function createCourier({ todo, sessions, onTrouble }: CourierOptions): Co
   }
 }
 
-async function run(errand: Errand, sessions: SessionGateway): Promise<void> {
+async function run(errand: Errand, { sessions, settle }: CourierOptions): Promise<void> {
+  if (errand.kind === 'settle') return settle(errand.run)
   const target = sessions.at(errand.session)
   if (errand.kind === 'cancel') {
     return target.cancelCall(errand.run, errand.call, errand.reason)

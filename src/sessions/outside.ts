@@ -62,7 +62,7 @@ export function decideCall(
 
 /**
  * The outcome of what one of our calls started elsewhere. A call that waits for it is answered; what came of a
- * background call is a message to the run that started it, or to whoever works here next.
+ * background call is a message to the run that started it, or to whoever works here next. The caller wakes the run.
  */
 export function takeDelivery(
   { parentRun, call, agent, session, isBackground, result }: Delivery,
@@ -74,7 +74,6 @@ export function takeDelivery(
     if (row.answers?.[call]) return 'known'
     if (store.final(row.order)) return 'known'
     runs.change(row, { answers: { ...row.answers, [call]: outcome(result) } })
-    runs.wake(row.id)
     return 'taken'
   }
   const { inbox = [] } = row

@@ -229,9 +229,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     deliver(delivery: Delivery): Promise<Reply<null>> {
       return this.#answer(async () => {
-        if (takeDelivery(delivery, this.#parts) === 'known') return null
-        const row = this.#row(delivery.parentRun)
-        if (delivery.isBackground) this.#parts.upkeep.settleDay(row)
+        const { store, todo, upkeep } = this.#parts
+        const { parentRun: run, isBackground } = delivery
+        // What it did not use goes back to the session at once, and to the day as soon as that can be told.
+        store.together(() => {
+          const isNew = takeDelivery(delivery, this.#parts) === 'taken'
+          if (isNew && isBackground) todo.add({ kind: 'settle', session: this.#id, run })
+        })
+        this.#parts.runs.wake(run)
+        upkeep.carry()
         return null
       })
     }
@@ -263,6 +269,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
           const { runs, outbox, store, todo, upkeep } = this.#parts
           await stopAll(runs, store, 'The session was deleted.')
           if (!(await outbox.flush())) throw notYetDeletable()
+          // What was spent outlives the session.
+          const ended = store.runs().map(({ id }) => upkeep.settle(id))
+          await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
           await deleteChildren(principal, store, this.#runtime.sessions)
           if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
           store.drop()

@@ -45,6 +45,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const courier = createCourier({
     todo,
     sessions,
+    settle: upkeep.settle,
     onTrouble: (problem) => report('delivery_behind', problem),
   })
   const hub = createStreamHub(sync)

@@ -10,6 +10,8 @@ export type Errand =
       readonly reason: string
     }
   | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
+  /** What a run of this session has spent, for its principal's day. */
+  | { readonly kind: 'settle'; readonly session: string; readonly run: string }
 
 /**
  * What this object still has to do or must not forget, in a table that is made when it is first needed: most
@@ -25,6 +27,17 @@ export interface Todo {
   /** Why it was cancelled, if it was. */
   readonly buried: (parentRun: string, call: string) => string | undefined
   readonly drop: () => void
+}
+
+function subjectOf(errand: Errand): string {
+  switch (errand.kind) {
+    case 'cancel':
+      return `${errand.run} ${errand.call}`
+    case 'deliver':
+      return `${errand.delivery.parentRun} ${errand.delivery.call}`
+    case 'settle':
+      return errand.run
+  }
 }
 
 export function createTodo(storage: DurableObjectStorage): Todo {
@@ -53,11 +66,7 @@ export function createTodo(storage: DurableObjectStorage): Todo {
             }))
         : [],
     add(errand) {
-      const { run, call } =
-        errand.kind === 'deliver'
-          ? { run: errand.delivery.parentRun, call: errand.delivery.call }
-          : errand
-      put(`${errand.kind} ${errand.session} ${run} ${call}`, errand)
+      put(`${errand.kind} ${errand.session} ${subjectOf(errand)}`, errand)
     },
     remove(key) {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)

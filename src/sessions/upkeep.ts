@@ -44,8 +44,10 @@ export interface Upkeep {
   readonly onJob: (fn: string) => Promise<number | undefined>
   /** What follows a segment: the record, whoever else is concerned, and the lease above it. */
   readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
-  /** Tells the principal's day what a run has spent. */
-  readonly settleDay: (row: RunRow) => void
+  /** Tells the principal's day what a run has spent by now. Rejects if it cannot be told. */
+  readonly settle: (run: string) => Promise<void>
+  /** Does what is to be done elsewhere, and comes back for what could not be. */
+  readonly carry: () => void
   /** Without a message: it is over. */
   readonly report: (kind: Incident['kind'], message: string | undefined, run?: string) => void
   /** The session was deleted. */
@@ -102,19 +104,27 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(ensureRecovery)
   }
 
-  const settleDay = (row: RunRow) => {
-    if (row.submission.lineage) return // out of its parent's
-    const { tokens, costNanoUsd } = spentByRun(row, parts().store.turns(row.order))
+  const settle = async (run: string) => {
+    const { store } = parts()
+    const row = store.findRun(run)
+    if (!row || row.submission.lineage) return // a child's part is out of its parent's
+    const { tokens, costNanoUsd } = spentByRun(row, store.turns(row.order))
     const { principal } = row.submission
-    principals
-      .settle({ principal, session: sessionId(), run: row.id, spent: { tokens, costNanoUsd } })
-      .catch(() => {}) // the day's ledger asks by itself for what it was not told
+    const spent = { tokens, costNanoUsd }
+    await principals.settle({ principal, session: sessionId(), run, spent })
+  }
+
+  const carry = () => {
+    if (parts().courier.isDone()) return
+    ensureRecovery()
+    void parts().courier.carry()
   }
 
   return {
     report,
     ensureRecovery,
-    settleDay,
+    settle,
+    carry,
     begin() {
       hasRecoveryJob = sessionId() !== '' && jobs.get('recover') !== undefined
     },
@@ -128,18 +138,16 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
       }
     },
     afterRun(row, outcome) {
-      const { outbox, courier, runs, hub } = parts()
+      const { outbox, runs, hub } = parts()
       outbox.nudge()
-      if (!courier.isDone()) {
-        ensureRecovery()
-        void courier.carry()
-      }
+      carry()
       if (outcome === undefined) {
         hasLost = true
         report('storage_failed', 'The end of a run could not be written.', row.id)
       } else if (outcome.state === 'parked') watchPauses(outcome.pauses)
       else {
-        settleDay(row)
+        // The day's ledger asks by itself for what it was not told.
+        settle(row.id).catch(() => {})
         const { error } = outcome
         if (error?.code === 'run_given_up') report('run_given_up', error.message, row.id)
       }

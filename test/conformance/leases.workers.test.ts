@@ -18,7 +18,7 @@ const crashed = 0.1
 const leads = 5
 const leavesOfLead = 9
 const below = 50
-const rootTokens = 150_000
+const rootTokens = 80_000
 /** Per day, for all rounds together: it never is what stops a run here, but it must be kept like the others. */
 const dayTokens = 2 * rounds * rootTokens
 const billedTokens = 110
@@ -57,7 +57,9 @@ vi.mock('../../src/kernel/segment.ts', async (importOriginal) => {
       for (const [key, limit] of dimensions) {
         const sum = settled[key] + reserved[key]
         if (sum > limits[limit] || reserved[key] < 0) {
-          books.broken.push(`${task}: ${key} ${settled[key]} + ${reserved[key]} of ${limits[limit]}`)
+          books.broken.push(
+            `${task}: ${key} ${settled[key]} + ${reserved[key]} of ${limits[limit]}`,
+          )
         }
       }
       return result
@@ -148,7 +150,7 @@ function scriptOf(seed: number, isTree: boolean) {
       return { calls }
     }
     const random = createRandom(hash(`${seed}/${task}`))
-    const isGreedy = random.chance(0.4)
+    const isGreedy = random.chance(0.3)
     const turns = isGreedy ? Number.MAX_SAFE_INTEGER : random.int(0, 2)
     const reply: UpstreamReply =
       turn >= turns ? { text: 'done' } : { calls: [{ name: 'work__go', input: { task } }] }
@@ -166,7 +168,7 @@ function scriptOf(seed: number, isTree: boolean) {
     expected,
     billed: (root: string) => billed.get(root) ?? 0,
     overspent: () => overspent,
-    isGreedy: (task: string) => createRandom(hash(`${seed}/${task}`)).chance(0.4),
+    isGreedy: (task: string) => createRandom(hash(`${seed}/${task}`)).chance(0.3),
   }
 }
 
@@ -218,7 +220,7 @@ it.each(seeds)(
     const watching = (async () => {
       while (!isOver) {
         days.push(await callJson('/api/operator/usage'))
-        await sleep(60)
+        await sleep(100)
       }
     })()
 
@@ -292,7 +294,9 @@ function checkSums({ usage, runs, children }: Node, hasCrashed: boolean): void {
   // A crash is charged with the model call that it may have cut.
   if (hasCrashed) expect(usage.tokens, label).toBeGreaterThanOrEqual(own + sum('tokens'))
   else expect(usage.tokens, label).toBe(own + sum('tokens'))
-  if (!hasCrashed) expect(usage.turns, label).toBe(run.result.steps + sum('turns'))
+  // A turn whose model call no lease was left for has begun, but is no step.
+  const begun = run.result.steps + (run.result.error?.code === 'lease_tokens' ? 1 : 0)
+  if (!hasCrashed) expect(usage.turns, label).toBe(begun + sum('turns'))
 }
 
 /** After the end nothing is reserved: not in a ledger, not of the session, not of the day. */
@@ -362,9 +366,7 @@ it('E1: the child that is served least gets at least half of an equal share', ()
 afterAll(() => {
   const ended = [...states].map(([state, count]) => `${count} ${state}`).join(', ')
   // oxlint-disable-next-line no-console -- read by test/faults/leases.mjs
-  console.log(
-    `leases ${JSON.stringify({ ...totals, rounds, leastGiven, leastServed, ended })}`,
-  )
+  console.log(`leases ${JSON.stringify({ ...totals, rounds, leastGiven, leastServed, ended })}`)
 })
 
 /** FNV-1a: a number from a text, the same everywhere. */

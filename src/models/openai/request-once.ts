@@ -31,6 +31,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     onSent,
     onBegun,
     onBytes(sizeBytes: number) {
+      meter.add(sizeBytes)
       // A comment that keeps the line alive is a sign of life too.
       if (watch.hasHeard()) watch.beat()
     },

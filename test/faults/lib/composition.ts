@@ -6,7 +6,7 @@ import { composeRuntime as compose, type Runtime } from '../../../src/compositio
 import { createSessionGateway } from '../../../src/sessions/gateway.ts'
 import { systemSources } from '../../../src/sources.ts'
 
-const recoverEveryMs = 500
+const { FAULTS_RECOVER_EVERY_MS: recoverEveryMs } = bindings as unknown as Record<string, unknown>
 const pauseMs = 20_000
 
 const wanted = new AsyncLocalStorage<string | undefined>()
@@ -24,7 +24,7 @@ const sources = {
 }
 
 export const composeRuntime = (env: Env): Runtime =>
-  compose(env, sources, { recoverEveryMs, pauseMs })
+  compose(env, sources, { recoverEveryMs: Number(recoverEveryMs), pauseMs })
 
 const gateway = createSessionGateway({
   namespace: (bindings as unknown as Env).SESSION,

@@ -10,15 +10,18 @@ const persistenceNumber = 1
 const hubPoint = 'sessions/stream-hub#later.then.2'
 /** Events are handed out turn by turn: the fault strikes just after one of these, the reader being there by then. */
 const hits = [2, 3, 4, 5, 6, 7]
-/** Long enough for the reader to be attached, however busy the machine is. */
-const turnMs = 500
+/** Slow enough for the reader to be there. */
+const turnMs = 100
+/** An alarm between the turns lets their rows reach the disk sooner: none comes while this looks. */
+const recoverEveryMs = 4_000
 
 const watched = {
   name: 'watched',
   async story(trial) {
     await trial.create()
     trial.follow()
-    const turns = hits.map((hit) => [['kv__get', { key: String(hit) }]])
+    const url = trial.effect('look', 'look', 10)
+    const turns = hits.map((hit) => [['effects__look', { url: `${url}&hit=${hit}` }]])
     await trial.submit('work', { delayMs: turnMs, turns })
   },
 }
@@ -42,7 +45,7 @@ export async function provePersistence(world) {
 /** @returns What the oracle said of a product that acknowledges before it has synced. Throws if it said nothing. */
 export async function proveSyncIsWatched(product) {
   const { text } = await buildWorker({ product, variant: 'no-sync' })
-  const world = await startWorld({ text, product })
+  const world = await startWorld({ text, product, recoverEveryMs })
   try {
     const results = await Promise.all(
       hits.map((hit) =>

@@ -24,6 +24,7 @@ export async function startServer({
   stateDir,
   upstream,
   onLine,
+  recoverEveryMs,
   memory = { arms: [], trees: {} },
 }) {
   const settings = readConfig({ config: join(product, 'wrangler.toml') })
@@ -54,7 +55,7 @@ export async function startServer({
             modulesRoot: stateDir,
             modules: { 'worker.js': { type: 'esm', contents: text } },
           },
-          env: bindingsOf(settings, { upstream, memory }),
+          env: bindingsOf(settings, { upstream, memory, recoverEveryMs }),
           exports: Object.fromEntries(
             settings.migrations
               .flatMap((migration) => migration.new_sqlite_classes ?? [])
@@ -88,7 +89,7 @@ function keep(output, line) {
   if (output.length > maxKeptLines) output.shift()
 }
 
-function bindingsOf(settings, { upstream, memory }) {
+function bindingsOf(settings, { upstream, memory, recoverEveryMs }) {
   const text = (value) => ({ type: 'text', value })
   const named = (type, bindings = []) =>
     bindings.map(({ binding }) => [binding, { type, id: `faults-${binding}` }])
@@ -98,6 +99,7 @@ function bindingsOf(settings, { upstream, memory }) {
     ISOLA_MODEL: text('openai/scripted'),
     OPENAI_API_KEY: text('sk-faults'),
     OPENAI_BASE_URL: text(upstream),
+    FAULTS_RECOVER_EVERY_MS: text(String(recoverEveryMs)),
     FAULTS_MEMORY: text(JSON.stringify(memory)),
     ...Object.fromEntries(named('d1', settings.d1_databases)),
     ...Object.fromEntries(named('kv', settings.kv_namespaces)),

@@ -10,7 +10,8 @@ const auditEveryMs = 200
 const auditPage = 100
 const downtimeMs = 60_000
 
-export async function startWorld({ text, product }) {
+/** @param options.recoverEveryMs How soon a session wakes by itself after a fault. */
+export async function startWorld({ text, product, recoverEveryMs = 500 }) {
   const stateDir = mkdtempSync(join(tmpdir(), 'isola-faults-'))
   const upstream = await startUpstream()
   const arms = new Map()
@@ -39,9 +40,16 @@ export async function startWorld({ text, product }) {
   const shake = () => (lastShakenMs = Date.now())
 
   const start = () => {
-    const memory = { arms: [...arms.values()], trees }
     lives += 1
-    return startServer({ text, product, stateDir, upstream: upstream.modelUrl, onLine, memory })
+    return startServer({
+      text,
+      product,
+      stateDir,
+      upstream: upstream.modelUrl,
+      onLine,
+      recoverEveryMs,
+      memory: { arms: [...arms.values()], trees },
+    })
   }
   /** SIGKILL, then a new process over the same data. */
   const crash = async () => {

@@ -94,9 +94,11 @@ describe('a day', () => {
     }
   })
 
-  it('E1: books what was never reserved', () => {
-    const { ask, usage, ledger } = open()
+  it('E1: books what was never reserved, and writes nothing where nothing was spent', () => {
+    const { ask, usage, ledger, storage } = open()
     ledger.settle('a', spentTokens(90), noon)
+    ledger.settle('refused', spentTokens(0), noon)
+    expect(storage.sql.exec('SELECT run FROM settled').toArray()).toEqual([{ run: 'a' }])
     expect(usage(tokensOnly(100))).toMatchObject({ settled: { tokens: 90 } })
     expect(ask('b', tokensOnly(90), tokensOnly(100))).toMatchObject({ value: { tokens: 10 } })
   })
