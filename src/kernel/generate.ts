@@ -118,7 +118,7 @@ export function createGenerate(options: GenerateOptions) {
     }
 
     function book({ provider, model, finishReason, ...reply }: ModelReply) {
-      if (!attempt) return
+      if (!attempt) throw new Error('The provider sent a request again without leave.')
       const { lease, startedAtMs } = attempt
       attempt = undefined
       const usage = billable(reply.usage, estimate)

@@ -91,6 +91,7 @@ export const bills: readonly Fault[] = [
   bill('1e18', { prompt_tokens: 1e18, completion_tokens: 1e18 }),
   bill('past exact numbers', '{"prompt_tokens":9007199254740993,"completion_tokens":1}'),
   bill('nine quadrillion', { prompt_tokens: 9e15, completion_tokens: 9e15 }),
+  bill('more than any model takes', { prompt_tokens: 2e7, completion_tokens: 2e7 }),
   bill('negative', { prompt_tokens: -5, completion_tokens: -1e9 }),
   bill('one half negative', { prompt_tokens: 100, completion_tokens: -5 }),
   bill('text', { prompt_tokens: '100', completion_tokens: 'NaN' }),

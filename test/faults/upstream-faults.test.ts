@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { defaultAgentLimits } from '#contracts/lease.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { ModelProvider } from '#contracts/model.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import {
   agentSpec,
@@ -177,5 +179,24 @@ it.each([
   )
   // 150 tokens a call: six fit, a seventh does not.
   expect(outcome).toMatchObject({ state: 'stopped', usage: { tokens: 900, modelCalls: 6 } })
+  ledgers.expectNothingReserved()
+})
+
+it('F12: a provider that sends again without leave gets its reply refused', async () => {
+  const model = createFakeModel([{ text: 'for free' }])
+  const greedy: ModelProvider = {
+    ...model,
+    generate(request, options) {
+      options.onSent()
+      if (!options.mayRetry(new IsolaError('model_network', 'It broke.')))
+        return model.generate(request, options)
+      throw new Error('there was budget')
+    },
+  }
+  const outcome = await createKernel(createKernelParts(greedy)).run(
+    runInput({ agent: agentSpec({ maxTokens: 200 }) }),
+    runPorts(),
+  )
+  expect(outcome).toMatchObject({ state: 'failed', result: '', usage: { tokens: 150 } })
   ledgers.expectNothingReserved()
 })

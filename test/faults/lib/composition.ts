@@ -7,7 +7,8 @@ import { createSessionGateway } from '../../../src/sessions/gateway.ts'
 import { systemSources } from '../../../src/sources.ts'
 
 const { FAULTS_RECOVER_EVERY_MS: recoverEveryMs } = bindings as unknown as Record<string, unknown>
-const pauseMs = 20_000
+const pauseMs = 15_000
+const sweepEveryMs = 1_000
 
 const wanted = new AsyncLocalStorage<string | undefined>()
 
@@ -24,12 +25,13 @@ const sources = {
 }
 
 export const composeRuntime = (env: Env): Runtime =>
-  compose(env, sources, { recoverEveryMs: Number(recoverEveryMs), pauseMs })
+  compose(env, sources, { recoverEveryMs: Number(recoverEveryMs), pauseMs, sweepEveryMs })
 
-const gateway = createSessionGateway({
-  namespace: (bindings as unknown as Env).SESSION,
-  sha256: sources.sha256,
-})
-
-export const sessionObject = (session: string) =>
-  gateway.at(session) as unknown as DurableObjectStub
+/** A session's object. The gateway alone knows its name, and says it when it is asked for that session. */
+export function sessionObject(session: string): DurableObjectStub {
+  const { SESSION } = bindings as unknown as { SESSION: DurableObjectNamespace }
+  const names: string[] = []
+  const namespace = { getByName: (name: string) => names.push(name) }
+  createSessionGateway({ namespace, sha256: sources.sha256 }).at(session)
+  return SESSION.getByName(names[0]!)
+}

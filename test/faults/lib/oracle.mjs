@@ -105,10 +105,12 @@ function judgeSubmissions(trial, tree) {
 async function judgeTranscript(trial) {
   const { body } = await trial.call(trial.path('/transcript'))
   const said = body.messages.filter(({ role }) => role === 'user').map(({ text }) => text)
-  for (const { name, task } of trial.accepted) {
+  const retried = new Set(trial.accepted.filter(({ task }) => !task).map(({ of }) => of))
+  for (const { name, task } of [...trial.accepted, ...trial.steered]) {
+    if (!task) continue
     const times = said.filter((text) => text === task).length
     if (times === 0) trial.problem('lost', `message ${name} is not in the transcript`)
-    if (times > 1) trial.problem('doubled', `message ${name} is ${times} times in the transcript`)
+    if (times > 1 + (retried.has(name) ? 1 : 0)) trial.problem('doubled', `message ${name} is ${times} times in the transcript`)
   }
 }
 

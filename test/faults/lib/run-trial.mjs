@@ -20,7 +20,7 @@ export async function runTrial(
   { scenario, number, faults = [], evicts = false, isRecorded = false },
 ) {
   const session = sessionFor(number)
-  const armed = faults.map((fault, index) => ({ ...fault, tree: session, id: `${number}-${index}` }))
+  const armed = [...faults, ...(scenario.faults ?? [])].map((fault, index) => ({ ...fault, tree: session, id: `${number}-${index}` }))
   const hits = () => armed.flatMap(({ id }) => (world.struck.has(id) ? [world.struck.get(id)] : []))
   const lastFaultMs = () => Math.max(0, ...hits().map(({ atMs }) => atMs))
   const trial = createTrial(world, { session, random: createRandom(number), evicts, lastFaultMs })
@@ -29,7 +29,7 @@ export async function runTrial(
   try {
     await scenario.story(trial)
     await judge(trial)
-    if (armed.length === 0 && !scenario.isCutShort && !scenario.isSlow) judgeUndisturbed(trial)
+    if (faults.length === 0 && !scenario.isCutShort && !scenario.isSlow) judgeUndisturbed(trial)
   } catch (error) {
     trial.problem('stuck', `${error.stack ?? error}`)
     for (const reader of trial.readers) await reader.stop()

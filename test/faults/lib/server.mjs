@@ -97,6 +97,8 @@ function bindingsOf(settings, { upstream, memory, recoverEveryMs }) {
     ISOLA_ENV: text('development'),
     ISOLA_OPERATOR_KEY: text(operatorKey),
     ISOLA_MODEL: text('openai/scripted'),
+    // Far away, so that it stops nothing: the day's ledger is asked only where there is a limit.
+    ISOLA_DAILY_TOKENS: text('1000000000000'),
     OPENAI_API_KEY: text('sk-faults'),
     OPENAI_BASE_URL: text(upstream),
     FAULTS_RECOVER_EVERY_MS: text(String(recoverEveryMs)),

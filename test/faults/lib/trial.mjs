@@ -15,6 +15,7 @@ const askedWithinMs = 10_000
  */
 export function createTrial(world, { session, random, evicts = false, lastFaultMs = () => 0 }) {
   const accepted = []
+  const steered = []
   const readers = []
   const effects = new Set()
   const problems = []
@@ -55,6 +56,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     session,
     random,
     accepted,
+    steered,
     readers,
     problems,
     problem,
@@ -83,17 +85,17 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       if (status !== 201) problem('lost', `create answered ${status}`)
     },
     /** @returns The run's id; from now on it may not be lost. */
-    async submit(name, plan, { wait = false } = {}) {
+    async submit(name, plan, options = {}) {
       const task = taskOf({ name, ...plan })
       const { status, body } = await call(path('/runs'), {
-        json: { task, ...(wait && { wait }) },
+        json: { task, ...options },
         headers: { 'idempotency-key': name },
       })
       if (status !== 200 && status !== 202) {
         problem('lost', `submission ${name} answered ${status} ${JSON.stringify(body)}`)
         return undefined
       }
-      const run = wait ? body.id : body.run
+      const run = body.run ?? body.id
       accept({ name, run, task })
       return run
     },
@@ -116,6 +118,67 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
     async cancel(run) {
       const { status } = await call(path(`/runs/${run}/cancel`), { json: {} })
       if (status !== 200) problem('lost', `cancel of ${run} answered ${status}`)
+    },
+    /** Another message for a run at work. @returns Whether it came in time. */
+    async steer(run, name, text) {
+      const { status, body } = await call(path(`/runs/${run}/messages`), {
+        json: { message: text },
+        headers: { 'idempotency-key': name },
+      })
+      if (status === 409) return false
+      if (status !== 202) problem('lost', `message ${name} answered ${status} ${body?.error?.code}`)
+      steered.push({ name, run, task: text })
+      return true
+    },
+    /** Waits until the audit log says that a run waits for somebody. @returns The calls that do. */
+    async parked(run, owner = session) {
+      const sinceMs = Date.now()
+      for (;;) {
+        const records = world.audit.of(owner).filter((record) => record.run === run)
+        const last = records.findLast(({ type }) => type === 'run_parked' || type === 'run_finished')
+        if (last) return last.type === 'run_parked' ? last.data.pauses : []
+        if (isLate(sinceMs)) {
+          problem('stuck', `run ${run} neither waits nor is over`)
+          return []
+        }
+        await sleep(pollEveryMs)
+      }
+    },
+    /** The same once it has waited for its child: what it waits for now, if it is not over. */
+    async parkedAgain(run) {
+      const answered = () =>
+        world.audit
+          .of(session)
+          .some((record) => record.run === run && /^(pause_answered|run_finished)$/.test(record.type))
+      const sinceMs = Date.now()
+      while (!answered() && !isLate(sinceMs)) await sleep(pollEveryMs)
+      return (await trial.parked(run)).filter(({ kind }) => kind !== 'session')
+    },
+    childOf: (run) =>
+      world.audit
+        .of(session)
+        .find((record) => record.run === run && record.type === 'agent_invoked')?.data.session,
+    runOf: (owner) => world.audit.of(owner).find(({ type }) => type === 'run_started')?.run,
+    /** What an operator does with a run that was given up; one that was not is left alone. */
+    async retry(run, name) {
+      const given = () =>
+        world.audit
+          .of(session)
+          .some(({ type, data }) => type === 'run_finished' && data.code === 'run_given_up')
+      if (!given()) return
+      const { status, body } = await call(`/api/operator/runs/${run}/retry`, { json: {} })
+      if (status !== 202) return problem('lost', `retry of ${run} answered ${status}`)
+      accept({ name: `${name} again`, of: name, run: body.run })
+    },
+    /** Says what becomes of a waiting call; what the answer is worth shows at the end. */
+    async decide(run, decision, owner = session) {
+      const { status, body } = await call(`/api/sessions/${owner}/runs/${run}/decisions`, {
+        json: decision,
+      })
+      // It may have expired while a fault kept us from saying it.
+      if (status !== 200 && status !== 404 && status !== 409)
+        problem('lost', `decision on ${decision.call} answered ${status} ${body?.error?.code}`)
+      return status
     },
     async delete() {
       const { status } = await call(path(), { method: 'DELETE' })

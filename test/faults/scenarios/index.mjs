@@ -1,8 +1,9 @@
 // All scenarios. A new file is added here.
 import { scenarios as basic } from './basic.mjs'
+import { scenarios as outside } from './outside.mjs'
 import { scenarios as trees } from './trees.mjs'
 
-export const scenarios = [...basic, ...trees]
+export const scenarios = [...basic, ...trees, ...outside]
 
 export const scenarioNamed = (name) => {
   const found = scenarios.find((scenario) => scenario.name === name)

@@ -1,0 +1,141 @@
+// Runs that wait for someone outside, are spoken to on their way, or start what outlives them.
+import { calls } from './basic.mjs'
+
+const { once, repeatable } = calls
+
+const toolOfOurs = {
+  name: 'our_tool',
+  description: 'Runs at the client.',
+  inputSchema: { type: 'object', properties: { what: { type: 'string' } } },
+}
+
+/** Settles whatever a run waits for, until it waits for nothing. */
+async function settleAll(trial, run, answerTo) {
+  const pauses = await trial.parked(run)
+  await trial.idle()
+  for (const { call, kind, tool } of pauses) await trial.decide(run, answerTo({ call, kind, tool }))
+  return pauses
+}
+
+const approve = ({ call }) => ({ call, decision: 'approve' })
+const answer = ({ call }) => ({ call, decision: 'result', output: 'blue' })
+
+export const scenarios = [
+  {
+    name: 'approval',
+    rests: true,
+    async story(trial) {
+      await trial.create()
+      trial.follow()
+      const plan = { delayMs: 10, turns: [[once(trial, 'o'), repeatable(trial, 'i')]] }
+      const run = await trial.submit('work', plan, { requireApproval: ['http__request'] })
+      await settleAll(trial, run, approve)
+    },
+  },
+  {
+    name: 'denial',
+    isCutShort: true,
+    async story(trial) {
+      await trial.create()
+      const plan = { delayMs: 10, turns: [[once(trial, 'o')], [once(trial, 'p')]] }
+      const run = await trial.submit('work', plan, { requireApproval: ['http__request'], wait: true })
+      await settleAll(trial, run, ({ call }) => ({ call, decision: 'deny', message: 'No.' }))
+      await trial.pause(400)
+      await trial.cancel(run)
+    },
+  },
+  {
+    name: 'question',
+    rests: true,
+    async story(trial) {
+      await trial.create()
+      const ask = ['isola__ask', { question: 'Which colour?' }]
+      const ours = ['our_tool', { what: 'this' }]
+      const plan = { delayMs: 10, turns: [[ask, ours], [once(trial, 'o')]] }
+      const run = await trial.submit('work', plan, { mayAsk: true, clientTools: [toolOfOurs] })
+      await trial.submit('meanwhile', { delayMs: 10, turns: [[once(trial, 'm')]] })
+      await settleAll(trial, run, answer)
+    },
+  },
+  {
+    name: 'child-waits',
+    rests: true,
+    async story(trial) {
+      await trial.create()
+      const task = trial.task({ delayMs: 10, turns: [[once(trial, 'c-o')]] })
+      const plan = { delayMs: 10, turns: [[['helper__run', { task }]], [once(trial, 'o')]] }
+      const run = await trial.submit('work', plan, { requireApproval: ['http__request'] })
+      await trial.parked(run)
+      const child = trial.childOf(run)
+      const childRun = child && trial.runOf(child)
+      if (!childRun) return trial.problem('stuck', 'the child that should wait is not there')
+      for (const { call } of await trial.parked(childRun, child))
+        await trial.decide(childRun, { call, decision: 'approve' }, child)
+      for (const { call } of await trial.parkedAgain(run)) await trial.decide(run, approve({ call }))
+    },
+  },
+  {
+    name: 'expiry',
+    isSlow: true,
+    isCutShort: true,
+    async story(trial) {
+      await trial.create()
+      const plan = { delayMs: 10, turns: [[once(trial, 'o')]] }
+      await trial.submit('work', plan, { requireApproval: ['http__request'] })
+    },
+  },
+  {
+    name: 'cancel-waiting',
+    isCutShort: true,
+    rests: true,
+    async story(trial) {
+      await trial.create()
+      const plan = { delayMs: 10, turns: [[once(trial, 'o')]] }
+      const run = await trial.submit('work', plan, { requireApproval: ['http__request'] })
+      await trial.parked(run)
+      await trial.idle()
+      await trial.cancel(run)
+    },
+  },
+  {
+    name: 'steering',
+    async story(trial) {
+      await trial.create()
+      trial.follow()
+      const plan = { delayMs: 60, turns: [[once(trial, 'a', 80)], [once(trial, 'b')]] }
+      const run = await trial.submit('work', plan)
+      await Promise.all(['one', 'two'].map((name) => trial.steer(run, name, `Mind ${name}.`)))
+    },
+  },
+  {
+    name: 'background',
+    async story(trial) {
+      await trial.create()
+      const task = trial.task({ delayMs: 30, turns: [[once(trial, 'c-o', 100)]] })
+      const plan = {
+        delayMs: 10,
+        turns: [[['helper__run', { task, background: true }]], [once(trial, 'o')]],
+      }
+      await trial.submit('work', plan)
+      await trial.submit('next', { delayMs: 300, turns: [[once(trial, 'n', 100)]] })
+    },
+  },
+  {
+    name: 'given-up',
+    isCutShort: true,
+    /** Six times in the same turn: one more than a run may be taken up. */
+    faults: Array.from({ length: 6 }, () => ({
+      role: 'root',
+      point: 'kernel/generate#createGenerate.1',
+      position: 'settled',
+      hit: 1,
+      kind: 'abort',
+    })),
+    async story(trial) {
+      await trial.create()
+      const run = await trial.submit('work', { delayMs: 10, turns: [[once(trial, 'o')]] })
+      await trial.ended(run)
+      await trial.retry(run, 'work')
+    },
+  },
+]

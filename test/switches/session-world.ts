@@ -1,0 +1,194 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { AuditOwner, RunOutcome, SubmitRequest } from '#contracts/session.ts'
+import type { SessionApi } from '#contracts/session.ts'
+import type { SessionEvent } from '#contracts/event.ts'
+import type { Limits } from '#contracts/lease.ts'
+import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+import { createKernel } from '../../src/kernel/run.ts'
+import { admit } from '../../src/sessions/admission.ts'
+import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
+import type { SessionRow } from '../../src/sessions/store.ts'
+import type { Jobs } from '../../src/sessions/upkeep.ts'
+import {
+  agentSpec,
+  createFakeClock,
+  createFakeModel,
+  createFakeSources,
+  createKernelParts,
+  toolsetOf,
+  type Script,
+} from '../fakes/kernel.ts'
+import { createFakeGateway } from '../fakes/session-gateway.ts'
+
+export const session = 'ses_1'
+export const pauseMs = 86_400_000
+
+/** SQLite in memory behind the part of a Durable Object's storage that sessions use; `fail` breaks its next statements. */
+function createStorage() {
+  const sqlite = new DatabaseSync(':memory:')
+  let isFailing: (query: string) => boolean = () => false
+  let depth = 0
+  const exec = (query: string, ...values: unknown[]) => {
+    if (isFailing(query)) throw new Error('SQLITE_FULL: database or disk is full')
+    const rows = sqlite.prepare(query).all(...(values as SQLInputValue[]))
+    return { toArray: () => rows, rowsWritten: 0, [Symbol.iterator]: () => rows[Symbol.iterator]() }
+  }
+  const storage = {
+    sql: { exec },
+    sync: async () => {},
+    transactionSync<T>(work: () => T): T {
+      const name = `step_${(depth += 1)}`
+      sqlite.exec(`SAVEPOINT ${name}`)
+      try {
+        return work()
+      } catch (error) {
+        sqlite.exec(`ROLLBACK TO ${name}`)
+        throw error
+      } finally {
+        sqlite.exec(`RELEASE ${name}`)
+        depth -= 1
+      }
+    },
+  }
+  return {
+    storage: storage as unknown as DurableObjectStorage,
+    sqlite,
+    failWhere: (test: (query: string) => boolean) => void (isFailing = test),
+  }
+}
+
+export interface WorldOptions {
+  readonly script: Script
+  readonly entries?: readonly ToolEntry[]
+  /** What other sessions answer. */
+  readonly others?: Partial<SessionApi>
+  readonly limits?: Partial<Limits>
+  /** Awaited before an agent is there. */
+  readonly loading?: () => Promise<void>
+  readonly reserve?: PrincipalLedger['reserve']
+}
+
+/** One session over several lives of its object: storage and timers stay, everything else is made anew. */
+export function createSessionWorld(options: WorldOptions) {
+  const clock = createFakeClock()
+  const sources = createFakeSources(clock)
+  const disk = createStorage()
+  const timers = new Map<string, { readonly fn: string; readonly time: number }>()
+  const jobs: Jobs = {
+    get: (id) => timers.get(id),
+    push: async ({ id, fn, time }) => void timers.set(id, { fn, time }),
+    cancel: async (id) => timers.delete(id),
+  }
+  const model = createFakeModel(options.script)
+  const told: Incident[] = []
+  const reserved: string[] = []
+  const settled: { run: string; tokens: number }[] = []
+  const audit: SessionEvent[] = []
+  let isAuditAway = false
+  const reached = async () => {
+    if (isAuditAway) throw new Error('D1_ERROR: Network connection lost.')
+  }
+  const runtime: SessionRuntime = {
+    ...sources,
+    kernel: createKernel(createKernelParts(model, sources)),
+    sessions: createFakeGateway(options.others),
+    agents: {
+      list: () => [],
+      async load() {
+        await options.loading?.()
+        const toolset = toolsetOf(options.entries ?? [])
+        return { spec: agentSpec(options.limits), toolset }
+      },
+    },
+    audit: {
+      async append(_owner: AuditOwner, events) {
+        await reached()
+        audit.push(...events)
+      },
+      async watermark() {
+        await reached()
+        return audit.at(-1)?.seq ?? 0
+      },
+    },
+    principals: {
+      async reserve(request) {
+        reserved.push(request.run)
+        return options.reserve ? options.reserve(request) : request.asked
+      },
+      async settle({ run, spent }) {
+        settled.push({ run, tokens: spent.tokens })
+      },
+      report: (incident) => void told.push(incident),
+    },
+    timing: { recoverEveryMs: 10_000, pauseMs },
+  }
+
+  /** Another life of the object, over what is stored. */
+  function wake(about: Partial<SessionRow> = {}) {
+    const create = (parts: SessionParts, row: Partial<SessionRow>) => {
+      if (parts.store.session()) return
+      const base = { id: session, agent: 'tester', principal: 'operator', createdAtMs: 0 }
+      parts.store.createSession({ ...base, ...row })
+    }
+    const parts: SessionParts = openParts({
+      runtime,
+      storage: disk.storage,
+      jobs,
+      sessionId: () => session,
+      onAccept: ({ submission: { lineage } }) => create(parts, lineage ? { lineage } : {}),
+    })
+    if (Object.keys(about).length > 0) create(parts, about)
+    parts.upkeep.begin()
+    const take = (request: Partial<SubmitRequest> = {}) =>
+      admit(
+        {
+          agent: 'tester',
+          principal: 'operator',
+          messages: [{ role: 'user', text: 'go', taint: ['user'] }],
+          trace: 't'.repeat(32),
+          pauses: 'park',
+          ...request,
+        },
+        { ...parts, runtime, session, audience: 'reader' },
+      )
+    return {
+      ...parts,
+      take,
+      /** Takes a run in and waits for what comes of it. */
+      async run(request: Partial<SubmitRequest> = {}): Promise<RunOutcome> {
+        const { live, receipt } = await take(request)
+        return live ? live.done : parts.store.final(parts.store.findRun(receipt.run)!.order)!
+      },
+      row: (run: string) => parts.store.findRun(run)!,
+      events: () =>
+        parts.store
+          .logAfter(0)
+          .flatMap((row) =>
+            row.kind === 'run' ? (row.run.startSeq ?? []) : row.turn.events.map(({ seq }) => seq),
+          ),
+    }
+  }
+
+  return {
+    ...disk,
+    clock,
+    model,
+    timers,
+    told,
+    reserved,
+    settled,
+    audit,
+    runtime,
+    wake,
+    setAuditAway: (isAway: boolean) => void (isAuditAway = isAway),
+  }
+}
+
+/** Lets everything happen that waits for nothing but its turn. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+export const never = new Promise<never>(() => {})

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest'
+import { IsolaError } from '#contracts/errors.ts'
+import type { ModelProvider } from '#contracts/model.ts'
+import {
+  agentSpec,
+  createEndingKernel,
+  createFakeModel,
+  createKernelParts,
+  createMemoryJournal,
+  openGates,
+  runInput,
+  runPorts,
+  says,
+  toolEntry,
+  toolsetOf,
+  type Script,
+} from '../../fakes/kernel.ts'
+
+const once =
+  (...calls: readonly { readonly name: string; readonly input?: object }[]): Script =>
+  (_request, index) =>
+    index === 0 ? { calls: calls.map(({ name }) => ({ name, input: { a: 1 } })) } : { text: 'done' }
+const run = (model: ModelProvider, ...tools: readonly ReturnType<typeof toolEntry>[]) =>
+  createEndingKernel(createKernelParts(model)).run(
+    runInput({ toolset: toolsetOf(tools), ancestry: ['above'] }),
+    runPorts(),
+  )
+
+describe('a call', () => {
+  it('F5: that is made again after a crash has the key it had, and no other call has it', async () => {
+    const keys: string[] = []
+    const never = new Promise<never>(() => {})
+    const mail = toolEntry(
+      'mail',
+      (_input, { idempotencyKey }) => (keys.push(idempotencyKey), keys.length < 3 ? never : done),
+      { isReadOnly: false, isIdempotent: true, spends: { ...agentSpec().limits, maxTokens: 100 } },
+    )
+    const done = Promise.resolve(says('sent'))
+    const journal = createMemoryJournal()
+    const life = () =>
+      createEndingKernel(
+        createKernelParts(createFakeModel(once({ name: 'mail' }, { name: 'mail' }))),
+      ).run(runInput({ toolset: toolsetOf([mail]) }), runPorts({ journal }))
+    void life() // never ends: the object dies here
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(new Set(keys).size).toBe(2)
+    const before = keys.splice(0)
+    keys.push('', '') // from here on the tool answers
+    void life()
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(keys.slice(2)).toEqual(before)
+  })
+
+  it('C8: knows all agents above it, its own among them', async () => {
+    let seen: readonly string[] = []
+    const look = toolEntry('look', async (_input, { ancestry }) => ((seen = ancestry), says('')))
+    await run(createFakeModel(once({ name: 'look' })), look)
+    expect(seen).toEqual(['above', 'tester'])
+  })
+
+  it('Y13: may go one level less deep than its caller', async () => {
+    let depth = Number.NaN
+    const spends = { ...agentSpec().limits, maxTokens: 100 }
+    const child = toolEntry(
+      'child',
+      async (_input, { lease }) => ((depth = lease.maxDepth), says('')),
+      { spends },
+    )
+    await run(createFakeModel(once({ name: 'child' })), child)
+    expect(depth).toBe(agentSpec().limits.maxDepth - 1)
+  })
+
+  it('N6: that starts a child is counted against the width of the tree', async () => {
+    let ran = 0
+    const spends = { ...agentSpec().limits, maxTokens: 100, maxChildren: 0 }
+    const child = toolEntry('child', async () => ((ran += 1), says('')), { spends })
+    const calls = ['child', 'child', 'child'].map((name) => ({ name }))
+    const result = await createEndingKernel(createKernelParts(createFakeModel(once(...calls)))).run(
+      runInput({ toolset: toolsetOf([child]), agent: agentSpec({ maxChildren: 2 }) }),
+      runPorts(),
+    )
+    expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_children' } })
+    expect(ran).toBe(2)
+  })
+
+  it('E8: ends at once when its run is cancelled, and its tool is told', async () => {
+    const controller = new AbortController()
+    let isTold = false
+    const slow = toolEntry('slow', (_input, { signal }) => {
+      signal.addEventListener('abort', () => (isTold = true))
+      queueMicrotask(() => controller.abort(new Error('enough')))
+      return new Promise((resolve) => setTimeout(() => resolve(says('late')), 50))
+    })
+    const result = await createEndingKernel(
+      createKernelParts(createFakeModel(once({ name: 'slow' }))),
+    ).run(runInput({ toolset: toolsetOf([slow]) }), runPorts({ signal: controller.signal }))
+    expect(result.state).toBe('cancelled')
+    expect(isTold).toBe(true)
+  })
+
+  it('I18: whose result a hook cannot look at is held back', async () => {
+    const model = createFakeModel(once({ name: 'look' }))
+    const after = () => Promise.reject(new Error('broken'))
+    const gates = { ...openGates, hooks: { ...openGates.hooks, after } }
+    await createEndingKernel(createKernelParts(model, { gates })).run(
+      runInput({ toolset: toolsetOf([toolEntry('look', async () => says('SECRET'))]) }),
+      runPorts(),
+    )
+    expect(JSON.stringify(model.requests[1])).not.toContain('SECRET')
+  })
+})
+
+describe('a model call', () => {
+  /** A model whose first attempt meets a failure, before or after its reply has begun. */
+  const failing = (hasBegun: boolean, retries = 0): ModelProvider => {
+    const fake = createFakeModel([])
+    return {
+      ...fake,
+      async generate(_request, { onSent, onBegun, mayRetry }) {
+        const failure = new IsolaError('model_unavailable', 'It is down.', { transient: true })
+        for (let attempt = 0; attempt <= retries; attempt += 1) {
+          onSent()
+          if (hasBegun) onBegun()
+          if (attempt < retries && !mayRetry(failure)) break
+        }
+        throw failure
+      },
+    }
+  }
+
+  it('F12, E1: that breaks in the middle of its reply is booked in full, whatever its code', async () => {
+    expect((await run(failing(true))).usage).toMatchObject({ tokens: 150, modelCalls: 1 })
+    expect((await run(failing(false))).usage).toMatchObject({ tokens: 0, modelCalls: 1 })
+  })
+
+  it('F12, E1: is reserved anew before each further attempt, and not made if that is refused', async () => {
+    const limited = (maxTokens: number) =>
+      createEndingKernel(createKernelParts(failing(true, 3))).run(
+        runInput({ agent: agentSpec({ maxTokens }) }),
+        runPorts(),
+      )
+    expect((await limited(10_000)).usage).toMatchObject({ tokens: 4 * 150, modelCalls: 4 })
+    expect((await limited(449)).usage).toMatchObject({ tokens: 2 * 150, modelCalls: 2 })
+  })
+})

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { billable } from '#contracts/model.ts'
+import { createReplyAssembly } from '../../../src/models/openai/reply-assembly.ts'
+import { createByteMeter } from '../../../src/models/openai/reply-limits.ts'
+
+type Chunk = Parameters<ReturnType<typeof createReplyAssembly>['add']>[0]
+
+const MiB = 1_048_576
+/** A chunk of a stranger: it may hold anything. */
+const chunkOf = (chunk: object) => chunk as unknown as Chunk
+const text = (content: string) => chunkOf({ choices: [{ index: 0, delta: { content } }] })
+const args = (part: string) =>
+  chunkOf({ choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: part } }] } }] })
+
+describe('a reply of a model service', () => {
+  it('A7: has at most 4 MiB of text and arguments', () => {
+    const assembly = createReplyAssembly()
+    for (let part = 0; part < 4; part += 1) assembly.add(text('x'.repeat(MiB)))
+    expect(() => assembly.add(text('x'))).toThrow('4 MiB')
+  })
+
+  it('A7: has at most 1 MiB of arguments for one call', () => {
+    const assembly = createReplyAssembly()
+    assembly.add(args('x'.repeat(MiB)))
+    expect(() => assembly.add(args('x'))).toThrow('1 MiB')
+  })
+
+  it('A7: weighs at most 64 MiB on the wire, and its limit at once', () => {
+    const whole = createByteMeter(2 * MiB)
+    for (let part = 0; part < 64; part += 1) {
+      whole.add(MiB)
+      whole.endPiece()
+    }
+    expect(() => whole.add(1)).toThrow('64 MiB')
+    const piece = createByteMeter(2 * MiB)
+    piece.add(2 * MiB)
+    expect(() => piece.add(1)).toThrow('2 MiB')
+  })
+
+  it.each([
+    ['negative', { prompt_tokens: -5, completion_tokens: 1 }],
+    ['a fraction', { prompt_tokens: 0.5, completion_tokens: 1 }],
+    ['text', { prompt_tokens: '5', completion_tokens: 1 }],
+    ['beyond any model', { prompt_tokens: 2e7, completion_tokens: 1 }],
+  ])('T19: has no usage where the count is %s', (_what, usage) => {
+    const assembly = createReplyAssembly()
+    assembly.add(chunkOf({ choices: [{ delta: { content: 'a' }, finish_reason: 'stop' }], usage }))
+    expect(assembly.finish().usage).toBeUndefined()
+  })
+
+  it('T19: is booked with its whole reservation if its bill is no number', () => {
+    const usage = {
+      inputTokens: -9,
+      outputTokens: 1,
+      costNanoUsd: 0,
+      priced: true,
+      estimated: false,
+    }
+    const reserved = { tokens: 150, costNanoUsd: 7 }
+    expect(billable(usage, reserved)).toMatchObject({ inputTokens: 150, costNanoUsd: 7 })
+  })
+})

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { composeRuntime } from '../../../src/composition.ts'
+import { createFakeClock, createFakeSources } from '../../fakes/kernel.ts'
+import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+
+it('F28: a reader of a `/v1` stream that left cancels its run after ten seconds, not before', async () => {
+  const abandoned: unknown[] = []
+  const stub = { abandon: async (...args: unknown[]) => void abandoned.push(args) }
+  const clock = createFakeClock()
+  const { database: DB } = createSqliteDatabase()
+  const bindings = { ISOLA_ENV: 'development', DB, SESSION: { getByName: () => stub }, KV: {} }
+  const { http } = composeRuntime(bindings as unknown as Env, createFakeSources(clock))
+  const gone = { session: 'ses_1', run: 'run_1', principal: 'operator', reader: 'req_1' }
+  const leaving = http.onClientGone?.(gone)
+  await clock.advance(9_999)
+  expect(abandoned).toEqual([])
+  await clock.advance(1)
+  await leaving
+  expect(abandoned).toEqual([['operator', 'run_1', 'req_1']])
+})
