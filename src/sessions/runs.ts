@@ -171,7 +171,6 @@ export function createRuns(options: RunsOptions): Runs {
       },
       onDeclined(error) {
         cancelled.abort(error)
-        if (live.size <= 1) seq = store.lastSeq() // its places in the log are free again
       },
     })
     const isStored = () => acceptance.state() === 'stored'
@@ -235,6 +234,10 @@ export function createRuns(options: RunsOptions): Runs {
       .then((result) => (outcome = result))
       .finally(() => {
         live.delete(row.id)
+        if (acceptance.state() === 'declined') {
+          seq = store.lastSeq() // its places in the log are free again; who waits behind it has none yet
+          return
+        }
         // What it was parked for may have come while the segment was ending.
         if (outcome?.state === 'parked' && isReady(row)) launch(row)
         options.onLeft(row, outcome)

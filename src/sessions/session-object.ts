@@ -115,7 +115,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
           follow: live !== undefined,
           backlog,
         })
-        await live?.accepted
+        await live?.accepted.catch((error: unknown) => {
+          hub.detach(reader)
+          throw error
+        })
         return { receipt: this.#receipt(receipt), reader, stream }
       })
     }
@@ -379,15 +382,17 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       try {
         return { ok: true, value: await work() }
       } catch (error) {
-        const code = errorCode(error)
+        const failure = isStorageFault(error) ? notStored(error) : error
+        if (failure !== error) this.#parts.upkeep.report('storage_failed', errorMessage(error))
+        const code = errorCode(failure)
         if (code === undefined) throw error
         const { param, retryAfterMs } =
-          error instanceof IsolaError ? error : { param: undefined, retryAfterMs: undefined }
+          failure instanceof IsolaError ? failure : { param: undefined, retryAfterMs: undefined }
         return {
           ok: false,
           error: {
             code,
-            message: errorMessage(error),
+            message: errorMessage(failure),
             ...(param !== undefined && { param }),
             ...(retryAfterMs !== undefined && { retryAfterMs }),
           },
@@ -401,6 +406,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 const isSameAs = (existing: SessionRow, about: Pick<SessionRow, 'agent' | 'limits'>): boolean =>
   existing.agent === about.agent &&
   JSON.stringify(existing.limits ?? {}) === JSON.stringify(about.limits ?? {})
+
+/** The platform's words for a write or read that its SQLite could not do: full, or the disk's fault. */
+const isStorageFault = (error: unknown): boolean =>
+  errorCode(error) === undefined && /\bSQLITE_[A-Z]+/.test(errorMessage(error))
+
+const notStored = (cause: unknown) => {
+  const message = 'The session could not be stored just now; nothing of this was kept. Try again.'
+  return new IsolaError('request_unavailable', message, { retryAfterMs: 2_000, cause })
+}
 
 const notYetDeletable = () => {
   const message = 'The record of this session could not be saved yet, so it is kept. Try again.'

@@ -144,8 +144,9 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
       if (outcome === undefined) {
         hasLost = true
         report('storage_failed', 'The end of a run could not be written.', row.id)
-      } else if (outcome.state === 'parked') watchPauses(outcome.pauses)
-      else {
+      } else report('storage_failed', undefined)
+      if (outcome?.state === 'parked') watchPauses(outcome.pauses)
+      else if (outcome) {
         // The day's ledger asks by itself for what it was not told.
         settle(row.id).catch(() => {})
         const { error } = outcome

@@ -52,6 +52,30 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
   }
   const path = (more = '') => `/api/sessions/${session}${more}`
 
+  const recordsOf = (run) => world.audit.of(session).filter((record) => record.run === run)
+  const childrenOf = () =>
+    world.audit
+      .of(session)
+      .flatMap(({ type, data }) => (type === 'agent_invoked' ? [data.session] : []))
+  /** What was announced to wait for somebody outside. */
+  const pausesIn = (owners) =>
+    owners.flatMap((owner) =>
+      world.audit
+        .of(owner)
+        .filter(({ type }) => type === 'run_parked')
+        .flatMap(({ run, data }) => data.pauses.map((pause) => ({ ...pause, owner, run })))
+        .filter(({ kind }) => kind !== 'session'),
+    )
+  /** What the decision was worth shows at the end. */
+  const decide = async ({ owner, run, call: waiting }, decision) => {
+    const { status, body } = await call(`/api/sessions/${owner}/runs/${run}/decisions`, {
+      json: { call: waiting, ...decision },
+    })
+    // It may have expired while a fault kept us from saying it.
+    if (status !== 200 && status !== 404 && status !== 409)
+      problem('lost', `decision on ${waiting} answered ${status} ${body?.error?.code}`)
+  }
+
   const trial = {
     session,
     random,
@@ -130,35 +154,31 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       steered.push({ name, run, task: text })
       return true
     },
-    /** Waits until the audit log says that a run waits for somebody. @returns The calls that do. */
-    async parked(run, owner = session) {
+    /** Waits until the audit log says that a run waits for somebody, or is over. */
+    async parked(run) {
       const sinceMs = Date.now()
-      for (;;) {
-        const records = world.audit.of(owner).filter((record) => record.run === run)
-        const last = records.findLast(({ type }) => type === 'run_parked' || type === 'run_finished')
-        if (last) return last.type === 'run_parked' ? last.data.pauses : []
-        if (isLate(sinceMs)) {
-          problem('stuck', `run ${run} neither waits nor is over`)
-          return []
+      const isAtRest = ({ type }) => type === 'run_parked' || type === 'run_finished'
+      while (!recordsOf(run).some(isAtRest)) {
+        if (isLate(sinceMs)) return problem('stuck', `run ${run} neither waits nor is over`)
+        await sleep(pollEveryMs)
+      }
+    },
+    /** Settles whatever a run or its children wait for, until it is over. */
+    async settle(run, answerTo) {
+      const decided = new Set()
+      const sinceMs = Date.now()
+      while (!recordsOf(run).some(({ type }) => type === 'run_finished')) {
+        if (isLate(sinceMs)) return
+        for (const pause of pausesIn([session, ...childrenOf()])) {
+          const key = `${pause.owner} ${pause.call}`
+          if (decided.has(key)) continue
+          decided.add(key)
+          await trial.idle()
+          await decide(pause, answerTo(pause))
         }
         await sleep(pollEveryMs)
       }
     },
-    /** The same once it has waited for its child: what it waits for now, if it is not over. */
-    async parkedAgain(run) {
-      const answered = () =>
-        world.audit
-          .of(session)
-          .some((record) => record.run === run && /^(pause_answered|run_finished)$/.test(record.type))
-      const sinceMs = Date.now()
-      while (!answered() && !isLate(sinceMs)) await sleep(pollEveryMs)
-      return (await trial.parked(run)).filter(({ kind }) => kind !== 'session')
-    },
-    childOf: (run) =>
-      world.audit
-        .of(session)
-        .find((record) => record.run === run && record.type === 'agent_invoked')?.data.session,
-    runOf: (owner) => world.audit.of(owner).find(({ type }) => type === 'run_started')?.run,
     /** What an operator does with a run that was given up; one that was not is left alone. */
     async retry(run, name) {
       const given = () =>
@@ -169,16 +189,6 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       const { status, body } = await call(`/api/operator/runs/${run}/retry`, { json: {} })
       if (status !== 202) return problem('lost', `retry of ${run} answered ${status}`)
       accept({ name: `${name} again`, of: name, run: body.run })
-    },
-    /** Says what becomes of a waiting call; what the answer is worth shows at the end. */
-    async decide(run, decision, owner = session) {
-      const { status, body } = await call(`/api/sessions/${owner}/runs/${run}/decisions`, {
-        json: decision,
-      })
-      // It may have expired while a fault kept us from saying it.
-      if (status !== 200 && status !== 404 && status !== 409)
-        problem('lost', `decision on ${decision.call} answered ${status} ${body?.error?.code}`)
-      return status
     },
     async delete() {
       const { status } = await call(path(), { method: 'DELETE' })

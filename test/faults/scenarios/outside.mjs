@@ -9,16 +9,9 @@ const toolOfOurs = {
   inputSchema: { type: 'object', properties: { what: { type: 'string' } } },
 }
 
-/** Settles whatever a run waits for, until it waits for nothing. */
-async function settleAll(trial, run, answerTo) {
-  const pauses = await trial.parked(run)
-  await trial.idle()
-  for (const { call, kind, tool } of pauses) await trial.decide(run, answerTo({ call, kind, tool }))
-  return pauses
-}
-
-const approve = ({ call }) => ({ call, decision: 'approve' })
-const answer = ({ call }) => ({ call, decision: 'result', output: 'blue' })
+const approve = () => ({ decision: 'approve' })
+const answer = () => ({ decision: 'result', output: 'blue' })
+const deny = () => ({ decision: 'deny', message: 'No.' })
 
 export const scenarios = [
   {
@@ -29,7 +22,7 @@ export const scenarios = [
       trial.follow()
       const plan = { delayMs: 10, turns: [[once(trial, 'o'), repeatable(trial, 'i')]] }
       const run = await trial.submit('work', plan, { requireApproval: ['http__request'] })
-      await settleAll(trial, run, approve)
+      await trial.settle(run, approve)
     },
   },
   {
@@ -39,9 +32,7 @@ export const scenarios = [
       await trial.create()
       const plan = { delayMs: 10, turns: [[once(trial, 'o')], [once(trial, 'p')]] }
       const run = await trial.submit('work', plan, { requireApproval: ['http__request'], wait: true })
-      await settleAll(trial, run, ({ call }) => ({ call, decision: 'deny', message: 'No.' }))
-      await trial.pause(400)
-      await trial.cancel(run)
+      await trial.settle(run, deny)
     },
   },
   {
@@ -54,7 +45,7 @@ export const scenarios = [
       const plan = { delayMs: 10, turns: [[ask, ours], [once(trial, 'o')]] }
       const run = await trial.submit('work', plan, { mayAsk: true, clientTools: [toolOfOurs] })
       await trial.submit('meanwhile', { delayMs: 10, turns: [[once(trial, 'm')]] })
-      await settleAll(trial, run, answer)
+      await trial.settle(run, answer)
     },
   },
   {
@@ -65,13 +56,7 @@ export const scenarios = [
       const task = trial.task({ delayMs: 10, turns: [[once(trial, 'c-o')]] })
       const plan = { delayMs: 10, turns: [[['helper__run', { task }]], [once(trial, 'o')]] }
       const run = await trial.submit('work', plan, { requireApproval: ['http__request'] })
-      await trial.parked(run)
-      const child = trial.childOf(run)
-      const childRun = child && trial.runOf(child)
-      if (!childRun) return trial.problem('stuck', 'the child that should wait is not there')
-      for (const { call } of await trial.parked(childRun, child))
-        await trial.decide(childRun, { call, decision: 'approve' }, child)
-      for (const { call } of await trial.parkedAgain(run)) await trial.decide(run, approve({ call }))
+      await trial.settle(run, approve)
     },
   },
   {
