@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers'
 import { defineConfig } from 'vitest/config'
+import { switchedOff } from './test/switches/plugin.mjs'
 
 // What a developer's own .dev.vars holds must not reach a test. Wrangler loads the file and nothing
 // unloads it, so each name it may hold is set to the empty string, which our config reads as unset.
@@ -11,10 +12,12 @@ const unset = Object.fromEntries(
     .map(([, name]) => [name, '']),
 )
 
+// `switchedOff` takes a protection away where `npm run switches` asks for it, and does nothing otherwise.
 export default defineConfig({
   test: {
     projects: [
       {
+        plugins: [switchedOff()],
         test: {
           name: 'unit',
           environment: 'node',
@@ -25,6 +28,7 @@ export default defineConfig({
       },
       {
         plugins: [
+          switchedOff(),
           cloudflareTest(async () => ({
             wrangler: { configPath: './wrangler.toml' },
             remoteBindings: false,
@@ -53,6 +57,7 @@ export default defineConfig({
         },
       },
       {
+        plugins: [switchedOff()],
         test: {
           name: 'e2e',
           environment: 'node',

@@ -1,0 +1,1395 @@
+// Every protection that a test of its own holds up, and what the code reads like without it. `node
+// test/switches/run.mjs` takes them away one at a time: a protection that nobody misses is none.
+
+const kernelRun = 'test/unit/kernel/run.test.ts'
+const kernelGates = 'test/unit/kernel/gates.test.ts'
+const kernelPauses = 'test/unit/kernel/pauses.test.ts'
+const kernelLedger = 'test/unit/kernel/ledger.test.ts'
+const subAgents = 'test/unit/agents/sub-agent-tool.test.ts'
+const gateway = 'test/unit/sessions/gateway.test.ts'
+const egress = 'test/unit/plugins/egress.test.ts'
+const provider = 'test/unit/models/openai-provider.test.ts'
+const dayLedger = 'test/unit/governance/day-ledger.test.ts'
+const principalLedger = 'test/unit/governance/principal-ledger.test.ts'
+const auditLog = 'test/unit/storage/audit-log.test.ts'
+const switchedKernel = 'test/unit/switched/kernel.test.ts'
+const switchedSessions = 'test/unit/switched/sessions.test.ts'
+const switchedHub = 'test/unit/switched/stream-hub.test.ts'
+const switchedModels = 'test/unit/switched/models.test.ts'
+const switchedSurfaces = 'test/unit/switched/surfaces.test.ts'
+const objects = 'test/workers/switched.workers.test.ts'
+const outside = 'test/workers/outside.workers.test.ts'
+const regressions = 'test/workers/regressions.workers.test.ts'
+const sessionObject = 'test/workers/session.workers.test.ts'
+
+/** Those of one file, all held up by the same tests unless one says otherwise. */
+const of = (file, tests, entries, project = 'unit') =>
+  entries.map((entry) => ({ file, tests, project, ...entry }))
+
+const act = of(
+  'src/kernel/act.ts',
+  [kernelRun],
+  [
+    {
+      name: 'intent-before-effect',
+      what: 'F5: the intent is in the journal before an effect that may not be repeated',
+      find: 'ports.checkpoint()\n    await ports.sync()',
+      replace: 'await ports.sync()',
+    },
+    {
+      name: 'sync-before-effect',
+      what: 'F5: that intent is durable before the effect',
+      find: 'await ports.sync()',
+      replace: '',
+    },
+    {
+      name: 'intent-of-spending-calls',
+      what: 'E1: a call that may spend has its intent and its share on record before it begins',
+      tests: [kernelPauses],
+      find: '(!record.isRepeatable || spends(record, scope)),',
+      replace: '!record.isRepeatable,',
+    },
+    {
+      name: 'cut-call-unknown',
+      what: 'F5: a cut call that may not be repeated is not run again; its outcome is unknown',
+      find: 'const wasCut = isResumed && !pause && isOpen && !record.isRepeatable',
+      replace: 'const wasCut = false',
+    },
+    {
+      name: 'finished-calls-kept',
+      what: 'I3: a call that has its outcome is not made again when the run is resumed',
+      find: 'hasEnded: !isOpen || !!record.outcome',
+      replace: 'hasEnded: false',
+    },
+    {
+      name: 'checkpoint-of-slow-turns',
+      what: 'I3: a turn that takes long is written as it stands, so that a crash repeats nothing finished',
+      find: 'if (!isWritten || draft.events.length > written) checkpoint()',
+      replace: '',
+    },
+    {
+      name: 'intent-without-pause',
+      what: 'E6: an approved call is on record without its pause before it begins: spent by the attempt',
+      tests: [kernelPauses],
+      find: 'const begun = ({ pause: _over, ...call }: CallRecord): CallRecord => call',
+      replace: 'const begun = (call: CallRecord): CallRecord => call',
+    },
+    {
+      name: 'held-while-waiting',
+      what: 'E1: what a waiting call may spend stays reserved until it is answered',
+      tests: [kernelPauses],
+      find: 'if (reservation.ok) return { lease: reservation.lease, hasRun: true }',
+      replace: 'return {}',
+    },
+    {
+      name: 'one-call-once',
+      what: 'I14: a call that an executor passes twice runs once',
+      find: 'const running = underWay.get(step.callId) ?? pass(step)',
+      replace: 'const running = pass(step)',
+    },
+  ],
+)
+
+const gatesFile = of(
+  'src/kernel/gates.ts',
+  [kernelGates],
+  [
+    {
+      name: 'stable-idempotency-key',
+      what: 'F5, F31: every attempt of a call sends the same key',
+      tests: [switchedKernel],
+      find: 'idempotencyKey: `${scope.caller.run}:${call.id}`',
+      replace: 'idempotencyKey: crypto.randomUUID()',
+    },
+    {
+      name: 'input-validation',
+      what: 'I18: no tool sees arguments that do not fit its schema',
+      find: 'if (verdict.ok) return',
+      replace: 'return',
+    },
+    {
+      name: 'policy',
+      what: 'I18: a call that the policy denies is not made',
+      find: 'const verdict = scope.parts.policy.decide(subjectOf(call, scope))',
+      replace:
+        'scope.parts.policy.decide(subjectOf(call, scope))\n    const verdict = { allow: true }',
+    },
+    {
+      name: 'rate-limit',
+      what: 'I18: a call over its rate is not made',
+      find: 'const verdict = scope.parts.rates.take(subjectOf(call, scope), scope.parts.clock.nowMs())',
+      replace: 'const verdict = { allow: true }',
+    },
+    {
+      name: 'hook-veto',
+      what: 'I18: a hook can veto a call',
+      find: `if (verdict.veto) return { deny: failure('tool_denied', verdict.message) }`,
+      replace: '',
+    },
+    {
+      name: 'approval-asks',
+      what: 'E6: a call that needs an approval waits for it',
+      tests: [kernelPauses],
+      find: 'if (!isNeeded) return',
+      replace: 'return',
+    },
+    {
+      name: 'approval-bound-to-arguments',
+      what: 'E6, T21: an approval holds for exactly the arguments it was given for',
+      tests: [kernelPauses],
+      find: `answer?.kind === 'approved' && answer.argsHash === argsHashOf(call.input, scope)`,
+      replace: `answer?.kind === 'approved'`,
+    },
+    {
+      name: 'refuse-approval',
+      what: 'E6: where nobody can be asked, a call that needs an approval is denied',
+      find: `return mayPark ? { pause: { kind: 'approval', expires: true } } : { deny: nobodyOutside }`,
+      replace: `return { pause: { kind: 'approval', expires: true } }`,
+    },
+    {
+      name: 'refuse-pause',
+      what: 'N12: where nobody can answer, a tool that waits fails and says so',
+      tests: [kernelPauses],
+      find: 'return scope.caller.mayPark ? { pause: result.pause } : { deny: nobodyOutside }',
+      replace: 'return { pause: result.pause }',
+    },
+    {
+      name: 'depth-cap',
+      what: 'Y13: no call goes deeper than the tree may',
+      find: `if (grant.maxDepth < 0) return 'lease_depth'`,
+      replace: '',
+    },
+    {
+      name: 'width-cap',
+      what: 'N6: every child counts against the width of the tree',
+      tests: [switchedKernel],
+      find: 'children: 1 + grant.maxChildren,',
+      replace: 'children: 0,',
+    },
+    {
+      name: 'no-time-no-call',
+      what: 'N6: no tool gets more time than the run has left',
+      find: 'if (left > 0) return',
+      replace: 'return',
+    },
+    {
+      name: 'tool-timeout',
+      what: 'N6, F24: a tool that does not answer in time is ended',
+      find: 'clock.sleep(ms, finished.signal).then(() => {',
+      replace: 'clock.sleep(1e12, finished.signal).then(() => {',
+    },
+    {
+      name: 'tool-told-to-stop',
+      what: 'N6: a tool that is out of time hears of it',
+      find: `deadline.abort(new Error('tool_timeout'))`,
+      replace: '',
+    },
+    {
+      name: 'cancel-reaches-tools',
+      what: 'E8: a cancel fires the signal of every tool that runs',
+      tests: [switchedKernel],
+      find: 'AbortSignal.any([scope.signal, deadline.signal])',
+      replace: 'deadline.signal',
+    },
+    {
+      name: 'output-cap',
+      what: 'E3: a result too long for the context is kept behind a handle',
+      find: 'if (json.length <= outputs.maxChars) return',
+      replace: 'return',
+    },
+    {
+      name: 'result-held-back',
+      what: 'I18: a result that no hook could look at does not reach the model',
+      tests: [switchedKernel],
+      find: `call.result = failure(
+        'tool_denied',
+        'A check after this call failed, so its result is held back.',
+      )`,
+      replace: '',
+    },
+    {
+      name: 'calls-settled',
+      what: 'E1: what a call did not use goes back to its run',
+      find: 'if (!call.lease) return\n    if (ledger.settle(',
+      replace: 'return\n    if (ledger.settle(',
+    },
+  ],
+)
+
+const kernel = [
+  ...act,
+  ...gatesFile,
+  ...of(
+    'src/kernel/pipeline.ts',
+    [kernelGates],
+    [
+      {
+        name: 'guards-fail-closed',
+        what: 'I18: a gate that breaks says no',
+        find: 'return { deny: failure(\'tool_failed\', `The call could not pass "${gate.name}".`) }',
+        replace: 'return undefined',
+      },
+      {
+        name: 'changed-input-rechecked',
+        what: 'I18: what a hook changed passes schema and policy again',
+        find: `index = order.findIndex(({ name }) => name === 'input') - 1`,
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/generate.ts',
+    [switchedKernel],
+    [
+      {
+        name: 'model-call-reserved',
+        what: 'E1: a model call is reserved before it is made',
+        tests: [kernelRun],
+        find: 'const reservation = ledger.reserve(estimate)',
+        replace: 'const reservation = ledger.reserve({})',
+      },
+      {
+        name: 'retry-reserved',
+        what: 'F12: a further attempt is not made if the lease refuses it',
+        find: 'return reserve() === undefined',
+        replace: 'reserve()\n          return true',
+      },
+      {
+        name: 'lost-attempt-charged',
+        what: 'F12: a request that may have been billed is charged in full',
+        tests: [kernelRun],
+        find: 'const spent = isBilled ? estimate : { tokens: 0, costNanoUsd: 0 }',
+        replace: 'const spent = { tokens: 0, costNanoUsd: 0 }',
+      },
+      {
+        name: 'mid-stream-charged',
+        what: 'F12, F13: a reply that broke off is charged, whatever its code says',
+        find: 'const isBilled = isSent && (hasBegun || !isRefusal(error))',
+        replace: 'const isBilled = isSent && !isRefusal(error)',
+      },
+      {
+        name: 'hostile-bill-booked',
+        what: 'T19: a bill that is no number is booked with the whole reservation',
+        tests: ['test/faults/upstream-faults.test.ts'],
+        filter: 'T19',
+        find: 'const usage = billable(reply.usage, estimate)',
+        replace: 'const usage = reply.usage',
+      },
+      {
+        name: 'lost-call-charged-in-kernel',
+        what: 'E1: model calls that a crash may have cut are charged when the run is resumed',
+        tests: [kernelRun],
+        find: 'ledger.charge(estimate)\n',
+        replace: '\n',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/run.ts',
+    [kernelRun],
+    [
+      {
+        name: 'lost-call-charged',
+        what: 'E1: a resumed run knows of the model calls that a crash may have cut',
+        find: 'let lostCalls = cut ? 0 : input.lostCalls',
+        replace: 'let lostCalls = 0',
+      },
+      {
+        name: 'finished-run-kept',
+        what: 'I3: a run that is over gives its result and does nothing more',
+        find: 'if (last?.final) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'message-heard',
+        what: 'N12: a run does not end before it has heard what was said to it',
+        tests: [kernelPauses],
+        find: 'if (ports.received?.(receivedBy([...open.turns, draft])).length) return undefined',
+        replace: '',
+      },
+      {
+        name: 'refusal-stops-run',
+        what: 'N6: a run to which a lease was refused stops after the turn',
+        find: 'if (acted?.refused) {',
+        replace: 'if (false) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/plan-turn.ts',
+    [kernelRun],
+    [
+      {
+        name: 'share-pinned',
+        what: 'E1: a call that is taken up again reserves what it had, whatever was spent meanwhile',
+        tests: [kernelPauses],
+        find: 'share: draft.share\n',
+        replace: 'share: false\n',
+      },
+      {
+        name: 'turn-cap',
+        what: 'Y13: a run has no more turns than it may',
+        find: 'if (!lease.ok) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'ancestry-passed-on',
+        what: 'C8: a child knows all agents above it',
+        tests: [switchedKernel],
+        find: 'ancestry: [...ancestry, agent.id],',
+        replace: 'ancestry: [agent.id],',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/share.ts',
+    [kernelLedger],
+    [
+      {
+        name: 'share-divided',
+        what: 'E1: the calls of a turn together get no more than there is',
+        find: 'Math.floor(amount / calls))\n  return',
+        replace: 'amount)\n  return',
+      },
+      {
+        name: 'final-call-kept',
+        what: 'E1: one model call is kept back, so that the caller can still answer',
+        find: 'maxTokens: each(left.tokens - finalCall.tokens)',
+        replace: 'maxTokens: each(left.tokens)',
+      },
+      {
+        name: 'depth-counts-down',
+        what: 'Y13: each level may go one less deep',
+        find: 'maxDepth: limits.maxDepth - 1',
+        replace: 'maxDepth: limits.maxDepth',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/ledger.ts',
+    [kernelLedger],
+    [
+      {
+        name: 'ledger-refuses',
+        what: 'E1: what does not fit the lease is refused',
+        find: ' || asked > room[key]',
+        replace: '',
+      },
+      {
+        name: 'ledger-hostile-amounts',
+        what: 'T19: negative, fractional and endless amounts are refused',
+        find: '!Number.isSafeInteger(asked) || asked < 0 || ',
+        replace: '',
+      },
+      {
+        name: 'unused-returned',
+        what: 'E1: settling gives back what was not spent',
+        find: 'settled = plus(settled, spent)',
+        replace: 'settled = plus(settled, spent.tokens > amount.tokens ? spent : amount)',
+      },
+      {
+        name: 'overrun-booked',
+        what: 'E1: what was spent beyond the reservation is booked, and nothing more is given',
+        find: 'settled = plus(settled, spent)',
+        replace: 'settled = plus(settled, spent.tokens > amount.tokens ? amount : spent)',
+      },
+      {
+        name: 'settled-once',
+        what: 'E1: a lease is settled once',
+        find: 'if (!amount) return false',
+        replace:
+          'if (!amount) return (settled = plus(settled, { ...zeroAmount, ...partial })) === undefined',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/call.ts',
+    [kernelGates],
+    [
+      {
+        name: 'silent-child-charged',
+        what: 'E1, I10: a child that does not say what it spent, or works in the background, is booked with its whole lease',
+        find: 'if (!usage) return reserved ?? { toolCalls: 1 }',
+        replace: 'if (!usage) return { toolCalls: 1 }',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/segment.ts',
+    [kernelRun],
+    [
+      {
+        name: 'time-lease',
+        what: 'Y13: a run ends when its active time is used up',
+        find: `timeUp.abort(new IsolaError('lease_time', 'The time of this run is used up.'))`,
+        replace: '',
+      },
+      {
+        name: 'spent-before-counted',
+        what: 'E1: a resumed run has no more than what it left',
+        tests: [kernelPauses, kernelRun, switchedKernel],
+        find: 'const ledger = createLedger(limits, before)',
+        replace: 'const ledger = createLedger(limits)',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/model-planner.ts',
+    [switchedKernel],
+    [
+      {
+        name: 'stable-call-ids',
+        what: 'F5: a call has an id of its own in its run',
+        find: 'callId: `call_${turn}_${index}_${hash}`',
+        replace: 'callId: `call_${turn}_${hash}`',
+      },
+    ],
+  ),
+]
+
+const agents = of(
+  'src/agents/sub-agent-tool.ts',
+  [subAgents],
+  [
+    {
+      name: 'ancestry-ban',
+      what: 'C8: no agent is called from below itself',
+      find: 'if (context.ancestry.includes(agent)) {',
+      replace: 'if (false) {',
+    },
+    {
+      name: 'cancel-goes-down',
+      what: 'E8: a cancel reaches the child, in its own object',
+      find: `else context.signal.addEventListener('abort', cancel, { once: true })`,
+      replace: '',
+    },
+    {
+      name: 'cancelled-starts-nothing',
+      what: 'E8: a call that was cancelled before it began starts no child',
+      find: 'if (context.signal.aborted) {',
+      replace: 'if (false) {',
+    },
+    {
+      name: 'child-key',
+      what: 'F20: a call that is taken up again joins the child that is there',
+      find: 'idempotencyKey: context.call,',
+      replace: '',
+    },
+    {
+      name: 'reattach',
+      what: 'F21: a connection to the child that broke is taken up again',
+      find: 'if (tries >= maxReattaches || signal.aborted || !mayReattach(error)) throw error',
+      replace: 'throw error',
+    },
+    {
+      name: 'overloaded-child-left-alone',
+      what: 'F30: a child that has too much to do is not asked again',
+      find: `'transient' in error && error.transient === true`,
+      replace: 'true',
+    },
+  ],
+)
+
+const session = [
+  ...of(
+    'src/sessions/runs.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'queue-cap',
+        what: 'F18, T27: a session takes so many messages and no more',
+        find: 'if (live.size > maxQueued) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'one-run-at-a-time',
+        what: 'F18: the runs of a session work one after the other, in accept order',
+        find: '(mustWait ? queue.then(work) : work())',
+        replace: 'work()',
+      },
+      {
+        name: 'gapless-log',
+        what: 'F7: a run that could not be taken in leaves no gap in the log',
+        find: 'if (live.size <= 1) seq = store.lastSeq()',
+        replace: '',
+      },
+      {
+        name: 'wake-cap',
+        what: 'F36: a run that was interrupted too often is given up',
+        find: 'if (wakes <= maxWakes) launch(woken)',
+        replace: 'if (wakes > 0) launch(woken)',
+      },
+      {
+        name: 'poison-row-given-up',
+        what: 'F36: a run of which something cannot be read is given up and said so',
+        find: `if (store.isDamaged(row.order)) return giveUp(row, 'Its record cannot be read.')`,
+        replace: '',
+      },
+      {
+        name: 'cancel-durable',
+        what: 'E8: a cancel is written before anything comes of it',
+        find: 'if (row.cancelReason === undefined) change(row, { cancelReason: reason })',
+        replace: '',
+      },
+      {
+        name: 'first-cancel-stands',
+        what: 'I15: the first reason of a cancel stands',
+        find: 'if (row.cancelReason === undefined) change(row, { cancelReason: reason })',
+        replace: 'change(row, { cancelReason: reason })',
+      },
+      {
+        name: 'errands-written',
+        what: 'I10: whom the end of a run concerns is written with its last turn',
+        find: 'errands.forEach(todo.add)',
+        replace: '',
+      },
+      {
+        name: 'errands-in-one-step',
+        what: 'F7: the last turn and what is to be told land together or not at all',
+        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n    })',
+        replace: 'store.writeTurn(row.order, turn)\n    errands.forEach(todo.add)',
+      },
+      {
+        name: 'wakes-counted',
+        what: 'F36, E1: every wake that finds the turn open is counted, durably',
+        find: 'store.writeRun(woken)\n',
+        replace: '\n',
+      },
+      {
+        name: 'end-retried',
+        what: 'F7: what could not even be brought to an end is said so and comes back',
+        find: 'options.onLeft(row, outcome)',
+        replace: 'if (outcome) options.onLeft(row, outcome)',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/run-execution.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'wakes-charged',
+        what: 'E1: a wake charges the model call that the crash may have cut',
+        find: 'lostCalls: wakes,',
+        replace: 'lostCalls: 0,',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/run-limits.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'session-limits',
+        what: 'E1: the runs of a session together spend no more than its limits',
+        find: 'session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked',
+        replace: 'asked',
+      },
+      {
+        name: 'day-reserved',
+        what: "E1: a run's part of its principal's day is reserved before anything is spent",
+        find: 'await runtime.principals.reserve({',
+        replace: 'await (async ({ asked }) => asked)({',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/admission.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'key-names-run',
+        what: 'F17: a repeated request joins the run that its key names',
+        find: 'const id = isKeyed\n',
+        replace: 'const id = false\n',
+      },
+      {
+        name: 'key-joins-at-once',
+        what: 'F17: requests with one key that come side by side start one run',
+        find: 'if (!runs.live(id) && !store.findRun(id)) {',
+        replace: 'if (true) {',
+      },
+      {
+        name: 'body-compared',
+        what: 'F17: a key that was used with another body is refused',
+        find: 'if (store.findRun(id)?.bodyHash !== bodyHash) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'buried-calls',
+        what: 'E8: a call that was cancelled before it came begins nothing',
+        find: 'if (!lineage || todo.buried(lineage.parentRun, lineage.parentCall) === undefined) return',
+        replace: 'return',
+      },
+      {
+        name: 'buried-meanwhile',
+        what: 'E8: nor if the cancel comes while its agent is looked up',
+        find: 'refuseBuried(submission, todo)\n    if (!runs.live',
+        replace: 'if (!runs.live',
+      },
+      {
+        name: 'protocol-version',
+        what: 'F32: what a later version asks is refused, not misread',
+        find: 'if (protocol > sessionProtocol) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'admission-principal',
+        what: 'T2: a session takes nothing from another principal, and looks absent',
+        find: 'if (existing && existing.principal !== rest.principal) throw noSuchSession()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/outside.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'steering-key',
+        what: 'F17: a message to a running run under one key is one message',
+        find: 'if (at >= 0) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'delivery-once',
+        what: 'F31, I10: what came of a background call is taken once',
+        find: `if (inbox.some((item) => item.call === call)) return 'known'`,
+        replace: '',
+      },
+      {
+        name: 'answer-once',
+        what: 'F31: what came of a waiting call is taken once',
+        find: `if (row.answers?.[call]) return 'known'`,
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/pauses.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'pause-expiry',
+        what: 'E6: a wait for a person ends',
+        find: 'expires && sinceMs + pauseMs <= nowMs',
+        replace: 'expires && sinceMs < 0',
+      },
+      {
+        name: 'decided-once',
+        what: 'E6: a call is decided once; another decision is refused',
+        find: `throw conflict('This call was decided already, and otherwise.')`,
+        replace: 'return { answer, isNew: true }',
+      },
+      {
+        name: 'decision-shows-arguments',
+        what: 'T21: a decision about other arguments than those shown is refused',
+        find: 'if (decision.argsHash !== undefined && decision.argsHash !== argsHash) {',
+        replace: 'if (false) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/stream-hub.ts',
+    [switchedHub],
+    [
+      {
+        name: 'sync-before-event',
+        what: 'What matters most, 5: an event leaves to a reader only after it is durable',
+        find: '.then(() => (isDurable ? sync() : undefined))',
+        replace: '.then(() => undefined)',
+      },
+      {
+        name: 'no-overtaking',
+        what: 'I16: no text reaches a reader before an event that happened before it',
+        find: 'if (waiting === 0) broadcast(delta)',
+        replace: 'if (waiting >= 0) broadcast(delta)',
+      },
+      {
+        name: 'no-repeats',
+        what: 'I16: no event reaches a reader twice',
+        find: 'if (item.seq <= seq) return',
+        replace: '',
+      },
+      {
+        name: 'not-durable-not-told',
+        what: 'F7: what could not be made durable ends its readers, and is not told',
+        tests: ['test/unit/sessions/stream-hub.test.ts'],
+        find: '.catch(() => readers.forEach((reader) => reader.end()))',
+        replace: '.catch(work)',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/upkeep.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'recovery-job',
+        what: 'F4: an accepted run has a timer that wakes its object without traffic',
+        find: `jobs.push({ id: 'recover', fn: 'recover', time: inAWhile() }).catch(`,
+        replace: 'Promise.resolve().catch(',
+      },
+      {
+        name: 'alarm-never-throws',
+        what: 'F10: a timer whose work fails comes back',
+        find: `report('alarm_failed', errorMessage(error))`,
+        replace: 'throw error',
+      },
+      {
+        name: 'lost-runs-taken-up',
+        what: 'F7: a run whose end could not be written is taken up again by the timer',
+        find: 'hasLost = false\n      runs.resume()',
+        replace: 'hasLost = false',
+      },
+      {
+        name: 'carried-by-timer',
+        what: 'I10: what could not be carried is carried again',
+        find: 'await courier.carry()',
+        replace: '',
+      },
+      {
+        name: 'pause-timer',
+        what: 'E6: a wait has a timer for its end',
+        find: `jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(ensureRecovery)`,
+        replace: '',
+      },
+      {
+        name: 'timer-kept-for-record',
+        what: 'F15: the timer stays until the database has the record',
+        find: '!hasLost && isCarried && outbox.isEmpty()',
+        replace: '!hasLost',
+      },
+      {
+        name: 'day-settled',
+        what: "E1: a run that is over gives back what it did not use of its principal's day",
+        find: 'settle(row.id).catch(() => {})',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/courier.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'kept-until-acknowledged',
+        what: 'I10: an errand is forgotten only after it was acknowledged',
+        find: 'await run(errand, options)\n        todo.remove(key)',
+        replace: 'todo.remove(key)\n        await run(errand, options)',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/errands.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'orphans-cancelled',
+        what: 'E8: what a run started and no longer waits for is cancelled with it',
+        find: 'return [...outcome, ...cancels]',
+        replace: 'return outcome',
+      },
+      {
+        name: 'outcome-delivered',
+        what: 'I10: a background child tells its caller what came of it',
+        find: 'const outcome: Errand[] = isAwaited\n',
+        replace: 'const outcome: Errand[] = false\n',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/store.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'poison-row-isolated',
+        what: 'F36: a row that cannot be read harms no other run',
+        find: '} catch {\n    return undefined\n  }',
+        replace: '} catch (error) {\n    throw error\n  }',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/spending.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'background-corrected',
+        what: 'E1: what a background child did not use comes back when it reports',
+        find: 'addUsage(sum, correctionOf(item, turns))',
+        replace: 'sum',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/audit-outbox.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'audit-watermark',
+        what: 'M5: after a restart the record goes on where the database is',
+        find: 'sent ??= await sink.watermark(owner)',
+        replace: 'sent ??= 0',
+      },
+      {
+        name: 'audit-behind-kept',
+        what: 'F15: what the database did not take is sent again',
+        find: 'await sink.append(owner, batch)',
+        replace: 'await sink.append(owner, batch).catch(() => {})',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/gateway.ts',
+    [gateway],
+    [
+      {
+        name: 'platform-faults-mapped',
+        what: 'F1, F2: a call that the platform broke is a 503 that says when to come back',
+        find: 'if (!fault) throw error',
+        replace: 'throw error',
+      },
+      {
+        name: 'overload-left-alone',
+        what: 'F30: an object that has too much to do is not asked again',
+        find: `if (outcome.fault?.kind === 'broken' && kinds[method] === 'read')`,
+        replace: `if (outcome.fault && kinds[method] === 'read')`,
+      },
+      {
+        name: 'reads-asked-again',
+        what: 'F2: a call that only reads is made once more on a new stub',
+        find: `if (outcome.fault?.kind === 'broken' && kinds[method] === 'read')`,
+        replace: 'if (false)',
+      },
+      {
+        name: 'changes-not-repeated',
+        what: 'F31: a call that changes something is not repeated by us',
+        find: `if (outcome.fault?.kind === 'broken' && kinds[method] === 'read')`,
+        replace: `if (outcome.fault?.kind === 'broken')`,
+      },
+      {
+        name: 'new-stub-after-break',
+        what: 'F2: a broken stub is not used again',
+        find: 'stub = stubOf()\n      return',
+        replace: 'return',
+      },
+      {
+        name: 'length-prefixed-names',
+        what: 'T2: no two lists of parts name the same object',
+        find: 'sha256(lengthPrefixed(parts))',
+        replace: `sha256(parts.join(':'))`,
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/platform-fault.ts',
+    [gateway],
+    [
+      {
+        name: 'forged-flags',
+        what: "F30: an error that code in the object threw does not pass for one of the platform's",
+        find: `if (has(cause, 'remote')) {`,
+        replace: 'if (missingMethod.test(text)) {',
+      },
+    ],
+  ),
+]
+
+const object = of(
+  'src/sessions/session-object.ts',
+  [objects],
+  [
+    {
+      name: 'sync-before-backlog',
+      what: 'What matters most, 5: a reader who comes back gets only what is durable',
+      filter: 'comes back with a cursor',
+      find: 'await this.ctx.storage.sync() // what is sent with an id must be durable',
+      replace: '',
+    },
+    {
+      name: 'sync-before-stream-backlog',
+      what: 'What matters most, 5: a reader who joins a run gets only what is durable',
+      filter: 'joins a run',
+      find: 'if (backlog.length > 0) await this.ctx.storage.sync()',
+      replace: '',
+    },
+    {
+      name: 'own-session',
+      what: 'T2: a session of another principal looks like one that is not there',
+      filter: 'T2',
+      find: 'if (!session || session.principal !== principal) {',
+      replace: 'if (!session) {',
+    },
+    {
+      name: 'resume-at-start',
+      what: 'I12: an object that is loaded takes up what it was working on',
+      tests: [sessionObject],
+      filter: 'I12',
+      find: 'this.#parts.runs.resume()',
+      replace: '',
+    },
+    {
+      name: 'cancel-buried',
+      what: 'E8: a cancel that comes before what it cancels is remembered',
+      tests: [outside],
+      filter: 'that comes before what it cancels',
+      find: 'if (started.length === 0) todo.bury(parentRun, call, reason)',
+      replace: '',
+    },
+    {
+      name: 'abandon-last-reader',
+      what: 'F28: a reader who leaves cancels a run only if nobody else waits for it',
+      tests: [regressions],
+      filter: 'goes on when a stream of it is closed',
+      find: 'if (!isAwaited) await stopped',
+      replace: 'await stopped',
+    },
+    {
+      name: 'delivery-wakes',
+      what: 'N12: what a parked run waited for wakes it',
+      tests: [outside],
+      filter: 'parks the whole branch',
+      find: 'this.#parts.runs.wake(run)',
+      replace: '',
+    },
+    {
+      name: 'nothing-into-a-deletion',
+      what: 'F18: a session that is being deleted takes in nothing',
+      tests: [regressions],
+      filter: 'that is deleted takes in nothing',
+      find: '#admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {\n      this.#refuseWhileDeleting()',
+      replace:
+        '#admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {',
+    },
+  ],
+  'workers',
+)
+
+const governance = [
+  ...of(
+    'src/governance/day.ts',
+    [dayLedger],
+    [
+      {
+        name: 'day-refuses',
+        what: 'E1: a day of which nothing is left gives nothing',
+        find: 'if (asked > 0 && left === 0) return undefined',
+        replace: '',
+      },
+      {
+        name: 'day-gives-what-is-left',
+        what: 'E1: a day gives no more than is left of it',
+        find: 'Math.min(asked, left)',
+        replace: 'asked',
+      },
+      {
+        name: 'days-go-forward',
+        what: 'F29: a clock that goes back opens no day again',
+        find: 'seen !== undefined && seen > today ? seen : today',
+        replace: 'today',
+      },
+      {
+        name: 'day-hostile-figures',
+        what: 'T19: a figure that is none counts as everything',
+        find: 'Number.isNaN(value) ? unlimited : ',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/day-ledger.ts',
+    [dayLedger],
+    [
+      {
+        name: 'day-reserves-once',
+        what: 'I10: a run that asks twice reserves once',
+        find: 'if (known) return { ok: true, value: known.amount }',
+        replace: '',
+      },
+      {
+        name: 'day-counts-reserved',
+        what: 'E1: what is reserved counts against the day',
+        find: 'plus(rows.settledIn(day), reservedIn(day, rows.leases()))',
+        replace: 'rows.settledIn(day)',
+      },
+      {
+        name: 'day-lease-closed',
+        what: 'E1: settling ends the reservation',
+        find: 'if (lease) rows.closeLease(run)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/principal-rows.ts',
+    [dayLedger],
+    [
+      {
+        name: 'day-settles-once',
+        what: 'I10: what a run says last replaces what it said before',
+        find: 'book(day, minus(amount, settled(run)?.amount ?? nothing))',
+        replace: 'book(day, amount)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/lease-checks.ts',
+    [dayLedger],
+    [
+      {
+        name: 'sweep-frees',
+        what: 'I3: a reservation whose run was never written is freed',
+        find: `else if (spending?.state === 'unknown') rows.closeLease(run)`,
+        replace: '',
+      },
+      {
+        name: 'sweep-settles',
+        what: 'I3: a run that is over and never said so is settled',
+        find: `if (spending?.state === 'over') settle(run, spending.usage, nowMs)\n        else if`,
+        replace: 'if',
+      },
+      {
+        name: 'sweep-waits',
+        what: 'I3: no reservation is asked about before its run can be written',
+        find: 'return due.filter(({ checks }) => checks > 0)',
+        replace: 'return due',
+      },
+      {
+        name: 'sweep-late-answer',
+        what: 'I3: an answer that is older than a reservation does not touch it',
+        find: 'if (!lease || lease.checks === 0) return',
+        replace: 'if (!lease) return',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/sweep.ts',
+    ['test/unit/governance/sweep.test.ts'],
+    [
+      {
+        name: 'sweep-isolates',
+        what: 'I3: a session that hangs or fails holds up no other',
+        find: 'return undefined // unreachable: its reservation stays until it answers',
+        replace: `return { state: 'unknown', usage: undefined as never }`,
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/principal-ledger.ts',
+    [principalLedger],
+    [
+      {
+        name: 'day-fails-closed',
+        what: 'E1: a day that cannot be asked gives nothing',
+        find: 'return ask(request.principal, (api) => api.reserve(request, limits))',
+        replace: `return ask(request.principal, (api) => api.reserve(request, limits)).catch((error) => {
+        if (error.code === 'request_unavailable') return request.asked
+        throw error
+      })`,
+      },
+      {
+        name: 'settings-fail-closed',
+        what: 'E1: settings that cannot be read are no permission to spend',
+        find: 'return limitsOf(principal)\n  } catch (cause) {\n    throw unavailable(cause)',
+        replace:
+          'return limitsOf(principal)\n  } catch (cause) {\n    return { tokens: unlimited, costNanoUsd: unlimited }',
+      },
+      {
+        name: 'day-overload-left-alone',
+        what: 'F30: a day that has too much to do is not asked again',
+        find: `flags.overloaded === true) return false`,
+        replace: 'false) return false',
+      },
+    ],
+  ),
+]
+
+const models = [
+  ...of(
+    'src/models/openai/call-watch.ts',
+    [provider],
+    [
+      {
+        name: 'idle-timeout',
+        what: 'F13: a half-open stream ends',
+        find: 'stop.abort(timeout(`The model sent nothing for ${idleMs} ms.`))',
+        replace: '',
+      },
+      {
+        name: 'total-timeout',
+        what: 'F12: a model call has a deadline, whatever arrives',
+        find: 'stop.abort(timeout(`The model did not finish within ${timeoutMs} ms.`))',
+        replace: 'undefined',
+      },
+    ],
+  ),
+  ...of(
+    'src/models/openai-provider.ts',
+    [provider],
+    [
+      {
+        name: 'retry-cap',
+        what: 'F12: a failing service is asked three times, not for ever',
+        find: 'tries === maxTries',
+        replace: 'tries === 9',
+      },
+      {
+        name: 'no-retry-mid-reply',
+        what: 'F13: a reply that broke off is not asked for again',
+        find: 'watch.hasHeard() || tries',
+        replace: 'tries',
+      },
+      {
+        name: 'retry-after-capped',
+        what: 'F12: a service cannot make us wait for longer than 20 seconds',
+        find: 'Math.min(retryAfterMs ?? firstBackoffMs * 2 ** (tries - 1), maxRetryAfterMs)',
+        replace: 'retryAfterMs ?? firstBackoffMs * 2 ** (tries - 1)',
+      },
+    ],
+  ),
+  ...of(
+    'src/models/openai/reply-assembly.ts',
+    [switchedModels],
+    [
+      {
+        name: 'hostile-usage',
+        what: 'T19: a count that cannot be one is ignored',
+        find: 'return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined',
+        replace: 'return { inputTokens, outputTokens } as Assembled["usage"]',
+      },
+      {
+        name: 'reply-size-cap',
+        what: 'A7: a reply has a largest size',
+        find: `if (chars > maxReplyChars) throw tooLarge('4 MiB of text and arguments')`,
+        replace: '',
+      },
+      {
+        name: 'arguments-size-cap',
+        what: 'A7: the arguments of a call have a largest size',
+        find: `if (draft.json.length > maxArgumentsChars) throw tooLarge('1 MiB of arguments for one call')`,
+        replace: '',
+      },
+      {
+        name: 'cut-reply-is-none',
+        what: 'F13: a reply that ends without a reason is a lost connection',
+        tests: [provider],
+        filter: 'without a finish reason',
+        find: 'if (finishReason === undefined) {',
+        replace: 'if (finishReason === null) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/models/openai/reply-limits.ts',
+    [switchedModels],
+    [
+      {
+        name: 'wire-size-cap',
+        what: 'A7: a reply that never ends is cut off',
+        find: `if (total > maxReplyBytes) throw tooLarge('64 MiB in one reply')`,
+        replace: '',
+      },
+      {
+        name: 'piece-size-cap',
+        what: 'A7: a piece that never ends is cut off before it fills the memory',
+        find: 'if (piece > maxPieceBytes) throw tooLarge(`${maxPieceBytes / MiB} MiB at once`)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/models/openai/request-once.ts',
+    ['test/faults/upstream-faults.test.ts'],
+    [
+      {
+        name: 'reply-weighed',
+        what: 'A7: every byte of a reply is weighed before it is kept',
+        filter: 'of the model of an agent',
+        find: 'meter.add(sizeBytes)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/models/openai/client.ts',
+    [provider],
+    [
+      {
+        name: 'redirects-not-followed',
+        what: 'T16: a redirect gets neither key nor conversation',
+        find: `redirect: 'manual'`,
+        replace: `redirect: 'follow'`,
+      },
+    ],
+  ),
+  ...of(
+    'src/models/openai/failures.ts',
+    [provider],
+    [
+      {
+        name: 'key-redacted',
+        what: 'T4: a service that quotes our key does not get it into the record',
+        find: "apiKey ? text.replaceAll(apiKey, '[key]') : text",
+        replace: 'text',
+      },
+    ],
+  ),
+]
+
+const rest = [
+  ...of(
+    'src/plugins/egress.ts',
+    [egress],
+    [
+      {
+        name: 'egress-sends-key',
+        what: 'F5: what may have an effect outside carries an Idempotency-Key',
+        find: `headers.set('idempotency-key', options.idempotencyKey)`,
+        replace: 'void options.idempotencyKey',
+      },
+      {
+        name: 'redirects-checked',
+        what: 'T5: a redirect is checked like the first request',
+        find: 'const url = check(location, method, options, hop.url)',
+        replace: 'const url = new URL(location, hop.url)',
+      },
+      {
+        name: 'redirect-cap',
+        what: 'T5: redirects end',
+        find: 'if (redirects >= maxRedirects) throw',
+        replace: 'if (redirects >= 9) throw',
+      },
+      {
+        name: 'credentials-stay',
+        what: 'T4: credentials do not follow a redirect to another origin',
+        find: 'credentialHeaders.test(name))\n',
+        replace: 'false)\n',
+      },
+      {
+        name: 'egress-size-cap',
+        what: 'T9: an answer has a largest size',
+        find: `if (sizeBytes > maxBodyBytes) controller.error(failed('The answer is larger than 2 MiB.'))\n      else `,
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/egress-rules.ts',
+    [egress],
+    [
+      {
+        name: 'public-hosts-only',
+        what: 'T5: no request reaches a host that is not public',
+        find: `if (!isPublicHost(url.hostname)) throw refused('a host that is not public')`,
+        replace: '',
+      },
+      {
+        name: 'granted-hosts-only',
+        what: 'T5: no request reaches a host that was not granted',
+        find: 'if (!isGranted(url, method, rules)) {',
+        replace: 'if (false) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/capabilities.ts',
+    ['test/unit/plugins/capabilities.test.ts'],
+    [
+      {
+        name: 'dead-after-call',
+        what: 'What matters most, 3: what a plugin was given is dead after its call',
+        find: 'over.throwIfAborted()\n      const answer',
+        replace: 'const answer',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/audit-log.ts',
+    [auditLog],
+    [
+      {
+        name: 'audit-lands-once',
+        what: 'M5, F15: a batch that arrives twice lands once',
+        find: 'ON CONFLICT (session, since_ms, seq) DO NOTHING',
+        replace: '',
+      },
+      {
+        name: 'audit-names-used-again',
+        what: 'M5: the record of a session that was deleted does not hide that of its name used anew',
+        find: 'WHERE session = ?1 AND since_ms = ?2',
+        replace: 'WHERE session = ?1 AND ?2 = ?2',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/given-up-runs.ts',
+    ['test/unit/storage/given-up-runs.test.ts'],
+    [
+      {
+        name: 'given-up-decided-once',
+        what: 'I10: what an operator decided about a run stays decided',
+        find: ` AND state = 'open'\``,
+        replace: '`',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/outage.ts',
+    ['test/unit/storage/given-up-runs.test.ts'],
+    [
+      {
+        name: 'database-outage-mapped',
+        what: 'F15: a database that is away is a 503, not a bug',
+        find: 'if (ofStatement.test(errorMessage(cause))) throw cause',
+        replace: 'throw cause',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/operator-key.ts',
+    ['test/unit/governance/operator-key.test.ts'],
+    [
+      {
+        name: 'operator-key',
+        what: 'T1: nobody passes without the key',
+        find: `if (!isEqual(sha256(key), expected)) throw unauthenticated('The key is not valid.')`,
+        replace: '',
+      },
+      {
+        name: 'no-key-no-entry',
+        what: 'T1: a deployment without a key refuses everybody',
+        find: 'if (expected === undefined) throw notConfigured()',
+        replace: 'if (expected === undefined) return operator',
+      },
+    ],
+  ),
+  ...of(
+    'src/composition.ts',
+    [switchedSurfaces],
+    [
+      {
+        name: 'abandon-after-grace',
+        what: 'F28: a reader who lost its connection has ten seconds to come back',
+        find: 'await clock.sleep(goneGraceMs)',
+        replace: '',
+      },
+      {
+        name: 'abandon-cancels',
+        what: 'F28: a closed `/v1` stream cancels its run',
+        find: 'await sessions.at(id).abandon(principal, run, reader)',
+        replace: '',
+      },
+    ],
+  ),
+]
+
+export const switches = [
+  ...kernel,
+  ...agents,
+  ...session,
+  ...object,
+  ...governance,
+  ...models,
+  ...rest,
+]
