@@ -73,6 +73,7 @@ export function eventsAfter(
       return kind === 'full' ? fullEvents(row.turn) : row.turn.events
     })
     .filter((event) => event.seq > seq)
+    .toSorted((one, other) => one.seq - other.seq) // a parked run goes on after later ones
 }
 
 const textOf = ({ steps }: TurnRecord) =>

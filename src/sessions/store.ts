@@ -107,7 +107,7 @@ export function createSessionStore(
 ): SessionStore {
   const { sql } = storage
   const damaged = new Set<number>()
-  let orders: Map<string, number> | undefined
+  let index: LogIndex | undefined
   let rows = 0
   let isReady: boolean | undefined
   let isClosed = false
@@ -152,6 +152,7 @@ export function createSessionStore(
     }
     if (parts.length === 1) put()
     else storage.transactionSync(put)
+    if (key.lastSeq !== undefined) index?.note(key.run, key.lastSeq)
   }
 
   /** Puts the parts of each row together again. */
@@ -180,14 +181,11 @@ export function createSessionStore(
   const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
     join(rows).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
   /** Read once: a session with many runs is not searched for each request. */
-  const orderOf = (id: string): number | undefined => {
-    orders ??= new Map(
-      read('SELECT run, id FROM log WHERE run > 0 AND turn = 0 AND part = 0').map((row) => [
-        String(row['id']),
-        Number(row['run']),
-      ]),
-    )
-    return orders.get(id)
+  const indexed = (): LogIndex => {
+    if (index) return index
+    const query =
+      'SELECT run, turn, id, first_seq, last_seq FROM log WHERE run > 0 AND part = 0 ORDER BY run DESC'
+    return (index = createLogIndex(read(query)))
   }
 
   return {
@@ -212,14 +210,14 @@ export function createSessionStore(
       isReady = false
       isClosed = true
       known = undefined
-      orders = undefined
+      index = undefined
     },
     together(work) {
       try {
         storage.transactionSync(work)
       } catch (error) {
         // What this object remembers of the writes that were taken back is read again.
-        orders = undefined
+        index = undefined
         isReady = undefined
         known = undefined
         throw error
@@ -232,7 +230,7 @@ export function createSessionStore(
     writeRun(run) {
       const { order, id, startSeq } = run
       write({ run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }, run)
-      orders?.set(id, order)
+      index?.orders.set(id, order)
     },
     runs: (from = 1, to = Number.MAX_SAFE_INTEGER) =>
       runsIn(
@@ -243,7 +241,7 @@ export function createSessionStore(
         ),
       ),
     findRun(id) {
-      const order = orderOf(id)
+      const order = indexed().orders.get(id)
       if (order === undefined) return undefined
       return runsIn(read('SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part', order))[0]
     },
@@ -281,23 +279,65 @@ export function createSessionStore(
         )
         for (const row of page) {
           if (row['last_seq'] === null) continue
-          if (Number(row['last_seq']) <= seq) return join(found.reverse())
-          found.push(row)
+          if (Number(row['last_seq']) > seq) found.push(row)
+          else if (Number(row['run']) < indexed().lateFrom()) return join(found.reverse())
         }
         const last = page.at(-1)
         if (!last || page.length < pageRows) return join(found.reverse())
         from = [last['run']!, last['turn']!, last['part']!]
       }
     },
-    lastSeq() {
-      const [row] = read(`SELECT last_seq FROM log WHERE last_seq IS NOT NULL
-        ORDER BY run DESC, turn DESC, part DESC LIMIT 1`)
-      return Number(row?.['last_seq'] ?? 0)
-    },
+    lastSeq: () => indexed().lastSeq(),
   }
 }
 
 type Row = Record<string, SqlStorageValue>
+
+/** Where the runs of a session are in its log. */
+interface LogIndex {
+  /** By run id. */
+  readonly orders: Map<string, number>
+  readonly note: (run: number, lastSeq: number) => void
+  readonly lastSeq: () => number
+  /** The first run that went on after a later one had begun, as a parked one does: before it the log is in the order of runs. */
+  readonly lateFrom: () => number
+}
+
+/** @param rows One for each turn, the last run first. */
+function createLogIndex(rows: readonly Row[]): LogIndex {
+  const orders = new Map<string, number>()
+  let lastSeq = 0
+  let highest = 0
+  let late = Number.MAX_SAFE_INTEGER
+  /** The first place of what is above the run that is read, that run included from its end on. */
+  let above = Number.MAX_SAFE_INTEGER
+  let first = { run: 0, seq: above }
+  for (const row of rows) {
+    const run = Number(row['run'])
+    if (row['turn'] === 0) orders.set(String(row['id']), run)
+    if (row['last_seq'] === null) continue
+    if (run !== first.run) {
+      above = Math.min(above, first.seq)
+      first = { run, seq: Number.MAX_SAFE_INTEGER }
+    }
+    first.seq = Math.min(first.seq, Number(row['first_seq']))
+    const last = Number(row['last_seq'])
+    if (last > above) late = run
+    highest = Math.max(highest, run)
+    lastSeq = Math.max(lastSeq, last)
+  }
+  return {
+    orders,
+    lastSeq: () => lastSeq,
+    lateFrom: () => late,
+    note(run, last) {
+      if (last <= lastSeq) return
+      lastSeq = last
+      if (run < highest) late = Math.min(late, run)
+      else highest = run
+    },
+  }
+}
 
 /** Cuts a text into parts that fit a row, never between the two units of one character. */
 function toParts(text: string): readonly string[] {

@@ -510,7 +510,7 @@ const session = [
       {
         name: 'gapless-log',
         what: 'F7: a run that could not be taken in leaves no gap in the log',
-        find: 'if (live.size <= 1) seq = store.lastSeq()',
+        find: 'seq = store.lastSeq() // its places in the log are free again',
         replace: '',
       },
       {

@@ -167,11 +167,33 @@ describe('a call that needs an approval', () => {
   it('holds up nobody: the next message is worked on while it waits', async () => {
     withModel((request) => (String(lastOf(request).content) === 'next' ? { text: 'hi' } : setFact))
     const session = await newSession()
-    await reached(session, await submit(session, approveAll), 'parked')
+    const run = await submit(session, approveAll)
+    const parked = await reached(session, run, 'parked')
     const next = await submit(session, {
       messages: [{ role: 'user', text: 'next', taint: ['user'] }],
     })
     await reached(session, next, 'completed')
+    // The log stays one log: in order, without a gap, and whole for a reader that comes in the middle.
+    for (const restart of [async () => {}, abortAllDurableObjects]) {
+      await restart()
+      const all = (await eventsOf(session)).map(({ data }) => data.seq)
+      expect(all).toEqual(all.map((_seq, index) => index + 1))
+    }
+    valueOf(await decide(session, run, parked, { decision: 'deny' }))
+    await reached(session, run, 'parked') // it asks again: this model never learns
+    for (const restart of [async () => {}, abortAllDurableObjects]) {
+      await restart()
+      const all = (await eventsOf(session)).map(({ data }) => data.seq)
+      expect(all).toEqual(all.map((_seq, index) => index + 1))
+      const path = `/api/sessions/${session}/events?follow=false&cursor=6`
+      const rest = (await readSse(await call(path))).map(({ data }) => data.seq)
+      expect(rest).toEqual(all.slice(6))
+    }
+    vi.setSystemTime(Date.now() + 15_000)
+    await runDurableObjectAlarm(stubOf(session)) // the one that carries what an abort left behind
+    const { records } = await callJson(`/api/operator/audit?session=${session}&limit=500`)
+    const told = records.map((record: Answer) => record.seq)
+    expect(told).toEqual((await eventsOf(session)).map(({ data }) => data.seq))
   })
 
   it('settles the other calls of its turn before it parks', async () => {

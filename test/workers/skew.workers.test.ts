@@ -124,7 +124,9 @@ describe('F32: rows of the version before', () => {
   })
 
   it('F33: a run that the deployment cut goes on: what was done is not repeated, what is unknown is told, and the queue follows', async () => {
-    const { requests } = withModel(({ messages }) => ({ text: `to ${String(messages.at(-1)!.role)}` }))
+    const { requests } = withModel(({ messages }) => ({
+      text: `to ${String(messages.at(-1)!.role)}`,
+    }))
     const { cut } = before
     await load(cut.objects)
     const { session } = cut.objects[0]!
@@ -154,7 +156,6 @@ describe('F32: rows of the version before', () => {
     await load(tree.objects)
     const [root, child] = tree.objects.map(({ session }) => session)
     const { result } = await reached(root!, tree.run, 'completed')
-    console.log('ZZ', JSON.stringify(await eventsOf(root!)), JSON.stringify(await eventsOf(child!)), requests.length)
     expect(result).toMatchObject({
       result: 'all done',
       actions: [{ tool: 'code-reviewer__run', ok: true }],
@@ -301,7 +302,9 @@ describe('F32: a call between two versions', () => {
   it('with a field that this version does not know is taken, and the field is ignored', async () => {
     withModel(() => ({ text: 'hi' }))
     const session = await newSession()
-    const send = surfaceOf((submission) => ({ ...submission, later: { field: 1 } }) as SubmitRequest)
+    const send = surfaceOf(
+      (submission) => ({ ...submission, later: { field: 1 } }) as SubmitRequest,
+    )
     const response = await send(`/api/sessions/${session}/runs`, { task: 'go', wait: true })
     expect(await response.json()).toMatchObject({ state: 'completed', result: 'hi' })
   })

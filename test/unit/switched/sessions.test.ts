@@ -87,13 +87,16 @@ describe('messages to one session', () => {
 })
 
 describe('a run whose first write is refused', () => {
-  it('F7: is not accepted and leaves nothing, not even a gap in the log', async () => {
-    const { wake, failWhere } = createSessionWorld({ ...answers, limits: { maxTokens: 100 } })
+  it.each([
+    ['its first model call', {}],
+    ['its end', { maxTokens: 100 }],
+  ])('F7: with %s is not accepted and leaves nothing, not even a gap', async (_what, limits) => {
+    const { wake, failWhere } = createSessionWorld({ ...answers, limits })
     const life = wake()
-    expect(await life.run()).toMatchObject({ state: 'stopped' })
+    await life.run()
     failWhere((query) => query.startsWith('INSERT OR REPLACE INTO log'))
     const { live } = await life.take()
-    await expect(live!.accepted).rejects.toThrow('SQLITE_FULL')
+    await expect(live!.accepted).rejects.toThrow()
     await expect(live!.done).rejects.toThrow()
     failWhere(() => false)
     await life.run()
