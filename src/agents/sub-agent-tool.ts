@@ -136,7 +136,7 @@ function toSubmission(
     agent,
     protocol: sessionProtocol,
     pauses: mayPark ? 'park' : 'refuse',
-    ...(requireApproval && { requireApproval }),
+    ...(requireApproval?.length && { requireApproval }),
     principal: context.principal,
     messages: [{ role: 'user', text: toTaskText(String(task), material), taint: ['model'] }],
     trace: context.trace,
@@ -214,7 +214,9 @@ function failed(code: ToolFailure['code'], message: string, usage?: Usage): Tool
 function refused(reply: Reply<unknown> & { readonly ok: false }, where: Where): ToolResult {
   emitError(where, reply.error.code, reply.error.message)
   const message = `The agent ${where.agent} did not start: ${reply.error.message}`
-  return failed('tool_failed', message, zeroUsage)
+  // Something is there under this call's key: it may spend, so its whole lease is booked.
+  const isThere = reply.error.code === 'request_idempotency_mismatch'
+  return failed('tool_failed', message, isThere ? undefined : zeroUsage)
 }
 
 /** It works on by itself, with its whole lease; what it did not use comes back with its outcome. */

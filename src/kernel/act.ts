@@ -283,7 +283,7 @@ function settledRecord({ record, state }: PendingCall, scope: TurnScope): CallRe
   return {
     ...base,
     outcome: state.result ?? failure('tool_failed', 'The call left no result.'),
-    durationMs: parts.clock.nowMs() - state.startedAtMs,
+    durationMs: Math.max(0, parts.clock.nowMs() - state.startedAtMs),
   }
 }
 

@@ -229,7 +229,7 @@ const event: Gate = {
   name: 'event',
   when: 'always',
   pass({ id, name, entry, result, startedAtMs, emit }, { parts }) {
-    const durationMs = parts.clock.nowMs() - startedAtMs
+    const durationMs = Math.max(0, parts.clock.nowMs() - startedAtMs)
     const tool = entry?.tool.name ?? name
     emit(finishedEvent({ id, tool, result, durationMs, record: entry?.record }))
   },

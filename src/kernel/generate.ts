@@ -112,7 +112,7 @@ export function createGenerate(options: GenerateOptions) {
         code: errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'),
         bookedTokens: spent.tokens,
         ...(partialChars > 0 && { partialChars }),
-        durationMs: clock.nowMs() - startedAtMs,
+        durationMs: Math.max(0, clock.nowMs() - startedAtMs),
       }
       draft.events.push(stamp({ type: 'model_failed', data }))
     }
@@ -139,7 +139,7 @@ export function createGenerate(options: GenerateOptions) {
         ...usage,
         reservedTokens: estimate.tokens,
         finishReason,
-        durationMs: clock.nowMs() - startedAtMs,
+        durationMs: Math.max(0, clock.nowMs() - startedAtMs),
       }
       draft.events.push(stamp({ type: 'model_called', data }))
     }

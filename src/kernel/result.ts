@@ -42,7 +42,7 @@ export function finalOf({ input, ending, turns, finishedAtMs }: FinalOptions): A
     ...(ending.output && { output: ending.output }),
     ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
     startedAtMs,
-    finishedAtMs,
+    finishedAtMs: Math.max(startedAtMs, finishedAtMs),
     sessionId: session,
     agent: agent.id,
     trace,

@@ -19,7 +19,6 @@ export interface Courier {
 export function createCourier(options: CourierOptions): Courier {
   const { todo, onTrouble } = options
   let carrying: Promise<void> | undefined
-  let hadTrouble = false
 
   const carryAll = async () => {
     const errands = todo.errands()
@@ -30,9 +29,7 @@ export function createCourier(options: CourierOptions): Courier {
       }),
     )
     const failed = results.find((result) => result.status === 'rejected')
-    if (failed) onTrouble(String(failed.reason).slice(0, 200))
-    else if (hadTrouble) onTrouble(undefined)
-    hadTrouble = failed !== undefined
+    onTrouble(failed && String(failed.reason).slice(0, 200))
   }
   return {
     carry: () => (carrying ??= carryAll().finally(() => (carrying = undefined))),

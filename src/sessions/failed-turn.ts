@@ -32,7 +32,7 @@ export function failedTurn(options: FailedTurnOptions): {
     result: '',
     error,
     startedAtMs: row.startedAtMs ?? row.createdAtMs,
-    finishedAtMs: nowMs,
+    finishedAtMs: Math.max(row.startedAtMs ?? row.createdAtMs, nowMs),
     sessionId: session,
     agent,
     trace,

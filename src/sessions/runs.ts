@@ -80,9 +80,10 @@ export function createRuns(options: RunsOptions): Runs {
   const { clock } = runtime
   const live = new Map<string, Entry>()
   let queue: Promise<unknown> = Promise.resolve()
-  let seq = store.lastSeq()
-  let order = store.lastOrder()
-  const nextSeq = () => (seq += 1)
+  // Read when first needed: a disk that fails must not make the object impossible to load.
+  let seq: number | undefined
+  let order: number | undefined
+  const nextSeq = () => (seq = (seq ?? store.lastSeq()) + 1)
 
   return {
     start,
@@ -103,7 +104,7 @@ export function createRuns(options: RunsOptions): Runs {
       const message = 'Too many messages are waiting in this session; try again shortly.'
       throw new IsolaError('request_queue_full', message, { retryAfterMs: 2_000 })
     }
-    order += 1
+    order = (order ?? store.lastOrder()) + 1
     const row = { ...run, order, createdAtMs: clock.nowMs(), wakeTurn: 0, wakes: 0 }
     return launch(row, agent, audience)
   }
@@ -235,7 +236,8 @@ export function createRuns(options: RunsOptions): Runs {
       .finally(() => {
         live.delete(row.id)
         if (acceptance.state() === 'declined') {
-          seq = store.lastSeq() // its places in the log are free again; who waits behind it has none yet
+          seq = undefined // its places in the log are free again; who waits behind it has none yet
+          if (live.size === 0) hub.rest()
           return
         }
         // What it was parked for may have come while the segment was ending.

@@ -376,10 +376,20 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
+    async #start(): Promise<void> {
+      try {
+        await this.lifecycle.start()
+      } catch (cause) {
+        this.#parts.upkeep.report('storage_failed', `Cannot be opened: ${errorMessage(cause)}`)
+        const message = 'The session cannot be opened at the moment. Try again.'
+        throw new IsolaError('request_unavailable', message, { retryAfterMs: 2_000, cause })
+      }
+    }
+
     /** Expected failures travel as values: classes do not survive RPC. A bug is thrown. */
     async #answer<T>(work: () => Promise<T>): Promise<Reply<T>> {
-      if (!this.lifecycle.isStarted()) await this.lifecycle.start()
       try {
+        if (!this.lifecycle.isStarted()) await this.#start()
         return { ok: true, value: await work() }
       } catch (error) {
         const failure = isStorageFault(error) ? notStored(error) : error

@@ -26,6 +26,10 @@ export interface Todo {
   readonly bury: (parentRun: string, call: string, reason: string) => void
   /** Why it was cancelled, if it was. */
   readonly buried: (parentRun: string, call: string) => string | undefined
+  /** Remembers that an operator was told of something; false if it was known. */
+  readonly noteTrouble: (kind: string) => boolean
+  /** False if there was nothing of the kind. */
+  readonly clearTrouble: (kind: string) => boolean
   readonly drop: () => void
 }
 
@@ -52,13 +56,20 @@ export function createTodo(storage: DurableObjectStorage): Todo {
     }
     sql.exec('INSERT OR REPLACE INTO todo VALUES (?, ?)', key, JSON.stringify(value))
   }
+  const get = (key: string): unknown => {
+    if (!exists()) return undefined
+    const [row] = sql.exec('SELECT body FROM todo WHERE key = ?', key).toArray()
+    return row && (JSON.parse(String(row['body'])) as unknown)
+  }
   const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
 
   return {
     errands: () =>
       exists()
         ? sql
-            .exec(`SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' ORDER BY key`)
+            .exec(
+              `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' ORDER BY key`,
+            )
             .toArray()
             .map(({ key, body }) => ({
               key: String(key),
@@ -72,12 +83,16 @@ export function createTodo(storage: DurableObjectStorage): Todo {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)
     },
     bury: (parentRun, call, reason) => put(graveOf(parentRun, call), reason),
-    buried(parentRun, call) {
-      if (!exists()) return undefined
-      const [row] = sql
-        .exec('SELECT body FROM todo WHERE key = ?', graveOf(parentRun, call))
-        .toArray()
-      return row && (JSON.parse(String(row['body'])) as string)
+    buried: (parentRun, call) => get(graveOf(parentRun, call)) as string | undefined,
+    noteTrouble(kind) {
+      const isNew = get(`trouble ${kind}`) === undefined
+      if (isNew) put(`trouble ${kind}`, true)
+      return isNew
+    },
+    clearTrouble(kind) {
+      if (get(`trouble ${kind}`) === undefined) return false
+      sql.exec('DELETE FROM todo WHERE key = ?', `trouble ${kind}`)
+      return true
     },
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')

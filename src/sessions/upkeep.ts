@@ -9,6 +9,7 @@ import type { Runs } from './runs.ts'
 import { spentByRun } from './spending.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
+import type { Todo } from './todo.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The object's durable timers: the part of `agents/lifecycle`'s jobs that is used here. */
@@ -20,6 +21,7 @@ export interface Jobs {
 
 export interface UpkeepParts {
   readonly store: SessionStore
+  readonly todo: Todo
   readonly runs: Runs
   readonly outbox: AuditOutbox
   readonly courier: Courier
@@ -56,9 +58,16 @@ export interface Upkeep {
 
 const maxProblemChars = 200
 
+function attempt(work: () => boolean): boolean {
+  try {
+    return work()
+  } catch {
+    return false
+  }
+}
+
 export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions): Upkeep {
   const { clock, timing, principals } = runtime
-  const troubles = new Set<Incident['kind']>()
   let hasRecoveryJob = false
   /** A run ended here without its end on record: it has to be taken up again. */
   let hasLost = false
@@ -67,9 +76,12 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
   const report: Upkeep['report'] = (kind, message, run) => {
     const about = { kind, session: sessionId(), ...(run !== undefined && { run }) }
     if (message !== undefined) {
-      troubles.add(kind)
+      // What was told is remembered over a restart, so that its end is told too; where nothing can be stored, it is not.
+      attempt(() => parts().todo.noteTrouble(kind))
       principals.report({ ...about, message: message.slice(0, maxProblemChars) })
-    } else if (troubles.delete(kind)) principals.report({ ...about, message: '', isOver: true })
+    } else if (attempt(() => parts().todo.clearTrouble(kind))) {
+      principals.report({ ...about, message: '', isOver: true })
+    }
   }
 
   const ensureRecovery = () => {
@@ -89,6 +101,7 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     await courier.carry()
     const isCarried = await outbox.flush()
     report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
+    report('alarm_failed', undefined)
     if (runs.isIdle() && !hasLost && isCarried && outbox.isEmpty() && courier.isDone()) {
       hasRecoveryJob = false
       return undefined

@@ -11,8 +11,9 @@ import { installUpstream, type UpstreamReply, type UpstreamRequest } from '../fa
 // Two runs of one principal at a time, each with fifty sub-agents below it: a hundred side by side, of which a
 // tenth is killed on its way. test/faults/leases.mjs runs fifty rounds, a few in each process: the test pool wraps
 // a class once more for every object it makes, so that each round is slower than the one before.
-const rounds = Number(import.meta.env['VITE_LEASE_ROUNDS'] ?? 2)
-const firstSeed = Number(import.meta.env['VITE_LEASE_SEED'] ?? 1)
+const settings = (import.meta as unknown as { readonly env: Readonly<Record<string, string>> }).env
+const rounds = Number(settings['VITE_LEASE_ROUNDS'] ?? 2)
+const firstSeed = Number(settings['VITE_LEASE_SEED'] ?? 1)
 const seeds = Array.from({ length: rounds }, (_, index) => firstSeed + index)
 const crashed = 0.1
 /** Below each root: fifty leaves, or five leads with nine leaves each. */
@@ -48,7 +49,8 @@ vi.mock('../../src/kernel/segment.ts', async (importOriginal) => {
   const openSegment: typeof real.openSegment = (...args) => {
     const segment = real.openSegment(...args)
     const { ledger, input } = segment
-    const task = String(input.messages.findLast(({ role }) => role === 'user')?.text)
+    const asked = input.messages.findLast((message) => message.role === 'user')
+    const task = asked?.text ?? ''
     const { session, depth } = input
     const { limits } = ledger
     const watched = { session, task, depth, limits, reserved: ledger.reserved, isClosed: false }

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
-import { markVariable, offVariable } from './plugin.mjs'
+import { markVariable, offVariable, withoutProtection } from './plugin.mjs'
 import { switches } from './switches.mjs'
 
 const root = join(import.meta.dirname, '../..')
@@ -103,6 +103,11 @@ function baselineOf({ project, tests, filter }) {
 
 async function judge(one) {
   if (one.unseen !== undefined) return { one, verdict: 'unseen', text: `unseen: ${one.unseen}` }
+  try {
+    withoutProtection(readFileSync(join(root, one.file), 'utf8'), one)
+  } catch (error) {
+    return { one, verdict: 'missed', text: `NOT VALID: ${error.message}` }
+  }
   const before = await baselineOf(one)
   if (before.red !== undefined || before.passed === 0 || before.problem !== undefined) {
     const why = before.red ?? before.problem ?? `nothing ran: ${before.said.trim().slice(-500)}`
@@ -120,7 +125,9 @@ const pad = (text, width) => text.padEnd(width)
 const nameWidth = Math.max(...chosen.map(({ name }) => name.length), 6)
 const fileWidth = Math.max(...chosen.map(({ file }) => file.length), 4)
 const line = (name, file, text) =>
-  console.log(`${pad(name, nameWidth)} | ${pad(file, fileWidth)} | ${text.split('\n')[0]}`)
+  console.log(
+    `${pad(name, nameWidth)} | ${pad(file, fileWidth)} | ${text.replace(/\s+/g, ' ').slice(0, 300)}`,
+  )
 
 line('switch', 'file', 'first test that turned red')
 const rows = []

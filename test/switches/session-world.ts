@@ -131,6 +131,7 @@ export function createSessionWorld(options: WorldOptions) {
       if (parts.store.session()) return
       const base = { id: session, agent: 'tester', principal: 'operator', createdAtMs: 0 }
       parts.store.createSession({ ...base, ...row })
+      parts.outbox.begin()
     }
     const parts: SessionParts = openParts({
       runtime,

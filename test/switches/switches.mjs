@@ -45,7 +45,7 @@ const act = of(
     {
       name: 'intent-of-spending-calls',
       what: 'E1: a call that may spend has its intent and its share on record before it begins',
-      tests: [kernelPauses],
+      tests: [switchedKernel],
       find: '(!record.isRepeatable || spends(record, scope)),',
       replace: '!record.isRepeatable,',
     },
@@ -278,7 +278,7 @@ const kernel = [
       {
         name: 'lost-call-charged-in-kernel',
         what: 'E1: model calls that a crash may have cut are charged when the run is resumed',
-        tests: [kernelRun],
+        tests: [switchedKernel],
         find: 'ledger.charge(estimate)\n',
         replace: '\n',
       },
@@ -322,7 +322,7 @@ const kernel = [
       {
         name: 'share-pinned',
         what: 'E1: a call that is taken up again reserves what it had, whatever was spent meanwhile',
-        tests: [kernelPauses],
+        tests: [switchedKernel],
         find: 'share: draft.share\n',
         replace: 'share: false\n',
       },
@@ -427,7 +427,7 @@ const kernel = [
       {
         name: 'spent-before-counted',
         what: 'E1: a resumed run has no more than what it left',
-        tests: [kernelPauses, kernelRun, switchedKernel],
+        tests: [switchedKernel],
         find: 'const ledger = createLedger(limits, before)',
         replace: 'const ledger = createLedger(limits)',
       },
@@ -510,7 +510,13 @@ const session = [
       {
         name: 'gapless-log',
         what: 'F7: a run that could not be taken in leaves no gap in the log',
-        find: 'seq = store.lastSeq() // its places in the log are free again',
+        find: 'seq = undefined // its places',
+        replace: '// its places',
+      },
+      {
+        name: 'declined-readers-end',
+        what: 'F7: who follows a session in which nothing runs any more is not left hanging',
+        find: 'if (live.size === 0) hub.rest()',
         replace: '',
       },
       {

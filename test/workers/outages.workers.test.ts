@@ -58,7 +58,8 @@ beforeAll(async () => {
   failing(Object.getPrototypeOf(env.DB.prepare('SELECT 1')), ['all', 'first', 'run'])
 })
 
-const anyWrite = /^\s*(INSERT|UPDATE|DELETE|CREATE|DROP)/i
+/** Of a session: the operator's object, where it is told, has a disk of its own. */
+const anyWrite = /^\s*(INSERT|UPDATE|DELETE|CREATE|DROP)(?![^]*incidents)/i
 afterEach(() => {
   faults.statement = undefined
   faults.database = 'ok'
@@ -223,7 +224,11 @@ describe('an object that is lost', () => {
     const session = await newSession()
     const run = await submit(session)
     await vi.waitFor(() => expect(lives).toBe(1))
-    const [child] = (await treeOf(session)).children
+    const child = await vi.waitFor(async () => {
+      const [found] = (await treeOf(session)).children
+      expect(found).toBeDefined()
+      return found
+    })
     await abort(child.id)
     const { result } = await reached(session, run, 'completed')
     expect(result?.actions).toMatchObject([{ tool: 'code-reviewer__run', ok: true }])
@@ -261,14 +266,15 @@ describe('a disk that takes no writes', () => {
     const session = await newSession()
     const run = await submit(session, { requireApproval: ['kv__*'] })
     const { pauses } = await reached(session, run, 'parked')
-    const decision = { json: { decision: 'approve' } }
     const path = `${pathOf(session)}/${run}`
+    const decide = () =>
+      call(`${path}/decisions`, { json: { call: pauses![0]!.call, decision: 'approve' } })
     faults.statement = anyWrite
-    await expectUnavailable(await call(`${path}/calls/${pauses![0]!.call}`, decision))
+    await expectUnavailable(await decide())
     await expectUnavailable(await call(`${path}/messages`, { json: { message: 'also b' } }))
     faults.statement = undefined
     expect((await reached(session, run, 'parked')).pauses).toEqual(pauses)
-    expect((await call(`${path}/calls/${pauses![0]!.call}`, decision)).ok).toBe(true)
+    expect((await decide()).status).toBe(200)
     await reached(session, run, 'completed')
   })
 
@@ -309,21 +315,26 @@ describe('a disk that takes no writes', () => {
 
 describe('an object that cannot start', () => {
   it.each([
-    { what: 'its constructor', statement: /last_seq FROM log WHERE last_seq IS NOT NULL/ },
+    { what: 'its constructor', statement: /max\(run\) AS run FROM log/ },
     { what: 'its start', statement: /NOT EXISTS/ },
-  ])('F8: because $what throws: 503, then it works, with nothing half done', async ({ statement }) => {
-    withModel(() => ({ text: 'hi' }))
-    const session = await newSession()
-    await send(session, 'one', 'k')
-    const before = [await treeOf(session), await eventsOf(session), await tablesOf(session)]
-    await abortAllDurableObjects()
-    faults.statement = statement
-    await expectUnavailable(await call(`/api/sessions/${session}`))
-    await expectUnavailable(await send(session, 'two', 'l'))
-    faults.statement = undefined
-    expect([await treeOf(session), await eventsOf(session), await tablesOf(session)]).toEqual(before)
-    expect((await send(session, 'two', 'l')).status).toBe(200)
-  })
+  ])(
+    'F8: because $what throws: 503, then it works, with nothing half done',
+    async ({ statement }) => {
+      withModel(() => ({ text: 'hi' }))
+      const session = await newSession()
+      await send(session, 'one', 'k')
+      const before = [await treeOf(session), await eventsOf(session), await tablesOf(session)]
+      await abortAllDurableObjects()
+      faults.statement = statement
+      await expectUnavailable(await call(`/api/sessions/${session}`))
+      await expectUnavailable(await send(session, 'two', 'l'))
+      faults.statement = undefined
+      expect([await treeOf(session), await eventsOf(session), await tablesOf(session)]).toEqual(
+        before,
+      )
+      expect((await send(session, 'two', 'l')).status).toBe(200)
+    },
+  )
 
   it('F8: makes its table and its first rows together or not at all', async () => {
     withModel(() => ({ text: 'hi' }))
@@ -377,24 +388,38 @@ describe('an alarm', () => {
   it('F10: whose work throws comes back; the operator sees it while it goes on', async () => {
     const { session, run } = await cutRun()
     await abortAllDurableObjects()
-    await reached(session, run, 'completed')
     faults.statement = /name = 'todo'/
     expect(await alarm(session)).toBe(true)
     await incident(session, 'alarm_failed')
     faults.statement = undefined
     expect(await alarm(session)).toBe(true)
     await noIncident(session)
+    await reached(session, run, 'completed')
   })
 
-  it('F10: whose object cannot start is set again', async () => {
+  it('F10: whose object cannot start comes again by itself, and the run ends without anybody asking', async () => {
     const { session, run } = await cutRun()
+    // A real alarm, and soon.
+    await runInDurableObject(stubOf(session), async (_instance, { storage }) => {
+      storage.sql.exec('UPDATE cf_agents_jobs SET time = ?', Date.now())
+      await storage.setAlarm(Date.now() + 200)
+    })
     await abortAllDurableObjects()
+    faults.refused = 0
     faults.statement = /NOT EXISTS/
-    await alarm(session).catch(() => {})
+    await vi.waitFor(() => expect(faults.refused).toBeGreaterThan(0), { timeout: 5_000 })
     faults.statement = undefined
-    await abortAllDurableObjects()
-    expect(await alarm(session, 60_000)).toBe(true)
-    await reached(session, run, 'completed')
+    const path = `/api/operator/audit?session=${session}`
+    const ends = await vi.waitFor(
+      async () => {
+        const records = (await callJson(path)).records as Answer[]
+        const found = records.filter(({ type }) => type === 'run_finished')
+        expect(found).toHaveLength(1)
+        return found
+      },
+      { timeout: 15_000, interval: 200 },
+    )
+    expect(ends).toMatchObject([{ run, data: { state: 'completed' } }])
   })
 })
 
@@ -538,7 +563,8 @@ describe('a request that comes more than once', () => {
     expect(again).toMatchObject({ run: accepted.run, isJoined: true })
     const { pauses } = await reached(session, accepted.run, 'parked')
     const approve = { decision: 'approve' } as const
-    for (const _ of [1, 2]) valueOf(await at.decide(operator, accepted.run, pauses![0]!.call, approve))
+    for (const _ of [1, 2])
+      valueOf(await at.decide(operator, accepted.run, pauses![0]!.call, approve))
     await reached(session, accepted.run, 'completed')
     expect(requests).toHaveLength(2)
     await twice(() => at.cancel(operator, accepted.run, 'too late'))
@@ -628,16 +654,19 @@ describe('a clock that jumps', () => {
   const durationsOf = async (session: string) =>
     (await eventsOf(session)).flatMap(({ data }) => data.data?.durationMs ?? [])
 
-  it.each([0, 1])('F29: back by days during model call %i: no duration is negative, and the run ends', async (at) => {
-    jumping(-3 * days, at)
-    const session = await newSession()
-    const run = await submit(session)
-    const { result } = await reached(session, run, 'completed')
-    expect(result?.usage.timeMs).toBeGreaterThanOrEqual(0)
-    expect(result!.finishedAtMs).toBeGreaterThanOrEqual(result!.startedAtMs)
-    for (const duration of await durationsOf(session)) expect(duration).toBeGreaterThanOrEqual(0)
-    for (const { durationMs } of result!.actions) expect(durationMs).toBeGreaterThanOrEqual(0)
-  })
+  it.each([0, 1])(
+    'F29: back by days during model call %i: no duration is negative, and the run ends',
+    async (at) => {
+      jumping(-3 * days, at)
+      const session = await newSession()
+      const run = await submit(session)
+      const { result } = await reached(session, run, 'completed')
+      expect(result?.usage.timeMs).toBeGreaterThanOrEqual(0)
+      expect(result!.finishedAtMs).toBeGreaterThanOrEqual(result!.startedAtMs)
+      for (const duration of await durationsOf(session)) expect(duration).toBeGreaterThanOrEqual(0)
+      for (const { durationMs } of result!.actions) expect(durationMs).toBeGreaterThanOrEqual(0)
+    },
+  )
 
   it('F29: back by days during a tool call: no duration is negative', async () => {
     const { requests } = withModel((request) => {
@@ -653,21 +682,24 @@ describe('a clock that jumps', () => {
     expect(requests).toHaveLength(3)
   })
 
-  it.each([0, 1])('F29: forward by days during model call %i: the run ends, once, within its lease of tokens', async (at) => {
-    jumping(3 * days, at)
-    const session = await newSession()
-    const run = await submit(session, { limits: { maxTokens: 30_000 } })
-    const view = await vi.waitFor(async () => {
-      const found = valueOf(await sessions.at(session).result(operator, run))
-      expect(found.result).toBeDefined()
-      return found
-    })
-    // Its time is the wall's: a jump uses it up, and then it says so.
-    expect(['completed', 'stopped']).toContain(view.state)
-    if (view.state === 'stopped') expect(view.result?.error?.code).toBe('lease_time')
-    expect(view.result?.usage.tokens).toBeLessThanOrEqual(30_000)
-    expect(countOf(await typesOf(session), 'run_finished')).toBe(1)
-  })
+  it.each([0, 1])(
+    'F29: forward by days during model call %i: the run ends, once, within its lease of tokens',
+    async (at) => {
+      jumping(3 * days, at)
+      const session = await newSession()
+      const run = await submit(session, { limits: { maxTokens: 30_000 } })
+      const view = await vi.waitFor(async () => {
+        const found = valueOf(await sessions.at(session).result(operator, run))
+        expect(found.result).toBeDefined()
+        return found
+      })
+      // Its time is the wall's: a jump uses it up, and then it says so.
+      expect(['completed', 'stopped']).toContain(view.state)
+      if (view.state === 'stopped') expect(view.result?.error?.code).toBe('lease_time')
+      expect(view.result?.usage.tokens).toBeLessThanOrEqual(30_000)
+      expect(countOf(await typesOf(session), 'run_finished')).toBe(1)
+    },
+  )
 
   it('F29: back and forth while a run is parked: the pause ends when its time is over, and not before', async () => {
     withModel((request) => (isAnswered(request) ? { text: 'done' } : setFact))
@@ -704,6 +736,33 @@ describe('an object that has too much to do', () => {
     const url = `http://isola.test/api/sessions/ses_${'F'.repeat(22)}`
     await expectUnavailable(await app.fetch(new Request(url, { headers }), env as never))
     expect(asked).toBe(1)
+  })
+})
+
+describe('a run that is cut again and again', () => {
+  it('F36: is given up in the end; the operator sees it, and starts its task again', async () => {
+    let isPoison = true
+    const { requests } = withModel(() => ({ text: 'done', ...(isPoison && { wait: never }) }))
+    const session = await newSession()
+    const run = await submit(session)
+    for (let lives = 1; lives <= 6; lives += 1) {
+      await vi.waitFor(() => expect(requests).toHaveLength(Math.min(lives, 6)))
+      await abort(session)
+      await treeOf(session) // wakes it
+    }
+    const { result } = await reached(session, run, 'failed')
+    expect(result?.error?.code).toBe('run_given_up')
+    await incident(session, 'run_given_up')
+    isPoison = false
+    // The object may sleep: nothing is left to do.
+    await alarm(session)
+    expect(await alarm(session)).toBe(false)
+    const listed = (await callJson('/api/operator/runs')).runs as Answer[]
+    expect(listed.filter((one) => one.run === run)).toMatchObject([{ session, state: 'open' }])
+    const again = await callJson(`/api/operator/runs/${run}/retry`, { method: 'POST' })
+    await reached(session, again.run, 'completed')
+    expect(await callJson(`/api/operator/runs/${run}/retry`, { method: 'POST' })).toEqual(again)
+    expect((await call(`/api/operator/runs/${run}/drop`, { method: 'POST' })).status).toBe(409)
   })
 })
 

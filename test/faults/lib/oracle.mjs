@@ -116,10 +116,11 @@ async function judgeTranscript(trial) {
 
 async function judgeLog(trial, session) {
   const log = await readLog(trial, session.id)
-  log.forEach(({ seq, type }, index) => {
-    if (seq !== index + 1)
-      trial.problem(seq > index + 1 ? 'lost' : 'doubled', `${type} has seq ${seq}, not ${index + 1}`)
-  })
+  const at = log.findIndex(({ seq }, index) => seq !== index + 1)
+  if (at >= 0) {
+    const { seq, type } = log[at]
+    trial.problem(seq > at + 1 ? 'lost' : 'doubled', `${type} has seq ${seq}, not ${at + 1}`)
+  }
   for (const { id, state } of session.runs) {
     const ends = log.filter(({ run, type }) => run === id && type === 'run_finished').length
     if (ends > 1) trial.problem('doubled', `run ${id} finished ${ends} times`)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
+import { zeroUsage } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import {
   agentSpec,
@@ -83,11 +84,11 @@ describe('a call', () => {
     expect(ran).toBe(2)
   })
 
-  it('E8: ends at once when its run is cancelled, and its tool is told', async () => {
+  it('E8: ends at once when its run is cancelled, and its tool is told why', async () => {
     const controller = new AbortController()
-    let isTold = false
+    let reason: unknown
     const slow = toolEntry('slow', (_input, { signal }) => {
-      signal.addEventListener('abort', () => (isTold = true))
+      signal.addEventListener('abort', () => (reason = signal.reason))
       queueMicrotask(() => controller.abort(new Error('enough')))
       return new Promise((resolve) => setTimeout(() => resolve(says('late')), 50))
     })
@@ -95,7 +96,7 @@ describe('a call', () => {
       createKernelParts(createFakeModel(once({ name: 'slow' }))),
     ).run(runInput({ toolset: toolsetOf([slow]) }), runPorts({ signal: controller.signal }))
     expect(result.state).toBe('cancelled')
-    expect(isTold).toBe(true)
+    expect(reason).toMatchObject({ message: 'enough' })
   })
 
   it('I18: whose result a hook cannot look at is held back', async () => {
@@ -110,15 +111,100 @@ describe('a call', () => {
   })
 })
 
+describe('a call that may spend', () => {
+  const never = new Promise<never>(() => {})
+  const spending = (name: string, execute: Parameters<typeof toolEntry>[1]) =>
+    toolEntry(name, execute, {
+      isReadOnly: false,
+      isIdempotent: true,
+      spends: agentSpec().limits,
+    })
+
+  it('E1: is on record with its share before it begins, whether or not it may be repeated', async () => {
+    const journal = createMemoryJournal()
+    let before: unknown
+    const child = spending('child', async () => ((before = journal.rows.get(1)), says('')))
+    await createEndingKernel(createKernelParts(createFakeModel(once({ name: 'child' })))).run(
+      runInput({ toolset: toolsetOf([child]) }),
+      runPorts({ journal }),
+    )
+    expect(before).toMatchObject({ calls: [{ tool: 'child' }], share: { maxDepth: 3 } })
+  })
+
+  it('E1: has the share it had when it is made again, whatever its siblings spent meanwhile', async () => {
+    const shares: number[] = []
+    const usage = { ...zeroUsage, tokens: 9_000 }
+    const cut = spending(
+      'cut',
+      (_input, { lease }) => (shares.push(lease.maxTokens), shares.length < 2 ? never : done),
+    )
+    const done = Promise.resolve(says(''))
+    const quick = spending('quick', async () => ({ ...says(''), usage }))
+    const journal = createMemoryJournal()
+    const model = createFakeModel(once({ name: 'quick' }, { name: 'cut' }))
+    const life = () =>
+      createEndingKernel(createKernelParts(model)).run(
+        runInput({ toolset: toolsetOf([cut, quick]) }),
+        runPorts({ journal }),
+      )
+    void life() // never ends: the object dies here
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(journal.rows.get(1)?.usage.tokens).toBe(110 + 9_000)
+    void life()
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(shares).toHaveLength(2)
+    expect(shares[1]).toBe(shares[0])
+  })
+})
+
+describe('a run that is resumed', () => {
+  const limited = (maxTokens: number, more: object = {}) => {
+    const model = createFakeModel([{ text: 'hi' }])
+    const running = createEndingKernel(createKernelParts(model)).run(
+      runInput({ agent: agentSpec({ maxTokens }), ...more }),
+      runPorts({
+        journal: createMemoryJournal([
+          {
+            turn: 1,
+            steps: [{ type: 'message', message: 'so far' }],
+            calls: [],
+            modelCalls: [],
+            events: [],
+            usage: { ...zeroUsage, tokens: 200, turns: 1 },
+            isDone: true,
+          },
+        ]),
+      }),
+    )
+    return running.then(({ state }) => ({ state, requests: model.requests.length }))
+  }
+
+  it('E1: may spend what its earlier turns have left, and no more', async () => {
+    expect(await limited(349)).toEqual({ state: 'stopped', requests: 0 })
+    expect(await limited(350)).toEqual({ state: 'completed', requests: 1 })
+  })
+
+  it('E1: may spend no more than is left beside the model calls that a crash may have cut', async () => {
+    expect(await limited(649, { lostCalls: 2 })).toEqual({ state: 'stopped', requests: 0 })
+    expect(await limited(650, { lostCalls: 2 })).toEqual({ state: 'completed', requests: 1 })
+  })
+})
+
 describe('a model call', () => {
   /** A model whose first attempt meets a failure, before or after its reply has begun. */
-  const failing = (hasBegun: boolean, retries = 0): ModelProvider => {
+  const failing = (
+    hasBegun: boolean,
+    retries = 0,
+  ): ModelProvider & { readonly sent: () => number } => {
     const fake = createFakeModel([])
+    let sent = 0
     return {
+      sent: () => sent,
       ...fake,
       async generate(_request, { onSent, onBegun, mayRetry }) {
         const failure = new IsolaError('model_unavailable', 'It is down.', { transient: true })
         for (let attempt = 0; attempt <= retries; attempt += 1) {
+          sent += 1
           onSent()
           if (hasBegun) onBegun()
           if (attempt < retries && !mayRetry(failure)) break
@@ -134,12 +220,15 @@ describe('a model call', () => {
   })
 
   it('F12, E1: is reserved anew before each further attempt, and not made if that is refused', async () => {
-    const limited = (maxTokens: number) =>
-      createEndingKernel(createKernelParts(failing(true, 3))).run(
+    const limited = async (maxTokens: number) => {
+      const model = failing(true, 3)
+      const { usage } = await createEndingKernel(createKernelParts(model)).run(
         runInput({ agent: agentSpec({ maxTokens }) }),
         runPorts(),
       )
-    expect((await limited(10_000)).usage).toMatchObject({ tokens: 4 * 150, modelCalls: 4 })
-    expect((await limited(449)).usage).toMatchObject({ tokens: 2 * 150, modelCalls: 2 })
+      return { sent: model.sent(), tokens: usage.tokens }
+    }
+    expect(await limited(10_000)).toEqual({ sent: 4, tokens: 4 * 150 })
+    expect(await limited(449)).toEqual({ sent: 2, tokens: 2 * 150 })
   })
 })

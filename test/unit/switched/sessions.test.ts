@@ -106,6 +106,23 @@ describe('a run whose first write is refused', () => {
   })
 })
 
+describe('a reader of a session', () => {
+  it('F7: is not left hanging when its only run could not be taken in', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { wake, failWhere } = createSessionWorld({
+      ...answers,
+      reserve: async ({ asked }) => (await gate.promise, asked),
+    })
+    const life = wake({ limits: {} })
+    const { live } = await life.take()
+    const stream = life.hub.attach({ afterSeq: 0, follow: true, backlog: [] })
+    failWhere((query) => query.startsWith('INSERT OR REPLACE INTO log'))
+    gate.resolve()
+    await expect(live!.done).rejects.toThrow()
+    expect(await new Response(stream).text()).toBe('')
+  })
+})
+
 describe('a run that was accepted', () => {
   it('F4, N12: has a timer that wakes its object without traffic', async () => {
     const { wake, timers } = createSessionWorld({ script: () => ({ wait: never }) })
