@@ -66,7 +66,8 @@ export interface Runs {
   readonly wake: (id: string) => void
   /** Cancels a run that is not over, whatever it is doing. The first reason stands. */
   readonly cancel: (row: RunRow, reason: string) => LiveRun | undefined
-  readonly all: () => readonly LiveRun[]
+  /** Cancels everything that is not over, and waits until each has its outcome. */
+  readonly cancelAll: (reason: string) => Promise<void>
   readonly isIdle: () => boolean
 }
 
@@ -91,8 +92,12 @@ export function createRuns(options: RunsOptions): Runs {
     change,
     cancel,
     live: (id) => live.get(id),
-    all: () => [...live.values()],
     isIdle: () => live.size === 0,
+    async cancelAll(reason) {
+      for (const row of store.unfinishedRuns()) cancel(row, reason)
+      for (const entry of live.values()) entry.abort(reason) // also one that is not written yet
+      await Promise.allSettled([...live.values()].map(({ done }) => done))
+    },
     wake(id) {
       const row = live.has(id) ? undefined : store.findRun(id)
       if (row && isReady(row)) launch(row)

@@ -25,7 +25,7 @@ import { decideCall, steerRun, takeDelivery } from './outside.ts'
 import type { Audience } from './runs.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
 import type { RunRow, SessionRow } from './store.ts'
-import { deleteChildren, stopAll, stopped } from './subtree.ts'
+import { deleteChildren, stopped } from './subtree.ts'
 import { treeOf } from './tree.ts'
 import { outcomeOf, spendingOf, viewOf, type ViewOptions } from './views.ts'
 
@@ -270,7 +270,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         this.#isDeleting = true
         try {
           const { runs, outbox, store, todo, upkeep } = this.#parts
-          await stopAll(runs, store, 'The session was deleted.')
+          await runs.cancelAll('The session was deleted.')
           if (!(await outbox.flush())) throw notYetDeletable()
           // What was spent outlives the session.
           const ended = store.runs().map(({ id }) => upkeep.settle(id))

@@ -1,18 +1,12 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionGateway } from '#contracts/session.ts'
-import type { LiveRun, Runs } from './runs.ts'
+import type { LiveRun } from './runs.ts'
 import type { SessionStore } from './store.ts'
 import { childrenOf } from './tree.ts'
 
 /** Waits for the one outcome of a run that was cancelled. One that has not begun ends, unbegun, when it would have begun. */
 export async function stopped(live: LiveRun | undefined): Promise<void> {
   if (live?.isStarted()) await live.done.catch(() => {})
-}
-
-/** Cancels everything that is not over, and waits until each has its outcome. */
-export async function stopAll(runs: Runs, store: SessionStore, reason: string): Promise<void> {
-  const ending = store.unfinishedRuns().map((row) => runs.cancel(row, reason)?.done)
-  await Promise.allSettled(ending)
 }
 
 /** Deletes everything below a session. Throws `request_unavailable` if something had to be kept. */

@@ -17,6 +17,7 @@ const switchedSessions = 'test/unit/switched/sessions.test.ts'
 const switchedHub = 'test/unit/switched/stream-hub.test.ts'
 const switchedModels = 'test/unit/switched/models.test.ts'
 const switchedSurfaces = 'test/unit/switched/surfaces.test.ts'
+const switchedNames = 'test/unit/switched/names.test.ts'
 const objects = 'test/workers/switched.workers.test.ts'
 const outside = 'test/workers/outside.workers.test.ts'
 const regressions = 'test/workers/regressions.workers.test.ts'
@@ -883,8 +884,16 @@ const session = [
       {
         name: 'length-prefixed-names',
         what: 'T2: no two lists of parts name the same object',
+        tests: [switchedNames],
         find: 'sha256(lengthPrefixed(parts))',
         replace: `sha256(parts.join(':'))`,
+      },
+      {
+        name: 'run-names',
+        what: 'T2: no principal reaches the run of another by its key',
+        tests: [switchedNames],
+        find: 'sha256(lengthPrefixed([of.session, of.principal, of.key]))',
+        replace: 'sha256([of.session, of.principal, of.key].join(":"))',
       },
     ],
   ),
