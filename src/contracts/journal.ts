@@ -1,7 +1,7 @@
 import type { AgentResult, ModelCallSummary } from './agent.ts'
 import type { SessionEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
-import type { Amount, Limits, Usage } from './lease.ts'
+import { addUsage, zeroUsage, type Amount, type Limits, type Usage } from './lease.ts'
 import type { Message } from './message.ts'
 import type { Pause } from './pause.ts'
 import type { PlanStep } from './plan.ts'
@@ -19,13 +19,21 @@ export interface CallRecord {
   /** May run again after a cut: declared read-only or idempotent. */
   readonly isRepeatable: boolean
   readonly startedAtMs: number
-  /** What it took out of the run's lease, if it may itself spend or is waiting. */
+  /** What it took out of the run's lease, if it may itself spend or is waiting: on record before it begins. */
   readonly reserved?: Amount
   /** It waits for someone outside and was not begun, or its outcome comes from there. */
   readonly pause?: Pause
   readonly outcome?: ToolResult
   readonly durationMs?: number
 }
+
+/** What the calls without an outcome hold of their run's lease: begun, or waiting. */
+export const heldBy = (calls: readonly CallRecord[]): Usage =>
+  calls.reduce(
+    (sum, { outcome, reserved }) =>
+      outcome || !reserved ? sum : addUsage(sum, { ...zeroUsage, ...reserved }),
+    zeroUsage,
+  )
 
 /** One turn: the model's reply as steps, the calls, what was spent, what happened. One row. */
 export interface TurnRecord {

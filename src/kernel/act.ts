@@ -12,6 +12,7 @@ import {
   type CallState,
   type TurnScope,
 } from './call.ts'
+import { leaseFor } from './share.ts'
 import { passGates } from './pipeline.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
 
@@ -60,12 +61,12 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<Acted> {
     ({ record, state }) =>
       !state.result &&
       (!isResumed || record.pause) &&
-      (!record.isRepeatable || spends(record, scope)),
+      (!record.isRepeatable || spendsOf(record, scope)),
   )
   if (needsIntent) {
-    if (pending.some(({ record }) => spends(record, scope))) draft.share = scope.share
+    if (pending.some(({ record }) => spendsOf(record, scope))) draft.share = scope.share
     // From here on a call that was allowed has begun.
-    draft.calls = draft.calls.map((call) => (isOpenIn(pending, call) ? begun(call) : call))
+    draft.calls = draft.calls.map((call) => (isOpenIn(pending, call) ? begun(call, scope) : call))
     ports.checkpoint()
     await ports.sync()
   }
@@ -128,8 +129,11 @@ const waiting = failure('tool_pending', 'Waiting for someone outside.')
 const isOpenIn = (pending: readonly PendingCall[], { id }: CallRecord): boolean =>
   pending.some(({ record, state }) => record.id === id && !state.result)
 
-/** Without the pause that was over: a crash from here on may have cut it. */
-const begun = ({ pause: _over, ...call }: CallRecord): CallRecord => call
+/** Without the pause that was over, and with what it may spend: a crash from here on may have cut it. */
+function begun({ pause: _over, ...call }: CallRecord, scope: TurnScope): CallRecord {
+  const spends = spendsOf(call, scope)
+  return spends ? { ...call, reserved: leaseFor(spends, scope.share).amount } : call
+}
 
 /** Waits for the calls; while they take long, asks every now and then whether there is something to write. */
 async function watch(all: Promise<unknown>, clock: Clock, look: () => void): Promise<void> {
@@ -170,8 +174,8 @@ function intentOf(step: PlanStep, scope: TurnScope): CallRecord[] {
   ]
 }
 
-const spends = ({ name, input }: CallRecord, { toolset }: TurnScope): boolean =>
-  toolset.resolve(name, input)?.entry.spends !== undefined
+const spendsOf = ({ name, input }: CallRecord, { toolset }: TurnScope) =>
+  toolset.resolve(name, input)?.entry.spends
 
 interface StateOptions {
   readonly record: CallRecord
@@ -185,7 +189,9 @@ interface StateOptions {
 
 function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOptions): PendingCall {
   const { pause } = record
-  const answer = pause && !record.outcome ? scope.answerTo(record.id) : undefined
+  const given = pause && !record.outcome ? scope.answerTo(record.id) : undefined
+  // Leave to run it is no answer to anything else that it waits for.
+  const answer = given?.kind === 'approved' && pause?.kind !== 'approval' ? undefined : given
   const isOpen = pause ? answer !== undefined : !record.outcome
   const wasCut = isResumed && !pause && isOpen && !record.isRepeatable
   if (wasCut) scope.ledger.charge({ toolCalls: 1 })

@@ -1,5 +1,5 @@
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
-import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
   argsHashOf,
@@ -11,6 +11,7 @@ import {
   type Gate,
   type TurnScope,
 } from './call.ts'
+import { leaseFor } from './share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
 const known: Gate = {
@@ -104,21 +105,13 @@ const lease: Gate = {
   when: 'before',
   pass(call, { ledger, share, timeLeftMs }) {
     const spends = call.entry!.spends
-    const grant = spends ? narrower(spends, share) : share
+    const { grant, amount } = spends
+      ? leaseFor(spends, share)
+      : { grant: share, amount: { toolCalls: 1 } }
     const missing = spends && firstMissing(grant)
     const reservation = missing
       ? ({ ok: false, refusal: { code: missing } } as const)
-      : ledger.reserve(
-          spends
-            ? {
-                tokens: grant.maxTokens,
-                costNanoUsd: grant.maxCostNanoUsd < unlimited ? grant.maxCostNanoUsd : 0,
-                turns: grant.maxTurns,
-                toolCalls: 1 + grant.maxToolCalls,
-                children: 1 + grant.maxChildren,
-              }
-            : { toolCalls: 1 },
-        )
+      : ledger.reserve(amount)
     if (!reservation.ok) {
       const { code } = reservation.refusal
       call.refused = code

@@ -1,6 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
+import { heldBy, type TurnRecord } from '#contracts/journal.ts'
+import { addUsage } from '#contracts/lease.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Kernel, Parked, RunInput, RunPorts } from '#contracts/kernel.ts'
 import type { Pause } from '#contracts/pause.ts'
@@ -133,6 +134,8 @@ interface EndOptions {
 /** The terminal outcome, in the same row as the last turn. */
 function end(segment: Segment, { draft, turns, ending }: EndOptions): AgentResult {
   const { input, parts, stamp } = segment
+  // What has no outcome may have spent all it held: nobody else would book it.
+  draft.usage = addUsage(draft.usage, heldBy(draft.calls))
   draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
   const result = finalOf({
     input,

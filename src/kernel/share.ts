@@ -1,4 +1,4 @@
-import { unlimited, type Amount, type Limits } from '#contracts/lease.ts'
+import { narrower, unlimited, type Amount, type Limits } from '#contracts/lease.ts'
 
 export interface ShareOptions {
   readonly limits: Limits
@@ -30,4 +30,17 @@ export function shareOf({ limits, left, finalCall, calls, timeLeftMs }: ShareOpt
     maxDepth: limits.maxDepth - 1,
     maxConcurrency: Math.max(1, Math.floor(limits.maxConcurrency / calls)),
   }
+}
+
+/** What a call that may spend as much as `spends` gets of its turn's share, and what that takes out of the run's lease. */
+export function leaseFor(spends: Limits, share: Limits) {
+  const grant = narrower(spends, share)
+  const amount: Amount = {
+    tokens: grant.maxTokens,
+    costNanoUsd: grant.maxCostNanoUsd < unlimited ? grant.maxCostNanoUsd : 0,
+    turns: grant.maxTurns,
+    toolCalls: 1 + grant.maxToolCalls,
+    children: 1 + grant.maxChildren,
+  }
+  return { grant, amount }
 }

@@ -1,5 +1,5 @@
 import type { AgentResult, RunError } from '#contracts/agent.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
+import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import type { RunRow } from './store.ts'
 
@@ -23,7 +23,9 @@ export function failedTurn(options: FailedTurnOptions): {
   const { row, turns, session, seq, nowMs, error, detail, nextTurn } = options
   const state = error.code.startsWith('lease_') ? 'stopped' : 'failed'
   const open = turns.at(-1)?.isDone === false ? turns.at(-1) : undefined
-  const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
+  // What has no outcome may have spent all it held.
+  const held = heldBy(open?.calls ?? [])
+  const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), held)
   const { agent, trace } = row.submission
   const final: AgentResult = {
     id: row.id,
@@ -57,7 +59,7 @@ export function failedTurn(options: FailedTurnOptions): {
     steps: open?.steps ?? [],
     calls: open?.calls ?? [],
     modelCalls: open?.modelCalls ?? [],
-    usage: open?.usage ?? zeroUsage,
+    usage: addUsage(open?.usage ?? zeroUsage, held),
     events: [...(open?.events ?? []), event],
     isDone: true,
     final,

@@ -71,7 +71,7 @@ export function takeDelivery(
   const row = store.findRun(parentRun)
   if (!row) throw new IsolaError('request_not_found', 'There is no such run in this session.')
   if (!isBackground) {
-    if (row.answers?.[call]) return 'known'
+    if (row.answers?.[call]?.kind === 'outcome') return 'known'
     if (store.final(row.order)) return 'known'
     runs.change(row, { answers: { ...row.answers, [call]: outcome(result) } })
     return 'taken'

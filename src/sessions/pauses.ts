@@ -19,9 +19,10 @@ export function toView(pause: Pause, pauseMs: number): PauseView {
 const isWaiting = ({ id, pause }: CallRecord, { answers }: RunRow): boolean =>
   pause !== undefined && !isAnswered(pause, answers?.[id])
 
-/** An approval of other arguments than those that would be run is none. */
-function isAnswered({ argsHash }: Pause, answer: PauseAnswer | undefined): boolean {
-  return answer?.kind === 'outcome' || answer?.argsHash === argsHash
+/** An approval of other arguments than those that would be run is none, and no answer to anything else. */
+function isAnswered({ kind, argsHash }: Pause, answer: PauseAnswer | undefined): boolean {
+  if (answer?.kind !== 'approved') return answer !== undefined
+  return kind === 'approval' && answer.argsHash === argsHash
 }
 
 const maxOutputChars = 500_000

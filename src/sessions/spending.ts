@@ -1,5 +1,5 @@
-import type { TurnRecord } from '#contracts/journal.ts'
-import { addUsage, zeroAmount, zeroUsage, type Amount, type Usage } from '#contracts/lease.ts'
+import { heldBy, type TurnRecord } from '#contracts/journal.ts'
+import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { InboxItem, RunRow } from './store.ts'
 
 /** What a run has spent, everything below it included. What it started in the background counts with its whole lease until it reports. */
@@ -8,14 +8,10 @@ export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
   return (row.inbox ?? []).reduce((sum, item) => addUsage(sum, correctionOf(item, turns)), spent)
 }
 
-/** What its waiting calls hold of the run's lease. */
-export function heldByRun(turns: readonly TurnRecord[]): Amount {
+/** What the calls of its open turn hold of the run's lease. */
+export function heldByRun(turns: readonly TurnRecord[]): Usage {
   const open = turns.at(-1)
-  if (!open || open.isDone) return zeroAmount
-  const held = open.calls.flatMap(({ pause, outcome, reserved }) =>
-    pause && !outcome && reserved ? [{ ...zeroUsage, ...reserved }] : [],
-  )
-  return held.reduce(addUsage, zeroUsage)
+  return open && !open.isDone ? heldBy(open.calls) : zeroUsage
 }
 
 /** A background call was booked with its whole lease: what it really took replaces that. */

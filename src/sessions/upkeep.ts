@@ -121,6 +121,7 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     const { store } = parts()
     const row = store.findRun(run)
     if (!row || row.submission.lineage) return // a child's part is out of its parent's
+    if (!store.final(row.order)) return // it keeps what it reserved until it ends
     const { tokens, costNanoUsd } = spentByRun(row, store.turns(row.order))
     const { principal } = row.submission
     const spent = { tokens, costNanoUsd }

@@ -8,20 +8,14 @@ import { parseArgs } from 'node:util'
 import { exempt } from './exempt.mjs'
 import { buildWorker, root } from './lib/build.mjs'
 import { createCampaign } from './lib/campaign.mjs'
-import {
-  coverageFaults,
-  endsOf,
-  lastLine,
-  tableOf,
-  totalsOf,
-  violationsOf,
-} from './lib/report.mjs'
+import { coverageFaults, endsOf, lastLine, tableOf, totalsOf, violationsOf } from './lib/report.mjs'
 import { proveSyncIsWatched, provePersistence } from './lib/self-test.mjs'
-import { startWorld } from './lib/world.mjs'
+import { sleep, startWorld } from './lib/world.mjs'
 import { scenarioNamed, scenarios } from './scenarios/index.mjs'
 
 const allKinds = ['abort', 'reset', 'exit', 'evict']
 const progressEveryMs = 15_000
+const ledgerWithinMs = 60_000
 
 const { values } = parseArgs({
   options: {
@@ -57,34 +51,50 @@ async function runCampaign() {
       if (first) say(`${first.kind.toUpperCase()} ${scenario} ${session}: ${first.what}`)
     },
   })
-  const progress = setInterval(
-    () => say(lastLine(totalsOf(campaign.results))),
-    progressEveryMs,
-  )
+  const progress = setInterval(() => say(lastLine(totalsOf(campaign.results))), progressEveryMs)
   try {
     await provePersistence(world)
     say('self-test: what was acknowledged is there after SIGKILL')
     await campaign.recordAll()
     const reached = new Set([...campaign.places().keys()].map((place) => place.split(' ')[0]))
     const uncovered = coverageFaults({ points, reached, exempt })
-    say(`recorded: ${reached.size} of ${points.length} failpoints reached, ${campaign.places().size} places to strike`)
+    say(
+      `recorded: ${reached.size} of ${points.length} failpoints reached, ${campaign.places().size} places to strike`,
+    )
     await campaign.strikeAll(Number(values.faults), values.kind ? [values.kind] : allKinds)
-    return report(campaign.results, uncovered, world)
+    const leaks = await ledgerLeaks(world)
+    return report(campaign.results, [...uncovered, ...leaks], world)
   } finally {
     clearInterval(progress)
     await world.close()
   }
 }
 
-function report(results, uncovered, world) {
+/** When nothing runs any more, nothing is reserved: the day's ledger asks its sessions what became of their runs. */
+async function ledgerLeaks(world) {
+  const sinceMs = Date.now()
+  for (;;) {
+    const response = await world.request('/api/operator/usage').catch(() => undefined)
+    const { reserved, openRuns, settled } = response?.ok ? await response.json() : {}
+    if (openRuns === 0 && reserved.tokens === 0) {
+      say(`the day's ledger: nothing reserved, ${settled.tokens} tokens settled`)
+      return []
+    }
+    if (Date.now() > sinceMs + ledgerWithinMs)
+      return [`${openRuns} runs still hold ${reserved?.tokens} tokens of the day`]
+    await sleep(1_000)
+  }
+}
+
+function report(results, faults, world) {
   const totals = totalsOf(results)
   console.log(`\n${tableOf(results, points)}\n`)
   say(`${results.length} sessions, ${world.lives()} processes; runs ended: ${endsOf(results)}`)
   for (const [name, reason] of Object.entries(exempt)) console.log(`exempt: ${name}: ${reason}`)
   for (const violation of violationsOf(results)) console.log(`\n${violation}`)
-  for (const line of uncovered) console.log(`uncovered: ${line}`)
+  for (const line of faults) console.log(`wrong: ${line}`)
   console.log(lastLine(totals))
-  return totals.lost + totals.doubled + totals.stuck + uncovered.length > 0 ? 1 : 0
+  return totals.lost + totals.doubled + totals.stuck + faults.length > 0 ? 1 : 0
 }
 
 /** One violation again, so many times. */

@@ -1233,6 +1233,7 @@ const models = [
       {
         name: 'redirects-not-followed',
         what: 'T16: a redirect gets neither key nor conversation',
+        tests: [switchedModels],
         find: `redirect: 'manual'`,
         replace: `redirect: 'follow'`,
       },

@@ -8,12 +8,19 @@ const concurrency = { record: 16, abort: 20, reset: 3, exit: 6 }
 /** Faults a scenario gets while what happens after a fault is recorded. */
 const primersPerScenario = 8
 const maxHit = 12
+/** Runs while somebody's stray failpoint is armed. */
+const strayScenario = 'children'
 /** Of all faults; the rest are aborts. Exits cost a restart each. */
-const shares = { reset: 0.27, exit: 0.2, evict: 0.02 }
+const shares = { reset: 0.25, exit: 0.15, evict: 0.02 }
 /** A point that a run passes may be missed when timing differs; after this many tries a plan is given up. */
 const triesPerFault = 3
+const kindNames = ['abort', 'reset', 'exit']
+const primeStep = 7_919
 
-export function createCampaign(world, { scenarios, seed, only = '', onTrial = () => {} }) {
+export function createCampaign(
+  world,
+  { scenarios, seed, only = '', primers = primersPerScenario, onTrial = () => {} },
+) {
   const random = createRandom(seed)
   let number = seed * 1_000_000
   /** `point position` → where it can be struck: `{ scenario, role, count, primer }`. */
@@ -44,16 +51,28 @@ export function createCampaign(world, { scenarios, seed, only = '', onTrial = ()
       const { recorded } = await trial({ scenario, isRecorded: true, evicts: false })
       learn(scenario.name, recorded)
     })
-    const primers = scenarios.flatMap((scenario) =>
+    const primed = scenarios.flatMap((scenario) =>
       random
         .shuffled(placesOf(scenario.name))
-        .slice(0, scenario.isSlow ? 1 : primersPerScenario)
+        .slice(0, scenario.isSlow ? 1 : primers)
         .map((place) => ({ scenario, faults: [toFault(place, 'abort')] })),
     )
-    await inPool(concurrency.record, primers, async ({ scenario, faults }) => {
+    await inPool(concurrency.record, primed, async ({ scenario, faults }) => {
       const { recorded } = await trial({ scenario, faults, isRecorded: true })
       learn(scenario.name, recorded, faults)
     })
+    await learnStrays()
+  }
+
+  /** What is passed in no session's object (in a request's, in the principal's): whoever comes first is hit. */
+  const learnStrays = async () => {
+    const { passed } = await world.control('passed')
+    for (const [place, count] of Object.entries(passed)) {
+      if (!places.has(place))
+        places.set(place, [
+          { scenario: strayScenario, role: 'any', count: 1 + (count > 3), primer: [] },
+        ])
+    }
   }
 
   const placesOf = (scenario) =>
@@ -61,22 +80,24 @@ export function createCampaign(world, { scenarios, seed, only = '', onTrial = ()
       found.filter((other) => other.scenario === scenario).map((where) => ({ place, ...where })),
     )
 
-  const toFault = ({ place, role, count }, kind) => {
+  const toFault = ({ place, role, count }, kind, chance = random) => {
     const [point, position] = place.split(' ')
-    return { role, point, position, hit: 1 + random.below(Math.min(count, maxHit)), kind }
+    return { role, point, position, hit: 1 + chance.below(Math.min(count, maxHit)), kind }
   }
 
-  /** Endless: every place in turn, in another order each round. */
+  /** Endless: every place in turn, in another order each round. Each kind has its own chance: they run side by side. */
   function* plan(kind) {
+    const chance = createRandom(seed + kindNames.indexOf(kind) * primeStep)
     const chosen = [...places.keys()].filter((place) => place.includes(only)).toSorted()
     if (chosen.length === 0) throw new Error(`no failpoint that was reached contains "${only}"`)
     for (;;) {
-      for (const place of random.shuffled(chosen)) {
-        const found = places.get(place)
+      for (const place of chance.shuffled(chosen)) {
+        const found = places.get(place).toSorted(byScenario)
         const quick = found.filter(({ scenario }) => !scenarioNamed(scenario).isSlow)
-        const where = random.pick(quick.length > 0 ? quick : found)
+        const where = chance.pick(quick.length > 0 ? quick : found)
+        if (where.role === 'any' && kind === 'abort') continue // there may be no object to abort
         const scenario = scenarioNamed(where.scenario)
-        yield { scenario, faults: [...where.primer, toFault({ place, ...where }, kind)] }
+        yield { scenario, faults: [...where.primer, toFault({ place, ...where }, kind, chance)] }
       }
     }
   }
@@ -122,6 +143,8 @@ export function createCampaign(world, { scenarios, seed, only = '', onTrial = ()
 
   return { recordAll, strikeAll, trial, results, places: () => places }
 }
+
+const byScenario = (a, b) => `${a.scenario} ${a.role}`.localeCompare(`${b.scenario} ${b.role}`)
 
 /** How many of each kind; what a kind that was not asked for would get goes to the first that was. */
 function divide(total, kinds) {

@@ -23,18 +23,18 @@ const tool = (name: string, annotations: object, timeoutMs = 15_000) => ({
 const methods = ['GET', 'POST']
 const network = ['127.0.0.1'].map((host) => ({ host, methods }))
 
-const register: Plugin = () => {
-  const ask =
-    (method: string) =>
-    async (
-      { url, chars = 0 }: { url: string; chars?: number },
-      { fetch, signal }: Parameters<NonNullable<ReturnType<Plugin>['tools']>[string]>[1],
-    ) => {
-      const response = await fetch(url, { method, signal })
-      return { status: response.status, text: `${await response.text()}${'x'.repeat(chars)}` }
-    }
-  return { tools: { look: ask('GET'), put: ask('POST'), post: ask('POST'), late: ask('GET') } }
-}
+type Work = NonNullable<ReturnType<Plugin>['tools']>[string]
+
+const ask =
+  (method: string): Work =>
+  async ({ url, chars = 0 }, { fetch, signal }) => {
+    const response = await fetch(url, { method, signal })
+    return { status: response.status, text: `${await response.text()}${'x'.repeat(chars)}` }
+  }
+
+const register: Plugin = () => ({
+  tools: { look: ask('GET'), put: ask('POST'), post: ask('POST'), late: ask('GET') },
+})
 
 const common = { version: '1.0.0', api: '>=1.0 <2.0' }
 

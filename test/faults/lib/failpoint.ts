@@ -60,9 +60,9 @@ function pass(point: string, position: Position): void {
   const key = `${point} ${position}`
   count(passed, key)
   const scope = scopes.getStore()
-  if (!scope) return void count(strays, key)
-  const recorded = scope.tree === undefined ? undefined : perTree.get(scope.tree)
-  if (recorded) count(recorded, `${scope.isChild ? 'child' : 'root'} ${key}`)
+  if (!scope) count(strays, key)
+  const recorded = scope?.tree === undefined ? undefined : perTree.get(scope.tree)
+  if (scope && recorded) count(recorded, `${scope.isChild ? 'child' : 'root'} ${key}`)
   for (const armed of arms.values()) {
     if (armed.point !== point || armed.position !== position || !isMeant(armed, scope)) continue
     armed.left -= 1
@@ -72,19 +72,18 @@ function pass(point: string, position: Position): void {
   }
 }
 
-const isMeant = ({ tree, role }: Arm, scope: Scope): boolean =>
-  (tree === '*' || tree === scope.tree) &&
-  (role === 'any' || (role === 'child') === scope.isChild)
+/** Code that runs in no session's object (a request's, the principal's) is only hit by what is meant for any. */
+const isMeant = ({ tree, role }: Arm, scope: Scope | undefined): boolean =>
+  tree === '*' || (scope?.tree === tree && (role === 'any' || (role === 'child') === scope.isChild))
 
 /**
- * Never returns. The line is how the harness hears of it: it is out before anything else happens. A reset of all
+ * Returns only where there is no object to abort. The line is how the harness hears of it: it is out before anything else happens. A reset of all
  * objects crashes workerd when one of them asks for it, so this object stops here and the harness resets the rest.
  */
-function strike({ id, kind }: Arm, { context }: Scope): never {
+function strike({ id, kind }: Arm, scope: Scope | undefined): void {
   tell('struck', id, kind)
   if (kind === 'exit') for (;;); // until the harness kills the process: nothing after this point happens
-  context.abort(`injected fault ${id}`)
-  throw new Error('an aborted object went on')
+  scope?.context.abort(`injected fault ${id}`)
 }
 
 export function tell(...words: readonly string[]): void {

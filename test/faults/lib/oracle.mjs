@@ -34,7 +34,9 @@ export async function judge(trial) {
 /** Of a story without faults: everything it asked for was done. */
 export function judgeUndisturbed(trial) {
   const done = new Set(
-    trial.world.upstream.effects.of(trial.session).map(([name]) => name.slice(name.indexOf('/') + 1)),
+    trial.world.upstream.effects
+      .of(trial.session)
+      .map(([name]) => name.slice(name.indexOf('/') + 1)),
   )
   for (const name of trial.effects) {
     if (!done.has(name)) trial.problem('lost', `without any fault effect ${name} did not happen`)
@@ -99,7 +101,9 @@ function judgeSubmissions(trial, tree) {
   const names = new Set(trial.accepted.map(({ name }) => name))
   if (tree.runs.length > names.size)
     trial.problem('doubled', `${tree.runs.length} runs of ${names.size} submissions`)
-  trial.states = tree.runs.map((run) => [run.state, run.result?.error?.code].filter(Boolean).join(' '))
+  trial.states = tree.runs.map((run) =>
+    [run.state, run.result?.error?.code].filter(Boolean).join(' '),
+  )
 }
 
 async function judgeTranscript(trial) {
@@ -110,7 +114,8 @@ async function judgeTranscript(trial) {
     if (!task) continue
     const times = said.filter((text) => text === task).length
     if (times === 0) trial.problem('lost', `message ${name} is not in the transcript`)
-    if (times > 1 + (retried.has(name) ? 1 : 0)) trial.problem('doubled', `message ${name} is ${times} times in the transcript`)
+    if (times > 1 + (retried.has(name) ? 1 : 0))
+      trial.problem('doubled', `message ${name} is ${times} times in the transcript`)
   }
 }
 
@@ -172,9 +177,14 @@ const eventsIn = (text) =>
     .filter(({ seq }) => seq !== undefined)
 
 function judgeEffects(trial) {
-  for (const [name, { mode, requests, executed }] of trial.world.upstream.effects.of(trial.session)) {
+  for (const [name, { mode, requests, executed }] of trial.world.upstream.effects.of(
+    trial.session,
+  )) {
     if (executed > 1)
-      trial.problem('doubled', `effect ${name} (${mode}) happened ${executed} times, ${requests} asked`)
+      trial.problem(
+        'doubled',
+        `effect ${name} (${mode}) happened ${executed} times, ${requests} asked`,
+      )
   }
 }
 

@@ -20,7 +20,11 @@ export async function runTrial(
   { scenario, number, faults = [], evicts = false, isRecorded = false },
 ) {
   const session = sessionFor(number)
-  const armed = [...faults, ...(scenario.faults ?? [])].map((fault, index) => ({ ...fault, tree: session, id: `${number}-${index}` }))
+  const armed = [...faults, ...(scenario.faults ?? [])].map((fault, index) => ({
+    ...fault,
+    tree: fault.role === 'any' ? '*' : session,
+    id: `${number}-${index}`,
+  }))
   const hits = () => armed.flatMap(({ id }) => (world.struck.has(id) ? [world.struck.get(id)] : []))
   const lastFaultMs = () => Math.max(0, ...hits().map(({ atMs }) => atMs))
   const trial = createTrial(world, { session, random: createRandom(number), evicts, lastFaultMs })

@@ -209,6 +209,8 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       }
     },
     follow: () => readers.push(followEvents(world, path('/events'))),
+    /** Another object does not answer for this session for a while. */
+    refuse: (refusal) => world.control(`refuse?session=${session}`, refusal),
     /** A place in the story where nothing runs. */
     async idle() {
       if (!evicts) return

@@ -56,7 +56,8 @@ async function startEffects() {
   const server = createServer((request, response) => {
     const url = new URL(request.url, 'http://127.0.0.1')
     const [, mode, ...rest] = url.pathname.split('/')
-    if (mode !== 'look') count({ mode, name: rest.join('/'), key: request.headers['idempotency-key'] })
+    if (mode !== 'look')
+      count({ mode, name: rest.join('/'), key: request.headers['idempotency-key'] })
     request.resume()
     setTimeout(() => response.end('ok'), Number(url.searchParams.get('ms') ?? 0))
   })

@@ -2,7 +2,17 @@
 // `/__faults/…` arms failpoints. The product's code is the same but for them (build.mjs).
 import { env } from 'cloudflare:workers'
 import workerdUnsafe from 'workerd:unsafe'
-import { arm, disarm, forget, record, report, scopes, tell, type Arm, type Scope } from './failpoint.ts'
+import {
+  arm,
+  disarm,
+  forget,
+  record,
+  report,
+  scopes,
+  tell,
+  type Arm,
+  type Scope,
+} from './failpoint.ts'
 import { sessionObject, withWantedSession } from './composition.ts'
 
 /** Known without asking: what was armed and who is whose child before the process died. */
@@ -34,26 +44,19 @@ function armFault(fault: Arm): void {
 // oxlint-disable-next-line typescript/no-explicit-any -- a mixin's base
 type ObjectClass = new (...args: any[]) => object
 
-/** The class with each of its methods run in the scope of the object it is called on. */
-export function watched<T extends ObjectClass>(Base: T): T {
-  const Watched = class extends (Base as ObjectClass) {
-    declare faultScope: Scope
-    constructor(context: DurableObjectState, bindings: unknown) {
-      recall()
-      const object = context.id.toString()
-      const tree = trees.get(object)
-      const isChild = tree !== undefined && objectOf(tree) !== object
-      const scope: Scope = { context, object, tree, isChild }
-      scopes.run(scope, () => super(context, bindings))
-      this.faultScope = scope
-      // What lifecycle libraries put on the instance.
-      for (const name of ['alarm', 'fetch']) wrapOwn(this, name)
-    }
-  }
+interface Scoped {
+  faultScope: Scope
+}
+
+/** The class with its constructor and each of its methods run in the scope of the object they belong to. */
+export function watched<T extends ObjectClass>(Base: T, className: string): T {
+  class Watched extends inScope(Base) {}
   for (const name of methodNames(Base)) {
     Object.defineProperty(Watched.prototype, name, {
-      value(this: { faultScope: Scope }, ...args: unknown[]) {
-        learn(this.faultScope, args)
+      value(this: Scoped, ...args: unknown[]) {
+        // The other classes' objects belong to no session.
+        if (className === 'Session') learn(this.faultScope, args)
+        refuse(name, args)
         return scopes.run(this.faultScope, () => callBase(Base, this, name, args))
       },
     })
@@ -61,9 +64,27 @@ export function watched<T extends ObjectClass>(Base: T): T {
   return Watched as unknown as T
 }
 
+/** A constructor cannot call `super` from within a scope, so the base is constructed by hand. */
+const inScope = (Base: ObjectClass): ObjectClass =>
+  new Proxy(Base, {
+    construct(target, args, newTarget) {
+      recall()
+      const [context] = args as [DurableObjectState]
+      const object = context.id.toString()
+      const tree = trees.get(object)
+      const isChild = tree !== undefined && objectOf(tree) !== object
+      const scope: Scope = { context, object, tree, isChild }
+      const self = scopes.run(scope, () => Reflect.construct(target, args, newTarget) as Scoped)
+      self.faultScope = scope
+      // What lifecycle libraries put on the instance.
+      for (const name of ['alarm', 'fetch']) wrapOwn(self, name)
+      return self
+    },
+  })
+
 function methodNames(Base: ObjectClass): string[] {
   const names = new Set<string>()
-  for (let proto = Base.prototype; proto && proto !== Object.prototype; ) {
+  for (let proto = Base.prototype; proto && proto !== Object.prototype;) {
     for (const name of Object.getOwnPropertyNames(proto)) {
       const value: unknown = Object.getOwnPropertyDescriptor(proto, name)?.value
       if (name !== 'constructor' && typeof value === 'function') names.add(name)
@@ -76,12 +97,33 @@ function methodNames(Base: ObjectClass): string[] {
 const callBase = (Base: ObjectClass, self: object, name: string, args: unknown[]): unknown =>
   (Reflect.get(Base.prototype, name) as (...all: unknown[]) => unknown).apply(self, args)
 
-function wrapOwn(self: object & { faultScope: Scope }, name: string): void {
+function wrapOwn(self: Scoped, name: string): void {
   const own: unknown = Object.getOwnPropertyDescriptor(self, name)?.value
   if (typeof own !== 'function') return
   Object.defineProperty(self, name, {
     value: (...args: unknown[]) => scopes.run(self.faultScope, () => own.apply(self, args)),
   })
+}
+
+/** A method that fails for one session, from its `skip`-th call on and so many times: another object that is not well. */
+interface Refusal {
+  readonly method: string
+  skip: number
+  times: number
+}
+
+const refusals = new Map<string, Refusal>()
+
+function refuse(method: string, args: readonly unknown[]): void {
+  for (const value of args) {
+    const refusal = refusals.get((value as { session?: string } | undefined)?.session ?? '')
+    if (refusal?.method !== method) continue
+    if (refusal.skip > 0) refusal.skip -= 1
+    else if (refusal.times > 0) {
+      refusal.times -= 1
+      throw new Error(`refused on purpose: ${method}`)
+    }
+  }
 }
 
 /** A submission with a lineage tells whose child this object is. */
@@ -145,6 +187,9 @@ async function control(url: URL, request: Request): Promise<Response> {
     }
     case '/__faults/passed':
       return Response.json(report())
+    case '/__faults/refuse':
+      refusals.set(session, body as Refusal)
+      return Response.json({})
     case '/__faults/evict':
       return evict(sessionObject(session))
     case '/__faults/reset':

@@ -67,7 +67,10 @@ export const scenarios = [
         delayMs: 10,
         turns: [
           [['effects__late', { url: trial.effect('look', 'late', 700) }]],
-          [['effects__look', { url, chars: 90_000 }], ['memory__note', { text: 'a note' }]],
+          [
+            ['effects__look', { url, chars: 90_000 }],
+            ['memory__note', { text: 'a note' }],
+          ],
         ],
       })
     },
@@ -96,7 +99,11 @@ export const scenarios = [
     name: 'chat',
     async story(trial) {
       await trial.create()
-      await trial.chat('first', { delayMs: 10, chunkDelayMs: 5, text: 'A longer answer. '.repeat(4) })
+      await trial.chat('first', {
+        delayMs: 10,
+        chunkDelayMs: 5,
+        text: 'A longer answer. '.repeat(4),
+      })
       await trial.chat('second', { delayMs: 10, turns: [[repeatable(trial, 'i')]] })
     },
   },

@@ -31,7 +31,10 @@ export const scenarios = [
     async story(trial) {
       await trial.create()
       const plan = { delayMs: 10, turns: [[once(trial, 'o')], [once(trial, 'p')]] }
-      const run = await trial.submit('work', plan, { requireApproval: ['http__request'], wait: true })
+      const run = await trial.submit('work', plan, {
+        requireApproval: ['http__request'],
+        wait: true,
+      })
       await trial.settle(run, deny)
     },
   },
@@ -103,6 +106,25 @@ export const scenarios = [
       }
       await trial.submit('work', plan)
       await trial.submit('next', { delayMs: 300, turns: [[once(trial, 'n', 100)]] })
+    },
+  },
+  {
+    name: 'no-ledger',
+    isCutShort: true,
+    /** Taken up again while its principal's ledger does not answer. */
+    faults: [
+      {
+        role: 'root',
+        point: 'kernel/generate#createGenerate.1',
+        position: 'settled',
+        hit: 1,
+        kind: 'abort',
+      },
+    ],
+    async story(trial) {
+      await trial.create()
+      await trial.refuse({ method: 'reserve', skip: 1, times: 2 })
+      await trial.submit('work', { delayMs: 10, turns: [[once(trial, 'o')]] })
     },
   },
   {

@@ -37,7 +37,10 @@ export const scenarios = [
       await trial.create()
       trial.follow()
       const child = help(trial, { turns: [[once(trial, 'c-o', 1_500)], [once(trial, 'c-late')]] })
-      const run = await trial.submit('work', { delayMs: 10, turns: [[child], [once(trial, 'late')]] })
+      const run = await trial.submit('work', {
+        delayMs: 10,
+        turns: [[child], [once(trial, 'late')]],
+      })
       await trial.asked('c-o')
       await trial.cancel(run)
     },

@@ -1,7 +1,12 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { billable } from '#contracts/model.ts'
+import { createTokenEstimator } from '../../../src/models/estimate.ts'
+import { createOpenAiProvider } from '../../../src/models/openai-provider.ts'
 import { createReplyAssembly } from '../../../src/models/openai/reply-assembly.ts'
 import { createByteMeter } from '../../../src/models/openai/reply-limits.ts'
+import { callOptions } from '../models/call-options.ts'
 
 type Chunk = Parameters<ReturnType<typeof createReplyAssembly>['add']>[0]
 
@@ -58,5 +63,35 @@ describe('a reply of a model service', () => {
     }
     const reserved = { tokens: 150, costNanoUsd: 7 }
     expect(billable(usage, reserved)).toMatchObject({ inputTokens: 150, costNanoUsd: 7 })
+  })
+})
+
+describe('a model service that redirects', () => {
+  it('T16, T4: gets nothing sent to whoever it names', async () => {
+    const seen: string[] = []
+    const server = createServer((request, response) => {
+      seen.push(request.url ?? '')
+      response.writeHead(307, { location: '/elsewhere' }).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      const provider = createOpenAiProvider({
+        apiKey: 'sk-secret',
+        baseUrl: `http://127.0.0.1:${port}/v1`,
+        fetch,
+        sleep: () => new Promise(() => {}),
+        tokens: createTokenEstimator(),
+        costOf: () => 0,
+      })
+      const request = { model: 'm', messages: [], tools: [], parameters: {} }
+      await expect(provider.generate(request, callOptions())).rejects.toMatchObject({
+        code: 'model_refused_request',
+      })
+      expect(seen).toEqual(['/v1/chat/completions'])
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
   })
 })

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest'
+import { runShort } from '../faults/lib/short.mjs'
+
+const seed = 7
+const faults = 60
+
+it('G1, F6: loses, doubles and forgets nothing, wherever the run path is struck', async () => {
+  const report = await runShort({ seed, faults })
+  console.log(report.lastLine) // oxlint-disable-line no-console -- the figure is the point
+  // First of all it sees what it is meant to see.
+  expect(report.lossesWithoutSync).toBeGreaterThan(0)
+  expect(report.processes).toBeGreaterThan(2)
+  expect(report.faults).toBeGreaterThanOrEqual(faults)
+  expect(report.violations).toEqual([])
+}, 240_000)

@@ -1,0 +1,17 @@
+export interface ShortReport {
+  readonly faults: number
+  readonly lost: number
+  readonly doubled: number
+  readonly stuck: number
+  readonly lastLine: string
+  readonly violations: readonly string[]
+  readonly lossesWithoutSync: number
+  readonly processes: number
+  readonly points: number
+}
+
+/** About `faults` injected faults (those that record what follows a fault included). */
+export function runShort(options: {
+  readonly seed: number
+  readonly faults: number
+}): Promise<ShortReport>

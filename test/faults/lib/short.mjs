@@ -1,0 +1,37 @@
+// A few faults of every kind in a minute, for `npm test`; `npm run faults` is the whole.
+import { buildWorker } from './build.mjs'
+import { createCampaign } from './campaign.mjs'
+import { lastLine, totalsOf, violationsOf } from './report.mjs'
+import { provePersistence, proveSyncIsWatched } from './self-test.mjs'
+import { startWorld } from './world.mjs'
+import { scenarioNamed } from '../scenarios/index.mjs'
+
+const names = ['tools', 'child', 'queue', 'approval', 'cancel']
+
+/** @returns The last line as `npm run faults` prints it, and every violation with its reproduction. */
+export async function runShort({ seed, faults }) {
+  const seen = await proveSyncIsWatched()
+  const { text, points } = await buildWorker()
+  const world = await startWorld({ text })
+  try {
+    await provePersistence(world)
+    const campaign = createCampaign(world, {
+      scenarios: names.map(scenarioNamed),
+      seed,
+      primers: 1,
+    })
+    await campaign.recordAll()
+    await campaign.strikeAll(faults, ['abort', 'reset', 'exit'])
+    const totals = totalsOf(campaign.results)
+    return {
+      ...totals,
+      lastLine: lastLine(totals),
+      violations: violationsOf(campaign.results),
+      lossesWithoutSync: seen.length,
+      processes: world.lives(),
+      points: points.length,
+    }
+  } finally {
+    await world.close()
+  }
+}
