@@ -1,5 +1,5 @@
 import { toToolResult } from '#contracts/agent-outcome.ts'
-import { errorMessage } from '#contracts/errors.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import { zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest, TrustTier } from '#contracts/manifest.ts'
@@ -107,7 +107,8 @@ async function callAgent(
   context.emit({ type: 'agent_invoked', data })
   const submission = toSubmission(agent, input, context)
   const child = () => sessions.at(session)
-  const again = <T>(attempt: () => Promise<T>) => reattaching(attempt, clock, context.signal)
+  const again = <T>(attempt: () => Promise<Reply<T>>) =>
+    reattaching(async () => available(await attempt()), clock, context.signal)
   const stopCancelling = cancelOnAbort(sessions, where)
   try {
     return isBackground
@@ -191,6 +192,12 @@ async function reattaching<T>(
       await clock.sleep(reattachDelayMs * 2 ** tries, signal)
     }
   }
+}
+
+/** A child that cannot answer just now may be at work all the same: it is asked again, like one that cannot be reached. */
+function available<T>(reply: Reply<T>): Reply<T> {
+  if (reply.ok || reply.error.code !== 'request_unavailable') return reply
+  throw new IsolaError('request_unavailable', reply.error.message, { transient: true })
 }
 
 /** A broken connection says so. One that has too much to do is left alone, and a bug stays one. */

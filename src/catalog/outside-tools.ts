@@ -19,7 +19,9 @@ export function withOutsideTools(
 ): Toolset {
   const entries = [
     ...(mayAsk ? [outsideEntry(askDefinition, 'question')] : []),
-    ...clientTools.map((tool) => outsideEntry(tool, 'client_tool')),
+    ...clientTools
+      .filter(({ name }) => !name.startsWith(corePrefix))
+      .map((tool) => outsideEntry(tool, 'client_tool')),
   ].filter(({ tool }) => !toolset.resolve(tool.name, {}))
   if (entries.length === 0) return toolset
   const byName = new Map(entries.map((entry) => [entry.tool.name, entry]))

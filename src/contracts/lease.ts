@@ -86,6 +86,10 @@ export interface LeaseRefusal {
 /** Stands for no limit; finite, so that it survives JSON and stays exact. */
 export const unlimited = Number.MAX_SAFE_INTEGER
 
+/** What is left of a limit; one that is none stays none. */
+export const besides = (limit: number, spent: number): number =>
+  limit >= unlimited ? unlimited : Math.max(0, limit - spent)
+
 /** The defaults of a manifest agent's `limits` (Y13). */
 export const defaultAgentLimits: Limits = {
   maxTokens: 50_000,

@@ -9,13 +9,15 @@ export interface Pause extends PauseRequest {
   readonly input: JsonObject
   /** sha-256 of them: an approval holds for these only. */
   readonly argsHash: string
+  /** Of the tool as it was then: an approval holds for this version only. */
+  readonly definitionHash: string
   /** Epoch milliseconds. */
   readonly sinceMs: number
 }
 
 /** What came of a pause: leave to run the call with exactly these arguments, or its outcome. */
 export type PauseAnswer =
-  | { readonly kind: 'approved'; readonly argsHash: string }
+  | { readonly kind: 'approved'; readonly argsHash: string; readonly definitionHash: string }
   | { readonly kind: 'outcome'; readonly result: ToolResult }
 
 /** What someone outside says about one waiting call. */

@@ -174,8 +174,7 @@ function intentOf(step: PlanStep, scope: TurnScope): CallRecord[] {
   ]
 }
 
-const spendsOf = ({ name, input }: CallRecord, { toolset }: TurnScope) =>
-  toolset.resolve(name, input)?.entry.spends
+const spendsOf = (record: CallRecord, scope: TurnScope) => entryOf(record, scope)?.spends
 
 interface StateOptions {
   readonly record: CallRecord
@@ -214,7 +213,7 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
     ...(answer?.kind === 'outcome' && {
       result: answer.result,
       ...held,
-      ...entryOf(record, scope),
+      entry: entryOf(record, scope),
     }),
     ...(wasCut && {
       result: failure(
@@ -243,10 +242,8 @@ function hold(amount: Amount, { ledger }: TurnScope): Pick<CallState, 'lease' | 
   return { lease: { id: 'held', amount }, hasRun: true }
 }
 
-function entryOf({ name, input }: CallRecord, { toolset }: TurnScope): Pick<CallState, 'entry'> {
-  const entry = toolset.resolve(name, input)?.entry
-  return entry ? { entry } : {}
-}
+const entryOf = ({ name, input }: CallRecord, { toolset }: TurnScope) =>
+  toolset.resolve(name, input)?.entry
 
 function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
   const entry = toolset.resolve(record.name, record.input)?.entry
@@ -282,9 +279,12 @@ function settledRecord({ record, state }: PendingCall, scope: TurnScope): CallRe
   if (state.pause) {
     const { id: call } = record
     const { input } = state
-    const argsHash = argsHashOf(input, scope)
-    const sinceMs = parts.clock.nowMs()
-    return { ...base, pause: { ...state.pause, call, tool, input, argsHash, sinceMs } }
+    const about = {
+      argsHash: argsHashOf(input, scope),
+      definitionHash: state.entry?.definitionHash ?? '',
+      sinceMs: parts.clock.nowMs(),
+    }
+    return { ...base, pause: { ...state.pause, call, tool, input, ...about } }
   }
   return {
     ...base,

@@ -31,7 +31,7 @@ export interface CallState {
   readonly name: string
   readonly emit: (event: EventDraft) => void
   input: JsonObject
-  entry?: ToolEntry
+  entry?: ToolEntry | undefined
   lease?: Lease
   grant?: Limits
   /** The tool's own limit, or what the run has left if that is less. */
@@ -92,19 +92,23 @@ export function spentBy(call: CallState): Partial<Amount> {
 export interface FinishedCall {
   readonly id: string
   readonly tool: string
+  /** Of the arguments that were run: behind `isola__call` and after hooks they are not those that were asked. */
+  readonly argsHash?: string
   readonly result: ToolResult | undefined
   readonly durationMs: number
   readonly record: Readonly<Record<string, string>> | undefined
 }
 
 /** What the record says of a call that is over: the same for every tool. */
-export function finishedEvent({ id, tool, result, durationMs, record }: FinishedCall): EventDraft {
+export function finishedEvent(call: FinishedCall): EventDraft {
+  const { id, tool, argsHash, result, durationMs, record } = call
   const failed = result && !result.ok ? result.error : undefined
   return {
     type: 'tool_finished',
     data: {
       call: id,
       tool,
+      ...(argsHash !== undefined && { argsHash }),
       ok: result?.ok ?? false,
       ...(failed && { code: failed.code }),
       durationMs,

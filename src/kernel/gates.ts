@@ -1,6 +1,6 @@
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { ToolContext, ToolResult } from '#contracts/tool.ts'
+import type { PauseRequest, ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
   argsHashOf,
   failure,
@@ -85,17 +85,14 @@ const approval: Gate = {
   name: 'approval',
   when: 'before',
   pass(call, scope) {
-    const { caller, parts } = scope
-    const { mayPark, requireApproval = [] } = caller
-    const { needsApproval, tool } = call.entry!
-    const isNeeded =
-      needsApproval ||
-      requireApproval.some((pattern) => covers(pattern, tool.name)) ||
-      parts.approvals.isNeeded(subjectOf(call, scope))
-    if (!isNeeded) return
+    if (!needsApproval(call, scope)) return
     const answer = scope.answerTo(call.id)
-    if (answer?.kind === 'approved' && answer.argsHash === argsHashOf(call.input, scope)) return
-    return mayPark ? { pause: { kind: 'approval', expires: true } } : { deny: nobodyOutside }
+    const isSame =
+      answer?.kind === 'approved' &&
+      answer.argsHash === argsHashOf(call.input, scope) &&
+      answer.definitionHash === call.entry!.definitionHash
+    if (isSame) return
+    return pauseOrDeny({ kind: 'approval', expires: true }, scope)
   },
 }
 
@@ -174,7 +171,7 @@ const execute: Gate = {
     const { result } = call
     if (result.ok || result.error.code !== 'tool_pending' || !result.pause) return
     call.result = undefined
-    return scope.caller.mayPark ? { pause: result.pause } : { deny: nobodyOutside }
+    return pauseOrDeny(result.pause, scope)
   },
 }
 
@@ -221,10 +218,12 @@ const settle: Gate = {
 const event: Gate = {
   name: 'event',
   when: 'always',
-  pass({ id, name, entry, result, startedAtMs, emit }, { parts }) {
+  pass({ id, name, input, entry, result, startedAtMs, emit }, scope) {
+    const { parts } = scope
     const durationMs = Math.max(0, parts.clock.nowMs() - startedAtMs)
     const tool = entry?.tool.name ?? name
-    emit(finishedEvent({ id, tool, result, durationMs, record: entry?.record }))
+    const argsHash = argsHashOf(input, scope)
+    emit(finishedEvent({ id, tool, argsHash, result, durationMs, record: entry?.record }))
   },
 }
 
@@ -233,10 +232,18 @@ const nobodyOutside = failure(
   'This call needs someone to decide or answer, and this client cannot be asked. Submit the task to /api/sessions instead.',
 )
 
-/** `kv__set` covers itself, `kv__*` all of a plugin, `*` everything. */
-function covers(pattern: string, name: string): boolean {
-  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name
-}
+const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) =>
+  caller.mayPark ? { pause } : { deny: nobodyOutside }
+
+/** The tool says so, or the run (`kv__set` means itself, `kv__*` all of a plugin, `*` everything), or the policy. */
+const needsApproval = (call: CallState, scope: TurnScope): boolean =>
+  call.entry!.needsApproval ||
+  (scope.caller.requireApproval ?? []).some((pattern) =>
+    pattern.endsWith('*')
+      ? call.entry!.tool.name.startsWith(pattern.slice(0, -1))
+      : call.entry!.tool.name === pattern,
+  ) ||
+  scope.parts.approvals.isNeeded(subjectOf(call, scope))
 
 /** Every gate, in the order of DESIGN.md section 4. No way to run a tool skips one. */
 export const gates: readonly Gate[] = [

@@ -1,4 +1,5 @@
 import {
+  besides,
   unlimited,
   zeroAmount,
   type Amount,
@@ -45,11 +46,11 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
   let count = 0
 
   const left = (): Amount => ({
-    tokens: Math.max(0, limits.maxTokens - settled.tokens - reserved.tokens),
-    costNanoUsd: Math.max(0, limits.maxCostNanoUsd - settled.costNanoUsd - reserved.costNanoUsd),
-    turns: Math.max(0, limits.maxTurns - settled.turns - reserved.turns),
-    toolCalls: Math.max(0, limits.maxToolCalls - settled.toolCalls - reserved.toolCalls),
-    children: Math.max(0, limits.maxChildren - settled.children - reserved.children),
+    tokens: besides(limits.maxTokens, settled.tokens + reserved.tokens),
+    costNanoUsd: besides(limits.maxCostNanoUsd, settled.costNanoUsd + reserved.costNanoUsd),
+    turns: besides(limits.maxTurns, settled.turns + reserved.turns),
+    toolCalls: besides(limits.maxToolCalls, settled.toolCalls + reserved.toolCalls),
+    children: besides(limits.maxChildren, settled.children + reserved.children),
   })
 
   return {

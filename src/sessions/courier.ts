@@ -14,26 +14,37 @@ export interface CourierOptions {
 export interface Courier {
   readonly carry: () => Promise<void>
   readonly isDone: () => boolean
+  /** How often in a row something could not be carried. */
+  readonly failures: () => number
 }
 
 export function createCourier(options: CourierOptions): Courier {
   const { todo, onTrouble } = options
   let carrying: Promise<void> | undefined
+  let failures = 0
 
   const carryAll = async () => {
-    const errands = todo.errands()
-    const results = await Promise.allSettled(
-      errands.map(async ({ key, errand }) => {
-        await run(errand, options)
-        todo.remove(key)
-      }),
-    )
-    const failed = results.find((result) => result.status === 'rejected')
-    onTrouble(failed && String(failed.reason).slice(0, 200))
+    const tried = new Set<string>()
+    // What is added meanwhile is carried in the same go.
+    for (;;) {
+      const errands = todo.errands().filter(({ key }) => !tried.has(key))
+      if (errands.length === 0) break
+      const results = await Promise.allSettled(
+        errands.map(async ({ key, errand }) => {
+          tried.add(key)
+          await run(errand, options)
+          todo.remove(key)
+        }),
+      )
+      const failed = results.find((result) => result.status === 'rejected')
+      failures = failed ? failures + 1 : 0
+      onTrouble(failed && String(failed.reason).slice(0, 200))
+    }
   }
   return {
     carry: () => (carrying ??= carryAll().finally(() => (carrying = undefined))),
     isDone: () => todo.errands().length === 0,
+    failures: () => failures,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import type { ToolResult } from '#contracts/tool.ts'
 import type { RunRow } from './store.ts'
 import type { Errand } from './todo.ts'
 
@@ -24,7 +25,7 @@ export function errandsOf(
             agent: final.agent,
             session: final.sessionId,
             isBackground: lineage.isBackground ?? false,
-            result: toToolResult(final),
+            result: short(toToolResult(final)),
           },
         },
       ]
@@ -48,6 +49,18 @@ export function errandsOf(
     ]
   })
   return [...outcome, ...cancels]
+}
+
+const maxDeliveredChars = 400_000
+
+/** It has to fit a row here and there; the whole of it stays in this session. */
+function short(result: ToolResult): ToolResult {
+  const text = result.ok ? JSON.stringify(result.output) : result.error.message
+  if (text.length <= maxDeliveredChars) return result
+  const cut = `${text.slice(0, maxDeliveredChars)} [cut: the session has all ${text.length} characters]`
+  return result.ok
+    ? { ...result, output: cut }
+    : { ...result, error: { ...result.error, message: cut } }
 }
 
 const isParking = ({ type }: { readonly type: string }) => type === 'run_parked'

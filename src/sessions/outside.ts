@@ -1,16 +1,17 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/session.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { otherBody } from './admission.ts'
-import { answerFor, expiredOf, outcome, pausesOf } from './pauses.ts'
+import { conflict, expiredOf, outcome, pausesOf, toAnswer } from './pauses.ts'
 import type { Runs } from './runs.ts'
 import type { InboxItem, RunRow, SessionStore } from './store.ts'
 import type { Transcript } from './transcript.ts'
 
 const maxInbox = 64
-const maxMessageBytes = 500_000
+const maxInboxBytes = 500_000
 
 export interface OutsideParts {
   readonly store: SessionStore
@@ -37,27 +38,59 @@ export function steerRun(
     const text = `A run takes at most ${maxInbox} messages on its way.`
     throw new IsolaError('request_queue_full', text, { retryAfterMs: 10_000 })
   }
-  const size = new TextEncoder().encode(JSON.stringify([row, message])).byteLength
-  if (size > maxMessageBytes + JSON.stringify(row.submission).length) {
-    const text = `The messages of a run may have ${maxMessageBytes} bytes together.`
+  const size = new TextEncoder().encode(JSON.stringify([inbox, message])).byteLength
+  if (size > maxInboxBytes) {
+    const text = `The messages that a run is given on its way may have ${maxInboxBytes} bytes together.`
     throw new IsolaError('request_too_large', text, { param: 'message' })
   }
   runs.change(row, { inbox: [...inbox, { id, message }] })
   return inbox.length + 1
 }
 
+export interface DecideOptions {
+  readonly call: string
+  readonly decision: Decision
+  readonly nowMs: number
+  readonly pauseMs: number
+  readonly sha256: (text: string) => string
+}
+
 /** Somebody outside has decided: the run goes on, or has one decision less to wait for. */
-export function decideCall(
-  row: RunRow,
-  { call, decision }: { readonly call: string; readonly decision: Decision },
-  { store, runs }: OutsideParts,
-): void {
-  if (store.final(row.order)) throw new IsolaError('request_conflict', 'The run is over.')
-  const last = store.turns(row.order).at(-1)
-  const { answer, isNew } = answerFor(decision, { row, last, call })
-  if (!isNew) return
-  runs.change(row, { answers: { ...row.answers, [call]: answer } })
+export function decideCall(row: RunRow, options: DecideOptions, parts: OutsideParts): void {
+  const { call, decision, nowMs, pauseMs, sha256 } = options
+  const { store, runs } = parts
+  const turns = store.turns(row.order)
+  const pause = pausesOf(row, turns.at(-1)).find((one) => one.call === call)
+  const digest = sha256(JSON.stringify(decision.decision === 'approve' ? 'approve' : decision))
+  if (!pause) {
+    const before = row.decided?.[call]
+    if (before === digest) return
+    if (before !== undefined) throw conflict('This call was decided already, and otherwise.')
+    if (store.final(row.order)) throw conflict('The run is over.')
+    const message = 'This run has no such call waiting.'
+    throw new IsolaError('request_not_found', message, { param: 'call' })
+  }
+  if (pause.expires && pause.sinceMs + pauseMs <= nowMs) {
+    throw conflict('It is too late to decide this call.')
+  }
+  runs.change(row, {
+    answers: withAnswers(row, turns, { [call]: toAnswer(decision, pause) }),
+    decided: { ...row.decided, [call]: digest },
+  })
   runs.wake(row.id)
+}
+
+/** Answers that are in their turn's row already are not kept twice: they may be large. */
+function withAnswers(
+  { answers = {} }: RunRow,
+  turns: readonly TurnRecord[],
+  more: NonNullable<RunRow['answers']>,
+): NonNullable<RunRow['answers']> {
+  const over = new Set(
+    turns.flatMap(({ calls }) => calls.flatMap(({ id, outcome: done }) => (done ? [id] : []))),
+  )
+  const open = Object.entries(answers).filter(([call]) => !over.has(call))
+  return { ...Object.fromEntries(open), ...more }
 }
 
 /**
@@ -73,7 +106,8 @@ export function takeDelivery(
   if (!isBackground) {
     if (row.answers?.[call]?.kind === 'outcome') return 'known'
     if (store.final(row.order)) return 'known'
-    runs.change(row, { answers: { ...row.answers, [call]: outcome(result) } })
+    const answers = withAnswers(row, store.turns(row.order), { [call]: outcome(result) })
+    runs.change(row, { answers })
     return 'taken'
   }
   const { inbox = [] } = row
@@ -104,10 +138,11 @@ export function expirePauses(
 ): number | undefined {
   const next: number[] = []
   for (const row of store.unfinishedRuns()) {
-    const pauses = pausesOf(row, store.turns(row.order).at(-1))
+    const turns = store.turns(row.order)
+    const pauses = pausesOf(row, turns.at(-1))
     const expired = expiredOf(pauses, nowMs, pauseMs)
     if (Object.keys(expired).length > 0) {
-      runs.change(row, { answers: { ...row.answers, ...expired } })
+      runs.change(row, { answers: withAnswers(row, turns, expired) })
       runs.wake(row.id)
     }
     for (const { call, expires, sinceMs } of pauses) {

@@ -20,47 +20,29 @@ const isWaiting = ({ id, pause }: CallRecord, { answers }: RunRow): boolean =>
   pause !== undefined && !isAnswered(pause, answers?.[id])
 
 /** An approval of other arguments than those that would be run is none, and no answer to anything else. */
-function isAnswered({ kind, argsHash }: Pause, answer: PauseAnswer | undefined): boolean {
+function isAnswered(
+  { kind, argsHash, definitionHash }: Pause,
+  answer: PauseAnswer | undefined,
+): boolean {
   if (answer?.kind !== 'approved') return answer !== undefined
-  return kind === 'approval' && answer.argsHash === argsHash
+  const isSame = answer.argsHash === argsHash && answer.definitionHash === definitionHash
+  return kind === 'approval' && isSame
 }
 
 const maxOutputChars = 500_000
 
-/**
- * What a decision means for the call that waits. Throws `request_not_found`, `request_conflict` (it cannot be decided
- * so, or was decided otherwise) or `request_too_large`.
- */
-export function answerFor(
-  decision: Decision,
-  {
-    row,
-    last,
-    call,
-  }: { readonly row: RunRow; readonly last?: TurnRecord | undefined; readonly call: string },
-): { readonly answer: PauseAnswer; readonly isNew: boolean } {
-  const known = row.answers?.[call]
-  const pause = last?.calls.find(({ id }) => id === call)?.pause
-  if (!pause) {
-    throw new IsolaError('request_not_found', 'This run has no such call waiting.', {
-      param: 'call',
-    })
-  }
-  const answer = toAnswer(decision, pause)
-  if (!known || !isAnswered(pause, known)) return { answer, isNew: true }
-  if (JSON.stringify(known) === JSON.stringify(answer)) return { answer, isNew: false }
-  throw conflict('This call was decided already, and otherwise.')
-}
-
-function toAnswer(decision: Decision, { kind, argsHash, tool }: Pause): PauseAnswer {
+/** What a decision means for the call that waits. Throws `request_conflict` (it cannot be decided so) or `request_too_large`. */
+export function toAnswer(decision: Decision, pause: Pause): PauseAnswer {
+  const { kind, argsHash, definitionHash, tool } = pause
   switch (decision.decision) {
     case 'approve':
       if (kind !== 'approval') throw conflict('This call waits for a result, not for an approval.')
       if (decision.argsHash !== undefined && decision.argsHash !== argsHash) {
         throw conflict('The arguments are not those that were shown: read the run again.')
       }
-      return { kind: 'approved', argsHash }
+      return { kind: 'approved', argsHash, definitionHash }
     case 'deny': {
+      if (kind === 'session') throw conflict('What waits is in another session: decide there.')
       const { message = 'The person who was asked said no.' } = decision
       return outcome({ ok: false, error: { code: 'tool_denied', message } })
     }
@@ -95,4 +77,4 @@ export function expiredOf(
   return Object.fromEntries(expired.map(({ call }) => [call, answer]))
 }
 
-const conflict = (message: string) => new IsolaError('request_conflict', message)
+export const conflict = (message: string) => new IsolaError('request_conflict', message)

@@ -1,4 +1,4 @@
-import { narrower, onlyLimited, type Limits } from '#contracts/lease.ts'
+import { besides, narrower, onlyLimited, type Limits } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { heldByRun, spentByRun } from './spending.ts'
 import type { RunRow, SessionStore } from './store.ts'
@@ -43,11 +43,11 @@ function leftOf(limits: Limits, { order }: RunRow, store: SessionStore): Limits 
     for (const amount of [spentByRun(row, turns), heldByRun(turns)]) {
       left = {
         ...left,
-        maxTokens: Math.max(0, left.maxTokens - amount.tokens),
-        maxCostNanoUsd: Math.max(0, left.maxCostNanoUsd - amount.costNanoUsd),
-        maxTurns: Math.max(0, left.maxTurns - amount.turns),
-        maxToolCalls: Math.max(0, left.maxToolCalls - amount.toolCalls),
-        maxChildren: Math.max(0, left.maxChildren - amount.children),
+        maxTokens: besides(left.maxTokens, amount.tokens),
+        maxCostNanoUsd: besides(left.maxCostNanoUsd, amount.costNanoUsd),
+        maxTurns: besides(left.maxTurns, amount.turns),
+        maxToolCalls: besides(left.maxToolCalls, amount.toolCalls),
+        maxChildren: besides(left.maxChildren, amount.children),
       }
     }
   }

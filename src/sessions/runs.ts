@@ -66,6 +66,12 @@ export interface Runs {
   readonly wake: (id: string) => void
   /** Cancels a run that is not over, whatever it is doing. The first reason stands. */
   readonly cancel: (row: RunRow, reason: string) => LiveRun | undefined
+  /** Cancels what a parent's call started here. Empty if it has started nothing. */
+  readonly cancelCall: (
+    parentRun: string,
+    call: string,
+    reason: string,
+  ) => readonly (LiveRun | undefined)[]
   /** Cancels everything that is not over, and waits until each has its outcome. */
   readonly cancelAll: (reason: string) => Promise<void>
   readonly isIdle: () => boolean
@@ -93,6 +99,19 @@ export function createRuns(options: RunsOptions): Runs {
     cancel,
     live: (id) => live.get(id),
     isIdle: () => live.size === 0,
+    cancelCall(parentRun, call, reason) {
+      const isMeant = (lineage: Lineage | undefined) =>
+        lineage?.parentRun === parentRun && lineage.parentCall === call
+      const rows = store.runs().filter(({ submission }) => isMeant(submission.lineage))
+      // One whose first request is not out yet has no row.
+      const unwritten = [...live].filter(
+        ([id, { lineage }]) => isMeant(lineage) && !rows.some((row) => row.id === id),
+      )
+      return [
+        ...rows.map((row) => cancel(row, reason)),
+        ...unwritten.map(([, entry]) => (entry.abort(reason), entry)),
+      ]
+    },
     async cancelAll(reason) {
       for (const row of store.unfinishedRuns()) cancel(row, reason)
       for (const entry of live.values()) entry.abort(reason) // also one that is not written yet
@@ -189,7 +208,9 @@ export function createRuns(options: RunsOptions): Runs {
       change({ startSeq: nextSeq(), startedAtMs: clock.nowMs() })
       if (isStored()) hub.publish(runStarted(row))
     }
+    let isWorking = false
     const work = async (): Promise<RunOutcome> => {
+      isWorking = true
       try {
         const ready = agent ?? (await load(row))
         const limits = await lease(ready)
@@ -221,6 +242,7 @@ export function createRuns(options: RunsOptions): Runs {
     }
     /** Nobody has an answer yet to a run that is new; one that was accepted waits for its lease a while. */
     const lease = async ({ spec }: ReadyAgent) => {
+      if (cancelled.signal.aborted) return spec.limits // it ends before it spends anything
       for (let tries = 1; ; tries += 1) {
         try {
           return await leaseOf(row, spec.limits, options)
@@ -254,7 +276,7 @@ export function createRuns(options: RunsOptions): Runs {
       accepted: acceptance.accepted,
       done,
       lineage: row.submission.lineage,
-      isStarted: () => row.startSeq !== undefined,
+      isStarted: () => isWorking,
       change,
       abort: (reason) => cancelled.abort(new Error(reason)),
     }

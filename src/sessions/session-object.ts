@@ -196,7 +196,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         this.#own(principal)
         this.#refuseWhileDeleting()
-        decideCall(this.#row(run), { call, decision }, this.#parts)
+        const { clock, timing, sha256 } = this.#runtime
+        const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
+        decideCall(this.#row(run), { call, decision, ...now }, this.#parts)
         return this.#view(run)
       })
     }
@@ -222,12 +224,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     async cancelCall(parentRun: string, call: string, reason: string): Promise<void> {
       await this.lifecycle.start()
-      const { store, runs, todo } = this.#parts
-      const started = store.runs().filter(({ submission: { lineage } }) => {
-        return lineage?.parentRun === parentRun && lineage.parentCall === call
-      })
+      const { runs, todo } = this.#parts
+      const started = runs.cancelCall(parentRun, call, reason)
       if (started.length === 0) todo.bury(parentRun, call, reason)
-      await Promise.all(started.map((row) => stopped(runs.cancel(row, reason))))
+      await Promise.all(started.map(stopped))
     }
 
     deliver(delivery: Delivery): Promise<Reply<null>> {
@@ -269,12 +269,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         this.#refuseWhileDeleting()
         this.#isDeleting = true
         try {
-          const { runs, outbox, store, todo, upkeep } = this.#parts
+          const { runs, outbox, store, todo, upkeep, courier } = this.#parts
           await runs.cancelAll('The session was deleted.')
           if (!(await outbox.flush())) throw notYetDeletable()
           // What was spent outlives the session.
           const ended = store.runs().map(({ id }) => upkeep.settle(id))
           await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
+          // Who waits for an outcome of this session would wait for ever.
+          await courier.carry()
+          if (!courier.isDone()) throw notYetDeletable()
           await deleteChildren(principal, store, this.#runtime.sessions)
           if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
           store.drop()

@@ -14,17 +14,21 @@ export function heldByRun(turns: readonly TurnRecord[]): Usage {
   return open && !open.isDone ? heldBy(open.calls) : zeroUsage
 }
 
-/** A background call was booked with its whole lease: what it really took replaces that. */
+/** A background call was booked with its whole lease (or what it said it took): what it really took replaces that. */
 function correctionOf({ call, usage }: InboxItem, turns: readonly TurnRecord[]): Usage {
   const record = turns.flatMap(({ calls }) => calls).find(({ id }) => id === call)
   if (!usage || !record?.outcome || !record.reserved) return zeroUsage
-  const { tokens, costNanoUsd, turns: turnCount, toolCalls, children } = record.reserved
+  const said = record.outcome.usage
+  // The call itself, and the child itself, stay counted.
+  const booked = said
+    ? { ...said, toolCalls: said.toolCalls + 1, children: said.children + 1 }
+    : record.reserved
+  const { tokens, costNanoUsd, turns: turnCount, toolCalls, children } = booked
   return {
     ...usage,
     tokens: usage.tokens - tokens,
     costNanoUsd: usage.costNanoUsd - costNanoUsd,
     turns: usage.turns - turnCount,
-    // The call itself, and the child itself, stay counted.
     toolCalls: usage.toolCalls + 1 - toolCalls,
     children: usage.children + 1 - children,
     timeMs: 0,

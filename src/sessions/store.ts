@@ -42,6 +42,8 @@ export interface RunRow {
   readonly inbox?: readonly InboxItem[]
   /** What was decided about its waiting calls, by call id. */
   readonly answers?: Readonly<Record<string, PauseAnswer>>
+  /** What somebody outside said about a call, as a hash: the same again is no news, whatever has become of the run. */
+  readonly decided?: Readonly<Record<string, string>>
   /** The turn that was open at the last wake, and how often a wake found it open. */
   readonly wakeTurn: number
   readonly wakes: number

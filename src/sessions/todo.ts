@@ -33,6 +33,15 @@ export interface Todo {
   readonly drop: () => void
 }
 
+/** One that cannot be read is left where it is, and holds up no other. */
+function parse(body: string): Errand | undefined {
+  try {
+    return JSON.parse(body) as Errand
+  } catch {
+    return undefined
+  }
+}
+
 function subjectOf(errand: Errand): string {
   switch (errand.kind) {
     case 'cancel':
@@ -71,10 +80,10 @@ export function createTodo(storage: DurableObjectStorage): Todo {
               `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' ORDER BY key`,
             )
             .toArray()
-            .map(({ key, body }) => ({
-              key: String(key),
-              errand: JSON.parse(String(body)) as Errand,
-            }))
+            .flatMap(({ key, body }) => {
+              const errand = parse(String(body))
+              return errand ? [{ key: String(key), errand }] : []
+            })
         : [],
     add(errand) {
       put(`${errand.kind} ${errand.session} ${subjectOf(errand)}`, errand)

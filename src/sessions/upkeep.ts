@@ -57,6 +57,7 @@ export interface Upkeep {
 }
 
 const maxProblemChars = 200
+const maxBackoffFactor = 360
 
 function attempt(work: () => boolean): boolean {
   try {
@@ -84,6 +85,8 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     }
   }
 
+  const expire = () => expirePauses(parts(), { nowMs: clock.nowMs(), pauseMs: timing.pauseMs })
+
   const ensureRecovery = () => {
     if (hasRecoveryJob) return
     hasRecoveryJob = true
@@ -102,11 +105,15 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     const isCarried = await outbox.flush()
     report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
     report('alarm_failed', undefined)
-    if (runs.isIdle() && !hasLost && isCarried && outbox.isEmpty() && courier.isDone()) {
+    expire()
+    const isQuiet = runs.isIdle() && !hasLost && isCarried && outbox.isEmpty()
+    if (isQuiet && courier.isDone()) {
       hasRecoveryJob = false
       return undefined
     }
-    return inAWhile()
+    // Somebody who cannot be reached for hours is not asked every few seconds.
+    const factor = isQuiet ? Math.min(2 ** courier.failures(), maxBackoffFactor) : 1
+    return clock.nowMs() + timing.recoverEveryMs * factor
   }
 
   const watchPauses = (pauses: readonly { readonly expiresAtMs?: number }[]) => {
@@ -145,7 +152,7 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     async onJob(fn) {
       try {
         if (fn !== 'pauses') return await recover()
-        return expirePauses(parts(), { nowMs: clock.nowMs(), pauseMs: timing.pauseMs })
+        return expire()
       } catch (error) {
         report('alarm_failed', errorMessage(error))
         return inAWhile()

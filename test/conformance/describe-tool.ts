@@ -93,7 +93,7 @@ interface Drive {
 }
 
 const traceId = 'c0ffee00'.repeat(4)
-const finishedKeys = ['call', 'durationMs', 'ok', 'taint', 'tool']
+const finishedKeys = ['argsHash', 'call', 'durationMs', 'ok', 'taint', 'tool']
 const startedKeys = ['argsHash', 'call', 'definitionHash', 'tool']
 
 /**

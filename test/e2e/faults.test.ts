@@ -6,7 +6,7 @@ const faults = 60
 
 it('G1, F6: loses, doubles and forgets nothing, wherever the run path is struck', async () => {
   const report = await runShort({ seed, faults })
-  console.log(report.lastLine) // oxlint-disable-line no-console -- the figure is the point
+  console.log(report.lastLine)
   // First of all it sees what it is meant to see.
   expect(report.lossesWithoutSync).toBeGreaterThan(0)
   expect(report.processes).toBeGreaterThan(2)

@@ -89,6 +89,7 @@ export const parked: ParkedView = {
       expires: true,
       tool: 'http__request',
       input: { url: 'https://example.com' },
+      definitionHash: 'd1',
       argsHash: 'ab'.repeat(32),
       sinceMs: 1,
       expiresAtMs: 2,

@@ -13,7 +13,7 @@ const vitest = join(root, 'node_modules/vitest/vitest.mjs')
 /** A test that hangs without its protection is red: it need not hang for long. */
 const timeouts = { unit: 5_000, workers: 20_000 }
 /** Longer than any file takes, on a machine that has much else to do. */
-const maxRunMs = 300_000
+const maxRunMs = 180_000
 
 const { values } = parseArgs({
   options: {
@@ -56,7 +56,7 @@ async function runTests({ project, tests, filter, off }) {
   ]
   const env = { ...process.env, [markVariable]: mark, ...(off ? { [offVariable]: off } : {}) }
   if (!off) delete env[offVariable]
-  const said = await collect(spawn(process.execPath, args, { cwd: root, env }))
+  const said = await collect(spawn(process.execPath, args, { cwd: root, env, detached: true }))
   const files = read(report, JSON.parse)?.testResults ?? []
   const results = files.flatMap(({ assertionResults }) => assertionResults)
   return {
@@ -79,15 +79,35 @@ function read(path, parse) {
   }
 }
 
+/** Process groups that run: a test that hangs is ended with everything below it. */
+const running = new Set()
+function end(child) {
+  running.delete(child)
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It is gone already, which is what was wanted.
+  }
+}
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    running.forEach(end)
+    rmSync(folder, { recursive: true, force: true })
+    process.exit(1)
+  })
+}
+
 function collect(child) {
   let said = ''
-  const timer = setTimeout(() => child.kill('SIGKILL'), maxRunMs)
+  running.add(child)
+  const timer = setTimeout(() => end(child), maxRunMs)
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (data) => (said = (said + data).slice(-4_000)))
   }
   return new Promise((resolve) => {
     child.on('close', () => {
       clearTimeout(timer)
+      end(child)
       resolve(said)
     })
   })

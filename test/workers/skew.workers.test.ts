@@ -48,7 +48,7 @@ const reached = (session: string, run: string, state: RunView['state']): Promise
       expect(view.state).toBe(state)
       return view
     },
-    { timeout: 10_000, interval: 20 },
+    { timeout: 15_000, interval: 20 },
   )
 const eventsOf = async (session: string) =>
   readSse(await call(`/api/sessions/${session}/events?follow=false`))
@@ -94,7 +94,7 @@ describe('F32: rows of the version before', () => {
         expect(page.records).toHaveLength(finished.events.length)
         return page.records as Answer[]
       },
-      { timeout: 5_000 },
+      { timeout: 15_000 },
     )
     expect(records.map(({ seq }) => seq)).toEqual(finished.events.map((_, index) => index + 1))
   })

@@ -88,7 +88,7 @@ export function createCampaign(
   /** Endless: every place in turn, in another order each round. Each kind has its own chance: they run side by side. */
   function* plan(kind) {
     const chance = createRandom(seed + kindNames.indexOf(kind) * primeStep)
-    const chosen = [...places.keys()].filter((place) => place.includes(only)).toSorted()
+    const chosen = [...places.keys()].filter((place) => place.includes(only)).toSorted(byName)
     if (chosen.length === 0) throw new Error(`no failpoint that was reached contains "${only}"`)
     for (;;) {
       for (const place of chance.shuffled(chosen)) {
@@ -143,6 +143,8 @@ export function createCampaign(
 
   return { recordAll, strikeAll, trial, results, places: () => places }
 }
+
+const byName = (a, b) => a.localeCompare(b)
 
 const byScenario = (a, b) => `${a.scenario} ${a.role}`.localeCompare(`${b.scenario} ${b.role}`)
 

@@ -87,7 +87,6 @@ function strike({ id, kind }: Arm, scope: Scope | undefined): void {
 }
 
 export function tell(...words: readonly string[]): void {
-  // oxlint-disable-next-line no-console -- the harness reads it
   console.log(`@@faults ${words.join(' ')}`)
 }
 

@@ -67,7 +67,9 @@ function setUp(
     return outcome
   }
   const approve = ({ pauses }: Parked) => {
-    for (const { call, argsHash } of pauses) answers[call] = { kind: 'approved', argsHash }
+    for (const { call, argsHash, definitionHash } of pauses) {
+      answers[call] = { kind: 'approved', argsHash, definitionHash }
+    }
   }
   return { journal, answers, inbox, model, segment, parked, ended, approve }
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
+import type { PauseAnswer } from '#contracts/pause.ts'
+import { createKernel } from '../../../src/kernel/run.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import {
@@ -154,6 +156,30 @@ describe('a call that may spend', () => {
     await new Promise((resolve) => setTimeout(resolve, 10))
     expect(shares).toHaveLength(2)
     expect(shares[1]).toBe(shares[0])
+  })
+})
+
+describe('an approval', () => {
+  it('T14, E6: holds for the tool as it was when it was given, and no longer', async () => {
+    let ran = 0
+    const journal = createMemoryJournal()
+    const mail = (definitionHash: string) =>
+      toolEntry('mail', async () => ((ran += 1), says('sent')), {
+        needsApproval: true,
+        definitionHash,
+      })
+    const model = createFakeModel(once({ name: 'mail' }))
+    const life = (definitionHash: string, answer?: PauseAnswer) =>
+      createKernel(createKernelParts(model)).run(
+        runInput({ mayPark: true, toolset: toolsetOf([mail(definitionHash)]) }),
+        runPorts({ journal, answerTo: () => answer }),
+      )
+    const parked = await life('shown')
+    if (parked.state !== 'parked') throw new Error('not parked')
+    const { argsHash, definitionHash } = parked.pauses[0]!
+    const answer = { kind: 'approved', argsHash, definitionHash } as const
+    expect((await life('changed since', answer)).state).toBe('parked')
+    expect(ran).toBe(0)
   })
 })
 

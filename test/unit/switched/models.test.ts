@@ -66,6 +66,25 @@ describe('a reply of a model service', () => {
   })
 })
 
+const providerWith = (baseUrl: string, answer: typeof fetch = fetch) =>
+  createOpenAiProvider({
+    apiKey: 'sk-secret',
+    baseUrl,
+    fetch: answer,
+    sleep: () => new Promise(() => {}),
+    tokens: createTokenEstimator(),
+    costOf: () => 0,
+  })
+const request = { model: 'm', messages: [], tools: [], parameters: {} }
+
+it('A7: a reply in one piece that weighs more than 8 MiB is refused', async () => {
+  const choices = [{ index: 0, message: { content: 'hi' }, finish_reason: 'stop' }]
+  const answer = async () => Response.json({ choices, pad: 'x'.repeat(9 * MiB) })
+  const unwatched = callOptions({ isUnwatched: true })
+  const calling = providerWith('http://model.test/v1', answer).generate(request, unwatched)
+  await expect(calling).rejects.toMatchObject({ code: 'model_invalid_reply' })
+})
+
 describe('a model service that redirects', () => {
   it('T16, T4: gets nothing sent to whoever it names', async () => {
     const seen: string[] = []
@@ -76,15 +95,7 @@ describe('a model service that redirects', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     try {
       const { port } = server.address() as AddressInfo
-      const provider = createOpenAiProvider({
-        apiKey: 'sk-secret',
-        baseUrl: `http://127.0.0.1:${port}/v1`,
-        fetch,
-        sleep: () => new Promise(() => {}),
-        tokens: createTokenEstimator(),
-        costOf: () => 0,
-      })
-      const request = { model: 'm', messages: [], tools: [], parameters: {} }
+      const provider = providerWith(`http://127.0.0.1:${port}/v1`)
       await expect(provider.generate(request, callOptions())).rejects.toMatchObject({
         code: 'model_refused_request',
       })

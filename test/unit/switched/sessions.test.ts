@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
+import type { Decision } from '#contracts/pause.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
 import { decideCall, expirePauses, steerRun, takeDelivery } from '../../../src/sessions/outside.ts'
 import {
@@ -9,7 +10,7 @@ import {
   session,
   settle,
 } from '../../switches/session-world.ts'
-import { agentSpec, says, toolEntry } from '../../fakes/kernel.ts'
+import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 
 const code = (error: { readonly code?: string }) => error.code
 const refusedWith = (expected: string) => (work: Promise<unknown>) =>
@@ -373,22 +374,37 @@ describe('a run that waits for an approval', () => {
     return { world, life, run: outcome.id, pause: pause! }
   }
 
+  const decideAt =
+    ({ world, life, run, pause }: Awaited<ReturnType<typeof waiting>>) =>
+    (decision: Decision, nowMs = world.clock.nowMs()) =>
+      decideCall(life.row(run), { call: pause.call, decision, nowMs, pauseMs, sha256 }, life)
+
   it('E6, T21: takes no approval of other arguments', async () => {
-    const { life, run, pause } = await waiting()
-    const decision = { decision: 'approve', argsHash: '0'.repeat(64) } as const
-    const decide = () => decideCall(life.row(run), { call: pause.call, decision }, life)
-    expect(decide).toThrow('not those that were shown')
-    expect(life.row(run).answers).toBeUndefined()
+    const parked = await waiting()
+    const decide = decideAt(parked)
+    expect(() => decide({ decision: 'approve', argsHash: '0'.repeat(64) })).toThrow(
+      'not those that were shown',
+    )
+    expect(parked.life.row(parked.run).answers).toBeUndefined()
   })
 
   it('E6: takes the same decision twice, and refuses another one', async () => {
-    const { life, run, pause } = await waiting()
-    const decide = (decision: Parameters<typeof decideCall>[1]['decision']) =>
-      decideCall(life.row(run), { call: pause.call, decision }, life)
+    const parked = await waiting()
+    const { life, run } = parked
+    const decide = decideAt(parked)
     decide({ decision: 'deny' })
     decide({ decision: 'deny' })
     expect(() => decide({ decision: 'approve' })).toThrow('otherwise')
-    expect(life.row(run).answers?.[pause.call]).toMatchObject({ kind: 'outcome' })
+    expect(await life.runs.live(run)!.done).toMatchObject({
+      actions: [{ ok: false, code: 'tool_denied' }],
+    })
+  })
+
+  it('E6: takes no decision any more once its time is over, though no timer has come', async () => {
+    const parked = await waiting()
+    const decide = decideAt(parked)
+    expect(() => decide({ decision: 'approve' }, parked.pause.expiresAtMs)).toThrow('too late')
+    expect(parked.life.row(parked.run).answers).toBeUndefined()
   })
 
   it('E6: has a timer for the end of the wait, and ends it then and not before', async () => {
