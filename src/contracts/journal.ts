@@ -12,8 +12,9 @@ export interface CallRecord {
   readonly id: string
   /** As the model named it. */
   readonly name: string
-  /** The tool that really ran and its input, if it resolved. */
+  /** The tool that really ran, if it resolved. */
   readonly tool: string
+  /** As the model gave it. */
   readonly input: JsonObject
   readonly definitionHash: string
   /** May run again after a cut: declared read-only or idempotent. */
@@ -23,6 +24,8 @@ export interface CallRecord {
   readonly reserved?: Amount
   /** It waits for someone outside and was not begun, or its outcome comes from there. */
   readonly pause?: Pause
+  /** sha-256 of the arguments that were run: behind `isola__call` and after hooks they are not those the model gave. */
+  readonly argsHash?: string
   readonly outcome?: ToolResult
   readonly durationMs?: number
 }

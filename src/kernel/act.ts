@@ -259,17 +259,10 @@ function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
   } as const
 }
 
-const finishedOf = (
-  { id, name, input, tool, outcome, durationMs }: CallRecord,
-  { toolset }: TurnScope,
-) =>
-  finishedEvent({
-    id,
-    tool,
-    result: outcome,
-    durationMs: durationMs ?? 0,
-    record: toolset.resolve(name, input)?.entry.record,
-  })
+const finishedOf = (call: CallRecord, scope: TurnScope) => {
+  const { outcome: result, durationMs = 0 } = call
+  return finishedEvent({ ...call, result, durationMs, record: entryOf(call, scope)?.record })
+}
 
 function settledRecord({ record, state }: PendingCall, scope: TurnScope): CallRecord {
   const { parts } = scope
@@ -288,6 +281,7 @@ function settledRecord({ record, state }: PendingCall, scope: TurnScope): CallRe
   }
   return {
     ...base,
+    argsHash: argsHashOf(state.input, scope),
     outcome: state.result ?? failure('tool_failed', 'The call left no result.'),
     durationMs: Math.max(0, parts.clock.nowMs() - state.startedAtMs),
   }

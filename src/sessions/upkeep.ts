@@ -69,6 +69,7 @@ function attempt(work: () => boolean): boolean {
 
 export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions): Upkeep {
   const { clock, timing, principals } = runtime
+  const told = new Set<Incident['kind']>()
   let hasRecoveryJob = false
   /** A run ended here without its end on record: it has to be taken up again. */
   let hasLost = false
@@ -78,11 +79,13 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     const about = { kind, session: sessionId(), ...(run !== undefined && { run }) }
     if (message !== undefined) {
       // What was told is remembered over a restart, so that its end is told too; where nothing can be stored, it is not.
+      told.add(kind)
       attempt(() => parts().todo.noteTrouble(kind))
       principals.report({ ...about, message: message.slice(0, maxProblemChars) })
-    } else if (attempt(() => parts().todo.clearTrouble(kind))) {
-      principals.report({ ...about, message: '', isOver: true })
+      return
     }
+    const wasStored = attempt(() => parts().todo.clearTrouble(kind))
+    if (told.delete(kind) || wasStored) principals.report({ ...about, message: '', isOver: true })
   }
 
   const expire = () => expirePauses(parts(), { nowMs: clock.nowMs(), pauseMs: timing.pauseMs })
@@ -172,6 +175,8 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
         settle(row.id).catch(() => {})
         const { error } = outcome
         if (error?.code === 'run_given_up') report('run_given_up', error.message, row.id)
+        if (error?.code.startsWith('model_')) report('model_failing', error.message, row.id)
+        else if (outcome.state === 'completed') report('model_failing', undefined)
       }
       if (runs.isIdle()) hub.rest()
     },

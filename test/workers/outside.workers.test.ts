@@ -242,6 +242,103 @@ describe('a call that needs an approval', () => {
   })
 })
 
+describe('a call that waits twice', () => {
+  const everything = { requireApproval: ['*'] }
+
+  it('E6: an approval answers no question that the same call asks later', async () => {
+    const ask = { calls: [{ name: 'isola__ask', input: { question: 'Which one?' } }] }
+    const { requests } = withModel((request) => (isAnswered(request) ? { text: 'ok' } : ask))
+    const session = await newSession()
+    const run = await submit(session, { ...everything, mayAsk: true })
+    const first = await reached(session, run, 'parked')
+    valueOf(await decide(session, run, first, { decision: 'approve' }))
+    const second = await vi.waitFor(async () => {
+      const view = await viewOf(session, run)
+      expect(view.pauses?.[0]?.kind).toBe('question')
+      return view
+    })
+    valueOf(await decide(session, run, second, { decision: 'result', output: 'the blue one' }))
+    await reached(session, run, 'completed')
+    expect(toolOutcome(requests.at(-1)!)).toContain('the blue one')
+    const parks = (await eventsOf(session)).filter(({ event }) => event === 'run_parked')
+    expect(parks).toHaveLength(2)
+  })
+
+  it('E6: is approved here, and what it starts is approved there', async () => {
+    withModel((request) => {
+      if (isReviewer(request)) {
+        return isAnswered(request)
+          ? { text: 'reviewed' }
+          : { calls: [{ name: 'files__list', input: {} }] }
+      }
+      return isAnswered(request)
+        ? { text: 'all done' }
+        : { calls: [{ name: 'code-reviewer__run', input: { task: 'look' } }] }
+    })
+    const session = await newSession()
+    const run = await submit(session, everything)
+    const first = await reached(session, run, 'parked')
+    valueOf(await decide(session, run, first, { decision: 'approve' }))
+    const child = await vi.waitFor(async () => {
+      const [found] = (await treeOf(session)).children
+      expect(found?.runs[0]?.state).toBe('parked')
+      return found!
+    })
+    const second = await vi.waitFor(async () => {
+      const view = await viewOf(session, run)
+      expect(view.pauses?.[0]?.kind).toBe('session')
+      return view
+    })
+    // What was allowed below cannot be denied from above: it is decided where it waits.
+    const denied = await decide(session, run, second, { decision: 'deny' })
+    expect(codeOf(denied)).toBe('request_conflict')
+    const waiting = await viewOf(child.id, child.runs[0]!.id)
+    valueOf(await decide(child.id, child.runs[0]!.id, waiting, { decision: 'approve' }))
+    const { result } = await reached(session, run, 'completed')
+    expect(result?.usage.modelCalls).toBe(4)
+  })
+
+  it('a decision whose answer was lost may be repeated, whatever has become of the run', async () => {
+    withModel((request) => (isAnswered(request) ? { text: 'ok' } : setFact))
+    const session = await newSession()
+    const run = await submit(session, everything)
+    const parked = await reached(session, run, 'parked')
+    valueOf(await decide(session, run, parked, { decision: 'approve' }))
+    await reached(session, run, 'completed')
+    const again = valueOf(await decide(session, run, parked, { decision: 'approve' }))
+    expect(again.state).toBe('completed')
+    expect(codeOf(await decide(session, run, parked, { decision: 'deny' }))).toBe(
+      'request_conflict',
+    )
+  })
+
+  it('E6: takes no decision after its time, even if no alarm came', async () => {
+    withModel((request) => (isAnswered(request) ? { text: 'ok' } : setFact))
+    const session = await newSession()
+    const run = await submit(session, everything)
+    const parked = await reached(session, run, 'parked')
+    vi.setSystemTime(Date.now() + 8 * days)
+    expect(codeOf(await decide(session, run, parked, { decision: 'approve' }))).toBe(
+      'request_conflict',
+    )
+  })
+
+  it('E1: what a waiting child may have spent is booked when its caller is cancelled', async () => {
+    withModel((request) =>
+      isReviewer(request)
+        ? { calls: [{ name: 'files__list', input: {} }] }
+        : { calls: [{ name: 'code-reviewer__run', input: { task: 'look' } }] },
+    )
+    const session = await newSession()
+    const run = await submit(session, { requireApproval: ['files__*'] })
+    await reached(session, run, 'parked')
+    const child = (await treeOf(session)).children[0]!
+    const { result } = valueOf(await sessions.at(session).cancel(operator, run, 'enough'))
+    expect(result?.usage.tokens).toBeGreaterThan(40_000)
+    await reached(child.id, child.runs[0]!.id, 'cancelled')
+  })
+})
+
 describe('a question and a tool of the client', () => {
   it('N12: a person answers a question days later, as the result of a tool like any other', async () => {
     const ask = { calls: [{ name: 'isola__ask', input: { question: 'Which one?' } }] }
@@ -434,6 +531,19 @@ describe('the limits of a session', () => {
     }
     expect(states[0]).toBe('completed')
     expect(await stored(session)).toHaveLength(6)
+  })
+
+  it('E1: say nothing about dimensions they do not name: a child costs what it costs', async () => {
+    withModel((request) => {
+      if (isReviewer(request) || isAnswered(request)) return { text: 'ok' }
+      return { calls: [{ name: 'code-reviewer__run', input: { task: 'x', background: true } }] }
+    })
+    const session = await newSession({ limits: { maxTokens: 900_000 } })
+    for (let index = 0; index < 2; index += 1) {
+      const run = await submit(session)
+      await reached(session, run, 'completed')
+    }
+    expect((await treeOf(session)).costEstimateUsd).toBeLessThan(1)
   })
 
   it('E1: refuse a run that has nothing left, without a model call', async () => {
