@@ -311,7 +311,8 @@ async function getJson(path, triesLeft = 3) {
       throw new Error(`GET ${path}: ${response.status} ${await response.text()}`)
     }
   } catch (error) {
-    if (error.cause?.code !== 'UND_ERR_SOCKET' || triesLeft === 0) throw error
+    const isCut = ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(error.cause?.code)
+    if (!isCut || triesLeft === 0 || !server.isAlive()) throw error
   }
   note('GET sent again')
   await sleep(200)
@@ -402,7 +403,9 @@ async function checkStored(session, { token }) {
   const reading = { token: `m${life}.${count}`, reads: token, session }
   messages.set(reading.token, reading)
   const json = { task: `Read it back. [${reading.token} read 0]`, wait: true }
-  const response = await request(`/api/sessions/${session.id}/runs`, { json })
+  const more = { 'idempotency-key': `read-${reading.token}` }
+  const ask = () => request(`/api/sessions/${session.id}/runs`, { json, more })
+  const response = await ask().catch(ask)
   const text = await response.text()
   if (response.status === 200 && JSON.parse(text).result?.includes(token)) return
   problem('lost', `${token} is not in the store of ${session.id}: ${text.slice(0, 300)}`)

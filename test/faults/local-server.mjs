@@ -36,6 +36,7 @@ export async function startServer({ folder, stateDir, vars = {} }) {
     return {
       url,
       pid,
+      isAlive: () => workerds().includes(pid),
       async kill() {
         process.kill(pid, 'SIGKILL')
         // In the same go: Miniflare would put a new process in the place of one that died.

@@ -174,7 +174,7 @@ function scheduleOf() {
       const isLate = copy > 0 && random.chance(0.3)
       const spread = random.pick([0, 0, 4, 20, 200])
       const at = logical.number + random.next() * spread
-      ;(isLate ? late : early).push({ logical, isOther, at })
+      ;(isLate ? late : early).push({ logical, isOther, isLate, at })
     }
   }
   const inOrder = (list) => list.sort((a, b) => a.at - b.at)
@@ -202,7 +202,7 @@ async function sendAll(copies) {
         continue
       }
       answered += 1
-      logical[isOther ? 'refusals' : 'replies'].push(reply)
+      logical[isOther ? 'refusals' : 'replies'].push({ ...reply, isReplay: copy.isLate })
     }
   }
   await Promise.all(Array.from({ length: options.clients }, client))
@@ -222,7 +222,7 @@ const differs = (logical, field, a, b) => {
 }
 
 /** An answer as it is compared: all of it, but for where a stream is cut into pieces. */
-function readReply({ route }, { status, text }) {
+function readReply({ route }, { status, text, isReplay }) {
   if (!route.startsWith('stream') || status !== 200) return { status, body: text, pieces: '' }
   const lines = text.split('\n').filter((line) => line.startsWith('data: '))
   const chunks = []
@@ -234,7 +234,7 @@ function readReply({ route }, { status, text }) {
     } else chunks.push(chunk ?? '[DONE]')
   }
   const body = chunks.map((chunk) => JSON.stringify(chunk)).join('\n')
-  return { status, body, pieces: lines.join('\n') }
+  return { status, body, pieces: lines.join('\n'), isReplay }
 }
 const isContent = (chunk) =>
   typeof chunk?.choices?.[0]?.delta?.content === 'string' &&
@@ -243,6 +243,11 @@ const isContent = (chunk) =>
 
 function compareReplies(logical) {
   const [first, ...rest] = logical.replies.map((reply) => readReply(logical, reply))
+  // What is told when all is over has no reason to come in other pieces.
+  const whole = [first, ...rest].filter(({ isReplay }) => isReplay)
+  for (const next of whole) {
+    if (next.pieces !== whole[0].pieces) differs(logical, 'pieces of a replay', whole[0], next)
+  }
   for (const next of rest) {
     if (next.status !== first.status) differs(logical, 'status', first, next)
     else if (next.body !== first.body) {
@@ -405,8 +410,8 @@ async function main() {
     `sent again without an answer or after 429 or 503: ${refused}; sessions made: ${sessions.size}; ${seconds()}`,
   )
   console.log(
-    `not compared: request_id in a refusal's body; where a stream is cut into pieces ` +
-      `(${cut.otherwise} of ${cut.streams} repeated streams were cut otherwise than the first)`,
+    `not compared: request_id in a refusal's body; where a stream that was read while it came is ` +
+      `cut into pieces (${cut.otherwise} of ${cut.streams} were cut otherwise than the first)`,
   )
 }
 

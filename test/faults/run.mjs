@@ -36,7 +36,10 @@ const seconds = () => Math.round((Date.now() - startedMs) / 1_000)
 const say = (text) => console.log(`[${seconds()} s] ${text}`)
 
 const { text, points } = await buildWorker({ product })
-say(`seed ${seed}; ${points.length} failpoints in src/kernel and src/sessions`)
+const awaits = points.filter((point) => !point.includes('.then.')).length
+say(
+  `seed ${seed}; ${points.length} failpoints in src/kernel and src/sessions: ${awaits} awaits, ${points.length - awaits} callbacks`,
+)
 process.exitCode = values.trial === undefined ? await runCampaign() : await runOnce()
 
 async function runCampaign() {
@@ -89,7 +92,9 @@ async function ledgerLeaks(world) {
 function report(results, faults, world) {
   const totals = totalsOf(results)
   console.log(`\n${tableOf(results, points)}\n`)
-  say(`${results.length} sessions, ${world.lives()} processes; runs ended: ${endsOf(results)}`)
+  say(
+    `${results.length} sessions, ${world.lives()} processes, ${world.deaths()} of them died by themselves; runs ended: ${endsOf(results)}`,
+  )
   for (const [name, reason] of Object.entries(exempt)) console.log(`exempt: ${name}: ${reason}`)
   for (const violation of violationsOf(results)) console.log(`\n${violation}`)
   for (const line of faults) console.log(`wrong: ${line}`)

@@ -831,6 +831,18 @@ const session = [
     ],
   ),
   ...of(
+    'src/sessions/log-view.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'log-in-order',
+        what: 'I16: the log is read in the order of its places, though a parked run goes on after later ones',
+        find: '.toSorted((one, other) => one.seq - other.seq)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
     'src/sessions/spending.ts',
     [switchedSessions],
     [
@@ -941,6 +953,14 @@ const object = of(
       filter: 'joins a run',
       find: 'if (backlog.length > 0) await this.ctx.storage.sync()',
       replace: '',
+    },
+    {
+      name: 'storage-faults-mapped',
+      what: 'F7: a write that the disk does not take is a 503 that says when to come back',
+      tests: ['test/workers/outages.workers.test.ts'],
+      filter: 'F7: refuses a submission with 503',
+      find: 'isStorageFault(error) ? notStored(error) : error',
+      replace: 'error',
     },
     {
       name: 'own-session',
@@ -1329,8 +1349,16 @@ const rest = [
       {
         name: 'dead-after-call',
         what: 'What matters most, 3: what a plugin was given is dead after its call',
+        tests: [switchedSurfaces],
         find: 'over.throwIfAborted()\n      const answer',
         replace: 'const answer',
+      },
+      {
+        name: 'late-answers-held-back',
+        what: 'What matters most, 3: nothing that comes after its call reaches a plugin',
+        tests: [switchedSurfaces],
+        find: 'over.throwIfAborted()\n      return answer',
+        replace: 'return answer',
       },
     ],
   ),

@@ -1,12 +1,18 @@
 // Builds the Worker under test: the product's sources with a failpoint at each await of its run path.
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build as esbuild } from 'esbuild'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { instrument } from './instrument.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 export const root = join(here, '..', '..', '..')
+
+// It comes with wrangler and is none of our own dependencies, hence by path.
+const { build: esbuild } = (
+  await import(pathToFileURL(join(root, 'node_modules', 'esbuild', 'lib', 'main.js')).href)
+).default
+
+const byName = (a, b) => a.localeCompare(b)
 
 /** The rooms whose awaits are the run path. */
 const rooms = ['kernel', 'sessions']
@@ -44,7 +50,7 @@ export async function buildWorker({ product = root, variant = 'none' } = {}) {
     logLevel: 'silent',
     plugins: [rewiring({ product, variant, points })],
   })
-  return { text: result.outputFiles[0].text, points: points.toSorted() }
+  return { text: result.outputFiles[0].text, points: points.toSorted(byName) }
 }
 
 /** Every Durable Object class of the deployment, watched. */

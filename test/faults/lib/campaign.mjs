@@ -106,7 +106,7 @@ export function createCampaign(
     const planned = plan(kind)
     let done = 0
     let tries = 0
-    await inPool(width, untilDone(), async (options) => {
+    await inPool(Math.min(width, Math.ceil(wanted / 3)), untilDone(), async (options) => {
       const { struck } = await trial(options)
       done += struck.length
     })

@@ -49,7 +49,11 @@ export function judgeUndisturbed(trial) {
 /** Without traffic: the audit log is in another database. */
 async function allEnded(trial) {
   for (const { run, name } of trial.isDeleted() ? [] : trial.accepted) {
-    if (!(await trial.ended(run))) trial.problem('stuck', `run ${name} ${run} is not over`)
+    if (await trial.ended(run)) continue
+    const { body } = await trial.call(trial.path(`/runs/${run}`))
+    if (terminalStates.has(body?.state))
+      trial.problem('lost', `the end of run ${name} ${run} did not reach the audit log`)
+    else trial.problem('stuck', `run ${name} ${run} is ${body?.state}`)
   }
   for (const child of childrenIn(trial, trial.session)) await childEnded(trial, child)
 }
@@ -132,6 +136,7 @@ async function judgeLog(trial, session) {
     if (ends === 0 && terminalStates.has(state)) trial.problem('lost', `run ${id} has no end`)
   }
   judgeAudit(trial, session.id, log)
+  judgeOutcomes(trial, log)
   if (session.id !== trial.session) return
   const written = new Map(log.map((event) => [event.seq, event]))
   for (const { seen, faults } of trial.readers) {
@@ -142,6 +147,28 @@ async function judgeLog(trial, session) {
         trial.problem('lost', `a reader saw ${event.seq} ${event.type}, the log has ${there?.type}`)
     }
   }
+}
+
+/** A call that is recorded as done was done. */
+function judgeOutcomes(trial, log) {
+  const effects = new Map(trial.world.upstream.effects.of(trial.session))
+  const asked = new Map(
+    log.flatMap(({ type, data }) =>
+      type === 'tool_started' ? [[data.call, effectIn(data.input)]] : [],
+    ),
+  )
+  for (const { type, data } of log) {
+    if (type !== 'tool_finished' || !data.ok) continue
+    const name = asked.get(data.call)
+    if (name && !effects.has(name))
+      trial.problem('lost', `call ${data.call} is recorded as done, ${name} never happened`)
+  }
+}
+
+/** Which counted effect the arguments name. */
+function effectIn(input) {
+  const [, mode, ...name] = URL.canParse(input?.url) ? new URL(input.url).pathname.split('/') : []
+  return mode === 'honour' || mode === 'plain' ? name.join('/') : undefined
 }
 
 function judgeAudit(trial, session, log) {

@@ -33,7 +33,9 @@ export async function runTrial(
   try {
     await scenario.story(trial)
     await judge(trial)
-    if (faults.length === 0 && !scenario.isCutShort && !scenario.isSlow) judgeUndisturbed(trial)
+    // Where it is recorded nobody else strikes.
+    if (isRecorded && faults.length === 0 && !scenario.isCutShort && !scenario.isSlow)
+      judgeUndisturbed(trial)
   } catch (error) {
     trial.problem('stuck', `${error.stack ?? error}`)
     for (const reader of trial.readers) await reader.stop()

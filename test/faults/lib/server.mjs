@@ -16,6 +16,7 @@ const marker = '@@faults '
  * @param options.text What `buildWorker` made.
  * @param options.stateDir Everything it keeps; the same one is the same deployment.
  * @param options.onLine Called with the words of each line that the Worker tells the harness.
+ * @param options.onDeath Called when the process died without us, and Miniflare has started another one.
  * @param options.memory What the Worker is to know from its first moment on (worker.ts).
  */
 export async function startServer({
@@ -24,6 +25,7 @@ export async function startServer({
   stateDir,
   upstream,
   onLine,
+  onDeath,
   recoverEveryMs,
   memory = { arms: [], trees: {} },
 }) {
@@ -37,6 +39,7 @@ export async function startServer({
     cf: false,
     telemetry: { enabled: false },
     resourcePersistencePath: stateDir,
+    unsafeHandleRuntimeRestart: onDeath,
     handleStructuredLogs({ message }) {
       for (const line of String(message).split('\n')) {
         if (line.startsWith(marker)) onLine(line.slice(marker.length).split(' '))
@@ -68,7 +71,6 @@ export async function startServer({
   })
   await miniflare.ready
   const url = (await miniflare.unsafeGetDirectURL(workerName)).origin
-  const processes = childProcesses().filter((pid) => !before.has(pid))
   return {
     url,
     miniflare,
@@ -76,7 +78,7 @@ export async function startServer({
     settings,
     /** A power cut. Miniflare is told first, so that it does not start workerd again by itself. */
     async kill() {
-      for (const pid of processes) killNow(pid)
+      for (const pid of childProcesses()) if (!before.has(pid)) killNow(pid)
       await miniflare.dispose().catch(() => {})
     },
     stop: () => miniflare.dispose(),

@@ -22,6 +22,7 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
   let starting
   let isClosed = false
   let lives = 0
+  let deaths = 0
   let lastShakenMs = 0
 
   const onLine = ([what, ...words]) => {
@@ -47,6 +48,11 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
       stateDir,
       upstream: upstream.modelUrl,
       onLine,
+      // Nobody asked for it. The new process has another address and does not know what was armed.
+      onDeath() {
+        deaths += 1
+        if (!starting && !isClosed) void crash()
+      },
       recoverEveryMs,
       memory: { arms: [...arms.values()], trees },
     })
@@ -117,6 +123,7 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
     control,
     crash,
     lives: () => lives,
+    deaths: () => deaths,
     lastShakenMs: () => lastShakenMs,
     output: () => server.output,
     async arm(faults) {

@@ -31,6 +31,23 @@ export const scenarios = [
     },
   },
   {
+    name: 'cold-root',
+    isCutShort: true,
+    /** The child asks for the tree's storage while its root is not in memory. */
+    faults: [
+      { role: 'root', point: 'kernel/act#watch.1', position: 'during', hit: 2, kind: 'abort' },
+    ],
+    async story(trial) {
+      await trial.create()
+      const keys = ['a', 'b', 'c', 'd', 'e', 'f']
+      const child = help(trial, {
+        delayMs: 70,
+        turns: keys.map((key) => [['kv__set', { key, value: key }]]),
+      })
+      await trial.submit('work', { delayMs: 10, turns: [[child], [once(trial, 'o')]] })
+    },
+  },
+  {
     name: 'cancel',
     isCutShort: true,
     async story(trial) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
+import { eventsAfter } from '../../../src/sessions/log-view.ts'
 import { decideCall, expirePauses, steerRun, takeDelivery } from '../../../src/sessions/outside.ts'
 import {
   createSessionWorld,
@@ -419,6 +420,19 @@ describe('a run that waits for an approval', () => {
       state: 'completed',
       actions: [{ ok: false, code: 'tool_expired' }],
     })
+  })
+
+  it('I16: goes on behind a later run, and the log is read in the order of its places', async () => {
+    const parked = await waiting()
+    const { life, run } = parked
+    await life.run({ messages: [say('next')] })
+    decideAt(parked)({ decision: 'deny' })
+    await life.runs.live(run)!.done
+    const places = eventsAfter(life.store, 0, 'bare').map(({ seq }) => seq)
+    expect(places).toEqual(places.map((_, index) => index + 1))
+    expect(new Set(eventsAfter(life.store, 0, 'bare').map((event) => event.run)).size).toBe(2)
+    const half = Math.floor(places.length / 2)
+    expect(eventsAfter(life.store, half, 'bare').map(({ seq }) => seq)).toEqual(places.slice(half))
   })
 })
 

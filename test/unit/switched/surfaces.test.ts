@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest'
 import { composeRuntime } from '../../../src/composition.ts'
+import { openCapabilities } from '../../../src/plugins/capabilities.ts'
 import { createEgress } from '../../../src/plugins/egress.ts'
 import { createFakeClock, createFakeSources } from '../../fakes/kernel.ts'
+import { bundle, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
+import { createFakeGateway } from '../../fakes/session-gateway.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { createToolContext } from '../../fakes/tool-context.ts'
 
 it('F28: a reader of a `/v1` stream that left cancels its run after ten seconds, not before', async () => {
   const abandoned: unknown[] = []
@@ -32,4 +36,27 @@ it('T9: an answer over 2 MiB is cut off for a plugin', async () => {
   })
   const answer = await fetch('https://example.com/')
   await expect(answer.text()).rejects.toThrow('2 MiB')
+})
+
+it('T8: what a plugin kept of a call does nothing once the call is over', async () => {
+  const asked: unknown[] = []
+  const sessions = createFakeGateway({ storage: async (request) => (asked.push(request), {}) })
+  const plugin = loadOne(bundle({ id: 'demo', grants: { storage: '1mb' } }))
+  const deps = createCapabilityDeps({ sessions })
+  const { capabilities, close } = openCapabilities(plugin, createToolContext(), deps)
+  close()
+  await expect(capabilities.storage.set('a', 1)).rejects.toThrow('over')
+  expect(asked).toEqual([])
+})
+
+it('T8: an answer that comes after the call does not reach the plugin', async () => {
+  const gate = Promise.withResolvers<void>()
+  const sessions = createFakeGateway({ storage: async () => (await gate.promise, {}) })
+  const plugin = loadOne(bundle({ id: 'demo', grants: { storage: '1mb' } }))
+  const deps = createCapabilityDeps({ sessions })
+  const { capabilities, close } = openCapabilities(plugin, createToolContext(), deps)
+  const late = capabilities.storage.set('a', 1)
+  close()
+  gate.resolve()
+  await expect(late).rejects.toThrow('over')
 })
