@@ -15,7 +15,10 @@ import { scenarioNamed, scenarios } from './scenarios/index.mjs'
 
 const allKinds = ['abort', 'reset', 'exit', 'evict']
 const progressEveryMs = 15_000
-const ledgerWithinMs = 60_000
+/** It asks after one to two rounds (composition.ts). */
+const ledgerWithinMs = 120_000
+
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 const { values } = parseArgs({
   options: {

@@ -8,7 +8,8 @@ import { systemSources } from '../../../src/sources.ts'
 
 const { FAULTS_RECOVER_EVERY_MS: recoverEveryMs } = bindings as unknown as Record<string, unknown>
 const pauseMs = 15_000
-const sweepEveryMs = 1_000
+/** The day's ledger asks its sessions, which wakes them: late enough that a missing recovery shows first. */
+const sweepEveryMs = 40_000
 
 const wanted = new AsyncLocalStorage<string | undefined>()
 
@@ -28,10 +29,12 @@ export const composeRuntime = (env: Env): Runtime =>
   compose(env, sources, { recoverEveryMs: Number(recoverEveryMs), pauseMs, sweepEveryMs })
 
 /** A session's object. The gateway alone knows its name, and says it when it is asked for that session. */
-export function sessionObject(session: string): DurableObjectStub {
+export function sessionObject(
+  session: string,
+): DurableObjectStub & { spentBy: (run: string) => Promise<unknown> } {
   const { SESSION } = bindings as unknown as { SESSION: DurableObjectNamespace }
   const names: string[] = []
   const namespace = { getByName: (name: string) => names.push(name) }
   createSessionGateway({ namespace, sha256: sources.sha256 }).at(session)
-  return SESSION.getByName(names[0]!)
+  return SESSION.getByName(names[0]!) as ReturnType<typeof sessionObject>
 }

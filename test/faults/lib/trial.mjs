@@ -209,6 +209,8 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       }
     },
     follow: () => readers.push(followEvents(world, path('/events'))),
+    /** What the day's ledger does now and then with a run that has not settled. */
+    askBack: (run) => world.control(`spent?session=${session}`, run),
     /** Another object does not answer for this session for a while. */
     refuse: (refusal) => world.control(`refuse?session=${session}`, refusal),
     /** A place in the story where nothing runs. */

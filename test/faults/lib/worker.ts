@@ -187,6 +187,8 @@ async function control(url: URL, request: Request): Promise<Response> {
     }
     case '/__faults/passed':
       return Response.json(report())
+    case '/__faults/spent':
+      return Response.json(await sessionObject(session).spentBy(String(body)))
     case '/__faults/refuse':
       refusals.set(session, body as Refusal)
       return Response.json({})

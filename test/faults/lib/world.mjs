@@ -13,6 +13,8 @@ const downtimeMs = 60_000
 /** @param options.recoverEveryMs How soon a session wakes by itself after a fault. */
 export async function startWorld({ text, product, recoverEveryMs = 500 }) {
   const stateDir = mkdtempSync(join(tmpdir(), 'isola-faults-'))
+  const forgetState = () => rmSync(stateDir, { recursive: true, force: true })
+  process.once('exit', forgetState)
   const upstream = await startUpstream()
   const arms = new Map()
   const trees = {}
@@ -145,7 +147,8 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
       await following
       await server.stop()
       await upstream.close()
-      rmSync(stateDir, { recursive: true, force: true })
+      process.off('exit', forgetState)
+      forgetState()
     },
   }
 }

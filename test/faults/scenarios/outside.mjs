@@ -109,6 +109,14 @@ export const scenarios = [
     },
   },
   {
+    name: 'asked-back',
+    async story(trial) {
+      await trial.create()
+      const run = await trial.submit('work', { delayMs: 60, turns: [[once(trial, 'o', 60)]] })
+      await trial.askBack(run)
+    },
+  },
+  {
     name: 'no-ledger',
     isCutShort: true,
     /** Taken up again while its principal's ledger does not answer. */
