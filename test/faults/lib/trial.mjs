@@ -236,7 +236,9 @@ async function chatOnce(world, { name, task, session, leaveAfterMs }) {
     })
     if (response.status === 200) run = response.headers.get('x-isola-run')
     const text = await response.text()
-    return { run, isWhole: text.includes('data: [DONE]') || text.includes('"error"') }
+    // A refusal is no answer: the run may be there, and the same key finds it.
+    const isEnded = text.includes('data: [DONE]') || text.includes('"error"')
+    return { run, isWhole: response.status === 200 && isEnded }
   } catch {
     return { run, isWhole: leaving.signal.aborted && run !== undefined }
   } finally {
