@@ -26,7 +26,8 @@ const upsert = `
     run = excluded.run, message = excluded.message, count = count + 1,
     last_at_ms = excluded.last_at_ms, place = excluded.place`
 
-export function createIncidentLog({ sql, transactionSync }: PrincipalStorage): IncidentLog {
+export function createIncidentLog(storage: PrincipalStorage): IncidentLog {
+  const { sql } = storage
   const exists = () =>
     sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'incidents'`).toArray().length > 0
   return {
@@ -36,7 +37,7 @@ export function createIncidentLog({ sql, transactionSync }: PrincipalStorage): I
           sql.exec('DELETE FROM incidents WHERE kind = ? AND session = ?', kind, session)
         return
       }
-      transactionSync(() => {
+      storage.transactionSync(() => {
         sql.exec(table)
         sql.exec(upsert, kind, session, run ?? '', message.slice(0, maxMessageChars), nowMs)
         sql.exec(

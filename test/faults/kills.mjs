@@ -519,12 +519,15 @@ async function main() {
   return acked.length
 }
 
-const total = await main()
-  .catch((error) => {
-    problem('failed', `${error.stack} ${error.cause ?? ''}`)
-    return acknowledged
-  })
-  .finally(() => Promise.all([model.close(), effects.close()]))
+let total = 0
+try {
+  total = await main()
+} catch (error) {
+  problem('failed', `${error.stack} ${error.cause ?? ''}`)
+  total = acknowledged
+} finally {
+  await Promise.all([model.close(), effects.close()])
+}
 for (const { kind, text } of problems.slice(0, 40)) console.error(`${kind}: ${text}`)
 const isShort = life - 1 < options.kills || total < options.acknowledged
 if (problems.length === 0 && !keepsData) rmSync(temp, { recursive: true, force: true })

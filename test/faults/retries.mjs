@@ -416,9 +416,13 @@ async function main() {
 }
 
 let fault
-await main()
-  .catch((error) => (fault = error))
-  .finally(() => Promise.all([model.close(), effects.close()]))
+try {
+  await main()
+} catch (error) {
+  fault = error
+} finally {
+  await Promise.all([model.close(), effects.close()])
+}
 if (fault) console.error(fault)
 for (const [name, { count, example }] of differing) {
   const [{ number }, a, b] = example

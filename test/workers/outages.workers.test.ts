@@ -35,6 +35,7 @@ const faults = {
 beforeAll(async () => {
   await runInDurableObject(stubOf('ses_any'), (_instance, { storage }) => {
     const proto = Object.getPrototypeOf(storage.sql) as SqlStorage
+    // oxlint-disable-next-line typescript/unbound-method -- called on whoever it is called for, below
     const { exec } = proto
     proto.exec = function failing(this: SqlStorage, query: string, ...values: unknown[]) {
       if (faults.statement?.test(query)) {

@@ -32,7 +32,7 @@ async function isAnsweredWithoutSync(
 ): Promise<boolean> {
   return runInDurableObject(stubOf(session), async (instance, { storage }) => {
     const disk = Promise.withResolvers<void>()
-    const { sync } = storage
+    const sync = storage.sync.bind(storage)
     storage.sync = () => disk.promise
     try {
       const working = work(instance)

@@ -226,7 +226,7 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
 /** @returns The run's id once it was acknowledged; `isWhole` if the stream ended as it should, or was left on purpose. */
 async function chatOnce(world, { name, task, session, leaveAfterMs }) {
   const leaving = new AbortController()
-  const timer = leaveAfterMs && setTimeout(() => leaving.abort(), leaveAfterMs)
+  let timer
   let run
   try {
     const response = await world.request('/v1/chat/completions', {
@@ -235,6 +235,7 @@ async function chatOnce(world, { name, task, session, leaveAfterMs }) {
       signal: leaving.signal,
     })
     if (response.status === 200) run = response.headers.get('x-isola-run')
+    if (run && leaveAfterMs) timer = setTimeout(() => leaving.abort(), leaveAfterMs)
     const text = await response.text()
     // A refusal is no answer: the run may be there, and the same key finds it.
     const isEnded = text.includes('data: [DONE]') || text.includes('"error"')

@@ -148,7 +148,7 @@ describe('a day', () => {
 
   it('leaves nothing behind of a step that fails, not even its tables', () => {
     const { storage, ledger, ask, usage } = open()
-    const { exec } = storage.sql
+    const exec = storage.sql.exec.bind(storage.sql)
     storage.sql.exec = (query, ...values) => {
       if (query.includes('INSERT INTO leases')) throw new Error('database or disk is full')
       return exec(query, ...values)
