@@ -108,10 +108,10 @@ export function finishedEvent(call: FinishedCall): EventDraft {
     data: {
       call: id,
       tool,
-      ...(argsHash !== undefined && { argsHash }),
       ok: result?.ok ?? false,
       ...(failed && { code: failed.code }),
       durationMs,
+      ...(argsHash !== undefined && { argsHash }),
       taint: result?.ok ? [...(result.taint ?? [`tool:${tool}`])] : [],
       ...record,
     },
