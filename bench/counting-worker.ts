@@ -1,6 +1,6 @@
 // The product with a counter around its objects' SQLite, for the benchmark only: what is timed is the product
 // as it is deployed, what is counted runs here. Nothing of this is reachable in a deployment.
-import app, { Session as ProductSession } from '../src/index.ts'
+import app, { Principal, Session as ProductSession } from '../src/index.ts'
 
 const statements = new Map<string, number>()
 
@@ -30,6 +30,8 @@ export class Session extends ProductSession {
     super(context, env)
   }
 }
+
+export { Principal }
 
 export default {
   fetch(request, env, context) {

@@ -67,7 +67,9 @@ async function runCampaign() {
     say(
       `recorded: ${reached.size} of ${points.length} failpoints reached, ${campaign.places().size} places to strike`,
     )
-    await campaign.strikeAll(Number(values.faults), values.kind ? [values.kind] : allKinds)
+    // What was struck while recording counts too.
+    const left = Number(values.faults) - totalsOf(campaign.results).faults
+    await campaign.strikeAll(Math.max(1, left), values.kind ? [values.kind] : allKinds)
     const leaks = await ledgerLeaks(world)
     return report(campaign.results, [...uncovered, ...leaks], world)
   } finally {

@@ -85,16 +85,23 @@ export function createCampaign(
     return { role, point, position, hit: 1 + chance.below(Math.min(count, maxHit)), kind }
   }
 
+  const isQuick = ({ scenario }) => !scenarioNamed(scenario).isSlow
+
+  const placesWhere = (isMeant) =>
+    [...places]
+      .filter(([place, found]) => place.includes(only) && found.some(isMeant))
+      .map(([place]) => place)
+      .toSorted(byName)
+
   /** Endless: every place in turn, in another order each round. Each kind has its own chance: they run side by side. */
   function* plan(kind) {
     const chance = createRandom(seed + kindNames.indexOf(kind) * primeStep)
-    const chosen = [...places.keys()].filter((place) => place.includes(only)).toSorted(byName)
-    if (chosen.length === 0) throw new Error(`no failpoint that was reached contains "${only}"`)
+    const chosen = placesWhere(isQuick)
     for (;;) {
       for (const place of chance.shuffled(chosen)) {
-        const found = places.get(place).toSorted(byScenario)
-        const quick = found.filter(({ scenario }) => !scenarioNamed(scenario).isSlow)
-        const where = chance.pick(quick.length > 0 ? quick : found)
+        const found = places.get(place).filter(isQuick).toSorted(byScenario)
+        const common = found.filter(({ scenario }) => !scenarioNamed(scenario).isRare)
+        const where = chance.pick(common.length > 0 ? common : found)
         if (where.role === 'any' && kind === 'abort') continue // there may be no object to abort
         const scenario = scenarioNamed(where.scenario)
         yield { scenario, faults: [...where.primer, toFault({ place, ...where }, kind, chance)] }
@@ -103,6 +110,7 @@ export function createCampaign(
   }
 
   const strike = async (kind, wanted, width) => {
+    if (wanted === 0 || placesWhere(isQuick).length === 0) return
     const planned = plan(kind)
     let done = 0
     let tries = 0
@@ -116,6 +124,24 @@ export function createCampaign(
         yield planned.next().value
       }
     }
+  }
+
+  /** What only slow scenarios pass, while nothing else happens: a reset of everything would cut them short. */
+  const strikeSlowly = async (kinds) => {
+    const slow = placesWhere(() => true).filter((place) => !places.get(place).some(isQuick))
+    const trials = kinds
+      .filter((kind) => kind !== 'evict')
+      .flatMap((kind) =>
+        slow.map((place) => {
+          const [where] = places.get(place).toSorted(byScenario)
+          const scenario = scenarioNamed(where.scenario)
+          return { scenario, faults: [...where.primer, toFault({ place, ...where }, kind)], kind }
+        }),
+      )
+    const isExit = ({ kind }) => kind === 'exit'
+    const others = trials.filter((planned) => !isExit(planned))
+    await inPool(Math.max(1, others.length), others, trial)
+    await inPool(1, trials.filter(isExit), trial)
   }
 
   const evict = async (wanted) => {
@@ -132,6 +158,8 @@ export function createCampaign(
 
   /** Side by side what does not stop the process, then the exits. */
   const strikeAll = async (total, kinds) => {
+    if (placesWhere(() => true).length === 0)
+      throw new Error(`no failpoint that was reached contains "${only}"`)
     const counts = divide(total, kinds)
     await Promise.all([
       strike('abort', counts.abort, concurrency.abort),
@@ -139,6 +167,7 @@ export function createCampaign(
       evict(counts.evict),
     ])
     await strike('exit', counts.exit, concurrency.exit)
+    await strikeSlowly(kinds)
   }
 
   return { recordAll, strikeAll, trial, results, places: () => places }

@@ -53,6 +53,7 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
       // Nobody asked for it. The new process has another address and does not know what was armed.
       onDeath() {
         deaths += 1
+        console.error(`the process died by itself: ${server.output.slice(-3).join(' | ')}`)
         if (!starting && !isClosed) void crash()
       },
       recoverEveryMs,

@@ -118,6 +118,7 @@ export const scenarios = [
   },
   {
     name: 'no-ledger',
+    isRare: true,
     isCutShort: true,
     /** Taken up again while its principal's ledger does not answer. */
     faults: [
@@ -137,6 +138,7 @@ export const scenarios = [
   },
   {
     name: 'given-up',
+    isRare: true,
     isCutShort: true,
     /** Six times in the same turn: one more than a run may be taken up. */
     faults: Array.from({ length: 6 }, () => ({

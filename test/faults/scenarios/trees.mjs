@@ -32,6 +32,7 @@ export const scenarios = [
   },
   {
     name: 'cold-root',
+    isRare: true,
     isCutShort: true,
     /** The child asks for the tree's storage while its root is not in memory. */
     faults: [
