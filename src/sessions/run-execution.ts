@@ -34,6 +34,7 @@ export async function executeRun(
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, messages, pauses } = submission
   let published = 0
+  let failure: unknown
   const outcome = await runtime.kernel.run(
     {
       run: id,
@@ -61,9 +62,16 @@ export async function executeRun(
       journal: {
         load: () => store.turns(order),
         write(turn) {
-          options.persist()
-          if (turn.final) options.writeFinal(turn, turn.final)
-          else store.writeTurn(order, turn)
+          // What is missing on record is not passed over: the segment ends, and the run is taken up again.
+          if (failure !== undefined) throw failure
+          try {
+            options.persist()
+            if (turn.final) options.writeFinal(turn, turn.final)
+            else store.writeTurn(order, turn)
+          } catch (error) {
+            failure = error
+            throw error
+          }
         },
         sync: options.sync,
       },

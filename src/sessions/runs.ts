@@ -10,6 +10,7 @@ import { fullEvents, runStarted } from './log-view.ts'
 import { pausesOf } from './pauses.ts'
 import { executeRun } from './run-execution.ts'
 import { leaseOf } from './run-limits.ts'
+import { isStorageFault } from './platform-fault.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
 import type { Todo } from './todo.ts'
@@ -90,6 +91,8 @@ export function createRuns(options: RunsOptions): Runs {
   // Read when first needed: a disk that fails must not make the object impossible to load.
   let seq: number | undefined
   let order: number | undefined
+  /** What a run could not write is done again before anything after it. */
+  let hasLost = false
   const nextSeq = () => (seq = (seq ?? store.lastSeq()) + 1)
 
   return {
@@ -118,6 +121,7 @@ export function createRuns(options: RunsOptions): Runs {
       await Promise.allSettled([...live.values()].map(({ done }) => done))
     },
     wake(id) {
+      if (hasLost) return resume()
       const row = live.has(id) ? undefined : store.findRun(id)
       if (row && isReady(row)) launch(row)
     },
@@ -127,6 +131,10 @@ export function createRuns(options: RunsOptions): Runs {
     if (live.size > maxQueued) {
       const message = 'Too many messages are waiting in this session; try again shortly.'
       throw new IsolaError('request_queue_full', message, { retryAfterMs: 2_000 })
+    }
+    if (hasLost) resume()
+    if (hasLost) {
+      throw new IsolaError('request_unavailable', 'The session cannot be written to at the moment.')
     }
     order = (order ?? store.lastOrder()) + 1
     const row = { ...run, order, createdAtMs: clock.nowMs(), wakeTurn: 0, wakes: 0 }
@@ -147,6 +155,7 @@ export function createRuns(options: RunsOptions): Runs {
 
   function cancel(row: RunRow, reason: string): LiveRun | undefined {
     if (store.final(row.order)) return undefined
+    if (hasLost) resume()
     const entry = live.get(row.id)
     if (row.cancelReason === undefined) change(row, { cancelReason: reason })
     if (!entry) return launch({ cancelReason: reason, ...row })
@@ -155,12 +164,15 @@ export function createRuns(options: RunsOptions): Runs {
   }
 
   function resume(): void {
+    hasLost = false
     for (const row of store.unfinishedRuns()) {
       if (live.has(row.id)) continue
       try {
         takeUp(row)
-      } catch {
+      } catch (error) {
         options.onLeft(row, undefined) // not even that could be written; the recovery job comes back
+        hasLost = true
+        if (isStorageFault(error)) return
       }
     }
   }
@@ -211,6 +223,7 @@ export function createRuns(options: RunsOptions): Runs {
     let isWorking = false
     const work = async (): Promise<RunOutcome> => {
       isWorking = true
+      if (hasLost) throw new Error('A run before it could not be written.')
       try {
         const ready = agent ?? (await load(row))
         const limits = await lease(ready)
@@ -232,7 +245,7 @@ export function createRuns(options: RunsOptions): Runs {
         if (acceptance.state() === 'new' && code === 'request_unavailable') {
           acceptance.decline(error)
         }
-        if (acceptance.state() === 'declined') throw error
+        if (acceptance.state() === 'declined' || isStorageFault(error)) throw error
         begin()
         acceptance.persist()
         if (code !== undefined) return fail(row, { code, message: errorMessage(error) })
@@ -262,11 +275,13 @@ export function createRuns(options: RunsOptions): Runs {
       .then((result) => (outcome = result))
       .finally(() => {
         live.delete(row.id)
+        // The places in the log that it has not written are free again; who waits behind it has none yet.
+        if (!outcome) seq = undefined
         if (acceptance.state() === 'declined') {
-          seq = undefined // its places in the log are free again; who waits behind it has none yet
           if (live.size === 0) hub.rest()
           return
         }
+        hasLost ||= !outcome
         // What it was parked for may have come while the segment was ending.
         if (outcome?.state === 'parked' && isReady(row)) launch(row)
         options.onLeft(row, outcome)
@@ -301,6 +316,7 @@ export function createRuns(options: RunsOptions): Runs {
   /** Ends a run that no kernel can end. `detail` is for the audit log only. */
   function fail(row: RunRow, error: RunError, detail?: string): AgentResult {
     const turns = store.turns(row.order)
+    const place = seq
     const { turn, final } = failedTurn({
       row,
       error,
@@ -311,7 +327,12 @@ export function createRuns(options: RunsOptions): Runs {
       seq: nextSeq(),
       nowMs: clock.nowMs(),
     })
-    writeFinal(row, turn, final)
+    try {
+      writeFinal(row, turn, final)
+    } catch (error) {
+      seq = place
+      throw error
+    }
     hub.publish(fullEvents(turn))
     return final
   }

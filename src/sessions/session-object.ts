@@ -22,6 +22,7 @@ import type {
 import { admit, noSuchSession, otherBody, unknownAgent, type Admitted } from './admission.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
 import { decideCall, steerRun, takeDelivery } from './outside.ts'
+import { isStorageFault } from './platform-fault.ts'
 import type { Audience } from './runs.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
 import type { RunRow, SessionRow } from './store.ts'
@@ -419,10 +420,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 const isSameAs = (existing: SessionRow, about: Pick<SessionRow, 'agent' | 'limits'>): boolean =>
   existing.agent === about.agent &&
   JSON.stringify(existing.limits ?? {}) === JSON.stringify(about.limits ?? {})
-
-/** The platform's words for a write or read that its SQLite could not do: full, or the disk's fault. */
-const isStorageFault = (error: unknown): boolean =>
-  errorCode(error) === undefined && /\bSQLITE_[A-Z]+/.test(errorMessage(error))
 
 const notStored = (cause: unknown) => {
   const message = 'The session could not be stored just now; nothing of this was kept. Try again.'

@@ -113,6 +113,11 @@ let upstream: ReturnType<typeof installUpstream> | undefined
 afterEach(() => upstream?.restore())
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+/** By looking again and again: a promise that one object settles goes on in that object for whoever awaits it. */
+async function until(isSo: () => boolean, timeoutMs: number): Promise<void> {
+  const endMs = Date.now() + timeoutMs
+  while (!isSo() && Date.now() < endMs) await sleep(10)
+}
 /** Resets an object in the middle of whatever it does: nothing of its memory is left. */
 async function crash(session: string): Promise<void> {
   const name = systemSources.sha256(lengthPrefixed(['session', session]))
@@ -131,8 +136,7 @@ const turnOf = ({ messages }: UpstreamRequest) =>
 /** A round's model: who asks is in the task, `<root>/<lead>/<leaf>`, so that a seed means the same tree whatever the timing. */
 function scriptOf(seed: number, isTree: boolean) {
   const arrived = new Set<string>()
-  const together = Promise.withResolvers<void>()
-  const released = Promise.withResolvers<void>()
+  let isReleased = false
   const billed = new Map<string, number>()
   let overspent = 0
   const expected = 2 * (isTree ? leads * leavesOfLead : below)
@@ -174,14 +178,12 @@ function scriptOf(seed: number, isTree: boolean) {
       turn >= turnsOf(task) ? { text: 'done' } : { calls: [{ name: 'work__go', input: { task } }] }
     if (turn > 0 || arrived.has(task)) return { ...reply, wait: sleep(turn % 8) }
     arrived.add(task)
-    if (arrived.size === expected) together.resolve()
-    return { ...reply, wait: released.promise }
+    return { ...reply, wait: until(() => isReleased, 90_000) }
   }
   return {
     script,
-    /** All leaves wait for their first answer, until they are released. */
-    together: together.promise,
-    release: released.resolve,
+    /** All leaves wait for their first answer until then. */
+    release: () => (isReleased = true),
     arrived: () => arrived.size,
     expected,
     /** What a run and everything below it was billed. */
@@ -248,7 +250,7 @@ it.each(seeds)(
       }
     })()
 
-    await Promise.race([round.together, sleep(60_000)])
+    await until(() => round.arrived() === round.expected, 60_000)
     expect(round.arrived(), 'sub-agents at work at the same moment').toBe(round.expected)
     const sessionOf = new Map(books.segments.map(({ task, session }) => [task, session]))
     const victims = [...sessionOf.keys()].filter(() => random.chance(crashed))

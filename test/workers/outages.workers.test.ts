@@ -100,6 +100,7 @@ const submissionOf = (text: string, more: Partial<SubmitRequest> = {}): SubmitRe
 })
 const submit = async (session: string, more: Partial<SubmitRequest> = {}) =>
   valueOf(await sessions.at(session).submit(session, submissionOf('go', more))).run
+const resultOf = ({ result }: { result?: { result?: string } }) => result?.result
 const reached = (session: string, run: string, state: RunView['state']): Promise<RunView> =>
   eventually(async () => {
     const view = valueOf(await sessions.at(session).result(operator, run))
@@ -298,6 +299,50 @@ describe('a disk that takes no writes', () => {
     expect(countOf(await typesOf(session), 'run_finished')).toBe(1)
     expect(countOf(await typesOf(session), 'tool_finished')).toBe(1)
   })
+
+  it('F7: one write refused on the way fails no run: it is taken up again', async () => {
+    const { requests } = withModel((request) => (isAnswered(request) ? { text: 'done' } : setFact))
+    const session = await newSession()
+    const refusedOnce = faults.refused + 1
+    faults.statement = { test: () => faults.refused < refusedOnce && requests.length > 1 } as RegExp
+    const run = await submit(session)
+    await incident(session, 'storage_failed')
+    await alarm(session)
+    await reached(session, run, 'completed')
+    expect(faults.refused).toBe(refusedOnce)
+  })
+
+  it.each([
+    { meanwhile: 'nothing comes', isTried: false },
+    { meanwhile: 'a message is refused', isTried: true },
+  ])(
+    'F7: what cannot be taken up while $meanwhile leaves no gap in the log, and nothing overtakes it',
+    async ({ isTried }) => {
+      const asked: string[] = []
+      withModel((request, index) => {
+        const tasks = request.messages.filter(({ role }) => role === 'user')
+        asked.push(String(tasks.at(-1)!.content))
+        return index === 0 ? { text: '', wait: never } : { text: `heard ${tasks.length}` }
+      })
+      const session = await newSession()
+      const runs = [await submit(session), await submit(session)]
+      await eventually(async () => expect(asked).toHaveLength(1))
+      await abort(session)
+      faults.statement = /INTO log/
+      await treeOf(session) // opens the object, which takes up what it can: nothing
+      if (isTried) await expectUnavailable(await send(session, 'three'))
+      faults.statement = undefined
+      runs.push((await callJson(pathOf(session), { json: { task: 'three' } })).run)
+      for (const run of runs) await reached(session, run, 'completed')
+      expect(await eventually(async () => (await treeOf(session)).runs.map(resultOf))).toEqual([
+        'heard 1',
+        'heard 2',
+        'heard 3',
+      ])
+      const places = (await eventsOf(session)).map(({ data }) => data.seq)
+      expect(places).toEqual(places.map((_place, index) => index + 1))
+    },
+  )
 
   it('F7: is forgotten by the health page once the run has ended after all', async () => {
     withModel((_request, index) => {

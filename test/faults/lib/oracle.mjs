@@ -128,7 +128,11 @@ async function judgeLog(trial, session) {
   const at = log.findIndex(({ seq }, index) => seq !== index + 1)
   if (at >= 0) {
     const { seq, type } = log[at]
-    trial.problem(seq > at + 1 ? 'lost' : 'doubled', `${type} has seq ${seq}, not ${at + 1}`)
+    const around = log
+      .slice(Math.max(0, at - 4), at + 4)
+      .map((event) => `${event.seq} ${event.type} ${event.run.slice(-4)}`)
+    const what = `${type} has seq ${seq}, not ${at + 1} (${around.join(', ')})`
+    trial.problem(seq > at + 1 ? 'lost' : 'doubled', what)
   }
   for (const { id, state } of session.runs) {
     const ends = log.filter(({ run, type }) => run === id && type === 'run_finished').length
