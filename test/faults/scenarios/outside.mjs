@@ -137,6 +137,18 @@ export const scenarios = [
     },
   },
   {
+    name: 'chat-again',
+    isRare: true,
+    /** Declined before it is accepted, then accepted, then read once more: always under the same key. */
+    async story(trial) {
+      await trial.create()
+      await trial.refuse({ method: 'reserve', skip: 0, times: 1 })
+      const plan = { delayMs: 10, turns: [[once(trial, 'o')]] }
+      await trial.chat('work', plan)
+      await trial.chat('work', plan)
+    },
+  },
+  {
     name: 'given-up',
     isRare: true,
     isCutShort: true,
