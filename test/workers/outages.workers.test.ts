@@ -25,7 +25,7 @@ const withModel = (script: UpstreamScript) => (upstream = installUpstream(script
 /** What goes wrong at the moment, in every object and in the database. */
 const faults = {
   /** Statements of an object's SQLite that are refused. */
-  statement: undefined as RegExp | undefined,
+  statement: undefined as Pick<RegExp, 'test'> | undefined,
   refused: 0,
   database: 'ok' as 'ok' | 'down' | 'silent' | 'slow',
   until: Promise.resolve() as Promise<unknown>,
@@ -304,7 +304,7 @@ describe('a disk that takes no writes', () => {
     const { requests } = withModel((request) => (isAnswered(request) ? { text: 'done' } : setFact))
     const session = await newSession()
     const refusedOnce = faults.refused + 1
-    faults.statement = { test: () => faults.refused < refusedOnce && requests.length > 1 } as RegExp
+    faults.statement = { test: () => faults.refused < refusedOnce && requests.length > 1 }
     const run = await submit(session)
     await incident(session, 'storage_failed')
     await alarm(session)
