@@ -1,8 +1,15 @@
-// node scripts/with-node24.mjs <file> [args…]: runs a file on the pinned Node, installing first if needed.
+// node scripts/with-node24.mjs <file> [args…]: runs a file on the pinned Node, with everything in place that a fresh
+// clone lacks.
 import { spawn } from 'node:child_process'
-import { ensureInstalled, root, toolEnv, toolNode } from './toolchain.mjs'
+import { join } from 'node:path'
+import { ensureInstalled, root, runNode, toolEnv, toolNode } from './toolchain.mjs'
 
 await ensureInstalled()
+const generated = await runNode([join(root, 'scripts', 'generate.mjs')], { capture: true })
+if (generated.code !== 0) {
+  console.error(generated.output.trim())
+  process.exit(1)
+}
 const child = spawn(toolNode(), process.argv.slice(2), {
   cwd: root,
   env: toolEnv(),
