@@ -17,7 +17,23 @@ export interface ModelParameters {
   readonly stop?: readonly string[]
   readonly seed?: number
   readonly timeoutMs?: number
+  /** Which tool the first model call of a run has to take; later calls choose freely. */
+  readonly toolChoice?: ToolChoice
+  readonly responseFormat?: ResponseFormat
 }
+
+/** `tool`: exactly this one, by the name the model sees. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string }
+
+/** What a client asked the text to be. A provider that cannot hold to it answers in text as it can. */
+export type ResponseFormat =
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema'
+      readonly name: string
+      readonly schema: JsonSchema
+      readonly strict?: boolean
+    }
 
 export interface ModelRequest {
   /** `<provider>/<model>` or a bare model name; `undefined` means the deployment's default. */
