@@ -75,7 +75,7 @@ describe('the composition', () => {
         'emit',
         'idempotencyKey',
         'lease',
-        'mayPark',
+        'pauses',
         'principal',
         'requireApproval',
         'rootSession',
