@@ -113,6 +113,10 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
   }
   const existing = store.session()
   if (existing && existing.principal !== rest.principal) throw noSuchSession()
+  if (existing?.lineage && !rest.lineage) {
+    const message = `This session belongs to a call of ${existing.lineage.parentSession}: send what is to be done there.`
+    throw new IsolaError('request_conflict', message)
+  }
   if (!existing && (mustExist || agent === undefined)) throw noSuchSession()
   if (existing && agent !== undefined && existing.agent !== agent) {
     const message = `This session talks to "${existing.agent}"; start another one for "${agent}".`

@@ -254,8 +254,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         const { parentRun: run, isBackground } = delivery
         // What it did not use goes back to the session at once, and to the day as soon as that can be told.
         store.together(() => {
-          const isNew = takeDelivery(delivery, this.#parts) === 'taken'
-          if (isNew && isBackground) todo.add({ kind: 'settle', session: this.#id, run })
+          const taken = takeDelivery(delivery, this.#parts)
+          if (taken === 'late' || (taken === 'taken' && isBackground))
+            todo.add({ kind: 'settle', session: this.#id, run })
         })
         this.#parts.runs.wake(run)
         upkeep.carry()

@@ -40,6 +40,8 @@ export interface RunRow {
   readonly startedAtMs?: number
   readonly cancelReason?: string
   readonly inbox?: readonly InboxItem[]
+  /** What calls that waited when the run ended took after all, by call id: they were booked with all they held. */
+  readonly settledLate?: Readonly<Record<string, Usage>>
   /** What was decided about its waiting calls, by call id. */
   readonly answers?: Readonly<Record<string, PauseAnswer>>
   /** What somebody outside said about a call, as a hash: the same again is no news, whatever has become of the run. */

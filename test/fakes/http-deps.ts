@@ -229,6 +229,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
     },
     agents: {
+      toolNames: () => ['kv__get', 'kv__set', 'http__request', 'files__read'],
       list: () => [
         { name: 'code-reviewer', description: 'Reviews code.', integrationMode: 'tool' as const },
       ],
