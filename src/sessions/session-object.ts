@@ -107,16 +107,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         const { store, hub } = this.#parts
         const { receipt, live } = await this.#admit(session, request, 'reader')
         const { run } = receipt
-        const backlog = eventsOfRun(store, run)
         // Usually nothing is written yet: the model's request goes first.
-        if (backlog.length > 0) await this.ctx.storage.sync()
+        if (eventsOfRun(store, run).length > 0) await this.#synced()
         const reader = this.#runtime.ids.next('req')
         const stream = hub.attach({
           id: reader,
           afterSeq: 0,
           run,
-          follow: live !== undefined,
-          backlog,
+          follow: this.#parts.runs.live(run) !== undefined,
+          backlog: eventsOfRun(store, run),
         })
         await live?.accepted.catch((error: unknown) => {
           hub.detach(reader)
@@ -156,7 +155,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         this.#own(principal)
         if (options.run !== undefined) this.#row(options.run)
-        await this.ctx.storage.sync() // what is sent with an id must be durable
+        await this.#synced()
         const isOpen =
           options.run === undefined
             ? !this.#parts.runs.isIdle()
@@ -319,6 +318,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     /** Rows this object has written since it was loaded; read by the benchmark. */
     async rowsWritten(): Promise<number> {
       return this.#parts.store.rowsWritten()
+    }
+
+    /** What is sent with an id must be durable, also what was written while we waited for that. */
+    async #synced(): Promise<void> {
+      const { store } = this.#parts
+      for (let seq = -1; seq !== store.lastSeq();) {
+        seq = store.lastSeq()
+        await this.ctx.storage.sync()
+      }
     }
 
     /** While somebody waits for a run, a closed stream of somebody else does not cancel it. */
