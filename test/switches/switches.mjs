@@ -944,14 +944,14 @@ const object = of(
       name: 'sync-before-backlog',
       what: 'What matters most, 5: a reader who comes back gets only what is durable',
       filter: 'comes back with a cursor',
-      find: 'await this.ctx.storage.sync() // what is sent with an id must be durable',
-      replace: '',
+      find: 'await this.#synced()\n        const isOpen',
+      replace: 'const isOpen',
     },
     {
       name: 'sync-before-stream-backlog',
       what: 'What matters most, 5: a reader who joins a run gets only what is durable',
       filter: 'joins a run',
-      find: 'if (backlog.length > 0) await this.ctx.storage.sync()',
+      find: 'if (eventsOfRun(store, run).length > 0) await this.#synced()',
       replace: '',
     },
     {
