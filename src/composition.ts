@@ -44,6 +44,11 @@ import { createManifestStore } from './storage/manifests.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
+/** How long a named session is kept after its last run. */
+const keepDays = z
+  .union([z.literal(''), z.string().regex(/^[1-9]\d{0,3}$/, 'must be 1 to 9999 days')])
+  .optional()
+
 const configSchema = z.object({
   ISOLA_ENV: z.string().optional(),
   ISOLA_OPERATOR_KEY: z.string().optional(),
@@ -52,6 +57,7 @@ const configSchema = z.object({
   OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
   ISOLA_DAILY_TOKENS: dailyTokens,
   ISOLA_DAILY_COST_USD: dailyCostUsd,
+  ISOLA_KEEP_DAYS: keepDays,
 })
 
 /** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
@@ -71,6 +77,7 @@ function parseConfig(env: unknown) {
     models,
     isDevelopment: models.isDevelopment,
     operatorKey: data.ISOLA_OPERATOR_KEY,
+    keepNamedMs: data.ISOLA_KEEP_DAYS ? Number(data.ISOLA_KEEP_DAYS) * 86_400_000 : undefined,
     /** Of every principal: keys with limits of their own are not built yet. */
     limitsOf: (): DayAmount => {
       if (problem) throw problem
@@ -143,7 +150,7 @@ export function composeRuntime(
     agents: catalog.directory,
     audit: createAuditSink(env.DB),
     principals,
-    timing,
+    timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
   }
   return {
     session,

@@ -61,6 +61,17 @@ export interface SessionTiming {
   readonly recoverEveryMs: number
   /** How long a pause for an approval, an answer or a client's tool may take. */
   readonly pauseMs: number
+  /** How long after its last run a session is kept that nobody named (DESIGN.md section 11). */
+  readonly keepStatelessMs: number
+  /** The same for one that was named. */
+  readonly keepNamedMs: number
 }
 
-export const defaultTiming: SessionTiming = { recoverEveryMs: 10_000, pauseMs: 7 * 86_400_000 }
+const dayMs = 86_400_000
+
+export const defaultTiming: SessionTiming = {
+  recoverEveryMs: 10_000,
+  pauseMs: 7 * dayMs,
+  keepStatelessMs: 3_600_000,
+  keepNamedMs: 90 * dayMs,
+}

@@ -50,6 +50,8 @@ export interface Submission {
   readonly mayAsk?: boolean
   /** What it goes on from; absent: everything that was accepted before it. Two that name the same place are two branches. */
   readonly after?: ResponsePlace
+  /** Nobody named the session, and nobody will come back to it: it is kept for an hour only. */
+  readonly isStateless?: boolean
   /** Nothing to the session: handed back by `recall`. */
   readonly echo?: JsonObject
 }

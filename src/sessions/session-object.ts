@@ -49,6 +49,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         jobs: this.lifecycle.jobs,
         sessionId: () => this.#id,
         onAccept: ({ submission }) => this.#ensureSession(submission),
+        onExpired: () => this.#forget(this.#parts.store.session()?.principal ?? ''),
       })
     }
 
@@ -75,7 +76,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         if (agent !== undefined && !(await this.#runtime.agents.load(agent, {})))
           throw unknownAgent(agent)
         this.#id = about.session
-        this.#createSession(about)
+        const { session: _id, ...row } = about
+        this.#createSession(row)
+        this.#parts.upkeep.keep()
         return this.#tree(this.#own(about.principal))
       })
     }
@@ -300,29 +303,34 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     delete(principal: string): Promise<Reply<{ deleted: true }>> {
       return this.#answer(async () => {
         this.#own(principal)
-        this.#refuseWhileDeleting()
-        this.#isDeleting = true
-        try {
-          const { runs, outbox, store, todo, upkeep, courier } = this.#parts
-          await runs.cancelAll('The session was deleted.')
-          if (!(await outbox.flush())) throw notYetDeletable()
-          // What was spent outlives the session.
-          const ended = store.runs().map(({ id }) => upkeep.settle(id))
-          await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
-          // Who waits for an outcome of this session would wait for ever.
-          await courier.carry()
-          if (!courier.isDone()) throw notYetDeletable()
-          await deleteChildren(principal, store, this.#runtime.sessions)
-          if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
-          store.drop()
-          todo.drop()
-          await upkeep.end()
-          this.#parts = this.#open()
-          return { deleted: true }
-        } finally {
-          this.#isDeleting = false
-        }
+        await this.#forget(principal)
+        return { deleted: true }
       })
+    }
+
+    /** Throws `request_unavailable` if something is not over, or not yet known elsewhere. */
+    async #forget(principal: string): Promise<void> {
+      this.#refuseWhileDeleting()
+      this.#isDeleting = true
+      try {
+        const { runs, outbox, store, todo, upkeep, courier } = this.#parts
+        await runs.cancelAll('The session was deleted.')
+        if (!(await outbox.flush())) throw notYetDeletable()
+        // What was spent outlives the session.
+        const ended = store.runs().map(({ id }) => upkeep.settle(id))
+        await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
+        // Who waits for an outcome of this session would wait for ever.
+        await courier.carry()
+        if (!courier.isDone()) throw notYetDeletable()
+        await deleteChildren(principal, store, this.#runtime.sessions)
+        if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
+        store.drop()
+        todo.drop()
+        await upkeep.end()
+        this.#parts = this.#open()
+      } finally {
+        this.#isDeleting = false
+      }
     }
 
     async storage(request: StorageRequest): Promise<StorageAnswer> {
@@ -367,14 +375,23 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return admit(request, { ...this.#parts, runtime: this.#runtime, session, audience })
     }
 
-    #ensureSession({ agent, principal, lineage }: Submission): void {
+    #ensureSession({ agent, principal, lineage, isStateless }: Submission): void {
       const { store } = this.#parts
       const session = store.session()
       if (session) {
-        if (session.agent === undefined) store.writeSession({ ...session, agent })
+        const { isStateless: wasStateless, ...rest } = session
+        const isNamedNow = wasStateless && !isStateless
+        if (session.agent === undefined || isNamedNow) {
+          store.writeSession({ ...(isNamedNow ? rest : session), agent })
+        }
         return
       }
-      this.#createSession({ agent, principal, ...(lineage && { lineage }) })
+      this.#createSession({
+        agent,
+        principal,
+        ...(lineage && { lineage }),
+        ...(isStateless && { isStateless }),
+      })
     }
 
     #createSession(
@@ -382,14 +399,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         readonly messages?: readonly Message[]
       },
     ): void {
-      const { agent, principal, lineage, limits, metadata, messages: preamble } = about
+      const { messages: preamble, ...row } = about
       this.#parts.store.writeSession({
         id: this.#id,
-        ...(agent !== undefined && { agent }),
-        principal,
-        ...(lineage && { lineage }),
-        ...(limits && { limits }),
-        ...(metadata && { metadata }),
+        ...row,
         ...(preamble?.length && { preamble }),
         createdAtMs: this.#runtime.clock.nowMs(),
       })

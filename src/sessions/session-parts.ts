@@ -29,6 +29,8 @@ export interface SessionPartsOptions {
   readonly sessionId: () => string
   /** Called in the same transaction as a run's first write, before it. */
   readonly onAccept: (run: RunRow) => void
+  /** Nobody has come back to the session for so long that it is to be deleted. */
+  readonly onExpired: () => Promise<void>
 }
 
 /** Wiring only: leaves first, then what uses them. */

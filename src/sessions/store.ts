@@ -17,6 +17,8 @@ export interface SessionRow {
   /** What was said before its first run. */
   readonly preamble?: readonly Message[]
   readonly metadata?: JsonObject
+  /** Nobody named it. */
+  readonly isStateless?: boolean
   readonly lineage?: Lineage
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>

@@ -7,7 +7,7 @@ import type { AuditOutbox } from './audit-outbox.ts'
 import type { Courier } from './courier.ts'
 import type { Runs } from './runs.ts'
 import { spentByRun } from './spending.ts'
-import type { RunRow, SessionStore } from './store.ts'
+import type { RunRow, SessionRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
 import type { Todo } from './todo.ts'
 import type { Transcript } from './transcript.ts'
@@ -34,6 +34,7 @@ export interface UpkeepOptions {
   readonly jobs: Jobs
   readonly sessionId: () => string
   readonly parts: () => UpkeepParts
+  readonly onExpired: () => Promise<void>
 }
 
 /** What a session owes beyond its answers: to end what it began, to carry what concerns others, to say what is wrong. */
@@ -50,6 +51,8 @@ export interface Upkeep {
   readonly settle: (run: string) => Promise<void>
   /** Does what is to be done elsewhere, and comes back for what could not be. */
   readonly carry: () => void
+  /** Sees to it that the session is deleted when nobody has come back to it for long. */
+  readonly keep: () => void
   /** Without a message: it is over. */
   readonly report: (kind: Incident['kind'], message: string | undefined, run?: string) => void
   /** The session was deleted. */
@@ -59,6 +62,13 @@ export interface Upkeep {
 const maxProblemChars = 200
 const maxBackoffFactor = 360
 
+/** When the last run came in or ended. */
+function lastUsedMs(store: SessionStore, { createdAtMs }: SessionRow): number {
+  const order = store.lastOrder()
+  const [last] = order > 0 ? store.runs(order, order) : []
+  return store.final(order)?.finishedAtMs ?? last?.createdAtMs ?? createdAtMs
+}
+
 function attempt(work: () => boolean): boolean {
   try {
     return work()
@@ -67,7 +77,13 @@ function attempt(work: () => boolean): boolean {
   }
 }
 
-export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions): Upkeep {
+export function createUpkeep({
+  runtime,
+  jobs,
+  sessionId,
+  parts,
+  onExpired,
+}: UpkeepOptions): Upkeep {
   const { clock, timing, principals } = runtime
   const told = new Set<Incident['kind']>()
   let hasRecoveryJob = false
@@ -112,11 +128,34 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     const isQuiet = runs.isIdle() && !hasLost && isCarried && outbox.isEmpty()
     if (isQuiet && courier.isDone()) {
       hasRecoveryJob = false
+      keep()
       return undefined
     }
     // Somebody who cannot be reached for hours is not asked every few seconds.
     const factor = isQuiet ? Math.min(2 ** courier.failures(), maxBackoffFactor) : 1
     return clock.nowMs() + timing.recoverEveryMs * factor
+  }
+
+  /** One job for the life of the session: it looks when it is due whether anything has happened meanwhile. */
+  const keep = () => {
+    const session = parts().store.session()
+    if (!session || session.lineage || jobs.get('retention')) return
+    const time = lastUsedMs(parts().store, session) + keptMs(session)
+    // Not even that could be stored: the next run asks for it again.
+    jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
+  }
+  const keptMs = ({ isStateless }: SessionRow) =>
+    isStateless ? timing.keepStatelessMs : timing.keepNamedMs
+
+  const expireSession = async (): Promise<number | undefined> => {
+    const { store, runs } = parts()
+    const session = store.session()
+    if (!session) return undefined
+    const dueMs = lastUsedMs(store, session) + keptMs(session)
+    if (clock.nowMs() < dueMs) return dueMs
+    if (!runs.isIdle()) return inAWhile()
+    await onExpired()
+    return undefined
   }
 
   const watchPauses = (pauses: readonly { readonly expiresAtMs?: number }[]) => {
@@ -149,13 +188,14 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
     ensureRecovery,
     settle,
     carry,
+    keep,
     begin() {
       hasRecoveryJob = sessionId() !== '' && jobs.get('recover') !== undefined
     },
     async onJob(fn) {
       try {
-        if (fn !== 'pauses') return await recover()
-        return expire()
+        if (fn === 'pauses') return expire()
+        return fn === 'retention' ? await expireSession() : await recover()
       } catch (error) {
         report('alarm_failed', errorMessage(error))
         return inAWhile()
@@ -184,6 +224,7 @@ export function createUpkeep({ runtime, jobs, sessionId, parts }: UpkeepOptions)
       hasRecoveryJob = false
       await jobs.cancel('recover')
       await jobs.cancel('pauses')
+      await jobs.cancel('retention')
     },
   }
 }

@@ -4,7 +4,7 @@ import type { SessionApi } from '#contracts/session.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
-import type { SessionRuntime } from '#contracts/runtime.ts'
+import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { admit } from '../../src/sessions/admission.ts'
@@ -123,7 +123,7 @@ export function createSessionWorld(options: WorldOptions) {
       },
       report: (incident) => void told.push(incident),
     },
-    timing: { recoverEveryMs: 10_000, pauseMs },
+    timing: { ...defaultTiming, pauseMs },
   }
 
   /** Another life of the object, over what is stored. */
@@ -139,6 +139,7 @@ export function createSessionWorld(options: WorldOptions) {
       storage: disk.storage,
       jobs,
       sessionId: () => session,
+      onExpired: async () => {},
       onAccept: ({ submission: { lineage } }) => create(parts, lineage ? { lineage } : {}),
     })
     if (Object.keys(about).length > 0) create(parts, about)

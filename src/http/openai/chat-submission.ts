@@ -41,6 +41,7 @@ export async function toSubmission(
     pauses: 'client_tools',
     ...(tools.clientTools.length > 0 && { clientTools: tools.clientTools }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(named === undefined && { isStateless: true }),
   }
   return {
     // An id that we gave out: if it is gone, a new session would silently lack the history.

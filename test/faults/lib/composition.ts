@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { env as bindings } from 'cloudflare:workers'
 import { composeRuntime as compose, type Runtime } from '../../../src/composition.ts'
+import { defaultTiming } from '../../../src/contracts/runtime.ts'
 import { createSessionGateway } from '../../../src/sessions/gateway.ts'
 import { systemSources } from '../../../src/sources.ts'
 
@@ -26,7 +27,12 @@ const sources = {
 }
 
 export const composeRuntime = (env: Env): Runtime =>
-  compose(env, sources, { recoverEveryMs: Number(recoverEveryMs), pauseMs, sweepEveryMs })
+  compose(env, sources, {
+    ...defaultTiming,
+    recoverEveryMs: Number(recoverEveryMs),
+    pauseMs,
+    sweepEveryMs,
+  })
 
 /** A session's object. The gateway alone knows its name, and says it when it is asked for that session. */
 export function sessionObject(

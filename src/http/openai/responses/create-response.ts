@@ -69,10 +69,15 @@ async function toPlanned(
     ...(clientTools.length > 0 && { clientTools }),
     ...(request.max_tool_calls && { limits: { maxToolCalls: request.max_tool_calls } }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    // A session that others named stays theirs.
+    ...(request.store === false && isAlone(request, headers) && { isStateless: true }),
     echo,
   }
   return { plan, submissionOf: ({ request: planned }) => ({ ...base, ...planned }), echo }
 }
+
+const isAlone = (request: ResponseRequest, headers: Headers): boolean =>
+  !request.previous_response_id && !request.conversation && !headers.has('x-isola-session')
 
 async function readHistory(
   deps: HttpDeps,

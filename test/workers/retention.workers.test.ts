@@ -1,0 +1,88 @@
+import { afterEach, expect, it, vi } from 'vitest'
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { lengthPrefixed } from '#contracts/naming.ts'
+import { systemSources } from '../../src/sources.ts'
+import { call, callJson } from '../fakes/client.ts'
+import { installUpstream } from '../fakes/upstream.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+let upstream: ReturnType<typeof installUpstream> | undefined
+afterEach(() => {
+  upstream?.restore()
+  vi.useRealTimers()
+})
+
+const stubOf = (session: string) =>
+  env.SESSION.getByName(systemSources.sha256(lengthPrefixed(['session', session])))
+/** Wakes an object as the platform would, as often as it has something to do by then. */
+async function pass(session: string, ms: number): Promise<void> {
+  vi.setSystemTime(Date.now() + 60_000)
+  await runDurableObjectAlarm(stubOf(session)) // the recovery job finds nothing left to do
+  vi.setSystemTime(Date.now() + ms)
+  await runDurableObjectAlarm(stubOf(session))
+}
+const chat = async (headers: Record<string, string> = {}): Promise<string> => {
+  const messages = [{ role: 'user', content: 'Hi' }]
+  const response = await call('/v1/chat/completions', {
+    json: { model: 'orchestrator', messages },
+    headers,
+  })
+  await response.text()
+  return response.headers.get('x-isola-session')!
+}
+const statusOf = async (session: string) => (await call(`/api/sessions/${session}`)).status
+/** Rows of every table but the platform's own. */
+const rowsIn = (session: string): Promise<number> =>
+  runInDurableObject(stubOf(session), (_instance, { storage }) => {
+    const tables = storage.sql
+      .exec(
+        `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'`,
+      )
+      .toArray()
+    return tables.reduce(
+      (sum, { name }) => sum + storage.sql.exec(`SELECT * FROM "${String(name)}"`).toArray().length,
+      0,
+    )
+  })
+
+it('DESIGN 11: a chat call that nobody named deletes itself an hour after its last run', async () => {
+  upstream = installUpstream(() => ({ text: 'Hi' }))
+  const session = await chat()
+  await pass(session, hourMs / 2)
+  expect(await statusOf(session)).toBe(200)
+  await pass(session, hourMs)
+  expect(await statusOf(session)).toBe(404)
+  expect(await rowsIn(session)).toBe(0)
+})
+
+it('DESIGN 11: one that was named stays for ninety days after its last run', async () => {
+  upstream = installUpstream(() => ({ text: 'Hi' }))
+  const named = await chat({ 'x-isola-session': 'mine' })
+  const { id: made } = await callJson('/api/sessions', { json: {} })
+  const later = await chat()
+  expect(await chat({ 'x-isola-session': later })).toBe(later) // from now on it has a name
+  for (const session of [named, made, later]) {
+    await pass(session, 80 * dayMs)
+    expect(await statusOf(session)).toBe(200)
+    await pass(session, 91 * dayMs)
+    expect(await statusOf(session)).toBe(404)
+    vi.useRealTimers()
+  }
+})
+
+it('DESIGN 11: a hundred stateless calls leave nothing behind', { timeout: 60_000 }, async () => {
+  upstream = installUpstream(() => ({ text: 'Hi' }))
+  const sessions: string[] = []
+  for (let batch = 0; batch < 5; batch += 1) {
+    sessions.push(...(await Promise.all(Array.from({ length: 20 }, () => chat()))))
+  }
+  expect(new Set(sessions).size).toBe(100)
+  let left = 0
+  for (const session of sessions) {
+    await pass(session, hourMs)
+    left += await rowsIn(session)
+  }
+  expect(left).toBe(0)
+})
