@@ -9,6 +9,7 @@ import { createToolset } from './catalog/toolset.ts'
 import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
+import { providerSettings, toModelServers } from '#contracts/provider-settings.ts'
 import type { PluginProblem, Readiness } from '#contracts/operations.ts'
 import {
   defaultPrincipalTiming,
@@ -48,6 +49,7 @@ const configSchema = z.object({
   ISOLA_ENV: z.string().optional(),
   ISOLA_OPERATOR_KEY: z.string().optional(),
   ISOLA_MODEL: z.string().optional(),
+  ISOLA_PROVIDERS: providerSettings,
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
   ISOLA_DAILY_TOKENS: dailyTokens,
@@ -59,12 +61,15 @@ function parseConfig(env: unknown) {
   const parsed = configSchema.safeParse(env)
   const issue = parsed.error?.issues[0]
   const data: Partial<z.infer<typeof configSchema>> = parsed.data ?? {}
-  const problem =
+  const invalid =
     issue && new IsolaError('config_invalid', `${issue.path.join('.')}: ${issue.message}`)
+  const servers = modelServers(data.ISOLA_PROVIDERS ?? [], env)
+  const problem = invalid ?? servers.problem
   const models: ModelConfig = {
     ...(data.OPENAI_API_KEY && { openaiApiKey: data.OPENAI_API_KEY }),
     ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
     ...(data.ISOLA_MODEL && { defaultModel: data.ISOLA_MODEL }),
+    servers: servers.list,
     isDevelopment: data.ISOLA_ENV === 'development',
   }
   return {
@@ -78,6 +83,16 @@ function parseConfig(env: unknown) {
       return { tokens: tokens ?? unlimited, costNanoUsd: costNanoUsd ?? unlimited }
     },
     problem,
+  }
+}
+
+/** Further model servers, their keys looked up by name. */
+function modelServers(settings: Parameters<typeof toModelServers>[0], env: unknown) {
+  try {
+    return { list: toModelServers(settings, (name) => Reflect.get(Object(env), name)) }
+  } catch (error) {
+    if (error instanceof IsolaError) return { list: [], problem: error }
+    throw error
   }
 }
 
@@ -102,7 +117,9 @@ export function composeRuntime(
   const models = createModelProviders(config.models, {
     fetch: (input, init) => fetch(input, init),
     sleep: clock.sleep,
+    nowMs: clock.nowMs,
     buildIndex: createSearchIndex,
+    ai: env.AI,
   })
   const validator = createSchemaValidator()
   const loaded = loadPlugins(bundledPlugins, { validator })
