@@ -42,6 +42,7 @@ import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createManifestStore } from './storage/manifests.ts'
+import { createModelReport } from './storage/model-report.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
@@ -178,6 +179,7 @@ export function composeRuntime(
       authenticate: createAuthenticator({ operatorKey: config.operatorKey, sha256 }),
       audit: createAuditReader(env.DB),
       givenUp: createGivenUpRuns(env.DB),
+      modelReport: createModelReport(env.DB),
       principals,
       database: () => readDatabaseState(env.DB, { clock, timeoutMs: databaseTimeoutMs }),
       readiness: onceReady(async () => {
