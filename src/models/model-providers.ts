@@ -18,7 +18,6 @@ import { createModelRegistry } from './model-registry.ts'
 import { createPriorityList, namesIn } from './priority-list.ts'
 import { createProviderHealth, type Target } from './provider-health.ts'
 import { createBackends, type BackendDeps } from './registered-backends.ts'
-import { workersAiId } from './workers-ai-provider.ts'
 
 export interface ModelProvidersDeps extends BackendDeps {
   readonly nowMs: Clock['nowMs']
@@ -95,14 +94,10 @@ export function createModelProviders(
 
   const orderOf = (request: ModelRequest): CandidateOrder => orders.get(request) ?? order(request)
 
-  /** What a caller may name: the defaults, then what is known. Workers AI needs an account, which a clone has not. */
-  function served(): readonly Target[] {
-    const known = registry
-      .known()
-      .filter(({ provider }) => provider !== workersAiId || !config.isDevelopment)
-    const all = [...defaults(), ...known]
-    return [...new Map(all.map((target) => [idOf(target), target])).values()]
-  }
+  /** What a caller may name: the defaults, then what is known. */
+  const served = (): readonly Target[] => [
+    ...new Map([...defaults(), ...registry.known()].map((one) => [idOf(one), one])).values(),
+  ]
 
   function defaults(): readonly Target[] {
     try {

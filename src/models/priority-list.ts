@@ -3,7 +3,6 @@ import { IsolaError } from '#contracts/errors.ts'
 import { offlineModelName } from './offline-model.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import type { Target } from './provider-health.ts'
-import { workersAiId } from './workers-ai-provider.ts'
 
 /** Used when a key or base URL is set but no model: small, cheap and known to most compatible servers. */
 const fallbackOpenAiModel = 'gpt-4o-mini'
@@ -46,12 +45,9 @@ export function createPriorityList(
   }
 
   function implicitDefault(): Target | undefined {
-    const openAi = registry.find(`openai/${fallbackOpenAiModel}`)
-    if (openAi) return openAi
-    const isServer = ({ provider }: Target) => provider !== workersAiId && provider !== 'offline'
-    const known = registry.known()
-    const isHosted = ({ provider }: Target) => provider === workersAiId && !config.isDevelopment
-    return known.find(isServer) ?? known.find(isHosted)
+    // Further servers come before Workers AI.
+    const known = registry.known().find(({ provider }) => provider !== 'offline')
+    return registry.find(`openai/${fallbackOpenAiModel}`) ?? known
   }
 
   return (asked) => {

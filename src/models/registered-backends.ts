@@ -17,7 +17,7 @@ export interface BackendDeps {
   readonly sleep: Clock['sleep']
   /** The search that the offline model picks tools by. */
   readonly buildIndex: BuildSearchIndex
-  /** Absent where the deployment has no such binding. */
+  /** Absent where the deployment has no such binding. Not used in development, which runs without an account. */
   readonly ai?: WorkersAi | undefined
   readonly tokens?: TokenEstimator
 }
@@ -64,7 +64,7 @@ export function createBackends(
       models: capabilitiesOf(server.models),
       isOpen: server.models.length === 0,
     })),
-    ...(ai
+    ...(ai && !config.isDevelopment
       ? [
           {
             backend: createWorkersAiProvider({ ai, sleep, tokens }),

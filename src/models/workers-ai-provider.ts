@@ -7,8 +7,6 @@ import { createBindingFetch, type WorkersAi } from './workers-ai/binding-fetch.t
 import { workersAiModels } from './workers-ai/model-table.ts'
 import { fromWorkersAi } from './workers-ai/translate.ts'
 
-export const workersAiId = 'workers-ai'
-
 /**
  * Answers through the `AI` binding: no key, billed to the account that the Worker runs in. The limits, retries and
  * checks are those of the OpenAI-compatible provider, since the binding is a server like any other behind it.
@@ -20,7 +18,7 @@ export function createWorkersAiProvider(options: {
 }): ModelBackend {
   const { ai, sleep, tokens } = options
   return createOpenAiProvider({
-    id: workersAiId,
+    id: 'workers-ai',
     // Never reached: the fetch beneath goes to the binding.
     baseUrl: 'https://workers-ai.invalid/v1',
     fetch: createBindingFetch(ai),

@@ -231,6 +231,14 @@ describe('Workers AI among the others', () => {
     expect(`${provider}/${name}`).toBe(expected)
   })
 
+  it('is not there in development, which has no account: an agent that wants it runs on the default', () => {
+    const { provider } = withAi({ isDevelopment: true }).models
+    expect(provider.select(`workers-ai/${model}`)).toMatchObject({
+      provider: 'offline',
+      substituted: true,
+    })
+  })
+
   it('does not stand in for a default that was set and is not served', () => {
     expect(() =>
       withAi({ defaultModel: 'openai/gpt-4.1' }).models.provider.select(undefined),
