@@ -2,14 +2,17 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import {
   sessionProtocol,
+  type ClientAnswers,
   type Submission,
   type SubmitReceipt,
   type SubmitRequest,
 } from '#contracts/session.ts'
 import { keyedRunId } from './gateway.ts'
+import { answerRun, checkPlace } from './response-places.ts'
 import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 import type { Todo } from './todo.ts'
+import type { Transcript } from './transcript.ts'
 
 /** A submission over this does not fit its row. */
 const maxSubmissionBytes = 1_900_000
@@ -19,6 +22,7 @@ export interface AdmissionOptions {
   readonly store: SessionStore
   readonly runs: Runs
   readonly todo: Todo
+  readonly transcript: Transcript
   readonly session: string
   /** Whether the text is read as it arrives, or only the result. */
   readonly audience: Audience
@@ -39,6 +43,8 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
   const { runtime, store, runs, session, todo } = options
   const submission = addressed(request, store)
   refuseBuried(submission, todo)
+  if (request.answers) return answered(request, request.answers, options)
+  if (submission.after) checkPlace(submission.after, submission.messages, store)
   if (new TextEncoder().encode(JSON.stringify(submission)).byteLength > maxSubmissionBytes) {
     const message = `The new messages are larger than ${maxSubmissionBytes} bytes.`
     throw new IsolaError('request_too_large', message, { param: 'messages' })
@@ -68,6 +74,20 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
   return { receipt: { session, run: id, isJoined: true }, live }
 }
 
+/** All in one go: a run takes what its client's tools returned, and is live again. */
+async function answered(
+  request: SubmitRequest,
+  answers: ClientAnswers,
+  options: AdmissionOptions,
+): Promise<Admitted> {
+  const { runtime, runs, session } = options
+  const { clock, timing, sha256 } = runtime
+  const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
+  const isJoined = answerRun({ request, answers, ...now }, options)
+  const { run } = answers
+  return { receipt: { session, run, isJoined }, live: runs.live(run) }
+}
+
 export const unknownAgent = (agent: string) =>
   new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
 
@@ -86,13 +106,17 @@ function refuseBuried({ lineage }: Submission, todo: Todo): void {
 
 /** Settles which agent works; an absent session and another's look alike. */
 function addressed(request: SubmitRequest, store: SessionStore): Submission {
-  const { agent, mustExist, protocol = 1, ...rest } = request
+  const { agent, mustExist, protocol = 1, answers: _answers, ...rest } = request
   if (protocol > sessionProtocol) {
     const message = `This session runs an older version (protocol ${sessionProtocol}, asked ${protocol}). Try again.`
     throw new IsolaError('request_conflict', message)
   }
   const existing = store.session()
   if (existing && existing.principal !== rest.principal) throw noSuchSession()
+  if (existing?.lineage && !rest.lineage) {
+    const message = `This session belongs to a call of ${existing.lineage.parentSession}: send what is to be done there.`
+    throw new IsolaError('request_conflict', message)
+  }
   if (!existing && (mustExist || agent === undefined)) throw noSuchSession()
   if (existing && agent !== undefined && existing.agent !== agent) {
     const message = `This session talks to "${existing.agent}"; start another one for "${agent}".`
@@ -108,6 +132,7 @@ function bodyHashOf(submission: Submission, sha256: (text: string) => string): s
     trace: _trace,
     lineage: _lineage,
     pauses: _pauses,
+    echo: _echo,
     ...body
   } = submission
   return sha256(JSON.stringify(body))

@@ -46,9 +46,9 @@ export async function executeRun(
       ancestry: lineage?.ancestry ?? [],
       agent: spec,
       toolset,
-      messages: [...transcript.before(order), ...messages],
+      messages: [...transcript.before(row()), ...messages],
       startedAtMs: startedAtMs ?? createdAtMs,
-      mayPark: pauses === 'park',
+      pauses: pauses ?? 'refuse',
       lostCalls: wakes,
     },
     {

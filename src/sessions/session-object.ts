@@ -7,6 +7,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import type {
   Delivery,
   Reply,
+  RunMemo,
   RunOutcome,
   RunSpending,
   RunView,
@@ -28,7 +29,7 @@ import { openParts, type SessionParts } from './session-parts.ts'
 import type { RunRow, SessionRow } from './store.ts'
 import { deleteChildren, stopped } from './subtree.ts'
 import { treeOf } from './tree.ts'
-import { outcomeOf, spendingOf, viewOf, type ViewOptions } from './views.ts'
+import { memoOf, outcomeOf, spendingOf, viewOf, type ViewOptions } from './views.ts'
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
@@ -128,6 +129,22 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         this.#own(principal)
         return this.#view(run)
+      })
+    }
+
+    recall(principal: string, run: string): Promise<Reply<RunMemo>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        return memoOf(this.#row(run), this.#viewOptions())
+      })
+    }
+
+    hide(principal: string, run: string): Promise<Reply<RunMemo>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        this.#refuseWhileDeleting()
+        this.#parts.runs.change(this.#row(run), { isHidden: true })
+        return memoOf(this.#row(run), this.#viewOptions())
       })
     }
 
@@ -237,8 +254,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         const { parentRun: run, isBackground } = delivery
         // What it did not use goes back to the session at once, and to the day as soon as that can be told.
         store.together(() => {
-          const isNew = takeDelivery(delivery, this.#parts) === 'taken'
-          if (isNew && isBackground) todo.add({ kind: 'settle', session: this.#id, run })
+          const taken = takeDelivery(delivery, this.#parts)
+          if (taken === 'late' || (taken === 'taken' && isBackground))
+            todo.add({ kind: 'settle', session: this.#id, run })
         })
         this.#parts.runs.wake(run)
         upkeep.carry()

@@ -94,7 +94,7 @@ describe('the composition', () => {
         'emit',
         'idempotencyKey',
         'lease',
-        'mayPark',
+        'pauses',
         'principal',
         'requireApproval',
         'rootSession',

@@ -1,3 +1,4 @@
+import { IsolaError } from '#contracts/errors.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -51,6 +52,21 @@ async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response>
   return jsonResponse(receipt, { status: 202, headers: { ...locate(run), ...replayed(isJoined) } })
 }
 
+/** One that matches nothing protects nothing, and whoever wrote it thinks otherwise. */
+function checkPatterns(patterns: readonly string[], tools: readonly string[]): void {
+  const isMatched = (pattern: string): boolean => {
+    if (pattern.startsWith('isola__') || pattern === '*') return true
+    return pattern.endsWith('*')
+      ? tools.some((tool) => tool.startsWith(pattern.slice(0, -1)))
+      : tools.includes(pattern)
+  }
+  const index = patterns.findIndex((pattern) => !isMatched(pattern))
+  if (index < 0) return
+  const param = `requireApproval[${index}]`
+  const message = `${param}: "${patterns[index]}" is no tool here. Name one (kv__set), all of a plugin (kv__*), or *.`
+  throw new IsolaError('request_invalid', message, { param })
+}
+
 function toSubmission(
   deps: HttpDeps,
   from: {
@@ -66,6 +82,10 @@ function toSubmission(
   const parameters = toParameters(request)
   const limits = toLimits(request.limits)
   const { requireApproval, clientTools } = request
+  checkPatterns(requireApproval ?? [], [
+    ...deps.agents.toolNames(),
+    ...(clientTools ?? []).map(({ name }) => name),
+  ])
   // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
   return {
     principal: opened.principal,
