@@ -69,11 +69,10 @@ export function createGenerate(options: GenerateOptions) {
         },
         mayRetry(failure, next) {
           fail(failure)
-          if (next) {
-            ;({ selection, estimate } = next)
-            draft.events.push(stamp(substitutionOf(request, selection)))
-          }
-          return reserve() === undefined
+          if (next) ({ selection, estimate } = next)
+          const isAllowed = reserve() === undefined
+          if (next && isAllowed) draft.events.push(stamp(substitutionOf(request, selection)))
+          return isAllowed
         },
       })
       book(reply)

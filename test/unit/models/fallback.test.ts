@@ -95,22 +95,14 @@ describe('I6, C2, P29: another model takes over', () => {
   })
 
   it('not when the lease has nothing left for the other one', async () => {
-    const world = createWorld({ first: [{ status: 401 }], second: fine }, both)
-    const price = { inputUsdPerMillion: 1_000, outputUsdPerMillion: 1_000 }
-    const dear = createWorld(
-      { first: [{ status: 401 }], second: fine },
-      {
-        ...both,
-        servers: [
-          { id: 'first', baseUrl: 'http://first/v1', models: [] },
-          { id: 'second', baseUrl: 'http://second/v1', models: [{ name: 'b', price }] },
-        ],
-      },
-    )
-    const limits = { maxCostNanoUsd: 1_000_000 }
-    expect((await runOn(world, { limits })).result.success).toBe(true)
-    expect((await runOn(dear, { limits })).result.error?.code).toBe('model_auth')
-    expect(dear.asked).toEqual(['first a'])
+    const world = createWorld({ first: ['unreachable'], second: fine }, both)
+    const { result, events } = await runOn(world, {
+      limits: { maxTokens: 1_500 },
+      parameters: { maxOutputTokens: 400 },
+    })
+    expect(result.error?.code).toBe('model_network')
+    expect(world.asked).toEqual(['first a', 'first a', 'first a'])
+    expect(names(events).slice(-2)).toEqual(['model_failed', 'lease_refused'])
   })
 
   it('not once the run is cancelled', async () => {
