@@ -7,7 +7,7 @@ export const byPriority: ScoreModel = ({ priority }) => -priority
 
 /** Candidates in the order in which they are asked, those that cool down last, and who was passed over for the first. */
 export interface CandidateOrder {
-  readonly candidates: readonly ModelCandidate[]
+  readonly candidates: readonly [ModelCandidate, ...ModelCandidate[]]
   readonly passedOver: readonly PassedOver[]
 }
 
@@ -53,13 +53,13 @@ export function orderCandidates(options: OrderOptions): CandidateOrder {
     })
     .toSorted((one, other) => Math.sign(other.value - one.value) || 0)
     .map(({ candidate }) => candidate)
-  const [first] = scored
+  const [first, ...others] = scored
   if (!first) throw notCapable(candidates, needs)
   for (const candidate of ready) {
     if (scored.includes(candidate) && candidate.priority < first.priority) pass(candidate, 'score')
   }
   const lastResort = fitting.filter((candidate) => !ready.includes(candidate))
-  return { candidates: [...scored, ...lastResort], passedOver }
+  return { candidates: [first, ...others, ...lastResort], passedOver }
 }
 
 function notCapable(candidates: readonly ModelCandidate[], needs: ModelNeeds): IsolaError {

@@ -1,20 +1,12 @@
 import type { ModelConfig } from '#contracts/config.ts'
 import { errorCode } from '#contracts/errors.ts'
-import type {
-  ModelCandidate,
-  ModelListing,
-  ModelProvider,
-  ModelRequest,
-  ModelSelection,
-  ModelStatus,
-  ScoreModel,
-} from '#contracts/model.ts'
+import type { ModelListing, ModelProvider, ModelStatus, ScoreModel } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { byPriority, orderCandidates, type CandidateOrder } from './candidate-order.ts'
-import { needsOf } from './capability-check.ts'
+import { byPriority } from './candidate-order.ts'
 import { createTokenEstimator } from './estimate.ts'
 import { generateWithFallback } from './fallback.ts'
 import { createModelRegistry } from './model-registry.ts'
+import { createModelSelector } from './model-selector.ts'
 import { createPriorityList, namesIn } from './priority-list.ts'
 import { createProviderHealth, type Target } from './provider-health.ts'
 import { createBackends, type BackendDeps } from './registered-backends.ts'
@@ -50,49 +42,13 @@ export function createModelProviders(
   const registry = createModelRegistry(createBackends(config, { ...deps, tokens, hasOffline }))
   const priorityOf = createPriorityList(config, registry)
   const health = createProviderHealth(nowMs)
-  // What was selected for a request is what is estimated and asked, whatever time does meanwhile.
-  const orders = new WeakMap<ModelRequest, CandidateOrder>()
-
-  function toCandidate(request: ModelRequest, target: Target, priority: number): ModelCandidate {
-    const { provider, model } = target
-    const latencyMs = health.latencyMs(target)
-    return {
-      provider,
-      model,
-      priority,
-      capabilities: registry.capabilitiesOf(target),
-      estimate: registry.backendOf(provider).estimate({ ...request, model }),
-      ...(latencyMs !== undefined && { latencyMs }),
-    }
-  }
-
-  function order(request: ModelRequest, targets = priorityOf(request.model).targets) {
-    const ordered = orderCandidates({
-      candidates: targets.map((target, index) => toCandidate(request, target, index)),
-      needs: needsOf(request, tokens.ofRequest(request)),
-      score,
-      isCooling: health.isCooling,
-    })
-    orders.set(request, ordered)
-    return ordered
-  }
-
-  function select(name: string | undefined, request?: ModelRequest): ModelSelection {
-    const { targets, isSubstitute } = priorityOf(name)
-    const [first] = request ? order(request, targets).candidates : targets
-    const passedOver = request ? (orders.get(request)?.passedOver ?? []) : []
-    if (!first) throw new Error('A list of models is never empty.')
-    const { provider, model } = first
-    const isFirst = provider === targets[0]?.provider && model === targets[0].model
-    return {
-      provider,
-      model,
-      substituted: isSubstitute || !isFirst,
-      ...(!isFirst && { passedOver }),
-    }
-  }
-
-  const orderOf = (request: ModelRequest): CandidateOrder => orders.get(request) ?? order(request)
+  const { select, candidatesFor } = createModelSelector({
+    registry,
+    priorityOf,
+    health,
+    score,
+    tokens,
+  })
 
   /** What a caller may name: the defaults, then what is known. */
   const served = (): readonly Target[] => [
@@ -112,10 +68,10 @@ export function createModelProviders(
     provider: {
       id: 'models',
       select,
-      estimate: (request) => orderOf(request).candidates[0]?.estimate ?? nothing,
+      estimate: (request) => candidatesFor(request)[0].estimate,
       generate: async (request, call) =>
         generateWithFallback(request, call, {
-          candidates: orderOf(request).candidates,
+          candidates: candidatesFor(request),
           backendOf: registry.backendOf,
           health,
           nowMs,
@@ -139,4 +95,3 @@ export function createModelProviders(
 }
 
 const idOf = ({ provider, model }: Target): string => `${provider}/${model}`
-const nothing = { tokens: 0, costNanoUsd: 0 }

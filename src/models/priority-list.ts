@@ -9,7 +9,7 @@ const fallbackOpenAiModel = 'gpt-4o-mini'
 
 /** Who may answer, in priority order. */
 export interface PriorityList {
-  readonly targets: readonly Target[]
+  readonly targets: readonly [Target, ...Target[]]
   /** True when the first is not what was asked for. */
   readonly isSubstitute: boolean
 }
@@ -31,10 +31,11 @@ export function createPriorityList(
   registry: ModelRegistry,
 ): (asked: string | undefined) => PriorityList {
   const names = namesIn(config.defaultModel)
-  const listed = names.flatMap((name) => registry.findSetting(name) ?? [])
+  const [first, ...rest] = names.flatMap((name) => registry.findSetting(name) ?? [])
+  const listed = first ? [first, ...rest] : []
 
   function defaults(): PriorityList {
-    if (listed.length > 0) return { targets: listed, isSubstitute: false }
+    if (first) return { targets: [first, ...rest], isSubstitute: false }
     if (names.length === 0) {
       const target = implicitDefault()
       if (target) return { targets: [target], isSubstitute: false }
