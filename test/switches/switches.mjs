@@ -1197,7 +1197,7 @@ const models = [
     ],
   ),
   ...of(
-    'src/models/fallback.ts',
+    'src/models/selection/fallback.ts',
     ['test/unit/models/fallback.test.ts'],
     [
       {

@@ -7,7 +7,7 @@ import type {
   PassedOver,
 } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { defaultTimeoutMs, type ModelBackend } from './model-backend.ts'
+import { defaultTimeoutMs, type ModelBackend } from '../model-backend.ts'
 import type { ProviderHealth } from './provider-health.ts'
 
 export interface FallbackOptions {

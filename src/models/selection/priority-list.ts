@@ -1,6 +1,6 @@
 import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { offlineModelName } from './offline-model.ts'
+import { offlineModelName } from '../offline-model.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import type { Target } from './provider-health.ts'
 

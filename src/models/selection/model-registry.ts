@@ -1,6 +1,6 @@
 import type { ModelCapabilities } from '#contracts/model.ts'
-import { offlineModelName } from './offline-model.ts'
-import type { ModelBackend, RegisteredBackend } from './model-backend.ts'
+import { offlineModelName } from '../offline-model.ts'
+import type { ModelBackend, RegisteredBackend } from '../model-backend.ts'
 import type { Target } from './provider-health.ts'
 
 /** Which models this deployment has, by name. */

@@ -5,7 +5,7 @@ import type {
   ModelNeeds,
   ModelRequest,
 } from '#contracts/model.ts'
-import { outputCap } from './estimate.ts'
+import { outputCap } from '../estimate.ts'
 
 /** What a request needs, read from the request itself (I6). */
 export function needsOf(request: ModelRequest, inputTokens: number): ModelNeeds {

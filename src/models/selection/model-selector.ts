@@ -1,7 +1,7 @@
 import type { ModelCandidate, ModelRequest, ModelSelection, ScoreModel } from '#contracts/model.ts'
 import { orderCandidates, type CandidateOrder } from './candidate-order.ts'
 import { needsOf } from './capability-check.ts'
-import type { TokenEstimator } from './estimate.ts'
+import type { TokenEstimator } from '../estimate.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import type { PriorityList } from './priority-list.ts'
 import type { ProviderHealth, Target } from './provider-health.ts'
