@@ -8,7 +8,9 @@ import {
   type SubmitRequest,
 } from '#contracts/session.ts'
 import { keyedRunId } from './gateway.ts'
-import { answerRun, checkPlace } from './response-places.ts'
+import { answerRun } from './client-answers.ts'
+import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
+import { checkPlace } from './response-places.ts'
 import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 import type { Todo } from './todo.ts'
@@ -87,16 +89,6 @@ async function answered(
   const { run } = answers
   return { receipt: { session, run, isJoined }, live: runs.live(run) }
 }
-
-export const unknownAgent = (agent: string) =>
-  new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
-
-export function otherBody(): IsolaError {
-  const message = 'This Idempotency-Key was used with another body.'
-  return new IsolaError('request_idempotency_mismatch', message, { param: 'Idempotency-Key' })
-}
-
-export const noSuchSession = () => new IsolaError('request_not_found', 'There is no such session.')
 
 /** A cancel that came before what it cancels: nothing is begun. */
 function refuseBuried({ lineage }: Submission, todo: Todo): void {

@@ -20,10 +20,11 @@ import type {
   SubmitRequest,
   SubmitReceipt,
 } from '#contracts/session.ts'
-import { admit, noSuchSession, otherBody, unknownAgent, type Admitted } from './admission.ts'
+import { admit, type Admitted } from './admission.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
 import { decideCall, steerRun, takeDelivery } from './outside.ts'
 import { isStorageFault } from './platform-fault.ts'
+import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import type { Audience } from './runs.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
 import type { RunRow, SessionRow } from './store.ts'

@@ -64,13 +64,15 @@ export function createTranscript(
     !after ||
     (after.run === previous.id && lastTurnOf(store.turns(previous.order), after.turn) === undefined)
 
+  const previousOf = ({ order, submission: { after } }: RunRow): RunRow | undefined => {
+    if (after) return store.findRun(after.run)
+    return order > 1 ? store.runs(order - 1, order - 1)[0] : undefined
+  }
+
   const alongItsBranch = (row: RunRow): readonly Message[] => {
     const parts: Message[][] = []
     for (let next = row; ;) {
-      const { after } = next.submission
-      const before = after
-        ? store.findRun(after.run)
-        : store.runs(next.order - 1, next.order - 1)[0]
+      const before = previousOf(next)
       if (!before || before.order >= next.order) return parts.reverse().flat()
       parts.push(upTo(before, next))
       next = before

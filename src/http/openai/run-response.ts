@@ -33,6 +33,8 @@ export async function readResponse(
 export interface StreamedRun {
   readonly plan: Plan
   readonly submissionOf: (plan: Plan) => SubmitRequest
+  /** It goes on whoever leaves. */
+  readonly isBackground?: boolean
   readonly viewOf: (place: PlaceInSession, receipt: SubmitReceipt) => StreamView
 }
 
@@ -40,7 +42,7 @@ export interface StreamedRun {
 export async function streamRun(
   deps: HttpDeps,
   context: HttpContext,
-  { plan: first, submissionOf, viewOf }: StreamedRun,
+  { plan: first, submissionOf, viewOf, isBackground }: StreamedRun,
 ): Promise<Response> {
   const { plan, value } = await carryOut(first, (next) =>
     deps.sessions.at(next.session).runStream(next.session, submissionOf(next)),
@@ -52,7 +54,7 @@ export async function streamRun(
   const kept = Promise.withResolvers<void>()
   keepAlive(context, kept.promise)
   const onEnd = (end: 'complete' | 'gone') => {
-    if (end === 'complete') return kept.resolve()
+    if (end === 'complete' || isBackground) return kept.resolve()
     kept.resolve(deps.onClientGone?.({ session, run, reader, principal: submission.principal }))
   }
   const { signal } = context.req.raw
