@@ -10,7 +10,7 @@ import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './tool
 
 const host = '127.0.0.1'
 const statePath = resolve(root, process.env.ISOLA_STATE || '.wrangler/state')
-const passedOn = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'ISOLA_MODEL']
+const passedOn = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'ISOLA_MODEL', 'ISOLA_PROVIDERS']
 
 function fail(message) {
   console.error(message)
@@ -93,16 +93,28 @@ function parentOf(pid) {
   }
 }
 
-const isOffline = (model) => model === 'offline' || model === 'offline/offline'
+/** The offline model comes first, or is the only one. */
+const isOffline = (model = '') => /^\s*offline(\/offline)?\s*(,|$)/.test(model)
 
-/** Stops at a base URL that is none. The value is not repeated: it may hold a password. */
-function checkModel({ OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model }) {
+/** Stops at a base URL that is none, and at servers that are no JSON. The values are not repeated: they may hold a password. */
+function checkModel(settings) {
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model } = settings
+  const { ISOLA_PROVIDERS: providers } = settings
+  if (providers && !isJson(providers)) fail('ISOLA_PROVIDERS is not JSON on one line.')
   if (baseUrl && !(URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)))
     fail('OPENAI_BASE_URL is not an http or https URL, such as http://localhost:11434/v1.')
-  if (model && !isOffline(model) && !baseUrl && !apiKey) {
+  if (model && !isOffline(model) && !baseUrl && !apiKey && !providers) {
     console.log(
       `ISOLA_MODEL=${model} has no server (OPENAI_API_KEY or OPENAI_BASE_URL): the offline model answers.`,
     )
+  }
+}
+
+function isJson(text) {
+  try {
+    return Boolean(JSON.parse(text))
+  } catch {
+    return false
   }
 }
 
@@ -112,7 +124,9 @@ function shownUrl(text) {
   return `${protocol}//${server}${pathname}`
 }
 
-function describeModel({ OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model }) {
+function describeModel(settings) {
+  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model } = settings
+  if (settings.ISOLA_PROVIDERS && !isOffline(model)) return model || 'default of ISOLA_PROVIDERS'
   if ((!baseUrl && !apiKey) || isOffline(model)) return 'offline (built-in, deterministic)'
   return `${model || 'default'} at ${baseUrl ? shownUrl(baseUrl) : 'api.openai.com'}`
 }

@@ -9,6 +9,7 @@ import { createToolset } from './catalog/toolset.ts'
 import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
+import { providerSettings, toModelServers } from '#contracts/provider-settings.ts'
 import type { PluginProblem, Readiness } from '#contracts/operations.ts'
 import {
   defaultPrincipalTiming,
@@ -41,6 +42,7 @@ import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createManifestStore } from './storage/manifests.ts'
+import { createModelReport } from './storage/model-report.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
@@ -53,6 +55,7 @@ const configSchema = z.object({
   ISOLA_ENV: z.string().optional(),
   ISOLA_OPERATOR_KEY: z.string().optional(),
   ISOLA_MODEL: z.string().optional(),
+  ISOLA_PROVIDERS: providerSettings,
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
   ISOLA_DAILY_TOKENS: dailyTokens,
@@ -65,12 +68,15 @@ function parseConfig(env: unknown) {
   const parsed = configSchema.safeParse(env)
   const issue = parsed.error?.issues[0]
   const data: Partial<z.infer<typeof configSchema>> = parsed.data ?? {}
-  const problem =
+  const invalid =
     issue && new IsolaError('config_invalid', `${issue.path.join('.')}: ${issue.message}`)
+  const servers = modelServers(data.ISOLA_PROVIDERS ?? [], env)
+  const problem = invalid ?? servers.problem
   const models: ModelConfig = {
     ...(data.OPENAI_API_KEY && { openaiApiKey: data.OPENAI_API_KEY }),
     ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
     ...(data.ISOLA_MODEL && { defaultModel: data.ISOLA_MODEL }),
+    servers: servers.list,
     isDevelopment: data.ISOLA_ENV === 'development',
   }
   return {
@@ -85,6 +91,16 @@ function parseConfig(env: unknown) {
       return { tokens: tokens ?? unlimited, costNanoUsd: costNanoUsd ?? unlimited }
     },
     problem,
+  }
+}
+
+/** Further model servers, their keys looked up by name. */
+function modelServers(settings: Parameters<typeof toModelServers>[0], env: unknown) {
+  try {
+    return { list: toModelServers(settings, (name) => Reflect.get(Object(env), name)) }
+  } catch (error) {
+    if (error instanceof IsolaError) return { list: [], problem: error }
+    throw error
   }
 }
 
@@ -109,7 +125,9 @@ export function composeRuntime(
   const models = createModelProviders(config.models, {
     fetch: (input, init) => fetch(input, init),
     sleep: clock.sleep,
+    nowMs: clock.nowMs,
     buildIndex: createSearchIndex,
+    ai: env.AI,
   })
   const validator = createSchemaValidator()
   const loaded = loadPlugins(bundledPlugins, { validator })
@@ -168,6 +186,7 @@ export function composeRuntime(
       authenticate: createAuthenticator({ operatorKey: config.operatorKey, sha256 }),
       audit: createAuditReader(env.DB),
       givenUp: createGivenUpRuns(env.DB),
+      modelReport: createModelReport(env.DB),
       principals,
       database: () => readDatabaseState(env.DB, { clock, timeoutMs: databaseTimeoutMs }),
       readiness: onceReady(async () => {

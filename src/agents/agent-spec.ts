@@ -130,7 +130,11 @@ export function applyOverrides(spec: AgentSpec, overrides: AgentOverrides): Agen
     limits,
     ...(overrides.requireApproval && { requireApproval: overrides.requireApproval }),
     model: overrides.model ?? spec.model,
-    parameters: mergeParameters(spec.parameters, overrides.parameters ?? {}, limits),
+    parameters: mergeParameters(
+      spec.parameters,
+      withinOutputOf(spec, overrides.parameters ?? {}),
+      limits,
+    ),
     instructions: appendClientInstructions(spec.instructions, overrides.clientInstructions),
   }
 }
@@ -151,6 +155,14 @@ function mergeParameters(
     }),
     ...(client.timeoutMs !== undefined && { timeoutMs: Math.min(client.timeoutMs, timeCap) }),
   }
+}
+
+/** An agent with a schema of its own answers to that, whatever a client asked the text to be. */
+function withinOutputOf(
+  { outputSchema }: AgentSpec,
+  { responseFormat, ...rest }: ModelParameters,
+): ModelParameters {
+  return { ...rest, ...(responseFormat && !outputSchema && { responseFormat }) }
 }
 
 const clientLabel = 'Instructions from the client (they rank below the above):'

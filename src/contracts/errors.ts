@@ -53,6 +53,7 @@ export type ModelErrorCode =
   | 'model_invalid_reply'
   | 'model_refused_request'
   | 'model_not_configured'
+  | 'model_not_capable'
 
 /** A 4xx for the caller, from the one table code → status in `http/`. */
 export type RequestErrorCode =

@@ -1,4 +1,5 @@
 import { errorCode } from './errors.ts'
+import type { EventDraft } from './event.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Message } from './message.ts'
 
@@ -25,7 +26,10 @@ export interface ModelParameters {
 /** `tool`: exactly this one, by the name the model sees. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string }
 
-/** What a client asked the text to be. A provider that cannot hold to it answers in text as it can. */
+/**
+ * What a client asked the text to be; an agent's own `outputSchema` wins. A model that is known not to hold to it is
+ * not asked; a service that ignores it answers in text as it can.
+ */
 export type ResponseFormat =
   | { readonly type: 'json_object' }
   | {
@@ -43,6 +47,14 @@ export interface ModelRequest {
   readonly parameters: ModelParameters
   /** Ask for JSON that fits this schema. */
   readonly outputSchema?: JsonSchema
+  /** The cost ceiling: a model that may cost more is passed over for one that fits, if there is one. */
+  readonly maxCostNanoUsd?: number
+}
+
+/** What later calls of a run ask for: only its first is held to a tool. */
+export function afterFirstCall(parameters: ModelParameters): ModelParameters {
+  const { toolChoice: _first, ...rest } = parameters
+  return rest
 }
 
 /** What one model call cost, as the provider counted it. */
@@ -100,16 +112,83 @@ export interface ModelCallOptions {
   /**
    * Asked before a failed request is sent again, and before the wait for it: puts the failure on the record, books it
    * if it may have been billed, and reserves for another. False: the lease does not allow another (fail closed).
+   *
+   * @param next Set if another model is asked instead, with what a call of it may cost.
    */
-  readonly mayRetry: (failure: unknown) => boolean
+  readonly mayRetry: (failure: unknown, next?: NextModel) => boolean
 }
 
 export interface ModelSelection {
   readonly provider: string
   readonly model: string
-  /** True when the asked-for model is not served here and the default took its place. */
+  /** True when this is not the model that was asked for, or not the first in priority order. */
   readonly substituted: boolean
+  /** Who would have come before it, and why they did not. */
+  readonly passedOver?: readonly PassedOver[]
 }
+
+export interface NextModel {
+  readonly selection: ModelSelection
+  readonly estimate: ModelEstimate
+}
+
+/**
+ * What a model lacks for a request (`images`, `tools`, `structured_output`, `context`, `cost`), `cooling_down`, `score`
+ * (the host's function ruled it out or preferred another), or the code it failed with.
+ */
+export type PassedOver = {
+  readonly provider: string
+  readonly model: string
+  readonly reason: string
+}
+
+/** What puts a change of model on the record. */
+export function substitutionOf(
+  { model: asked = '' }: ModelRequest,
+  { provider, model, passedOver }: ModelSelection,
+): EventDraft {
+  const data = { asked, provider, model, ...(passedOver && { passedOver }) }
+  return { type: 'model_substituted', data }
+}
+
+/** What a model can do, as the operator or its provider says; what is left out is not known, and then tried. */
+export interface ModelCapabilities {
+  /** Input and output together. */
+  readonly contextTokens?: number
+  readonly images?: boolean
+  readonly tools?: boolean
+  readonly structuredOutput?: boolean
+}
+
+/** What a request needs of a model (I6). */
+export interface ModelNeeds {
+  readonly images: boolean
+  readonly tools: boolean
+  readonly structuredOutput: boolean
+  /** Estimated input and the output cap. */
+  readonly contextTokens: number
+  /** `unlimited` if there is no ceiling. */
+  readonly maxCostNanoUsd: number
+}
+
+/** A model that can serve a request, before one is taken. */
+export interface ModelCandidate {
+  readonly provider: string
+  readonly model: string
+  readonly capabilities: ModelCapabilities
+  /** Its place in priority order, from 0. */
+  readonly priority: number
+  /** What this call may cost at most. */
+  readonly estimate: ModelEstimate
+  /** Of its last calls as this isolate saw them; absent before the first. */
+  readonly latencyMs?: number
+}
+
+/**
+ * A host's own way to choose (latency, cost, kind of task): the highest score is taken, equal ones in priority order;
+ * `-Infinity` or no number rules a candidate out. Pure, and it never throws.
+ */
+export type ScoreModel = (candidate: ModelCandidate, needs: ModelNeeds) => number
 
 /**
  * Something that answers model requests. May throw `IsolaError` of family `model_`, nothing else but the reason of
@@ -120,8 +199,11 @@ export interface ModelSelection {
  */
 export interface ModelProvider {
   readonly id: string
-  /** Which model would answer, and whether it is a substitute. Throws `model_not_configured`. */
-  readonly select: (model: string | undefined) => ModelSelection
+  /**
+   * Which model would answer, and whether it is a substitute; with the request, by what that needs.
+   * Throws `model_not_configured` or `model_not_capable`.
+   */
+  readonly select: (model: string | undefined, request?: ModelRequest) => ModelSelection
   readonly estimate: (request: ModelRequest) => ModelEstimate
   readonly generate: (request: ModelRequest, options: ModelCallOptions) => Promise<ModelReply>
 }
@@ -134,6 +216,7 @@ export function isRefusal(error: unknown): boolean {
     case 'model_unavailable':
     case 'model_refused_request':
     case 'model_not_configured':
+    case 'model_not_capable':
       return true
     default:
       return false
@@ -144,4 +227,14 @@ export function isRefusal(error: unknown): boolean {
 export interface ModelListing {
   readonly id: string
   readonly provider: string
+}
+
+/** What is known of a served model. The last two are what one isolate saw lately, not the record. */
+export interface ModelStatus {
+  readonly id: string
+  readonly capabilities: ModelCapabilities
+  /** Epoch milliseconds: failed in a row, and passed over until then if another can take the call. */
+  readonly coolingUntilMs?: number
+  /** A running mean of the calls that were answered. */
+  readonly latencyMs?: number
 }

@@ -43,6 +43,23 @@ export interface AuditReader {
   readonly query: (query: AuditQuery) => Promise<AuditPage>
 }
 
+/** How a model did, as the record has it. `model` is the name that answered or, of a failure, that was asked. */
+export interface ModelRecord {
+  readonly provider: string
+  readonly model: string
+  /** Requests that were answered, and those that failed, by code: a retried one counts each time. */
+  readonly calls: number
+  readonly failures: Readonly<Record<string, number>>
+  /** Of the answered ones; absent if there were none. */
+  readonly latencyMs?: { readonly mean: number; readonly max: number }
+  readonly costNanoUsd: number
+}
+
+/** Reads the newest part of the record only: what it costs has a bound. May throw `request_unavailable`. */
+export interface ModelReport {
+  readonly since: (atMs: number) => Promise<readonly ModelRecord[]>
+}
+
 /** A plugin that is off, and why. Safe for the operator's eyes. */
 export interface PluginProblem {
   readonly plugin: string

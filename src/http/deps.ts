@@ -1,10 +1,11 @@
 import type { Context, Handler, Hono } from 'hono'
-import type { ModelListing, ModelProvider } from '#contracts/model.ts'
+import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
 import type {
   AuditReader,
   Authenticate,
   DatabaseState,
   GivenUpRuns,
+  ModelReport,
   PluginProblem,
   Principal,
   Readiness,
@@ -25,6 +26,7 @@ export interface GoneClient {
 export interface HttpModels {
   readonly provider: ModelProvider
   readonly list: () => readonly ModelListing[]
+  readonly status: () => readonly ModelStatus[]
 }
 
 /** Everything the surfaces translate to. They hold no state and decide nothing. */
@@ -35,6 +37,7 @@ export interface HttpDeps {
   readonly authenticate: Authenticate
   readonly audit: AuditReader
   readonly givenUp: GivenUpRuns
+  readonly modelReport: ModelReport
   readonly principals: PrincipalReader
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>

@@ -28,6 +28,7 @@ const statusByCode: Record<RequestErrorCode | ConfigErrorCode | ModelErrorCode, 
   model_invalid_reply: 502,
   model_refused_request: 502,
   model_not_configured: 502,
+  model_not_capable: 400,
 }
 const statusByFamily: Readonly<Record<string, number>> = {
   request: 400,

@@ -3,6 +3,7 @@ import { addUsage, zeroUsage, type Lease, type LeaseRefusal } from '#contracts/l
 import {
   billable,
   isRefusal,
+  substitutionOf,
   type ModelProvider,
   type ModelReply,
   type ModelRequest,
@@ -27,15 +28,16 @@ export interface GenerateOptions {
 
 /**
  * The leased way to a model: reserves estimated input × 1.25 + output cap, calls, settles what the provider
- * counted. A request that got lost is booked in full and its retry reserved anew, since both may be billed.
+ * counted. A request that got lost is booked in full and its retry reserved anew, since both may be billed; so is a
+ * request to another model that takes over.
  * Throws `lease_…` when the first reservation is refused.
  */
 export function createGenerate(options: GenerateOptions) {
   const { models, clock, ledger, draft, stamp, signal } = options
   let lostCalls = options.lostCalls
   return async (request: ModelRequest): Promise<ModelReply> => {
-    const selection = models.select(request.model)
-    const estimate = models.estimate(request)
+    let selection = models.select(request.model, request)
+    let estimate = models.estimate(request)
     for (; lostCalls > 0; lostCalls -= 1) {
       ledger.charge(estimate)
       draft.usage = addUsage(draft.usage, { ...zeroUsage, ...estimate, modelCalls: 1 })
@@ -49,11 +51,7 @@ export function createGenerate(options: GenerateOptions) {
         `The budget does not allow another model call (${asked} asked, ${left} left).`,
       )
     }
-    if (selection.substituted) {
-      const { provider, model } = selection
-      const data = { asked: request.model ?? '', provider, model }
-      draft.events.push(stamp({ type: 'model_substituted', data }))
-    }
+    if (selection.substituted) draft.events.push(stamp(substitutionOf(request, selection)))
     try {
       const reply = await models.generate(request, {
         signal,
@@ -69,9 +67,12 @@ export function createGenerate(options: GenerateOptions) {
         onBegun() {
           if (attempt) attempt.hasBegun = true
         },
-        mayRetry(failure) {
+        mayRetry(failure, next) {
           fail(failure)
-          return reserve() === undefined
+          if (next) ({ selection, estimate } = next)
+          const isAllowed = reserve() === undefined
+          if (next && isAllowed) draft.events.push(stamp(substitutionOf(request, selection)))
+          return isAllowed
         },
       })
       book(reply)

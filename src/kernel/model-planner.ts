@@ -1,15 +1,16 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { ModelReply } from '#contracts/model.ts'
+import { afterFirstCall, type ModelReply } from '#contracts/model.ts'
 import type { Planner, PlanStep, Reflector } from '#contracts/plan.ts'
 
 /** The default planner: asks the agent's model. */
 export const modelPlanner: Planner = {
-  async plan({ agent, messages, tools, generate }) {
+  async plan({ agent, messages, tools, turn, left, generate }) {
     const reply = await generate({
       model: agent.model,
       messages,
       tools,
-      parameters: agent.parameters,
+      parameters: turn === 1 ? agent.parameters : afterFirstCall(agent.parameters),
+      maxCostNanoUsd: left.maxCostNanoUsd,
       ...(agent.outputSchema && tools.length === 0 && { outputSchema: agent.outputSchema }),
     })
     return stepsOf(reply)

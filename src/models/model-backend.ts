@@ -1,4 +1,32 @@
-import type { ModelProvider } from '#contracts/model.ts'
+import type {
+  ModelCallOptions,
+  ModelCapabilities,
+  ModelProvider,
+  ModelReply,
+  ModelRequest,
+} from '#contracts/model.ts'
+
+/** The limit of a whole call unless its agent or caller sets one: waits, retries and other models included. */
+export const defaultTimeoutMs = 120_000
+
+/** What selection adds to a caller's options. */
+export interface BackendCall extends ModelCallOptions {
+  /** Called with the first piece of a reply: from here on no other model may take over. */
+  readonly onHeard?: () => void
+  /** Another model is ready: waiting longer than this before a retry is not worth it. */
+  readonly maxWaitMs?: number
+}
 
 /** A provider before selection: `request.model` is a name that this service knows. */
-export type ModelBackend = Pick<ModelProvider, 'id' | 'estimate' | 'generate'>
+export interface ModelBackend extends Pick<ModelProvider, 'id' | 'estimate'> {
+  readonly generate: (request: ModelRequest, call: BackendCall) => Promise<ModelReply>
+}
+
+/** A backend with the models it is known to have. */
+export interface RegisteredBackend {
+  readonly backend: ModelBackend
+  /** By name; in order of preference. */
+  readonly models: Readonly<Record<string, ModelCapabilities>>
+  /** It may have more models than those: any name is tried. */
+  readonly isOpen: boolean
+}

@@ -3,6 +3,7 @@ import type { BuildSearchIndex } from '#contracts/search.ts'
 import { outputCap, reservationFor, type TokenEstimator } from './estimate.ts'
 import type { ModelBackend } from './model-backend.ts'
 import { answerFor } from './offline/answer.ts'
+import { forcedCall } from './offline/forced-call.ts'
 import { planNext } from './offline/plan.ts'
 import { callName, findName, readRun } from './offline/run-so-far.ts'
 import { createToolChooser, type ToolChooser } from './offline/tool-choice.ts'
@@ -38,7 +39,11 @@ export function createOfflineModel(options: {
 
   function decide(request: ModelRequest): Pick<ModelReply, 'text' | 'toolCalls' | 'finishReason'> {
     const run = readRun(request.messages)
-    const { calls, notes } = planNext(run, request.tools, chooserFor)
+    const { toolChoice = 'auto' } = request.parameters
+    const planned =
+      toolChoice === 'none' ? { calls: [], notes: [] } : planNext(run, request.tools, chooserFor)
+    const forced = forcedCall({ run, tools: request.tools, toolChoice, planned, chooserFor })
+    const { calls, notes } = forced ? { ...planned, calls: [forced] } : planned
     if (calls.length > 0) {
       const before = run.calls.length
       const toolCalls = calls.map(({ name, input }, index) => ({

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { ModelCallOptions, ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
+import type { ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { reservationFor, type TokenEstimator } from './estimate.ts'
 import { watchCall } from './openai/call-watch.ts'
@@ -7,11 +7,13 @@ import { createClient } from './openai/client.ts'
 import { toModelError } from './openai/failures.ts'
 import type { Assembled } from './openai/reply-assembly.ts'
 import { capFieldFor, toBody } from './openai/request-body.ts'
-import { requestOnce } from './openai/request-once.ts'
-import type { ModelBackend } from './model-backend.ts'
+import { requestOnce, type Translate } from './openai/request-once.ts'
+import { defaultTimeoutMs, type BackendCall, type ModelBackend } from './model-backend.ts'
 import type { CostOf } from './prices.ts'
 
 export interface OpenAiProviderOptions {
+  /** Default `openai`. */
+  readonly id?: string
   /** Left out for servers that want none: no Authorization header is sent then. */
   readonly apiKey?: string | undefined
   /** Any OpenAI-compatible server, `/v1` included. Default: OpenAI itself. */
@@ -22,9 +24,10 @@ export interface OpenAiProviderOptions {
   readonly costOf: CostOf
   /** The longest silence between two chunks in milliseconds; default 30,000. Before the first only the whole call is limited. */
   readonly idleMs?: number
+  /** Turns what a service says in words of its own, a chunk or a whole reply, into a chat completion's. */
+  readonly translate?: Translate
 }
 
-const defaultTimeoutMs = 120_000
 const defaultIdleMs = 30_000
 const maxTries = 3
 const firstBackoffMs = 500
@@ -39,12 +42,14 @@ const maxRetryAfterMs = 20_000
  * aborted.
  */
 export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBackend {
-  const { apiKey, baseUrl, sleep, tokens, costOf, idleMs = defaultIdleMs } = options
+  const { id = 'openai', apiKey, baseUrl, sleep, tokens, costOf, translate } = options
+  const { idleMs = defaultIdleMs } = options
   const capField = capFieldFor(baseUrl)
   const client = createClient(options)
 
-  async function generate(request: ModelRequest, call: ModelCallOptions): Promise<ModelReply> {
+  async function generate(request: ModelRequest, call: BackendCall): Promise<ModelReply> {
     const model = request.model ?? ''
+    const { maxWaitMs = maxRetryAfterMs } = call
     const { timeoutMs = defaultTimeoutMs } = request.parameters
     const watch = watchCall({ sleep, signal: call.signal, timeoutMs, idleMs })
     const body = toBody({ ...request, model }, capField)
@@ -54,13 +59,14 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
       for (let tries = 1; ; tries += 1) {
         watch.signal.throwIfAborted()
         try {
-          return await requestOnce({ client, body, call, watch, timeoutMs, toFailure })
+          return await requestOnce({ client, body, call, watch, timeoutMs, toFailure, translate })
         } catch (error) {
           if (watch.signal.aborted) throw watch.signal.reason
           const failure = toFailure(error)
           const waitMs = waitFor(failure, tries)
           const isLast = watch.hasHeard() || tries === maxTries || waitMs >= timeoutMs
-          if (isLast || !isWorthRetrying(failure) || !call.mayRetry(failure)) throw failure
+          if (isLast || waitMs > maxWaitMs || !isWorthRetrying(failure) || !call.mayRetry(failure))
+            throw failure
           await sleep(waitMs, watch.signal)
         }
       }
@@ -75,16 +81,17 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
         toolCalls,
         finishReason,
         usage: usageOf(reply, request, options),
-        provider: 'openai',
+        provider: id,
         model: answered,
       }
     } finally {
+      if (watch.hasHeard()) call.onHeard?.()
       watch.end()
     }
   }
 
   return {
-    id: 'openai',
+    id,
     estimate: (request) => reservationFor(tokens.ofRequest(request), request, costOf),
     generate,
   }

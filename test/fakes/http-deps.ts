@@ -235,7 +235,11 @@ export function createFakeApp(options: FakeOptions = {}) {
         { name: 'code-reviewer', description: 'Reviews code.', integrationMode: 'tool' as const },
       ],
     },
-    models: { provider: fakeProvider, list: () => [{ id: 'scripted/one', provider: 'scripted' }] },
+    models: {
+      provider: fakeProvider,
+      list: () => [{ id: 'scripted/one', provider: 'scripted' }],
+      status: () => [{ id: 'scripted/one', capabilities: { tools: true } }],
+    },
     authenticate: createAuthenticator({ operatorKey: testKey, sha256 }),
     audit: {
       query: async (query) => {
@@ -244,6 +248,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       },
     },
     givenUp: createGivenUpRuns(options.givenUp),
+    modelReport: { since: async () => [] },
     principals: {
       usage: async () => ({
         day: '2026-09-21',

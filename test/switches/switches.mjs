@@ -252,8 +252,8 @@ const kernel = [
       {
         name: 'retry-reserved',
         what: 'F12: a further attempt is not made if the lease refuses it',
-        find: 'return reserve() === undefined',
-        replace: 'reserve()\n          return true',
+        find: 'const isAllowed = reserve() === undefined',
+        replace: 'reserve()\n          const isAllowed = true',
       },
       {
         name: 'lost-attempt-charged',
@@ -1193,6 +1193,30 @@ const models = [
         what: 'F12: a service cannot make us wait for longer than 20 seconds',
         find: 'Math.min(retryAfterMs ?? firstBackoffMs * 2 ** (tries - 1), maxRetryAfterMs)',
         replace: 'retryAfterMs ?? firstBackoffMs * 2 ** (tries - 1)',
+      },
+    ],
+  ),
+  ...of(
+    'src/models/selection/fallback.ts',
+    ['test/unit/models/fallback.test.ts'],
+    [
+      {
+        name: 'no-fallback-after-delta',
+        what: 'I6: another model does not go on where one has begun to speak',
+        find: ' || attempt.isHeard()',
+        replace: '',
+      },
+      {
+        name: 'no-fallback-without-leave',
+        what: 'E1: another model is not asked if the lease refused the attempt before it',
+        find: ' || attempt.isRefused()',
+        replace: '',
+      },
+      {
+        name: 'fallback-reserved',
+        what: 'E1: another model is not asked if the lease refuses its price',
+        find: 'if (!call.mayRetry(error, { selection, estimate: next.estimate })) throw error',
+        replace: 'call.mayRetry(error, { selection, estimate: next.estimate })',
       },
     ],
   ),

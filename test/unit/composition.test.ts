@@ -56,6 +56,25 @@ describe('the composition', () => {
     expect(first.session.agents).not.toBe(second.session.agents)
   })
 
+  it('I6: takes further model servers from its settings, and says on every request what is wrong with them', async () => {
+    const server = { id: 'backup', base_url: 'https://models.example/v1', models: [{ name: 'm' }] }
+    const settings = (one: object) => ({ ...bindings(), ISOLA_PROVIDERS: JSON.stringify([one]) })
+    const { http } = compose(settings(server))
+    expect(http.models.provider.select('backup/m')).toMatchObject({ substituted: false })
+    const withoutKey = compose(settings({ ...server, api_key_secret_name: 'BACKUP_KEY' }))
+    await expect(withoutKey.http.readiness()).rejects.toMatchObject({ code: 'config_invalid' })
+    const wrong = compose(settings({ ...server, base_url: 'nowhere' }))
+    await expect(wrong.http.readiness()).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('ISOLA_PROVIDERS.0.base_url'),
+    })
+    const keyed = {
+      ...settings({ ...server, api_key_secret_name: 'BACKUP_KEY' }),
+      BACKUP_KEY: 'sk',
+    }
+    await expect(compose(keyed).http.readiness()).resolves.toBeDefined()
+  })
+
   it('X5, N5: a call gets explicit inputs only, the same names for every tool', async () => {
     const seen: string[][] = []
     const look = (name: string) =>

@@ -1,9 +1,10 @@
-import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
+import type { Json } from '#contracts/json.ts'
 import type { ModelRequest, ToolDefinition } from '#contracts/model.ts'
 import { digestOf, digestOfFile } from './digest.ts'
 import { asksForReview, isSubAgent, materialOf } from './review.ts'
 import { callName, findName, listedIn, type MadeCall, type RunSoFar } from './run-so-far.ts'
-import { isJsonObject, parametersOf, typeOf } from './schema-shape.ts'
+import { sampleOf } from './sample.ts'
+import { isJsonObject, parametersOf } from './schema-shape.ts'
 
 const maxResultChars = 4_000
 const maxListedTools = 30
@@ -11,12 +12,19 @@ const maxListedTools = 30
 /** The last line of every answer. */
 export const signature = '(Answered by the built-in offline model: fixed rules, no language model.)'
 
+/** The answer as JSON, where that was asked for: by the agent's own schema before a client's. */
+function asJson(body: string, { outputSchema, parameters }: ModelRequest): string | undefined {
+  const { responseFormat: format } = parameters
+  const schema = outputSchema ?? (format?.type === 'json_schema' ? format.schema : undefined)
+  if (schema) return JSON.stringify(sampleOf(schema, body))
+  return format ? JSON.stringify({ answer: body, note: signature }) : undefined
+}
+
 /** What the offline model says when there is nothing (more) to call. */
 export function answerFor(run: RunSoFar, request: ModelRequest, notes: readonly string[]): string {
   const body =
     run.calls.length > 0 ? reportOf(run, request, notes) : withoutCalls(run, request, notes)
-  if (request.outputSchema) return JSON.stringify(sample(request.outputSchema, body))
-  return `${body}\n\n${signature}`
+  return asJson(body, request) ?? `${body}\n\n${signature}`
 }
 
 function reportOf(
@@ -123,40 +131,3 @@ const firstSentence = (text: string): string =>
 
 const capped = (text: string): string =>
   text.length > maxResultChars ? `${text.slice(0, maxResultChars - 1)}…` : text
-
-/** A value that fits a schema, with the answer where text is asked for. */
-function sample(schema: JsonSchema, text: string, depth = 0): Json {
-  if (schema.const !== undefined) return schema.const
-  if (schema.default !== undefined) return schema.default
-  if (Array.isArray(schema.enum) && schema.enum[0] !== undefined) return schema.enum[0]
-  const least = typeof schema.minimum === 'number' ? schema.minimum : 0
-  switch (typeOf(schema)) {
-    case 'object':
-      return depth > 8 ? {} : sampleObject(schema, text, depth)
-    case 'array':
-      return listOf(schema, text, depth)
-    case 'number':
-    case 'integer':
-      return least
-    case 'boolean':
-      return false
-    case 'string':
-    case 'any':
-      return typeof schema.maxLength === 'number' ? text.slice(0, schema.maxLength) : text
-  }
-}
-
-function sampleObject(schema: JsonSchema, text: string, depth: number): JsonObject {
-  return Object.fromEntries(
-    parametersOf(schema)
-      .filter(({ isRequired }) => isRequired)
-      .map(({ name, schema: about }) => [name, sample(about, text, depth + 1)]),
-  )
-}
-
-function listOf({ minItems, items }: JsonSchema, text: string, depth: number): readonly Json[] {
-  const length = typeof minItems === 'number' ? Math.min(minItems, 10) : 0
-  return Array.from({ length }, () =>
-    isJsonObject(items) && depth <= 8 ? sample(items, text, depth + 1) : text,
-  )
-}

@@ -16,7 +16,7 @@ import { leadVerb, withoutEnd } from './steps.ts'
 
 export type Filled =
   | { readonly ok: true; readonly input: JsonObject }
-  | { readonly ok: false; readonly missing: readonly string[] }
+  | { readonly ok: false; readonly missing: readonly string[]; readonly input: JsonObject }
 
 // Words beside which a single other word is the value: "get the stored colour".
 const fillers = new Set(
@@ -40,20 +40,19 @@ export function fillArguments(
   const input = new Map<string, Json>()
   for (const parameter of parameters) {
     const assigned = assignedPhrase(parameter.name, passage)
-    const said =
+    const found =
       (assigned === undefined ? undefined : toValue(parameter.schema, assigned)) ??
       pair?.[parameter.name] ??
       findValue(parameter, passage, tool, [...input.values()])
-    const isPath = pathNames.test(parameter.name) && typeof said === 'string'
-    const value = given?.[parameter.name] ?? (isPath ? firstSentence(said) : said)
+    const isPath = pathNames.test(parameter.name) && typeof found === 'string'
+    const value = given?.[parameter.name] ?? (isPath ? firstSentence(found) : found)
     if (value !== undefined) input.set(parameter.name, value)
   }
   const missing = parameters.flatMap(({ name: key, isRequired }) =>
     isRequired && !input.has(key) ? [key] : [],
   )
-  return missing.length > 0
-    ? { ok: false, missing }
-    : { ok: true, input: Object.fromEntries(input) }
+  const said = Object.fromEntries(input)
+  return missing.length > 0 ? { ok: false, missing, input: said } : { ok: true, input: said }
 }
 
 /** A path ends where the sentence does. */

@@ -28,7 +28,7 @@ export interface Assembled {
 
 export interface ReplyAssembly {
   /** Takes one chunk and returns the text it adds. Throws `model_invalid_reply` past a limit. */
-  readonly add: (chunk: Chunk) => string
+  readonly add: (chunk: unknown) => string
   /** The service has said why the reply is over: what may follow is usage only. */
   readonly isWhole: () => boolean
   /** Throws `model_invalid_reply`, or `model_network` if the stream ended too early. */
@@ -43,13 +43,18 @@ interface CallDraft {
 }
 
 /** A completion that came in one piece, as the one chunk of a stream. */
-export function toChunk(completion: OpenAI.Chat.Completions.ChatCompletion): Chunk {
+export function toChunk(said: unknown): Chunk {
+  const completion = asCompletion(said)
   const choice = Array.isArray(completion?.choices) ? completion.choices[0] : undefined
   const calls: unknown = choice?.message?.tool_calls
   const tool_calls = Array.isArray(calls) ? calls.map((call, index) => ({ ...call, index })) : []
   const choices = choice ? [{ ...choice, delta: { ...choice.message, tool_calls } }] : []
   return { ...completion, object: 'chat.completion.chunk', choices } as unknown as Chunk
 }
+
+// Every field that is read of these is checked where it is read.
+const asChunk = (said: unknown) => said as Chunk
+const asCompletion = (said: unknown) => said as OpenAI.Chat.Completions.ChatCompletion
 
 /** Collects a streamed chat completion. Chunks are parsed JSON of a stranger: nothing in them is taken for granted. */
 export function createReplyAssembly(): ReplyAssembly {
@@ -87,7 +92,8 @@ export function createReplyAssembly(): ReplyAssembly {
   }
 
   return {
-    add(chunk) {
+    add(said) {
+      const chunk = asChunk(said)
       if (typeof chunk?.model === 'string' && chunk.model !== '')
         model = chunk.model.slice(0, maxNameChars)
       usage = usageOf(chunk?.usage) ?? usage

@@ -1,6 +1,6 @@
 import type { OpenAI } from 'openai'
 import type { Message } from '#contracts/message.ts'
-import type { ModelRequest } from '#contracts/model.ts'
+import type { ModelRequest, ToolChoice } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 
 export type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
@@ -20,8 +20,9 @@ export function toBody(
   request: ModelRequest & { readonly model: string },
   capField: 'max_tokens' | 'max_completion_tokens',
 ): Body {
-  const { model, messages, tools, parameters, outputSchema } = request
-  const { temperature, topP, stop, seed } = parameters
+  const { model, messages, tools, parameters } = request
+  const { temperature, topP, stop, seed, toolChoice } = parameters
+  const format = formatOf(request)
   return {
     model,
     messages: messages.map(toBodyMessage),
@@ -38,14 +39,25 @@ export function toBody(
         type: 'function' as const,
         function: { name, description, parameters: inputSchema },
       })),
+      // Without tools a service refuses the field.
+      ...(toolChoice !== undefined && { tool_choice: toBodyChoice(toolChoice) }),
     }),
-    ...(outputSchema && {
-      response_format: {
-        type: 'json_schema' as const,
-        json_schema: { name: 'output', schema: outputSchema },
-      },
-    }),
+    ...(format && { response_format: format }),
   }
+}
+
+function toBodyChoice(choice: ToolChoice): OpenAI.Chat.Completions.ChatCompletionToolChoiceOption {
+  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.tool } }
+}
+
+/** An agent's own schema wins over what a client asked the text to be. */
+function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_format'] {
+  if (outputSchema)
+    return { type: 'json_schema', json_schema: { name: 'output', schema: outputSchema } }
+  const { responseFormat } = parameters
+  if (responseFormat?.type !== 'json_schema') return responseFormat
+  const { type, ...json_schema } = responseFormat
+  return { type, json_schema }
 }
 
 /**

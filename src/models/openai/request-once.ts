@@ -7,6 +7,9 @@ import { createReplyAssembly, toChunk, type Assembled } from './reply-assembly.t
 import { createByteMeter, maxBodyBytes, maxEventBytes } from './reply-limits.ts'
 import { inOnePiece, type Body } from './request-body.ts'
 
+/** What a service said, as JSON of a stranger, in a chat completion's words. */
+export type Translate = (said: unknown) => unknown
+
 export interface RequestOnce {
   readonly client: OpenAI
   readonly body: Body
@@ -14,6 +17,7 @@ export interface RequestOnce {
   readonly watch: CallWatch
   readonly timeoutMs: number
   readonly toFailure: (error: unknown) => IsolaError
+  readonly translate: Translate | undefined
 }
 
 /**
@@ -22,6 +26,7 @@ export interface RequestOnce {
  */
 export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   const { client, body, call, watch, timeoutMs, toFailure } = request
+  const { translate = asItIs } = request
   const { onSent, onBegun, onDelta, isUnwatched } = call
   const { signal } = watch
   const assembly = createReplyAssembly()
@@ -40,7 +45,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   if (isUnwatched) {
     const completion = await client.chat.completions.create(inOnePiece(body), settings)
     if (hasError(completion)) throw new APIError(undefined, completion.error, undefined, undefined)
-    assembly.add(toChunk(completion))
+    assembly.add(toChunk(translate(completion)))
     return assembly.finish()
   }
   const stream = await client.chat.completions.create(body, settings)
@@ -48,7 +53,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     for await (const chunk of stream) {
       meter.endPiece()
       watch.beat()
-      const added = assembly.add(chunk)
+      const added = assembly.add(translate(chunk))
       if (added !== '') onDelta(added)
     }
     // The package ends an aborted stream without a word.
@@ -59,6 +64,8 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   }
   return assembly.finish()
 }
+
+const asItIs: Translate = (said) => said
 
 /** Some services say 200 and put what went wrong into the body. */
 const hasError = (body: unknown): body is { readonly error: object } =>

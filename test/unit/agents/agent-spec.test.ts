@@ -118,6 +118,15 @@ describe('overrides', () => {
     })
   })
 
+  test("a client's format for the text passes, unless the agent has a schema of its own", () => {
+    const responseFormat = { type: 'json_object' } as const
+    const overrides = { parameters: { responseFormat, toolChoice: 'required' } } as const
+    expect(specOf({}, overrides).parameters).toEqual(overrides.parameters)
+    expect(specOf({ output_schema: { type: 'object' } }, overrides).parameters).toEqual({
+      toolChoice: 'required',
+    })
+  })
+
   test("a client's sampling passes, its output length and timeout only within the agent's caps", () => {
     const parameters = { temperature: 1, maxOutputTokens: 100, timeoutMs: 99 }
     expect(

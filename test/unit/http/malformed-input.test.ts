@@ -82,6 +82,7 @@ describe('every method on every route', () => {
     ['/api/operator/audit', ['GET']],
     ['/api/operator/health', ['GET']],
     ['/api/operator/usage', ['GET']],
+    ['/api/operator/models', ['GET']],
     [givenUp, ['GET']],
     [`${givenUp}/${testRun}`, ['GET']],
     [retry, ['POST']],
@@ -647,6 +648,7 @@ describe('every field of /api', () => {
     [givenUp, '?after=1', 400, 'after'],
     [`${givenUp}/x`, '', 404, null],
     ['/api/operator/usage', '?principal=', 400, 'principal'],
+    ['/api/operator/models', '?hours=-1', 400, 'hours'],
     ['/api/operator/usage', `?principal=${'x'.repeat(201)}`, 400, 'principal'],
     ['/api/operator/usage', '?day=today', 400, 'day'],
   ]

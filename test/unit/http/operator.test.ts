@@ -6,6 +6,7 @@ import type { IncidentRecord } from '../../../src/contracts/principal.ts'
 import { createAuditReader } from '../../../src/storage/audit-log.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
+import { createModelReport } from '../../../src/storage/model-report.ts'
 import { createFakeApp, errorOf, testRun, testSession, testTrace } from '../../fakes/http-deps.ts'
 
 const nowMs = 1_790_000_000_000
@@ -44,6 +45,54 @@ describe('GET /api/operator/audit', () => {
   })
 })
 
+describe('GET /api/operator/models', () => {
+  const asked: number[] = []
+  const modelReport = {
+    since: async (atMs: number) => {
+      asked.push(atMs)
+      return [
+        {
+          provider: 'openai',
+          model: 'm',
+          calls: 3,
+          failures: { model_rate_limited: 2 },
+          latencyMs: { mean: 400, max: 900 },
+          costNanoUsd: 1_500_000,
+        },
+      ]
+    },
+  }
+
+  it('C2: shows what the record counts of each model, and how they are now', async () => {
+    const { send } = createFakeApp({ deps: { modelReport } })
+    const [status, body] = await getJson(send('/api/operator/models?hours=2'))
+    const { sinceMs } = body as { sinceMs: number }
+    expect([status, body]).toEqual([
+      200,
+      {
+        sinceMs,
+        record: [
+          {
+            provider: 'openai',
+            model: 'm',
+            calls: 3,
+            failures: { model_rate_limited: 2 },
+            latencyMs: { mean: 400, max: 900 },
+            costUsd: 0.0015,
+          },
+        ],
+        now: [{ id: 'scripted/one', capabilities: { tools: true } }],
+      },
+    ])
+    expect(asked).toEqual([sinceMs])
+  })
+
+  it.each(['hours=0', 'hours=745', 'hours=x', 'days=1'])('refuses ?%s', async (query) => {
+    const { send } = createFakeApp({ deps: { modelReport } })
+    expect((await send(`/api/operator/models?${query}`)).status).toBe(400)
+  })
+})
+
 describe('the database being away', () => {
   it.each([
     ['GET', '/api/operator/audit'],
@@ -51,8 +100,13 @@ describe('the database being away', () => {
     ['GET', run],
     ['POST', `${run}/retry`],
     ['POST', `${run}/drop`],
+    ['GET', '/api/operator/models'],
   ])('N12: %s %s answers 503 and when to come back', async (method, path) => {
-    const deps = { audit: createAuditReader(down), givenUp: createGivenUpRuns(down) }
+    const deps = {
+      audit: createAuditReader(down),
+      givenUp: createGivenUpRuns(down),
+      modelReport: createModelReport(down),
+    }
     const { send, calls } = createFakeApp({ deps })
     const response = await send(path, { method })
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])

@@ -39,6 +39,19 @@ describe('a run', () => {
     })
   })
 
+  it('holds only the first model call to a tool, and tells each what may be spent', async () => {
+    const model = createFakeModel([callOf('clock'), { text: 'noon' }])
+    const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
+    const parameters = { temperature: 0, toolChoice: { tool: 'clock' } } as const
+    const agent = agentSpec({ maxCostNanoUsd: 5_000 }, { parameters })
+    await createEndingKernel(createKernelParts(model)).run(runInput({ toolset, agent }), runPorts())
+    expect(model.requests.map((request) => request.parameters)).toEqual([
+      parameters,
+      { temperature: 0 },
+    ])
+    expect(model.requests[0]?.maxCostNanoUsd).toBe(5_000)
+  })
+
   it('C1, I17: reports id, times, steps, actions, model calls, token usage, cost and provenance', async () => {
     const model = createFakeModel([callOf('clock'), { text: 'noon' }])
     const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])

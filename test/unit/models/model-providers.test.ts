@@ -10,6 +10,7 @@ const models = (config: Partial<ModelConfig>) =>
     { isDevelopment: false, ...config },
     {
       buildIndex: createSearchIndex,
+      nowMs: () => 0,
       // Time stands still.
       sleep: (_ms, signal) =>
         new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),

@@ -566,6 +566,91 @@ describe('the answer', () => {
   })
 })
 
+describe('what a caller insists on', () => {
+  const kvSet = { toolChoice: { tool: 'kv__set' } } as const
+
+  it.each<[string, ModelRequest['parameters'], readonly string[]]>([
+    ['the tools that fit', {}, ['kv__get']],
+    ['no tool', { toolChoice: 'none' }, []],
+    ['some tool', { toolChoice: 'required' }, ['kv__get']],
+    ['another tool', kvSet, ['kv__set']],
+    ['a tool that is not there', { toolChoice: { tool: 'nope' } }, ['kv__get']],
+  ])('is kept to: %s', async (_what, parameters, names) => {
+    const { reply } = await ask([user('Read the key colour.')], kv, { parameters })
+    expect(reply.toolCalls.map(({ name }) => name)).toEqual(names)
+  })
+
+  it('gets arguments for the call: what was said, and samples for the rest', async () => {
+    const { reply } = await ask([user('Read the key colour.')], kv, { parameters: kvSet })
+    expect(reply.toolCalls[0]?.input).toMatchObject({ key: 'colour', value: expect.any(String) })
+    const idle = await ask([user('Hello.')], kv, { parameters: { toolChoice: 'required' } })
+    expect(idle.reply.toolCalls).toHaveLength(1)
+    const after = await ask(
+      [
+        user('Hello.'),
+        {
+          role: 'assistant',
+          text: '',
+          toolCalls: [{ id: 'c', name: 'kv__list', input: {} }],
+          taint: [],
+        },
+        { role: 'tool', callId: 'c', name: 'kv__list', output: [], isError: false, taint: [] },
+      ],
+      kv,
+      { parameters: { toolChoice: 'required' } },
+    )
+    expect(after.reply.toolCalls).toEqual([])
+  })
+
+  it('is answered in JSON, which fits a schema and says who answers', async () => {
+    const plain = await ask([user('Hello!')], [], {
+      parameters: { responseFormat: { type: 'json_object' } },
+    })
+    expect(JSON.parse(plain.reply.text)).toEqual({
+      answer: expect.any(String),
+      note: signature,
+    })
+    const schema = {
+      type: 'object',
+      $defs: { mood: { type: 'string', enum: ['calm', 'wild'] } },
+      properties: {
+        mood: { $ref: '#/$defs/mood' },
+        count: { type: 'integer', minimum: 3 },
+        note: {
+          anyOf: [
+            { type: 'null' },
+            { type: 'object', properties: { a: { type: 'boolean' } }, required: ['a'] },
+          ],
+        },
+        more: { type: 'string' },
+      },
+      required: ['mood', 'count', 'note'],
+    }
+    const asked = { responseFormat: { type: 'json_schema', name: 'x', schema } } as const
+    const [one, two] = [
+      await ask([user('Hello!')], [], { parameters: asked }),
+      await ask([user('Hello!')], [], { parameters: asked }),
+    ]
+    expect(JSON.parse(one.reply.text)).toEqual({ mood: 'calm', count: 3, note: { a: false } })
+    expect(two.reply.text).toBe(one.reply.text)
+    const outputSchema = {
+      type: 'object',
+      properties: { ours: { type: 'boolean' } },
+      required: ['ours'],
+    }
+    const own = await ask([user('Hello!')], [], { parameters: asked, outputSchema })
+    expect(JSON.parse(own.reply.text)).toEqual({ ours: false })
+  })
+
+  it('survives a schema that points at itself', async () => {
+    const schema = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } }
+    const { reply } = await ask([user('Hello!')], [], {
+      parameters: { responseFormat: { type: 'json_schema', name: 'x', schema } },
+    })
+    expect(JSON.parse(reply.text)).toEqual(expect.any(String))
+  })
+})
+
 // Quadratic work on 100,000 characters would not end within the limit of this test by far.
 it('reads hostile text in linear time', async () => {
   const pieces = [

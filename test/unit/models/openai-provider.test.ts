@@ -168,6 +168,42 @@ describe('a request to an OpenAI-compatible server', () => {
     })
   })
 
+  it.each([
+    ['auto', 'auto'],
+    ['none', 'none'],
+    ['required', 'required'],
+    [{ tool: 'kv__get' }, { type: 'function', function: { name: 'kv__get' } }],
+  ] as const)('carries the tool choice %j where there are tools', async (toolChoice, expected) => {
+    const tools = [{ name: 'kv__get', description: 'Read.', inputSchema: {} }]
+    await call([{ text: 'ok' }], ask({ tools, parameters: { toolChoice } }))
+    expect(server.requests[0]?.body).toMatchObject({ tool_choice: expected })
+    await call([{ text: 'ok' }], ask({ parameters: { toolChoice } }))
+    expect(server.requests[1]?.body).not.toHaveProperty('tool_choice')
+  })
+
+  it("carries the format a client asked for, and the agent's own schema before it", async () => {
+    const schema = { type: 'object' }
+    const ours = { type: 'object', title: 'ours' }
+    const formats = [
+      { type: 'json_object' },
+      { type: 'json_schema', name: 'answer', schema, strict: true },
+    ] as const
+    for (const responseFormat of formats)
+      await call([{ text: '{}' }], ask({ parameters: { responseFormat } }))
+    await call(
+      [{ text: '{}' }],
+      ask({ parameters: { responseFormat: formats[1] }, outputSchema: ours }),
+    )
+    const asked = server.requests.map(
+      ({ body }) => (body as Record<string, unknown>).response_format,
+    )
+    expect(asked).toEqual([
+      { type: 'json_object' },
+      { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } },
+      { type: 'json_schema', json_schema: { name: 'output', schema: ours } },
+    ])
+  })
+
   it('always caps the output, and OpenAI itself under the name its reasoning models take', async () => {
     await call([{ text: 'ok' }])
     expect(server.requests[0]?.body).toMatchObject({ max_tokens: 4_096 })

@@ -1,0 +1,72 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { ModelCandidate, ModelNeeds, PassedOver, ScoreModel } from '#contracts/model.ts'
+import { isAffordable, lackOf, tellLack } from './capability-check.ts'
+
+/** The default: as the operator listed them. */
+export const byPriority: ScoreModel = ({ priority }) => -priority
+
+/** Candidates in the order in which they are asked, those that cool down last, and who was passed over for the first. */
+export interface CandidateOrder {
+  readonly candidates: readonly [ModelCandidate, ...ModelCandidate[]]
+  readonly passedOver: readonly PassedOver[]
+}
+
+export interface OrderOptions {
+  /** In priority order. */
+  readonly candidates: readonly ModelCandidate[]
+  readonly needs: ModelNeeds
+  readonly score: ScoreModel
+  readonly isCooling: (candidate: ModelCandidate) => boolean
+}
+
+/**
+ * Who is asked, in which order (I6): those that can do what the request needs, by score. One that costs too much or
+ * cools down is passed over as long as another is left; where none is, the lease and the provider have their say.
+ * Throws `model_not_capable`, with what is missing.
+ */
+export function orderCandidates(options: OrderOptions): CandidateOrder {
+  const { candidates, needs, score, isCooling } = options
+  const passedOver: PassedOver[] = []
+  const pass = ({ provider, model }: ModelCandidate, reason: string) =>
+    void passedOver.push({ provider, model, reason })
+
+  const able = candidates.filter((candidate) => {
+    const lack = lackOf(candidate.capabilities, needs)
+    if (lack) pass(candidate, lack)
+    return lack === undefined
+  })
+  if (able.length === 0) throw notCapable(candidates, needs)
+  const affordable = able.filter((candidate) => isAffordable(candidate, needs))
+  const fitting = affordable.length > 0 ? affordable : able
+  const warm = fitting.filter((candidate) => !isCooling(candidate))
+  const ready = warm.length > 0 ? warm : fitting
+  for (const candidate of able) {
+    if (!fitting.includes(candidate)) pass(candidate, 'cost')
+    else if (!ready.includes(candidate)) pass(candidate, 'cooling_down')
+  }
+  const scored = ready
+    .map((candidate) => ({ candidate, value: score(candidate, needs) }))
+    .filter(({ candidate, value }) => {
+      const isOut = Number.isNaN(value) || value === -Infinity
+      if (isOut) pass(candidate, 'score')
+      return !isOut
+    })
+    .toSorted((one, other) => Math.sign(other.value - one.value) || 0)
+    .map(({ candidate }) => candidate)
+  const [first, ...others] = scored
+  if (!first) throw notCapable(candidates, needs)
+  for (const candidate of ready) {
+    if (scored.includes(candidate) && candidate.priority < first.priority) pass(candidate, 'score')
+  }
+  const lastResort = fitting.filter((candidate) => !ready.includes(candidate))
+  return { candidates: [first, ...others, ...lastResort], passedOver }
+}
+
+function notCapable(candidates: readonly ModelCandidate[], needs: ModelNeeds): IsolaError {
+  const reasons = candidates.flatMap((candidate) => {
+    const lack = lackOf(candidate.capabilities, needs)
+    return lack ? [tellLack(candidate, lack, needs)] : []
+  })
+  const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : ''
+  return new IsolaError('model_not_capable', `No model here can take this request${why}.`)
+}

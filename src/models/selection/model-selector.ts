@@ -1,0 +1,71 @@
+import type { ModelCandidate, ModelRequest, ModelSelection, ScoreModel } from '#contracts/model.ts'
+import { orderCandidates, type CandidateOrder } from './candidate-order.ts'
+import { needsOf } from './capability-check.ts'
+import type { TokenEstimator } from '../estimate.ts'
+import type { ModelRegistry } from './model-registry.ts'
+import type { PriorityList } from './priority-list.ts'
+import type { ProviderHealth, Target } from './provider-health.ts'
+
+export interface ModelSelector {
+  readonly select: (name: string | undefined, request?: ModelRequest) => ModelSelection
+  /** Who is asked, in which order; at least one. What was selected for a request stays so. */
+  readonly candidatesFor: (request: ModelRequest) => CandidateOrder['candidates']
+}
+
+export interface ModelSelectorOptions {
+  readonly registry: ModelRegistry
+  readonly priorityOf: (name: string | undefined) => PriorityList
+  readonly health: ProviderHealth
+  readonly score: ScoreModel
+  readonly tokens: TokenEstimator
+}
+
+/** Takes a model for a request: by name, by what the request needs, by score. */
+export function createModelSelector(options: ModelSelectorOptions): ModelSelector {
+  const { registry, priorityOf, health, score, tokens } = options
+  // What was selected for a request is what is estimated and asked, whatever time does meanwhile.
+  const choices = new WeakMap<ModelRequest, CandidateOrder>()
+
+  function toCandidate(request: ModelRequest, target: Target, priority: number): ModelCandidate {
+    const { provider, model } = target
+    const latencyMs = health.latencyMs(target)
+    return {
+      provider,
+      model,
+      priority,
+      capabilities: registry.capabilitiesOf(target),
+      estimate: registry.backendOf(provider).estimate({ ...request, model }),
+      ...(latencyMs !== undefined && { latencyMs }),
+    }
+  }
+
+  function choose(request: ModelRequest, targets: readonly Target[]): CandidateOrder {
+    const choice = orderCandidates({
+      candidates: targets.map((target, index) => toCandidate(request, target, index)),
+      needs: needsOf(request, tokens.ofRequest(request)),
+      score,
+      isCooling: health.isCooling,
+    })
+    choices.set(request, choice)
+    return choice
+  }
+
+  function select(name: string | undefined, request?: ModelRequest): ModelSelection {
+    const { targets, isSubstitute } = priorityOf(name)
+    const choice = request && choose(request, targets)
+    const { provider, model } = choice?.candidates[0] ?? targets[0]
+    const isFirst = provider === targets[0].provider && model === targets[0].model
+    return {
+      provider,
+      model,
+      substituted: isSubstitute || !isFirst,
+      ...(choice && !isFirst && { passedOver: choice.passedOver }),
+    }
+  }
+
+  return {
+    select,
+    candidatesFor: (request) =>
+      (choices.get(request) ?? choose(request, priorityOf(request.model).targets)).candidates,
+  }
+}

@@ -1,0 +1,33 @@
+import type { Clock } from '#contracts/sources.ts'
+import type { TokenEstimator } from './estimate.ts'
+import type { ModelBackend } from './model-backend.ts'
+import { createOpenAiProvider } from './openai-provider.ts'
+import { createCostOf } from './prices.ts'
+import { createBindingFetch, type WorkersAi } from './workers-ai/binding-fetch.ts'
+import { workersAiModels } from './workers-ai/model-table.ts'
+import { fromWorkersAi } from './workers-ai/translate.ts'
+
+/**
+ * Answers through the `AI` binding: no key, billed to the account that the Worker runs in. The limits, retries and
+ * checks are those of the OpenAI-compatible provider, since the binding is a server like any other behind it.
+ */
+export function createWorkersAiProvider(options: {
+  readonly ai: WorkersAi
+  readonly sleep: Clock['sleep']
+  readonly tokens: TokenEstimator
+}): ModelBackend {
+  const { ai, sleep, tokens } = options
+  return createOpenAiProvider({
+    id: 'workers-ai',
+    // Never reached: the fetch beneath goes to the binding.
+    baseUrl: 'https://workers-ai.invalid/v1',
+    fetch: createBindingFetch(ai),
+    sleep,
+    tokens,
+    costOf: createCostOf({
+      asOf: '2026-11',
+      models: Object.fromEntries(workersAiModels.map(({ name, price }) => [name, price])),
+    }),
+    translate: fromWorkersAi,
+  })
+}

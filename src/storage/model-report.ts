@@ -1,0 +1,58 @@
+import type { ModelRecord, ModelReport } from '#contracts/operations.ts'
+import type { Database } from './database.ts'
+import { reached } from './outage.ts'
+
+/** The newest records that are looked at: the log has no index by time, and a question must not read all of it. */
+const maxRecords = 50_000
+
+const select = `
+  SELECT data->>'provider' AS provider, data->>'model' AS model, data->>'code' AS code, count(*) AS count,
+    avg(data->>'durationMs') AS mean_ms, max(CAST(data->>'durationMs' AS INTEGER)) AS max_ms,
+    sum(coalesce(data->>'costNanoUsd', 0)) AS cost
+  FROM audit
+  WHERE id > (SELECT coalesce(max(id), 0) FROM audit) - ?1 AND at_ms >= ?2
+    AND type IN ('model_called', 'model_failed')
+  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+
+interface Row {
+  readonly provider: string
+  readonly model: string
+  /** `null` for calls that were answered. */
+  readonly code: string | null
+  readonly count: number
+  readonly mean_ms: number | null
+  readonly max_ms: number | null
+  readonly cost: number
+}
+
+/** Counts the model calls of the audit log (C2). While D1 is away it throws `request_unavailable`. */
+export function createModelReport(database: Database): ModelReport {
+  return {
+    async since(atMs) {
+      const { results } = await reached(() =>
+        database.prepare(select).bind(maxRecords, atMs).all<Row>(),
+      )
+      const models = new Map<string, ModelRecord>()
+      for (const row of results) {
+        const key = `${row.provider}/${row.model}`
+        models.set(key, withRow(models.get(key) ?? emptyOf(row), row))
+      }
+      return [...models.values()]
+    },
+  }
+}
+
+const emptyOf = ({ provider, model }: Row): ModelRecord => ({
+  provider,
+  model,
+  calls: 0,
+  failures: {},
+  costNanoUsd: 0,
+})
+
+function withRow(record: ModelRecord, { code, count, mean_ms: mean, max_ms: max, cost }: Row) {
+  if (code !== null) return { ...record, failures: { ...record.failures, [code]: count } }
+  const latencyMs =
+    mean === null || max === null ? {} : { latencyMs: { mean: Math.round(mean), max } }
+  return { ...record, ...latencyMs, calls: count, costNanoUsd: cost }
+}
