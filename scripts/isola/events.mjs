@@ -36,7 +36,7 @@ export async function* readBlocks(body) {
 
 /** Ends a connection on which nothing has come for too long. */
 async function* untilSilent(body, stop) {
-  let timer = setTimeout(stop, silenceMs)
+  const timer = setTimeout(() => stop(), silenceMs)
   try {
     for await (const chunk of body) {
       timer.refresh()

@@ -5,11 +5,7 @@
  * web page says must not move the cursor, set the title or write to the clipboard.
  */
 export function shown(text) {
-  // oxlint-disable-next-line no-control-regex
-  return String(text).replace(
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
-    '',
-  )
+  return String(text).replace(/(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu, '')
 }
 
 /** One line of at most `max` characters. */

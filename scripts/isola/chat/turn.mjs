@@ -41,7 +41,7 @@ function watchBelow(chat, session, depth) {
       signal,
     })) {
       chat.view.showBelow(item, depth)
-      below.see(item)
+      await below.see(item)
     }
   }
   const over = watch().catch(() => undefined)
