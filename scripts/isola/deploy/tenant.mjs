@@ -1,0 +1,85 @@
+// A tenant's names and its configuration, made from the one wrangler.toml.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { root } from '../../toolchain.mjs'
+import { UsageError } from '../usage.mjs'
+
+/** What wrangler.toml says. Wrangler's own reader: what it takes is what is deployed. */
+export async function readConfig(path = join(root, 'wrangler.toml')) {
+  const { experimental_readRawConfig: read } = await import('wrangler')
+  return read({ config: path }).rawConfig
+}
+
+/** Names of everything a tenant has. Without one: the names that a plain `wrangler deploy` would take. */
+export function planTenant(config, { tenant, folder }) {
+  // 40 and the Worker's own name stay below the 63 of a label in a host name.
+  if (tenant !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(tenant)) {
+    const rule = 'lowercase letters, digits and single hyphens inside, at most 40'
+    throw new UsageError(`--tenant must be ${rule}, not ${tenant}.`)
+  }
+  const worker = tenant === undefined ? config.name : `${config.name}-${tenant}`
+  const suffix = (binding) => `-${binding.toLowerCase().replaceAll('_', '-')}`
+  const own = join(folder, worker)
+  return {
+    worker,
+    databases: (config.d1_databases ?? []).map(
+      ({ binding, migrations_dir: migrations }, index) => ({
+        binding,
+        name: index === 0 ? worker : worker + suffix(binding),
+        ...(migrations && { migrations }),
+      }),
+    ),
+    namespaces: (config.kv_namespaces ?? []).map(({ binding }) => ({
+      binding,
+      name: worker + suffix(binding),
+    })),
+    configPath: join(own, 'wrangler.json'),
+    keysPath: join(own, 'keys'),
+  }
+}
+
+/**
+ * The tenant's configuration: wrangler.toml with the tenant's names and ids, its paths as seen from the new file.
+ * @param found `account` and, by binding, the ids of databases and namespaces; those that are not known yet are left out.
+ */
+export function tenantConfig(config, plan, { account, ids = {} } = {}) {
+  const folder = dirname(plan.configPath)
+  const from = (path) => relative(folder, resolve(root, path)).split(sep).join('/')
+  const nameOf = (list, binding) => list.find((entry) => entry.binding === binding).name
+  const { dev: _dev, $schema: _schema, ...rest } = config
+  return {
+    ...rest,
+    name: plan.worker,
+    main: from(config.main),
+    ...(account && { account_id: account }),
+    ...(config.assets?.directory && {
+      assets: { ...config.assets, directory: from(config.assets.directory) },
+    }),
+    d1_databases: (config.d1_databases ?? []).map((entry) => ({
+      ...entry,
+      database_name: nameOf(plan.databases, entry.binding),
+      ...(ids[entry.binding] && { database_id: ids[entry.binding] }),
+      ...(entry.migrations_dir && { migrations_dir: from(entry.migrations_dir) }),
+    })),
+    kv_namespaces: (config.kv_namespaces ?? []).map((entry) => ({
+      ...entry,
+      ...(ids[entry.binding] && { id: ids[entry.binding] }),
+    })),
+  }
+}
+
+/** Writes it where git does not look. */
+export function writeConfig(path, config) {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  writeFileSync(path, `${JSON.stringify(config, null, 2)}\n`)
+}
+
+/** The account that this tenant was deployed to before, if this machine knows. */
+export function knownAccount({ configPath }) {
+  if (!existsSync(configPath)) return undefined
+  try {
+    return JSON.parse(readFileSync(configPath, 'utf8')).account_id
+  } catch {
+    return undefined // made again below
+  }
+}
