@@ -59,8 +59,10 @@ export const steps = [
     name: kind,
     async run({ wrangler, plan, config, state }) {
       const said = []
-      for (const { binding, name } of plan[`${kind}s`]) {
-        const { id, isNew } = await ensureResource(wrangler, kind, { name, ...plan })
+      for (const { binding, name, id: given } of plan[`${kind}s`]) {
+        const { id, isNew } = given
+          ? { id: given, isNew: false }
+          : await ensureResource(wrangler, kind, { name, configPath: plan.configPath })
         state.ids[binding] = id
         said.push(`${name} ${isNew ? 'made' : 'found'}`)
       }

@@ -19,24 +19,31 @@ export function planTenant(config, { tenant, folder }) {
   }
   const worker = tenant === undefined ? config.name : `${config.name}-${tenant}`
   const suffix = (binding) => `-${binding.toLowerCase().replaceAll('_', '-')}`
+  // A name or an id that wrangler.toml gives is the untitled deployment's: a tenant shares nothing with it.
+  const given = (value) => (tenant === undefined ? value : undefined)
   const own = join(folder, worker)
   return {
     worker,
-    databases: (config.d1_databases ?? []).map(
-      ({ binding, migrations_dir: migrations }, index) => ({
-        binding,
-        name: index === 0 ? worker : worker + suffix(binding),
-        ...(migrations && { migrations }),
-      }),
-    ),
-    namespaces: (config.kv_namespaces ?? []).map(({ binding }) => ({
+    isTenant: tenant !== undefined,
+    databases: (config.d1_databases ?? []).map((entry, index) => ({
+      binding: entry.binding,
+      name: given(entry.database_name) ?? (index === 0 ? worker : worker + suffix(entry.binding)),
+      id: given(entry.database_id),
+      migrations: entry.migrations_dir,
+    })),
+    namespaces: (config.kv_namespaces ?? []).map(({ binding, id }) => ({
       binding,
       name: worker + suffix(binding),
+      id: given(id),
     })),
     configPath: join(own, 'wrangler.json'),
     keysPath: join(own, 'keys'),
   }
 }
+
+/** Left out of every configuration that is made, and of a tenant's: two Workers cannot answer at one address. */
+const local = ['dev', '$schema', 'env']
+const addresses = ['route', 'routes']
 
 /**
  * The tenant's configuration: wrangler.toml with the tenant's names and ids, its paths as seen from the new file.
@@ -45,25 +52,27 @@ export function planTenant(config, { tenant, folder }) {
 export function tenantConfig(config, plan, { account, ids = {} } = {}) {
   const folder = dirname(plan.configPath)
   const from = (path) => relative(folder, resolve(root, path)).split(sep).join('/')
-  const nameOf = (list, binding) => list.find((entry) => entry.binding === binding).name
-  const { dev: _dev, $schema: _schema, ...rest } = config
+  const left = [...local, ...(plan.isTenant ? addresses : [])]
+  const kept = Object.entries(config).filter(([name]) => !left.includes(name))
+  const nameOf = (binding) => plan.databases.find((entry) => entry.binding === binding).name
   return {
-    ...rest,
+    ...Object.fromEntries(kept),
     name: plan.worker,
     main: from(config.main),
     ...(account && { account_id: account }),
     ...(config.assets?.directory && {
       assets: { ...config.assets, directory: from(config.assets.directory) },
     }),
+    // What has no id is left out of the file.
     d1_databases: (config.d1_databases ?? []).map((entry) => ({
       ...entry,
-      database_name: nameOf(plan.databases, entry.binding),
-      ...(ids[entry.binding] && { database_id: ids[entry.binding] }),
+      database_name: nameOf(entry.binding),
+      database_id: ids[entry.binding],
       ...(entry.migrations_dir && { migrations_dir: from(entry.migrations_dir) }),
     })),
     kv_namespaces: (config.kv_namespaces ?? []).map((entry) => ({
       ...entry,
-      ...(ids[entry.binding] && { id: ids[entry.binding] }),
+      id: ids[entry.binding],
     })),
   }
 }

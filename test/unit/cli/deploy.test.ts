@@ -12,6 +12,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { planTenant, readConfig, tenantConfig } from '../../../scripts/isola/deploy/tenant.mjs'
 import { isola } from '../../fakes/terminal.ts'
 
 const wrangler = join(import.meta.dirname, '../../fakes/wrangler.mjs')
@@ -247,5 +248,55 @@ describe('isola deploy', () => {
     })
     expect(calls().map(([command, option]) => `${command} ${option}`)).toEqual(['deploy --dry-run'])
     expect(existsSync(join(home, 'deployments'))).toBe(false)
+  })
+})
+
+describe("a tenant's configuration", () => {
+  const config = {
+    name: 'isola',
+    main: 'src/index.ts',
+    routes: ['chat.example.com/*'],
+    dev: { port: 1 },
+    account_id: 'acc-1',
+    d1_databases: [
+      { binding: 'DB', database_name: 'mine', database_id: 'd', migrations_dir: 'migrations' },
+    ],
+    kv_namespaces: [{ binding: 'KV', id: 'k' }],
+  }
+
+  it('M7: takes no address, database or namespace of another deployment', () => {
+    const plan = planTenant(config, { tenant: 'acme', folder: '/x' })
+    const made = tenantConfig(config, plan)
+    expect(plan.databases).toMatchObject([{ name: 'isola-acme', id: undefined }])
+    expect(JSON.parse(JSON.stringify(made))).toMatchObject({
+      name: 'isola-acme',
+      d1_databases: [{ binding: 'DB', database_name: 'isola-acme' }],
+    })
+    for (const theirs of ['chat.example.com', '"d"', '"k"', 'mine', '"dev"'])
+      expect(JSON.stringify(made)).not.toContain(theirs)
+  })
+
+  it('without a tenant is what wrangler.toml says', () => {
+    const plan = planTenant(config, { folder: '/x' })
+    expect(plan.databases).toMatchObject([{ name: 'mine', id: 'd' }])
+    expect(plan.namespaces).toMatchObject([{ name: 'isola-kv', id: 'k' }])
+    const made = tenantConfig(config, plan, { ids: { DB: 'd', KV: 'k' } })
+    expect(made).toMatchObject({
+      name: 'isola',
+      routes: ['chat.example.com/*'],
+      kv_namespaces: [{ id: 'k' }],
+    })
+  })
+
+  it('M7: keeps everything else of the wrangler.toml that is here', async () => {
+    const real = await readConfig()
+    const made = tenantConfig(real, planTenant(real, { tenant: 'acme', folder: '/x' }))
+    for (const name of [
+      'compatibility_date',
+      'compatibility_flags',
+      'durable_objects',
+      'migrations',
+    ])
+      expect(made[name]).toEqual(real[name])
   })
 })
