@@ -120,7 +120,7 @@ async function run(context) {
     signal: controls.signal,
     asking: controls.asking,
     ask: (prompt) => input.next(prompt, controls.asking()),
-    sleep: (ms) => new Promise((done) => setTimeout(done, ms).unref?.()),
+    sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
   })
   view.note(
     `Session ${tree.id} with ${tree.agent}.${input.isTerminal ? ' /help lists the commands.' : ''}`,

@@ -71,7 +71,8 @@ async function* readOnce(connection, path, { cursor, run, follow, signal }) {
 
 /**
  * Follows a session from a cursor and comes back to it when a connection breaks, so that every event comes once and in
- * order. Ends after the run's `run_finished` or `run_parked`; with `follow: false` after what is stored.
+ * order. Ends after the run's `run_finished` or `run_parked`, or when the server has nothing to tell (the run waits); with
+ * `follow: false` after what is stored.
  *
  * @param options.cursor `{ seq }`, moved along: pass it again to go on after a pause.
  * @param options.onBroken Told why, before each new attempt.
@@ -90,9 +91,12 @@ export async function* followEvents(connection, session, options) {
       if (signal?.aborted || !isPassing(error)) throw error
       fault = error
     }
-    tries = cursor.seq > from ? 1 : tries + 1
-    if (tries > maxTries) throw fault ?? new UnreachableError('The stream keeps breaking off.')
-    onBroken?.(fault)
+    const isNew = cursor.seq > from
+    // Ended by the server, which had nothing to tell: the run waits or is over, and whoever asked looks.
+    if (!fault && !isNew) return
+    tries = isNew ? 1 : tries + 1
+    if (tries > maxTries) throw fault ?? new UnreachableError('The stream keeps ending.')
+    if (fault) onBroken?.(fault)
     await sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (tries - 1)))
     if (signal?.aborted) return
   }

@@ -76,6 +76,28 @@ async function runCommand(command, { values, args, io }) {
   return typeof code === 'number' ? code : 0
 }
 
+/** The command that a command line names, or the text that answers it. */
+function read(argv, modules) {
+  const [first] = argv
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help')
+    return { text: overview(modules), code: first === undefined ? 2 : 0 }
+  if (first.startsWith('-')) throw new UsageError(`A command comes first, not ${first}.`)
+  const { module, command, rest } = find(modules, argv)
+  if (command) return { module, command, rest }
+  const isAsked = rest.some((word) => word === '--help' || word === '-h')
+  return { text: helpOf(module), code: isAsked ? 0 : 2 }
+}
+
+/** What went wrong, and the exit code for it. */
+function explain(error, usage) {
+  const { name, message = String(error), param } = error ?? {}
+  if (name === 'UsageError')
+    return { text: `${message}\nusage: ${usage} (--help tells more)`, code: 2 }
+  // The server names the field in its message, mostly.
+  const field = param && !message.includes(param) ? ` (${param})` : ''
+  return { text: `isola: ${message}${field}`, code: 1 }
+}
+
 /**
  * Runs one command line.
  * @returns The exit code: 0, 1 if it failed, 2 if the command line is wrong.
@@ -84,20 +106,12 @@ export async function main(argv, given = {}) {
   const { modules = commands, ...streams } = given
   const { env, stdin, stdout, stderr } = process
   const io = { env, stdin, stdout, stderr, ...streams }
-  const say = (text) => io.stderr.write(`${shown(text)}\n`)
   let usage = 'isola <command>'
   try {
-    const [first] = argv
-    if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
-      io.stdout.write(`${overview(modules)}\n`)
-      return first === undefined ? 2 : 0
-    }
-    if (first.startsWith('-')) throw new UsageError(`A command comes first, not ${first}.`)
-    const { module, command, rest } = find(modules, argv)
-    usage = `isola ${module.noun}`
+    const { module, command, rest, text, code } = read(argv, modules)
     if (!command) {
-      io.stdout.write(`${helpOf(module)}\n`)
-      return rest.some((word) => word === '--help' || word === '-h') ? 0 : 2
+      io.stdout.write(`${text}\n`)
+      return code
     }
     usage = command.usage
     const { values, args } = parse(command, rest)
@@ -108,14 +122,8 @@ export async function main(argv, given = {}) {
     checkArguments(command, args)
     return await runCommand(command, { values, args, io })
   } catch (error) {
-    if (error instanceof UsageError || error?.name === 'UsageError') {
-      say(`${error.message}\nusage: ${usage} (--help tells more)`)
-      return 2
-    }
-    // The server names the field in its message, mostly; `param` is for those who match on it.
-    const { message = String(error), param } = error ?? {}
-    say(`isola: ${message}${param && !message.includes(param) ? ` (${param})` : ''}`)
-    if (io.env.ISOLA_DEBUG) say(error?.stack ?? '')
-    return 1
+    const { text, code } = explain(error, usage)
+    io.stderr.write(`${shown(text)}\n`)
+    return code
   }
 }

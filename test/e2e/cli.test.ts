@@ -185,6 +185,28 @@ describe('the isola command against a running server, with the offline model', (
     expect(ill.stdout).toMatch(/^FAIL {2}server/m)
   })
 
+  it('the doctor makes a local database where there is none, and says so', async () => {
+    const fresh = mkdtempSync(join(tmpdir(), 'isola-doctor-'))
+    try {
+      const env = { ISOLA_STATE: join(fresh, 'state'), PORT: String(await freePort()) }
+      const before = JSON.parse((await isola(['doctor', '--json'], env)).stdout) as Answer
+      expect(before.findings).toContainEqual(
+        expect.objectContaining({ check: 'database', state: 'warn' }),
+      )
+      const after = JSON.parse((await isola(['doctor', '--fix', '--json'], env)).stdout) as Answer
+      expect(after.findings).toContainEqual({
+        check: 'database',
+        state: 'ok',
+        what: 'The local database is migrated.',
+        isFixed: true,
+      })
+      // Nothing is started at that port: a warning, no failure.
+      expect(after.status).toBe('warn')
+    } finally {
+      rmSync(fresh, { recursive: true, force: true })
+    }
+  })
+
   it('lists the record, the day and the runs that were given up', async () => {
     const { stdout } = await isola(['audit', 'list', '--limit', '5', '--json'])
     expect((JSON.parse(stdout) as Answer).records).toHaveLength(5)

@@ -37,17 +37,19 @@ export const questionOf = ({ kind, tool, input }) =>
 /**
  * Asks about each call that waits, and says what was decided.
  * @param ask Resolves to a person's words, to undefined at the end of the input.
- * @returns True if there was nobody to ask.
+ * @returns How many calls waited, and whether there was nobody to ask.
  */
 export async function settlePauses(tree, { request, ask, note, signal }) {
   let isUnanswered = false
-  for (const { session, run, pause } of waitingIn(tree)) {
+  const waiting = waitingIn(tree)
+  const count = waiting.length
+  for (const { session, run, pause } of waiting) {
     const { text, prompt } = questionOf(pause)
     let words
     if (pause.kind !== 'client_tool') {
       note(text)
       words = await ask(prompt)
-      if (signal.aborted) return isUnanswered
+      if (signal.aborted) return { count, isUnanswered }
       isUnanswered ||= words === undefined
     }
     const path = `/api/sessions/${session}/runs/${run}/decisions`
@@ -60,5 +62,5 @@ export async function settlePauses(tree, { request, ask, note, signal }) {
       note(`! ${error.message}`)
     }
   }
-  return isUnanswered
+  return { count, isUnanswered }
 }

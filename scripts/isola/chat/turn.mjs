@@ -7,9 +7,26 @@ import { settlePauses } from './pauses.mjs'
 const pathOf = (session) => `/api/sessions/${encodeURIComponent(session)}`
 /** How long the last lines of a sub-agent may take to arrive after its result. */
 const lateMs = 300
+/** How often a run is looked at that waits for something nobody here decides. */
+const lookMs = 1_000
+const maxTries = 8
+
+/** Asks again where that may help: the request must be one that may be repeated. */
+async function asking(chat, ask) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      const isPassing = !(error instanceof RequestError) || error.status === 503
+      if (!isPassing || tries >= maxTries || chat.signal.aborted) throw error
+      chat.view.note(`! ${error.message} Trying again …`)
+      await chat.sleep(Math.min(5_000, 250 * 2 ** tries))
+    }
+  }
+}
 
 /** Sends the task. The key makes a repeated request join the run that is there. */
-async function submit(chat, task) {
+function submit(chat, task) {
   const { model, requireApproval, request } = chat
   const json = {
     task,
@@ -18,16 +35,8 @@ async function submit(chat, task) {
     ...(requireApproval?.length && { requireApproval }),
   }
   const headers = { 'idempotency-key': randomUUID() }
-  for (let tries = 1; ; tries++) {
-    try {
-      return await request(`${pathOf(chat.session)}/runs`, { method: 'POST', json, headers })
-    } catch (error) {
-      const isPassing = !(error instanceof RequestError) || error.status === 503
-      if (!isPassing || tries >= 5 || chat.signal.aborted) throw error
-      chat.view.note(`! ${error.message} Trying again …`)
-      await chat.sleep(500 * 2 ** tries)
-    }
-  }
+  const path = `${pathOf(chat.session)}/runs`
+  return asking(chat, () => request(path, { method: 'POST', json, headers }))
 }
 
 /** Shows what a sub-agent does, until it is stopped. It is only shown: what goes wrong with it is no concern of the run. */
@@ -90,10 +99,15 @@ export async function followRun(chat, run) {
         if (item.type === 'run_finished') return item.data
       }
       if (chat.signal.aborted) return { state: 'left', result: { success: false } }
-      const tree = await request(pathOf(session))
-      const { ask, note } = { ask: chat.ask, note: view.note }
-      if (await settlePauses(tree, { request, ask, note, signal: chat.asking() }))
-        chat.isUnanswered = true
+      const tree = await asking(chat, () => request(pathOf(session)))
+      const settled = await settlePauses(tree, {
+        request,
+        ask: chat.ask,
+        note: view.note,
+        signal: chat.asking(),
+      })
+      if (settled.isUnanswered) chat.isUnanswered = true
+      if (settled.count === 0) await chat.sleep(lookMs)
     }
   } finally {
     await watchers.stop()

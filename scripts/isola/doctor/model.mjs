@@ -23,40 +23,38 @@ async function ask(baseUrl, apiKey, fetch) {
   return { status: response.status, ids: body?.data?.map(({ id }) => id) ?? [] }
 }
 
+/** What the answer of a model server says about the settings. */
+function judge({ status, ids }, { where, model }) {
+  if (status === 401 || status === 403)
+    return fail('model', `${where} refuses the key (${status}).`, { fix: 'Set OPENAI_API_KEY.' })
+  if (status !== 200) {
+    const fix = 'Most servers have it; is the /v1 part of OPENAI_BASE_URL?'
+    return warn('model', `${where}/models answers ${status}.`, { fix })
+  }
+  if (model && ids.length > 0 && !ids.includes(model)) {
+    const fix = `It lists ${ids.slice(0, 5).join(', ')}. Set ISOLA_MODEL.`
+    return warn('model', `${where} does not list ${model}.`, { fix })
+  }
+  return ok('model', `${where} answers${model ? ` and has ${model}` : ''}.`)
+}
+
 export async function checkModel({ env, vars, fetch = globalThis.fetch }) {
   // The shell wins, as for `npm start`.
   const get = (name) => env[name] || vars[name] || ''
-  const baseUrl = get('OPENAI_BASE_URL')
   const apiKey = get('OPENAI_API_KEY')
   const model = get('ISOLA_MODEL').replace(/^openai\//, '')
-  if ((!baseUrl && !apiKey) || /^offline(\/offline)?$/.test(model))
-    return [
-      ok('model', 'Locally the built-in offline model answers: fixed rules, no language model.'),
-    ]
-  if (baseUrl && !(URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol))) {
+  if ((!get('OPENAI_BASE_URL') && !apiKey) || /^offline(\/offline)?$/.test(model)) {
+    const what = 'Locally the built-in offline model answers: fixed rules, no language model.'
+    return [ok('model', what)]
+  }
+  const baseUrl = get('OPENAI_BASE_URL') || openai
+  if (!(URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol))) {
     const fix = 'Write it with the /v1, such as http://localhost:11434/v1.'
     return [fail('model', 'OPENAI_BASE_URL is not an http or https URL.', { fix })]
   }
-  const where = shownUrl(baseUrl || openai)
+  const where = shownUrl(baseUrl)
   try {
-    const { status, ids } = await ask(baseUrl || openai, apiKey, fetch)
-    if (status === 401 || status === 403)
-      return [
-        fail('model', `${where} refuses the key (${status}).`, { fix: 'Set OPENAI_API_KEY.' }),
-      ]
-    if (status !== 200) {
-      const fix = 'Most servers have it; is the /v1 part of OPENAI_BASE_URL?'
-      return [warn('model', `${where}/models answers ${status}.`, { fix })]
-    }
-    if (model && ids.length > 0 && !ids.includes(model)) {
-      const some = ids.slice(0, 5).join(', ')
-      return [
-        warn('model', `${where} does not list ${model}.`, {
-          fix: `It lists ${some}. Set ISOLA_MODEL.`,
-        }),
-      ]
-    }
-    return [ok('model', `${where} answers${model ? ` and has ${model}` : ''}.`)]
+    return [judge(await ask(baseUrl, apiKey, fetch), { where, model })]
   } catch (error) {
     const why =
       error.name === 'TimeoutError' ? 'in 5 seconds' : `(${error.cause?.code ?? 'no connection'})`

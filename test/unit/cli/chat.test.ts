@@ -209,6 +209,18 @@ describe('isola chat, from a pipe', () => {
     })
   })
 
+  it('waits with a run that waits for another session', async () => {
+    const own = { runs: [{ id: run, state: 'parked', pauses: [{ ...pause, kind: 'session' }] }] }
+    const { asked, fetch } = fakeServer(
+      [ending(event(1, 'run_parked', {})), ending(), ending(said(2, 'Done.'), finished(3))],
+      own,
+    )
+    const { code, stdout, stderr } = await isola(['chat'], { env, fetch, input: 'delegate\n' })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'Done.\n' })
+    expect(stderr).not.toContain('broke')
+    expect(decisions(asked)).toEqual([])
+  })
+
   it('shows what a sub-agent does below its caller', async () => {
     const about = { agent: 'reviewer', session: 'ses_2', call: 'c1' }
     const { fetch } = fakeServer([
