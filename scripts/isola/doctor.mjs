@@ -2,6 +2,7 @@
 import { staleReason } from '../toolchain.mjs'
 import { isLocal, readVars } from './connection.mjs'
 import { checkDatabase } from './doctor/database.mjs'
+import { checkDeployment } from './doctor/deployment.mjs'
 import { fail, ok } from './doctor/finding.mjs'
 import { checkModel } from './doctor/model.mjs'
 import { checkServer } from './doctor/server.mjs'
@@ -25,6 +26,7 @@ const checks = [
   checkVariables,
   checkWorker,
   checkDatabase,
+  checkDeployment,
   checkServer,
   // Of a server elsewhere the settings here say nothing: it tells its model itself.
   ({ env, ...context }) =>
@@ -50,7 +52,7 @@ async function mend(check, context, findings) {
 }
 
 async function run({ values, env, print, fetch }) {
-  const context = { env, fetch }
+  const context = { env, fetch, tenant: values.tenant, folder: values.folder }
   const findings = []
   for (const check of checks) {
     let found = await check(context)
@@ -72,7 +74,7 @@ async function run({ values, env, print, fetch }) {
 
 export default {
   noun: 'doctor',
-  usage: 'isola doctor [--fix]',
+  usage: 'isola doctor [--fix] [--tenant <name>] [--folder <path>]',
   about: `Looks at packages, .dev.vars, wrangler.toml, the generated sources, the local database, the server and its model.
 Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.`,
   options: {
@@ -80,6 +82,12 @@ Exit code 1 if something fails. A local server that is not started is a warning,
       type: 'boolean',
       about: 'make what is missing: keys, migrations, src/bundled.gen.ts; replaces nothing',
     },
+    tenant: {
+      type: 'string',
+      value: 'name',
+      about: "also a tenant's keys and secrets; asks wrangler",
+    },
+    folder: { type: 'string', value: 'path', about: 'where `isola deploy` keeps them (.isola)' },
   },
   run,
 }

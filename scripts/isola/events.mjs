@@ -7,7 +7,7 @@ const firstWaitMs = 250
 const maxWaitMs = 5_000
 /** The server says something every 2.5 seconds; this long a silence is a dead connection. */
 const silenceMs = 20_000
-const maxTries = 12
+const maxTries = 20
 
 /** Whether asking again may help. */
 const isPassing = (error) =>

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Answer } from '../fakes/client.ts'
+import { startEffectServer } from '../fakes/model-server.mjs'
 import { freePort, startServer, type RunningServer } from './server.ts'
 
 const review =
@@ -172,6 +173,29 @@ describe('the isola command against a running server, with the offline model', (
       expect(text.stdout.match(/Answered by the built-in offline model/g)).toHaveLength(1)
     } finally {
       await breaker.close()
+    }
+  })
+
+  it('goes on with a run whose server was killed in the middle of it', async () => {
+    const effects = await startEffectServer()
+    try {
+      const task = `Read ${effects.url}/slow?ms=4000 and store the text under the key slow.`
+      const { child, said, ended } = start(['chat', '--json'])
+      child.stdin.end(`${task}\n`)
+      while (!said.stdout.includes('"tool_started"'))
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      await server.kill()
+      server = await startServer({ state, port })
+      expect(await ended, said.stderr).toBe(0)
+      const events = said.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Answer)
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1))
+      expect(events.map(({ type }) => type)).toContain('run_resumed')
+      expect(said.stderr).toContain('! the connection broke; coming back …')
+    } finally {
+      await effects.close()
     }
   })
 

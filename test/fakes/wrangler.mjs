@@ -69,7 +69,9 @@ const commands = {
     answer({
       loggedIn: true,
       authType: 'OAuth Token',
-      accounts: [{ id: account.id, name: 'Test' }],
+      accounts: (process.env.WRANGLER_FAKE_ACCOUNTS ?? account.id)
+        .split(' ')
+        .map((id) => ({ id, name: 'Test' })),
     })
   },
   'd1 list': () =>

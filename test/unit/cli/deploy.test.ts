@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -12,6 +13,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { checkDeployment } from '../../../scripts/isola/doctor/deployment.mjs'
 import { planTenant, readConfig, tenantConfig } from '../../../scripts/isola/deploy/tenant.mjs'
 import { isola } from '../../fakes/terminal.ts'
 
@@ -30,6 +32,8 @@ interface Account {
 
 let home: string
 let stop: () => Promise<unknown>
+/** A Worker that forgot to ask for a key. */
+let isOpen: boolean
 
 const accountPath = () => join(home, 'account.json')
 const account = () => JSON.parse(readFileSync(accountPath(), 'utf8')) as Account
@@ -52,7 +56,7 @@ async function startWorker(): Promise<string> {
     if (request.url === '/healthz') return send(200, { status: 'ok' })
     const key = worker.secrets['ISOLA_OPERATOR_KEY']
     if (key === undefined) return send(503, { error: { message: 'no key' } })
-    if (request.headers.authorization !== `Bearer ${key}`) return send(401, {})
+    if (!isOpen && request.headers.authorization !== `Bearer ${key}`) return send(401, {})
     if (request.url === '/v1/models') return send(200, { data: [{ id: 'orchestrator' }] })
     const database = account().databases.find(({ uuid }) => uuid === worker.database)
     const migrations = { state: database?.isMigrated ? 'ready' : 'not_migrated' }
@@ -71,6 +75,7 @@ const deploy = (...options: string[]) => {
 }
 
 beforeEach(async () => {
+  isOpen = false
   home = mkdtempSync(join(tmpdir(), 'isola-deploy-test-'))
   vi.stubEnv('WRANGLER_FAKE', home)
   vi.stubEnv('WRANGLER_FAKE_URL', await startWorker())
@@ -209,6 +214,59 @@ describe('isola deploy', () => {
     const { code, stderr } = await deploy()
     expect(code).toBe(1)
     expect(stderr).toContain('8/8 check failed: http://127.0.0.1:1')
+  })
+
+  it('fails when the Worker lets a stranger in', async () => {
+    isOpen = true
+    const { code, stderr } = await deploy()
+    expect(code).toBe(1)
+    expect(stderr).toContain('/v1/models without a key answered 200, not 401')
+  })
+
+  it('asks which account, if the login has several, and takes the one that is named', async () => {
+    vi.stubEnv('WRANGLER_FAKE_ACCOUNTS', 'acc-1 acc-2')
+    const { code, stderr } = await deploy()
+    expect(code).toBe(1)
+    expect(stderr).toContain('set CLOUDFLARE_ACCOUNT_ID to one of acc-1 (Test), acc-2 (Test)')
+    const named = (id: string) =>
+      isola(['deploy', '--wait', '0', '--folder', join(home, 'named')], {
+        env: { ISOLA_WRANGLER: wrangler, CLOUDFLARE_ACCOUNT_ID: id },
+      })
+    expect((await named('acc-3')).stderr).toContain('This login has no account acc-3')
+    expect((await named('acc-2')).code).toBe(0)
+    const config = readFileSync(join(home, 'named', 'isola', 'wrangler.json'), 'utf8')
+    expect(JSON.parse(config)).toMatchObject({ name: 'isola', account_id: 'acc-2' })
+  })
+
+  it.each(['--wait=soon', '--wait=-1', '--url=nowhere', '--url=ftp://x'])(
+    'refuses %s before anything is made',
+    async (option) => {
+      expect((await deploy(option)).code).toBe(2)
+      expect(existsSync(accountPath())).toBe(false)
+    },
+  )
+
+  it('the doctor tells what a deployment lacks', async () => {
+    const about = {
+      env: { ISOLA_WRANGLER: wrangler },
+      tenant: 'acme',
+      folder: join(home, 'deployments'),
+    }
+    const bad = async () =>
+      (await checkDeployment(about)).filter(({ state }) => state !== 'ok').map(({ what }) => what)
+    expect(await bad()).toEqual(['isola-acme was not deployed from here.'])
+    await deploy()
+    expect(await bad()).toEqual([])
+    chmodSync(keysPath(), 0o644)
+    expect(await bad()).toEqual(['Others on this machine can read its keys.'])
+    rmSync(keysPath())
+    const lost = account()
+    lost.workers['isola-acme']!.secrets = { ISOLA_OPERATOR_KEY: 'x' }
+    writeFileSync(accountPath(), JSON.stringify(lost))
+    expect(await bad()).toEqual([
+      'Its keys are not on this machine.',
+      'isola-acme lacks ISOLA_MASTER_KEY.',
+    ])
   })
 
   it('says how to log in when nobody is', async () => {
