@@ -55,12 +55,11 @@ function parseWait(text = '60') {
 }
 
 /** Runs the steps; the first that fails ends it. */
-async function runSteps(parts, say) {
+async function runSteps(parts) {
   for (const [index, step] of steps.entries()) {
     const at = `${index + 1}/${steps.length} ${step.name}`
     try {
-      say(`${at}: ${await step.run(parts)}`)
-      if (step.name === 'secrets' && parts.state.newKey) say(`\nKey  ${parts.state.newKey}\n`)
+      parts.say(`${at}: ${await step.run(parts)}`)
     } catch (error) {
       throw new Error(
         `${at} failed: ${error.message}\nWhat was done stays done: run the same command again.`,
@@ -88,8 +87,8 @@ async function run({ values, env, print, isJson, stderr }) {
 
   const state = { ids: {}, ...(url && { url: new URL(url).origin }) }
   const rotate = values['rotate-key'] ? ['ISOLA_OPERATOR_KEY'] : []
-  const parts = { config, plan, keys, secrets, wrangler, state, env, waitMs, rotate }
-  await runSteps(parts, (line) => (isJson ? stderr.write(`${line}\n`) : print(undefined, line)))
+  const say = (line) => (isJson ? stderr.write(`${line}\n`) : print(undefined, line))
+  await runSteps({ config, plan, keys, secrets, wrangler, state, env, waitMs, rotate, say })
   const { warnings } = state
   const where = near(plan.keysPath)
   const text = [

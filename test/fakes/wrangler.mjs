@@ -109,8 +109,9 @@ const name = Object.keys(commands).find(
 appendFileSync(join(folder, 'calls.jsonl'), `${JSON.stringify(args)}\n`)
 if (!name) die(`Unknown command: ${args.join(' ')}`)
 const [failing, when = 'before'] = (process.env.WRANGLER_FAIL ?? '').split(':')
+const isFailing = failing !== '' && `${args.join(' ')} `.startsWith(`${failing} `)
 // A program that fails may well repeat what it was given.
-if (failing === name && when === 'before')
+if (isFailing && when === 'before')
   die(`A fault was asked for. ${name === 'secret put' ? readInput() : ''}`)
 commands[name]()
-if (failing === name) die('A fault was asked for, after the work was done.')
+if (isFailing) die('A fault was asked for, after the work was done.')

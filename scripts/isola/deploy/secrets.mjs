@@ -40,9 +40,11 @@ export function openKeys(path) {
  *
  * The value is in the key file as proposed before it is put, and becomes the valid one after: wherever this breaks, the
  * next run puts the same value again.
+ * @param options.onNew Told each value that was made now, once it is valid.
  * @returns By name `kept`, `put`, or `elsewhere`: the Worker has it, this machine does not.
  */
-export async function ensureSecrets(wrangler, { keys, secrets, configPath, rotate = [] }) {
+export async function ensureSecrets(wrangler, options) {
+  const { keys, secrets, configPath, rotate = [], onNew } = options
   const config = ['--config', configPath]
   const rows = await wrangler.json(['secret', 'list', '--format', 'json', ...config])
   const there = new Set(rows.map(({ name }) => name))
@@ -61,6 +63,7 @@ export async function ensureSecrets(wrangler, { keys, secrets, configPath, rotat
     await wrangler.run(['secret', 'put', name, ...config], { input: value })
     keys.accept(name)
     states[name] = kept === value ? 'restored' : 'put'
+    if (states[name] === 'put') onNew(name, value)
   }
   return states
 }

@@ -92,10 +92,10 @@ export const steps = [
   {
     // A Worker without its key refuses every request, so nobody gets in meanwhile.
     name: 'secrets',
-    async run({ wrangler, plan, keys, secrets, state, rotate }) {
-      const states = await ensureSecrets(wrangler, { keys, secrets, rotate, ...plan })
-      state.newKey =
-        states.ISOLA_OPERATOR_KEY === 'put' ? keys.get('ISOLA_OPERATOR_KEY') : undefined
+    async run({ wrangler, plan, keys, secrets, rotate, say }) {
+      // Said at once: what fails after it must not cost somebody the sight of it.
+      const onNew = (name, value) => name === 'ISOLA_OPERATOR_KEY' && say(`\nKey  ${value}\n`)
+      const states = await ensureSecrets(wrangler, { keys, secrets, rotate, onNew, ...plan })
       return Object.entries(states)
         .map(([name, how]) => `${name} ${noteOf[how]}`)
         .join(', ')

@@ -31,6 +31,7 @@ interface Account {
 }
 
 let home: string
+let url: string
 let stop: () => Promise<unknown>
 /** A Worker that forgot to ask for a key. */
 let isOpen: boolean
@@ -77,8 +78,9 @@ const deploy = (...options: string[]) => {
 beforeEach(async () => {
   isOpen = false
   home = mkdtempSync(join(tmpdir(), 'isola-deploy-test-'))
+  url = await startWorker()
   vi.stubEnv('WRANGLER_FAKE', home)
-  vi.stubEnv('WRANGLER_FAKE_URL', await startWorker())
+  vi.stubEnv('WRANGLER_FAKE_URL', url)
 })
 afterEach(async () => {
   vi.unstubAllEnvs()
@@ -86,7 +88,8 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-describe('isola deploy', () => {
+// Each of them starts a dozen processes: on a busy machine that takes its time.
+describe('isola deploy', { timeout: 120_000 }, () => {
   it('M7: makes a Worker, a database, a namespace and secrets of the tenant, and checks what answers', async () => {
     const { code, stdout, stderr } = await deploy()
     expect(stderr).toBe('')
@@ -126,7 +129,14 @@ describe('isola deploy', () => {
   })
 
   const asking = ['whoami', 'd1 list', 'kv namespace list', 'secret list']
-  const making = ['d1 create', 'kv namespace create', 'd1 migrations apply', 'deploy', 'secret put']
+  const making = [
+    'd1 create',
+    'kv namespace create',
+    'd1 migrations apply',
+    'deploy',
+    'secret put ISOLA_OPERATOR_KEY',
+    'secret put ISOLA_MASTER_KEY',
+  ]
   const faults = [...asking, ...making].map((command) => `${command}:before`)
   it.each([...faults, ...making.map((command) => `${command}:after`)])(
     'F34: what broke at "%s" is repaired by the next run, with nothing made twice',
@@ -136,7 +146,7 @@ describe('isola deploy', () => {
       expect(broken.code).toBe(1)
       expect(broken.stderr).toMatch(/\d\/8 \w+ failed: wrangler .*\n?[^]*A fault was asked for/)
       vi.stubEnv('WRANGLER_FAIL', '')
-      const { code, stderr } = await deploy()
+      const { code, stdout, stderr } = await deploy()
       expect(stderr).toBe('')
       expect(code).toBe(0)
       const { databases, namespaces, workers } = account()
@@ -145,9 +155,8 @@ describe('isola deploy', () => {
       expect(keys()).toContain(`ISOLA_OPERATOR_KEY=${key}\n`)
       expect(keys()).toContain(`ISOLA_MASTER_KEY=${master}\n`)
       expect(keys()).not.toContain('_NEXT')
-      // The key that somebody may have seen is the key that works.
-      const seen = broken.stdout.match(/isk_\S+/)?.[0]
-      if (seen) expect(seen).toBe(key)
+      // Whichever of the two runs made the key showed it, once.
+      expect((broken.stdout + stdout).match(/isk_\S+/g)).toEqual([key])
     },
   )
 
@@ -208,12 +217,16 @@ describe('isola deploy', () => {
     expect(keys()).toContain(after['ISOLA_OPERATOR_KEY'])
   })
 
-  it('fails when what answers is not what was deployed', async () => {
+  it('fails when what was deployed does not answer, and the next run finds that it does', async () => {
     await deploy()
     vi.stubEnv('WRANGLER_FAKE_URL', 'http://127.0.0.1:1')
     const { code, stderr } = await deploy()
     expect(code).toBe(1)
     expect(stderr).toContain('8/8 check failed: http://127.0.0.1:1')
+    vi.unstubAllEnvs()
+    vi.stubEnv('WRANGLER_FAKE', home)
+    vi.stubEnv('WRANGLER_FAKE_URL', url)
+    expect((await deploy()).code).toBe(0)
   })
 
   it('fails when the Worker lets a stranger in', async () => {
@@ -309,7 +322,7 @@ describe('isola deploy', () => {
   })
 })
 
-describe("a tenant's configuration", () => {
+describe("a tenant's configuration", { timeout: 60_000 }, () => {
   const config = {
     name: 'isola',
     main: 'src/index.ts',

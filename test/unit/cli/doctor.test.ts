@@ -73,7 +73,7 @@ describe('doctor: .dev.vars', () => {
   })
 })
 
-describe('doctor: wrangler.toml', () => {
+describe('doctor: wrangler.toml', { timeout: 60_000 }, () => {
   const code = {
     composition:
       'const a = env.DB; const b = env.SESSION; if (env.AI) {} env.LOADER ?? 1; env.ISOLA_ENV',
