@@ -6,7 +6,7 @@ import { createConnection, findServer, UnreachableError } from '../connection.mj
 import { short } from '../text.mjs'
 import { fail, ok, warn } from './finding.mjs'
 
-const timeoutMs = 5_000
+const timeoutMs = 10_000
 
 /** What a server says about itself, as findings. */
 export function readHealth(health, version) {
