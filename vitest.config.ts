@@ -6,7 +6,7 @@ import { switchedOff } from './test/switches/plugin.mjs'
 // What a developer's own .dev.vars holds must not reach a test. Wrangler loads the file and nothing
 // unloads it, so each name it may hold is set to the empty string, which our config reads as unset.
 const unset = Object.fromEntries(
-  ['.dev.vars.example', '.dev.vars']
+  ['.dev.vars.example', 'scripts/settings.vars', '.dev.vars']
     .filter((path) => existsSync(path))
     .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/^\s*(?:export\s+)?(\w+)\s*=/gm)])
     .map(([, name]) => [name, '']),

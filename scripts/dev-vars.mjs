@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 
-const needed = {
+/** Secrets that every deployment has, each with how one is made. */
+export const newSecrets = {
   ISOLA_OPERATOR_KEY: () => `isk_${randomBytes(24).toString('base64url')}`,
   ISOLA_MASTER_KEY: () => randomBytes(32).toString('base64'),
-  ISOLA_ENV: () => 'development',
 }
+const needed = { ...newSecrets, ISOLA_ENV: () => 'development' }
 
 /** The variables of a .dev.vars file: `NAME=value` lines, quotes taken off, comments left out. */
 export function parseVars(text) {

@@ -132,12 +132,21 @@ export function generate(base) {
   ].join('\n')
 }
 
+const target = join(root, 'src', 'bundled.gen.ts')
+
+/** Whether src/bundled.gen.ts says what plugins/ holds. Throws what is wrong with a manifest. */
+export function isCurrent() {
+  return existsSync(target) && readFileSync(target, 'utf8') === generate(root)
+}
+
+/** Brings src/bundled.gen.ts up to date. An unchanged file keeps its time, so a running dev server does not rebuild. */
+export function update() {
+  if (!isCurrent()) writeFileSync(target, generate(root))
+}
+
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   try {
-    const target = join(root, 'src', 'bundled.gen.ts')
-    const text = generate(root)
-    // An unchanged file keeps its time, so a running dev server does not rebuild.
-    if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
+    update()
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     console.error(error.message)

@@ -232,5 +232,8 @@ Try it:
     -H 'content-type: application/json' \\
     -d '{"model":"orchestrator","messages":[{"role":"user","content":"What can you do?"}]}'
 
+Or talk to it in a second terminal:
+  ${probe.port === 8787 ? '' : `PORT=${probe.port} `}npm run isola -- chat
+
 Ctrl-C stops it.`)
 }

@@ -70,4 +70,44 @@ describe('deploying', () => {
       rmSync(out, { recursive: true, force: true })
     }
   }, 60_000)
+
+  it("M7: wrangler takes a tenant's configuration, which `isola deploy` makes from the same file", () => {
+    const home = mkdtempSync(join(tmpdir(), 'isola-tenant-'))
+    try {
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        [join(root, 'scripts/isola.mjs'), 'deploy', '--tenant', 'acme', '--dry-run'],
+        {
+          cwd: root,
+          encoding: 'utf8',
+          env: { ...process.env, HOME: home, CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_ACCOUNT_ID: '' },
+        },
+      )
+      expect(status, stderr).toBe(0)
+      expect(stdout).toMatch(/^Worker +isola-acme$/m)
+      expect(stdout).toContain('`wrangler deploy --dry-run` takes it.')
+    } finally {
+      rmSync(home, { recursive: true, force: true })
+    }
+  }, 60_000)
+})
+
+describe('the Deploy to Cloudflare button', () => {
+  const described = Object.keys(
+    (JSON.parse(read('package.json')) as { cloudflare: { bindings: object } }).cloudflare.bindings,
+  )
+  const asked = [...read('.dev.vars.example').matchAll(/^(\w+)=/gm)].map(([, name]) => name)
+
+  it('explains each secret that it asks for, and asks for no setting of a developer', () => {
+    expect(described).toEqual(expect.arrayContaining(asked))
+    expect(asked).not.toContain('ISOLA_ENV')
+  })
+
+  it('explains each binding', () => {
+    const bound = [...read('wrangler.toml').matchAll(/^(?:binding|name) = "([A-Z]+)"$/gm)].map(
+      ([, name]) => name,
+    )
+    expect(bound.length).toBeGreaterThan(3)
+    expect(described).toEqual(expect.arrayContaining(bound))
+  })
 })

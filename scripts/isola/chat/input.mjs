@@ -1,0 +1,62 @@
+// Lines of a person at a terminal, or of a file or pipe.
+import { createInterface } from 'node:readline'
+
+/** Ctrl-C reaches us twice where npm stands between: once from the terminal, once passed on. */
+const sameInterruptMs = 250
+
+/**
+ * @param handlers.onLine Sees each line of a terminal as it is typed; true takes it. A pipe's lines wait for their turn.
+ * @param handlers.onInterrupt Called for Ctrl-C.
+ * @returns `next(prompt, signal)` resolves to the next line, to undefined at the end of the input or when aborted.
+ */
+export function openInput({ stdin, stderr }, { onLine, onInterrupt }) {
+  const isTerminal = stdin.isTTY === true
+  const reader = createInterface({
+    input: stdin,
+    terminal: isTerminal,
+    ...(isTerminal && { output: stderr }),
+  })
+  const lines = []
+  let isOver = false
+  let wake = () => {}
+  let lastInterruptMs = -Infinity
+
+  reader.on('line', (line) => {
+    if (isTerminal && onLine(line)) return
+    lines.push(line)
+    wake()
+  })
+  reader.on('close', () => {
+    isOver = true
+    wake()
+  })
+  const interrupt = () => {
+    const nowMs = performance.now()
+    if (nowMs - lastInterruptMs < sameInterruptMs) return
+    lastInterruptMs = nowMs
+    onInterrupt()
+  }
+  reader.on('SIGINT', interrupt)
+  process.on('SIGINT', interrupt)
+
+  const next = async (prompt, signal) => {
+    if (isTerminal && lines.length === 0) {
+      reader.setPrompt(prompt)
+      reader.prompt()
+    }
+    const stop = () => wake()
+    signal?.addEventListener('abort', stop)
+    while (lines.length === 0 && !isOver && !signal?.aborted)
+      await new Promise((resolve) => (wake = resolve))
+    signal?.removeEventListener('abort', stop)
+    return signal?.aborted ? undefined : lines.shift()
+  }
+  const close = () => {
+    process.off('SIGINT', interrupt)
+    reader.close()
+    // What is left in a pipe must not keep the process.
+    stdin.pause?.()
+    stdin.unref?.()
+  }
+  return { next, close, isTerminal }
+}

@@ -1,0 +1,66 @@
+// Calls that wait for a person: shown, asked about, settled.
+import { short } from '../text.mjs'
+
+/** Every call that somebody has to settle in a session and below it, with whose it is. */
+export function waitingIn({ id, runs, children }) {
+  const own = runs.flatMap(({ id: run, state, pauses = [] }) =>
+    state === 'parked' ? pauses.map((pause) => ({ session: id, run, pause })) : [],
+  )
+  // A pause of kind `session` is settled by that session, which is among the children.
+  return [...own.filter(({ pause }) => pause.kind !== 'session'), ...children.flatMap(waitingIn)]
+}
+
+/** What a person's words say about a waiting call; `undefined` is that nobody is there. */
+export function decisionFor({ kind, argsHash }, words) {
+  const text = words?.trim()
+  if (kind === 'question') {
+    return words === undefined
+      ? { decision: 'error', message: 'Nobody is there to answer.' }
+      : { decision: 'result', output: text }
+  }
+  if (kind !== 'approval') return { decision: 'error', message: 'This client runs no tools.' }
+  if (text === undefined) return { decision: 'deny', message: 'Nobody is there to decide.' }
+  // An approval holds for the arguments that were shown, so the hash goes with it.
+  if (/^y(es)?$/i.test(text)) return { decision: 'approve', argsHash }
+  return { decision: 'deny', ...(text !== '' && !/^no?$/i.test(text) && { message: text }) }
+}
+
+/** The question, as it is put to a person. */
+export const questionOf = ({ kind, tool, input }) =>
+  kind === 'question'
+    ? { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
+    : {
+        text: `? ${tool} wants to run with ${JSON.stringify(input)}`,
+        prompt: 'yes, no, or why not> ',
+      }
+
+/**
+ * Asks about each call that waits, and says what was decided.
+ * @param ask Resolves to a person's words, to undefined at the end of the input.
+ * @returns How many calls waited, and whether there was nobody to ask.
+ */
+export async function settlePauses(tree, { request, ask, note, signal }) {
+  let isUnanswered = false
+  const waiting = waitingIn(tree)
+  const count = waiting.length
+  for (const { session, run, pause } of waiting) {
+    const { text, prompt } = questionOf(pause)
+    let words
+    if (pause.kind !== 'client_tool') {
+      note(text)
+      words = await ask(prompt)
+      if (signal.aborted) return { count, isUnanswered }
+      isUnanswered ||= words === undefined
+    }
+    const path = `/api/sessions/${session}/runs/${run}/decisions`
+    const json = { call: pause.call, ...decisionFor(pause, words) }
+    try {
+      await request(path, { method: 'POST', json })
+    } catch (error) {
+      // Somebody else was quicker, or it expired: the run tells.
+      if (error.status !== 404 && error.status !== 409) throw error
+      note(`! ${error.message}`)
+    }
+  }
+  return { count, isUnanswered }
+}

@@ -1,0 +1,10 @@
+// Every command, in the order of the help.
+import audit from './audit.mjs'
+import chat from './chat.mjs'
+import deploy from './deploy.mjs'
+import doctor from './doctor.mjs'
+import run from './run.mjs'
+import session from './session.mjs'
+import usage from './usage-today.mjs'
+
+export const commands = [chat, session, run, usage, audit, doctor, deploy]

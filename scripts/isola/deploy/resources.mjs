@@ -1,0 +1,28 @@
+// D1 databases and KV namespaces: found by name, else made. Wrangler would make them on deploy, but looks for no KV
+// namespace that a broken deploy left behind: the next one would stop at "already exists".
+
+const kinds = {
+  database: {
+    list: ['d1', 'list', '--json'],
+    create: (name) => ['d1', 'create', name],
+    idOf: (rows, name) => rows.find((row) => row.name === name)?.uuid,
+  },
+  namespace: {
+    list: ['kv', 'namespace', 'list'],
+    create: (name) => ['kv', 'namespace', 'create', name],
+    idOf: (rows, name) => rows.find((row) => row.title === name)?.id,
+  },
+}
+
+/** @returns The id of the resource with exactly this name, and whether it was made now. */
+export async function ensureResource(wrangler, kind, { name, configPath }) {
+  const { list, create, idOf } = kinds[kind]
+  const config = ['--config', configPath]
+  const find = async () => idOf(await wrangler.json([...list, ...config]), name)
+  const there = await find()
+  if (there) return { id: there, isNew: false }
+  await wrangler.run([...create(name), ...config])
+  const made = await find()
+  if (!made) throw new Error(`The ${kind} ${name} was made, but is not in the list yet.`)
+  return { id: made, isNew: true }
+}

@@ -1,0 +1,93 @@
+// isola doctor: what is wrong with this installation, and how to put it right.
+import { staleReason } from '../toolchain.mjs'
+import { isLocal, readVars } from './connection.mjs'
+import { checkDatabase } from './doctor/database.mjs'
+import { checkDeployment } from './doctor/deployment.mjs'
+import { fail, ok } from './doctor/finding.mjs'
+import { checkModel } from './doctor/model.mjs'
+import { checkServer } from './doctor/server.mjs'
+import { checkVariables } from './doctor/variables.mjs'
+import { checkWorker } from './doctor/worker.mjs'
+
+function checkPackages() {
+  const reason = staleReason()
+  return reason
+    ? [
+        fail('packages', `Packages are not what package-lock.json says: ${reason}.`, {
+          fix: 'npm ci',
+        }),
+      ]
+    : [ok('packages', 'Packages are what package-lock.json says.')]
+}
+
+/** In the order in which one rests on the other. */
+const checks = [
+  checkPackages,
+  checkVariables,
+  checkWorker,
+  checkDatabase,
+  checkDeployment,
+  checkServer,
+  // Of a server elsewhere the settings here say nothing: it tells its model itself.
+  ({ env, ...context }) =>
+    URL.canParse(env.ISOLA_URL ?? '') && !isLocal(env.ISOLA_URL)
+      ? []
+      : checkModel({ env, vars: readVars(), ...context }),
+]
+
+const mark = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' }
+const worst = (findings) =>
+  ['fail', 'warn'].find((state) => findings.some((finding) => finding.state === state)) ?? 'ok'
+
+/** Repairs what a check found and looks again. What could not be repaired stays as found. */
+async function mend(check, context, findings) {
+  const repairs = new Set(findings.map(({ repair }) => repair).filter(Boolean))
+  if (repairs.size === 0) return findings
+  for (const repair of repairs) await repair()
+  const now = await check(context)
+  return now.map((finding) => {
+    const before = findings.find(({ what }) => what === finding.what)
+    return before ? finding : { ...finding, isFixed: true }
+  })
+}
+
+async function run({ values, env, print, fetch }) {
+  const context = { env, fetch, tenant: values.tenant, folder: values.folder }
+  const findings = []
+  for (const check of checks) {
+    let found = await check(context)
+    try {
+      if (values.fix) found = await mend(check, context, found)
+    } catch (error) {
+      found.push(fail('fix', `It could not be repaired: ${error.message}`))
+    }
+    findings.push(...found.map(({ repair: _repair, ...finding }) => finding))
+  }
+  const status = worst(findings)
+  const lines = findings.flatMap(({ state, check, what, fix, isFixed }) => [
+    `${mark[state]}  ${check.padEnd(13)}  ${what}${isFixed ? ' (repaired now)' : ''}`,
+    ...(state !== 'ok' && fix ? [`${' '.repeat(21)}${fix}`] : []),
+  ])
+  print({ status, findings }, lines.join('\n'))
+  return status === 'fail' ? 1 : 0
+}
+
+export default {
+  noun: 'doctor',
+  usage: 'isola doctor [--fix] [--tenant <name>] [--folder <path>]',
+  about: `Looks at packages, .dev.vars, wrangler.toml, the generated sources, the local database, the server and its model.
+Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.`,
+  options: {
+    fix: {
+      type: 'boolean',
+      about: 'make what is missing: keys, migrations, src/bundled.gen.ts; replaces nothing',
+    },
+    tenant: {
+      type: 'string',
+      value: 'name',
+      about: "also a tenant's keys and secrets; asks wrangler",
+    },
+    folder: { type: 'string', value: 'path', about: 'where `isola deploy` keeps them (.isola)' },
+  },
+  run,
+}

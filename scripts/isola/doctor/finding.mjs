@@ -1,0 +1,10 @@
+// One thing that the doctor has looked at.
+
+/** `fix` tells a person what to do; `repair` does it, where that is safe: it adds, it never overwrites. */
+const finding =
+  (state) =>
+  (check, what, more = {}) => ({ check, state, what, ...more })
+
+export const ok = finding('ok')
+export const warn = finding('warn')
+export const fail = finding('fail')

@@ -1,0 +1,44 @@
+// What --help prints.
+const valueOf = { string: ' <value>', boolean: '' }
+
+function optionLines(options = {}) {
+  const all = { ...options, json: { type: 'boolean', about: 'the answer as JSON' } }
+  const heads = Object.entries(all).map(([name, option]) => [
+    `--${name}${option.value ? ` <${option.value}>` : valueOf[option.type]}`,
+    `${option.about ?? ''}${option.multiple ? ' (may be repeated)' : ''}`,
+  ])
+  const width = Math.max(...heads.map(([head]) => head.length))
+  return heads.map(([head, about]) => `  ${head.padEnd(width)}  ${about}`.trimEnd())
+}
+
+/** A command's help; a noun's, if no command is named: its verbs. */
+export function helpOf(module, command) {
+  if (command) {
+    return [
+      `usage: ${command.usage}`,
+      ...(command.about ? ['', command.about] : []),
+      '',
+      ...optionLines(command.options),
+    ].join('\n')
+  }
+  const verbs = Object.values(module.verbs)
+  const lines = verbs.map(
+    ({ usage, about }) => `  ${usage}${about ? `\n      ${about.split('\n')[0]}` : ''}`,
+  )
+  return [`usage: isola ${module.noun} <verb>`, '', ...lines].join('\n')
+}
+
+/** Every command, a line each. */
+export function overview(modules) {
+  const lines = modules.flatMap((module) =>
+    (module.run ? [module] : Object.values(module.verbs)).map(({ usage }) => `  ${usage}`),
+  )
+  return [
+    'usage: isola <command> [options]',
+    '',
+    ...lines,
+    '',
+    'Talks to ISOLA_URL with ISOLA_KEY; without them to the local server with the key of .dev.vars.',
+    'Every command takes --help, and --json if it shows something. Exit code: 0, 1 failed, 2 wrong usage.',
+  ].join('\n')
+}

@@ -1,0 +1,70 @@
+// isola run list|show|retry|drop: runs that were given up after too many interruptions.
+import { short, table, time } from './text.mjs'
+
+const runs = '/api/operator/runs'
+const pathOf = (run) => `${runs}/${encodeURIComponent(run)}`
+
+async function list({ values, request, print }) {
+  const { state, limit } = values
+  const query = new URLSearchParams({ ...(state && { state }), ...(limit && { limit }) })
+  const answer = await request(`${runs}?${query}`)
+  const rows = answer.runs.map((row) => [
+    row.run,
+    row.session,
+    row.agent,
+    row.state,
+    time(row.atMs),
+  ])
+  const head = ['run', 'session', 'agent', 'state', 'given up']
+  print(answer, rows.length === 0 ? 'No such runs.' : table([head, ...rows]))
+}
+
+async function show({ args: [run], request, print }) {
+  const row = await request(pathOf(run))
+  const { view, ...rest } = row
+  const fields = Object.entries({
+    ...rest,
+    'state of the run': view?.state ?? 'the session is gone',
+  })
+  const width = Math.max(...fields.map(([name]) => name.length))
+  const text = fields.map(([name, value]) => {
+    return `${name.padEnd(width)}  ${name.endsWith('AtMs') || name === 'atMs' ? time(value) : short(value)}`
+  })
+  print(row, text.join('\n'))
+}
+
+async function retry({ args: [run], request, print }) {
+  const receipt = await request(`${pathOf(run)}/retry`, { method: 'POST', json: {} })
+  print(receipt, `Started again as ${receipt.run} of ${receipt.session}.`)
+}
+
+async function drop({ args: [run], request, print }) {
+  const row = await request(`${pathOf(run)}/drop`, { method: 'POST', json: {} })
+  print(row, `${run} is off the list.`)
+}
+
+export default {
+  noun: 'run',
+  verbs: {
+    list: {
+      usage: 'isola run list [--state open|retried|dropped] [--limit <n>]',
+      about: 'Runs that were given up after too many interruptions.',
+      options: {
+        state: { type: 'string', about: 'open (unless named), retried or dropped' },
+        limit: { type: 'string', value: 'n', about: '1 to 500' },
+      },
+      run: list,
+    },
+    show: {
+      usage: 'isola run show <run>',
+      about: 'One of them, as its session shows it.',
+      run: show,
+    },
+    retry: {
+      usage: 'isola run retry <run>',
+      about: 'Starts its task again as a new run. Repeated, it names the same one.',
+      run: retry,
+    },
+    drop: { usage: 'isola run drop <run>', about: 'Takes it off the list.', run: drop },
+  },
+}

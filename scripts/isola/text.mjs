@@ -1,0 +1,36 @@
+// Text for a terminal.
+
+/**
+ * Text as a terminal may show it: without control characters (line breaks and tabs stay). What a model, a tool or a
+ * web page says must not move the cursor, set the title or write to the clipboard.
+ */
+export function shown(text) {
+  return String(text).replace(/(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu, '')
+}
+
+/** One line of at most `max` characters. */
+export function short(value, max = 160) {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  const line = shown(text).replace(/\s+/g, ' ').trim()
+  return line.length > max ? `${line.slice(0, max - 1)}…` : line
+}
+
+/** Rows in columns that line up; the first row is the head. */
+export function table(rows) {
+  const cells = rows.map((row) => row.map((cell) => short(cell ?? '', 80)))
+  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)))
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** Epoch milliseconds as UTC, to the second. */
+export const time = (ms) =>
+  typeof ms === 'number' ? new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z') : ''
+
+export const dollars = (usd) => `$${usd.toFixed(usd !== 0 && usd < 0.01 ? 6 : 2)}`

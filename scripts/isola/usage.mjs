@@ -1,0 +1,59 @@
+// What a command line may say: usage lines, and what is near to a word that is none of them.
+
+/** The command line is wrong, not what it asks for: exit code 2. */
+export class UsageError extends Error {
+  name = 'UsageError'
+}
+
+/** Single edits (insert, delete, replace, swap neighbours) from one word to another. */
+function distance(from, to) {
+  let before = []
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = row[j - 1] + (from[i - 1] === to[j - 1] ? 0 : 1)
+      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, replaced)
+      if (i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1])
+        next[j] = Math.min(next[j], before[j - 2] + 1)
+    }
+    before = row
+    row = next
+  }
+  return row[to.length]
+}
+
+/** The names a person may have meant, nearest first, at most three. */
+export function near(word, names) {
+  return names
+    .map((name) => ({
+      name,
+      far: name.startsWith(word) && word.length > 1 ? 0 : distance(word, name),
+    }))
+    .filter(
+      ({ name, far }) => far <= Math.max(1, Math.floor(Math.max(name.length, word.length) / 3)),
+    )
+    .sort((a, b) => a.far - b.far || (a.name < b.name ? -1 : 1))
+    .slice(0, 3)
+    .map(({ name }) => name)
+}
+
+/** "There is no noun sesion. Did you mean session?" */
+export function unknown(kind, word, names) {
+  const meant = near(word, names)
+  const hint =
+    meant.length > 0
+      ? `Did you mean ${meant.join(' or ')}?`
+      : `There ${names.length === 1 ? 'is' : 'are'}: ${names.join(', ')}.`
+  return new UsageError(`There is no ${kind} ${word}. ${hint}`)
+}
+
+/**
+ * How many arguments a usage line asks for. `<name>` is one, `[<name>]` one that may be left out; `--option <value>` is
+ * none; a line that ends in `…` says nothing about them.
+ */
+export function countArguments(usage) {
+  const outside = usage.replace(/\[[^[\]]*\]/g, '')
+  const count = (text) => text.replace(/--?[\w-]+[ =]<[^>]*>/g, '').match(/<[^>]*>/g)?.length ?? 0
+  return { min: count(outside), max: usage.includes('…') ? Infinity : count(usage) }
+}

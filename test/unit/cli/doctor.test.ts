@@ -1,0 +1,194 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Finding } from '../../../scripts/isola/doctor/finding.mjs'
+import { checkModel } from '../../../scripts/isola/doctor/model.mjs'
+import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.mjs'
+import { checkVariables, weakness } from '../../../scripts/isola/doctor/variables.mjs'
+import { bindingsIn, checkConfig, checkWorker } from '../../../scripts/isola/doctor/worker.mjs'
+
+const bad = (findings: readonly Finding[]) =>
+  findings.filter(({ state }) => state !== 'ok').map(({ state, what }) => `${state}: ${what}`)
+const states = (findings: readonly Finding[]) => findings.map(({ state }) => state)
+
+describe('doctor: .dev.vars', () => {
+  let folder: string
+  let path: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'isola-doctor-'))
+    path = join(folder, '.dev.vars')
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  const write = (text: string) => writeFileSync(path, text, { mode: 0o600 })
+  const repair = (findings: readonly Finding[]) =>
+    findings.find((found) => found.repair)?.repair?.()
+
+  it('fails without the file, and --fix makes it, for its owner only', () => {
+    const found = checkVariables({ path })
+    expect(bad(found)).toEqual([
+      'fail: There is no .dev.vars, which holds the keys of the local server.',
+    ])
+    repair(found)
+    expect(bad(checkVariables({ path }))).toEqual([])
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  it('I26: fails for a missing key, and --fix adds it without touching what is there', () => {
+    write('ISOLA_OPERATOR_KEY=isk_of_mine_since_long_ago\n# mine\nISOLA_ENV=development\n')
+    const found = checkVariables({ path })
+    expect(bad(found)).toEqual(['fail: ISOLA_MASTER_KEY is missing in .dev.vars.'])
+    repair(found)
+    expect(readFileSync(path, 'utf8')).toMatch(
+      /^ISOLA_OPERATOR_KEY=isk_of_mine_since_long_ago\n# mine\n/,
+    )
+    expect(bad(checkVariables({ path }))).toEqual([])
+  })
+
+  it('fails for a placeholder, and --fix does not replace it', () => {
+    write('ISOLA_OPERATOR_KEY=change-me\nISOLA_MASTER_KEY=c2hvcnQ=\nISOLA_ENV=development\n')
+    const found = checkVariables({ path })
+    expect(states(found)).toEqual(['fail', 'fail'])
+    expect(found.every((finding) => finding.repair === undefined)).toBe(true)
+  })
+
+  it.each([
+    'change-me',
+    'your-key-here',
+    '<key>',
+    '…',
+    'xxxxxxxxxxxxxxxxxxxxxxxx',
+    'password1',
+    'short',
+  ])('takes %s for no key', (value) => expect(weakness('ISOLA_OPERATOR_KEY', value)).toBeDefined())
+
+  it('warns when others can read it, and when it is not for development', () => {
+    write('ISOLA_OPERATOR_KEY=isk_of_mine_since_long_ago\nISOLA_ENV=production\n')
+    repair(checkVariables({ path }))
+    chmodSync(path, 0o644)
+    expect(bad(checkVariables({ path }))).toEqual([
+      'warn: ISOLA_ENV is production: no offline model, no requests to this machine.',
+      'warn: Others on this machine can read .dev.vars.',
+    ])
+  })
+})
+
+describe('doctor: wrangler.toml', { timeout: 60_000 }, () => {
+  const code = {
+    composition:
+      'const a = env.DB; const b = env.SESSION; if (env.AI) {} env.LOADER ?? 1; env.ISOLA_ENV',
+    index: 'export class Session extends X {}',
+  }
+  const config = {
+    compatibility_date: '2026-08-01',
+    compatibility_flags: ['nodejs_compat', 'enable_request_signal'],
+    durable_objects: { bindings: [{ name: 'SESSION', class_name: 'Session' }] },
+    d1_databases: [{ binding: 'DB' }],
+    ai: { binding: 'AI' },
+    migrations: [{ tag: 'v1', new_sqlite_classes: ['Session'] }],
+  }
+
+  it('holds the repository to it', async () => {
+    expect(bad(await checkWorker())).toEqual([])
+  })
+
+  it('reads from the code what must be bound', () => {
+    expect(bindingsIn(code.composition)).toEqual(['DB', 'SESSION', 'AI'])
+    expect(bad(checkConfig(config, code))).toEqual([])
+  })
+
+  it.each([
+    [{ d1_databases: [] }, 'does not bind DB'],
+    [
+      { durable_objects: { bindings: [{ name: 'SESSION', class_name: 'Gone' }] } },
+      'does not export',
+    ],
+    [{ migrations: [] }, 'without a migration'],
+    [{ compatibility_date: '2026-04-20' }, '2026-04-21 or later'],
+    [{ compatibility_date: undefined }, '2026-04-21 or later'],
+    [{ compatibility_flags: ['nodejs_compat'] }, 'enable_request_signal'],
+  ])('fails for %j', (change, what) => {
+    expect(bad(checkConfig({ ...config, ...change }, code)).join()).toContain(what)
+  })
+})
+
+describe('doctor: the server', () => {
+  const health = {
+    status: 'ok',
+    version: '1.0.0',
+    database: 'ok',
+    migrations: { state: 'ready' },
+    plugins: [],
+    models: { default: 'openai/x' },
+    incidents: { counts: {} },
+  }
+
+  it('I12: passes on how it is: version, database, migrations, plugins, model, incidents', () => {
+    expect(bad(readHealth(health, '1.0.0'))).toEqual([])
+    const ill = {
+      version: '0.9.0',
+      database: 'unreachable',
+      migrations: { state: 'not_migrated', message: 'migrate' },
+      plugins: [{ plugin: 'kv', code: 'plugin_invalid', message: 'broken' }],
+      models: { default: null },
+      incidents: { counts: { stuck: 2 } },
+    }
+    expect(bad(readHealth(ill, '1.0.0'))).toEqual([
+      'warn: Version 0.9.0 answers, this is 1.0.0.',
+      'fail: Its database does not answer.',
+      'fail: Its database is not migrated.',
+      'fail: The plugin kv is off: broken (plugin_invalid)',
+      'fail: It has no model.',
+      'warn: Incidents: stuck in 2 places.',
+    ])
+  })
+
+  const down = async () => {
+    throw new TypeError('fetch failed')
+  }
+  it('warns when the local one is not started, fails when one that was named does not answer', async () => {
+    const env = { ISOLA_KEY: 'k' }
+    expect(states(await checkServer({ env, fetch: down }))).toEqual(['warn'])
+    const named = { ...env, ISOLA_URL: 'https://isola.example' }
+    expect(states(await checkServer({ env: named, fetch: down }))).toEqual(['fail'])
+  })
+
+  it('fails for a key that is refused', async () => {
+    const fetch = async () => Response.json({ error: { message: 'wrong key' } }, { status: 401 })
+    const [found] = await checkServer({ env: { ISOLA_KEY: 'k' }, fetch })
+    expect(found).toMatchObject({
+      state: 'fail',
+      what: 'wrong key',
+      fix: expect.stringContaining('ISOLA_KEY'),
+    })
+  })
+})
+
+describe('doctor: the model', () => {
+  const vars = { OPENAI_BASE_URL: 'http://user:secret@localhost:1/v1', ISOLA_MODEL: 'm' }
+  const check = (answer: () => Promise<Response>, more: Record<string, string> = {}) =>
+    checkModel({ env: {}, vars: { ...vars, ...more }, fetch: answer })
+
+  it('knows the offline model', async () => {
+    expect(await checkModel({ env: {}, vars: {} })).toMatchObject([
+      { state: 'ok', what: expect.stringContaining('offline') },
+    ])
+  })
+
+  it.each([
+    ['lists the model', async () => Response.json({ data: [{ id: 'm' }] }), 'ok'],
+    ['lists others only', async () => Response.json({ data: [{ id: 'n' }] }), 'warn'],
+    ['has no list', async () => new Response('', { status: 404 }), 'warn'],
+    ['refuses the key', async () => new Response('', { status: 401 }), 'fail'],
+    ['is not there', async () => Promise.reject(new TypeError('fetch failed')), 'fail'],
+  ])('one that %s', async (_, answer, state) => {
+    const found = await check(answer)
+    expect(states(found)).toEqual([state])
+    expect(JSON.stringify(found)).not.toContain('secret')
+  })
+
+  it('fails for a base URL that is none', async () => {
+    const found = await check(async () => new Response(), { OPENAI_BASE_URL: 'localhost:11434' })
+    expect(bad(found)).toEqual(['fail: OPENAI_BASE_URL is not an http or https URL.'])
+  })
+})

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest'
+import { isola } from '../../fakes/terminal.ts'
+
+const server = { ISOLA_URL: 'https://isola.example', ISOLA_KEY: 'isk_test' }
+const answering = (status: number, body: unknown) => {
+  const asked: { url: string; init: RequestInit }[] = []
+  const fetch = async (url: unknown, init: RequestInit = {}) => {
+    asked.push({ url: String(url), init })
+    return Response.json(body, { status })
+  }
+  return { asked, fetch: fetch as typeof globalThis.fetch }
+}
+
+describe('the isola command', () => {
+  it.each([
+    [['sesion', 'show'], 'Did you mean session?'],
+    [['session', 'shwo', 'x'], 'Did you mean show?'],
+    [['session', 'show', 'x', '--jsn'], 'Did you mean --json?'],
+    [['audit', 'list', '--sesion=x'], 'Did you mean --session?'],
+    [['zzzzzz'], 'There are: chat, session'],
+    [['session', 'show', 'x', 'toString'], 'one argument too many'],
+    [['session', 'constructor', 'x'], 'There is no verb of session constructor'],
+    [['session', 'show'], 'usage: isola session show <session>'],
+    [['audit', 'list', '--trace'], 'argument missing'],
+    [['--json', 'audit', 'list'], 'A command comes first'],
+  ])('answers 2 and the way out to %j', async (argv, hint) => {
+    const { code, stdout, stderr } = await isola(argv)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(hint)
+  })
+
+  it('lists every command without one, and explains each with --help', async () => {
+    const { code, stdout } = await isola(['--help'])
+    expect(code).toBe(0)
+    const usages = stdout.match(/^ {2}isola .*$/gm) ?? []
+    expect(usages.length).toBeGreaterThan(8)
+    for (const usage of usages) {
+      const words = usage
+        .trim()
+        .split(' ')
+        .slice(1)
+        .filter((word) => /^[a-z]+$/.test(word))
+      const help = await isola([...words, '--help'])
+      expect(help).toMatchObject({ code: 0, stderr: '' })
+      expect(help.stdout).toContain(`usage: ${usage.trim()}`)
+    }
+    expect((await isola([])).code).toBe(2)
+    expect((await isola(['session'])).stdout).toContain('isola session delete')
+  })
+
+  it('takes the plural of a noun', async () => {
+    const { asked, fetch } = answering(200, { runs: [] })
+    expect(await isola(['runs', 'list', '--state', 'open'], { env: server, fetch })).toMatchObject({
+      code: 0,
+      stdout: 'No such runs.\n',
+    })
+    expect(asked[0]?.url).toBe('https://isola.example/api/operator/runs?state=open')
+  })
+
+  it('prints JSON with --json, and for people without', async () => {
+    const amount = { tokens: 5, costUsd: 0.5 }
+    const body = {
+      principal: 'operator',
+      day: '2026-01-01',
+      limits: { tokens: null, costUsd: null },
+      settled: amount,
+      reserved: amount,
+      openRuns: 1,
+    }
+    const { fetch } = answering(200, body)
+    const json = await isola(['usage', 'show', '--json'], { env: server, fetch })
+    expect(JSON.parse(json.stdout)).toEqual(body)
+    const text = await isola(['usage', 'show'], { env: server, fetch })
+    expect(text.stdout).toContain('1 open run\n')
+    expect(text.stdout).toMatch(/limit\s+no limit\s+no limit/)
+  })
+
+  it('answers 1 with what the server says, and names the field', async () => {
+    const { fetch } = answering(400, { error: { message: 'must be a number', param: 'limit' } })
+    const { code, stderr } = await isola(['audit', 'list', '--limit', 'x'], { env: server, fetch })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'isola: must be a number (limit)\n' })
+  })
+
+  it('takes a command from a module, with its arguments, options, request and print', async () => {
+    const { asked, fetch } = answering(200, { id: 'key_1' })
+    const key = {
+      noun: 'key',
+      verbs: {
+        add: {
+          usage: 'isola key add <name> [--role <role>]',
+          options: { role: { type: 'string' } },
+          run: async ({ args, values, request, print, isJson }: never) => {
+            const json = { name: args[0], role: (values as { role: string }).role }
+            const made = await (
+              request as (path: string, options: object) => Promise<{ id: string }>
+            )('/api/keys', { method: 'POST', json })
+            ;(print as (value: unknown, text: string) => void)(
+              { ...made, isJson },
+              `made ${made.id}`,
+            )
+          },
+        },
+      },
+    }
+    const io = { env: server, fetch, modules: [key] }
+    expect(await isola(['key', 'add', 'ci', '--role', 'user'], io)).toMatchObject({
+      code: 0,
+      stdout: 'made key_1\n',
+    })
+    expect(asked[0]?.init).toMatchObject({ method: 'POST', body: '{"name":"ci","role":"user"}' })
+    expect((await isola(['key', 'add'], io)).code).toBe(2)
+  })
+
+  it('shows no control characters of what others wrote', async () => {
+    const record = { atMs: 0, session: 's', run: 'r', agent: 'a', type: 'tool_log', data: {} }
+    const { fetch } = answering(200, {
+      records: [{ ...record, agent: 'a\u001b]0;owned\u0007\u009b2J\u202e' }],
+    })
+    const { stdout } = await isola(['audit', 'list'], { env: server, fetch })
+    expect(stdout).toContain('a]0;owned2J  tool_log')
+  })
+})
+
+describe('which server gets the key', () => {
+  const ask = (env: Record<string, string>) => {
+    const { asked, fetch } = answering(200, { runs: [] })
+    return isola(['run', 'list'], { env, fetch }).then((outcome) => ({ ...outcome, asked }))
+  }
+
+  it.each([
+    [{ ISOLA_URL: 'https://isola.example' }, 'ISOLA_KEY is not set'],
+    [{ ISOLA_URL: 'http://isola.example', ISOLA_KEY: 'k' }, 'must be https'],
+    [{ ISOLA_URL: 'http://localhost.evil.example', ISOLA_KEY: 'k' }, 'must be https'],
+    [{ ISOLA_URL: 'http://127.0.0.1.evil.example', ISOLA_KEY: 'k' }, 'must be https'],
+    [{ ISOLA_URL: 'ftp://localhost', ISOLA_KEY: 'k' }, 'not an http or https URL'],
+    [{ ISOLA_URL: 'nonsense', ISOLA_KEY: 'k' }, 'not an http or https URL'],
+    [{ ISOLA_URL: 'https://isola.example/v1', ISOLA_KEY: 'k' }, 'without /v1'],
+  ])('sends nothing for %j', async (env, message) => {
+    const { code, stderr, asked } = await ask(env)
+    expect({ code, asked }).toEqual({ code: 1, asked: [] })
+    expect(stderr).toContain(message)
+  })
+
+  it('asks the server of ISOLA_URL with ISOLA_KEY, by default the local one', async () => {
+    const { asked } = await ask(server)
+    expect(asked[0]?.init.headers).toMatchObject({ authorization: 'Bearer isk_test' })
+    expect((await ask({ ISOLA_KEY: 'k' })).asked[0]?.url).toMatch(/^http:\/\/localhost:8787\//)
+    expect((await ask({ ISOLA_KEY: 'k', PORT: '9000' })).asked[0]?.url).toMatch(
+      /^http:\/\/localhost:9000\//,
+    )
+  })
+
+  it('follows no redirect with it', async () => {
+    expect((await ask(server)).asked[0]?.init.redirect).toBe('error')
+  })
+
+  it('says so when nobody answers', async () => {
+    const fetch = async () => {
+      throw new TypeError('fetch failed')
+    }
+    const { code, stderr } = await isola(['run', 'list'], { env: { ISOLA_KEY: 'k' }, fetch })
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      'No server answers at http://localhost:8787. Start it with `npm start`',
+    )
+  })
+})
