@@ -6,6 +6,7 @@ import type { MemoryEntry } from './memory.ts'
 import type { Message } from './message.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Decision, Pause } from './pause.ts'
+import type { OwnLimits } from './own-limits.ts'
 import type { ToolResult } from './tool.ts'
 
 /** Where a sub-agent's session hangs in its tree. */
@@ -48,6 +49,8 @@ export interface Submission {
   readonly requireApproval?: readonly string[]
   readonly clientTools?: readonly ToolDefinition[]
   readonly mayAsk?: boolean
+  /** The principal's own limits of a day, as they were when it asked. */
+  readonly dayLimits?: OwnLimits
 }
 
 /** A submission as a surface sends it. */
@@ -56,6 +59,8 @@ export interface SubmitRequest extends Omit<Submission, 'agent'> {
   readonly agent?: string
   /** The caller names a session that it was given: an absent one is not made. */
   readonly mustExist?: boolean
+  /** The agents that its principal may talk to: a session of another one looks absent. Everybody's if absent. */
+  readonly allowedAgents?: readonly string[]
   /** `sessionProtocol` of the sender; 1 if absent. A later one is refused with `request_conflict`. */
   readonly protocol?: number
 }

@@ -1,4 +1,5 @@
 import type { Context, Handler, Hono } from 'hono'
+import type { KeyAdministration } from '#contracts/keys.ts'
 import type { ModelListing, ModelProvider } from '#contracts/model.ts'
 import type {
   AuditReader,
@@ -36,6 +37,7 @@ export interface HttpDeps {
   readonly audit: AuditReader
   readonly givenUp: GivenUpRuns
   readonly principals: PrincipalReader
+  readonly keys: KeyAdministration
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>
   /** Asked anew each time; never throws. */

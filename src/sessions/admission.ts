@@ -86,7 +86,7 @@ function refuseBuried({ lineage }: Submission, todo: Todo): void {
 
 /** Settles which agent works; an absent session and another's look alike. */
 function addressed(request: SubmitRequest, store: SessionStore): Submission {
-  const { agent, mustExist, protocol = 1, ...rest } = request
+  const { agent, mustExist, allowedAgents, protocol = 1, ...rest } = request
   if (protocol > sessionProtocol) {
     const message = `This session runs an older version (protocol ${sessionProtocol}, asked ${protocol}). Try again.`
     throw new IsolaError('request_conflict', message)
@@ -94,6 +94,7 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
   const existing = store.session()
   if (existing && existing.principal !== rest.principal) throw noSuchSession()
   if (!existing && (mustExist || agent === undefined)) throw noSuchSession()
+  if (existing && allowedAgents && !allowedAgents.includes(existing.agent)) throw noSuchSession()
   if (existing && agent !== undefined && existing.agent !== agent) {
     const message = `This session talks to "${existing.agent}"; start another one for "${agent}".`
     throw new IsolaError('request_conflict', message)
@@ -101,13 +102,14 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
   return { ...rest, agent: existing?.agent ?? agent! }
 }
 
-/** Without what a retry may send anew (its trace, the lease its parent has left by now) and what depends on the surface's version. */
+/** Without what a retry may send anew (its trace, the lease its parent has left by now, its principal's limits) and what depends on the surface's version. */
 function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
   const {
     idempotencyKey: _key,
     trace: _trace,
     lineage: _lineage,
     pauses: _pauses,
+    dayLimits: _dayLimits,
     ...body
   } = submission
   return sha256(JSON.stringify(body))

@@ -1139,9 +1139,9 @@ const governance = [
       {
         name: 'settings-fail-closed',
         what: 'E1: settings that cannot be read are no permission to spend',
-        find: 'return limitsOf(principal)\n  } catch (cause) {\n    throw unavailable(cause)',
+        find: 'return await limitsOf(principal, known)\n  } catch (cause) {\n    throw unavailable(cause)',
         replace:
-          'return limitsOf(principal)\n  } catch (cause) {\n    return { tokens: unlimited, costNanoUsd: unlimited }',
+          'return await limitsOf(principal, known)\n  } catch (cause) {\n    return { tokens: unlimited, costNanoUsd: unlimited }',
       },
       {
         name: 'day-overload-left-alone',
@@ -1405,14 +1405,20 @@ const rest = [
     ],
   ),
   ...of(
-    'src/governance/operator-key.ts',
-    ['test/unit/governance/operator-key.test.ts'],
+    'src/governance/authenticator.ts',
+    ['test/unit/governance/authenticator.test.ts'],
     [
       {
         name: 'operator-key',
         what: 'T1: nobody passes without the key',
-        find: `if (!isEqual(sha256(key), expected)) throw unauthenticated('The key is not valid.')`,
-        replace: '',
+        find: `if (isEqual(hash, expected)) return operator`,
+        replace: 'return operator',
+      },
+      {
+        name: 'keys-end',
+        what: 'T1: a key that expired or was revoked opens nothing',
+        find: `if (found && stateOf(found, nowMs) === 'active')`,
+        replace: 'if (found)',
       },
       {
         name: 'no-key-no-entry',

@@ -18,10 +18,10 @@ export async function toSubmission(
   request: ChatRequest,
 ): Promise<AddressedSubmission> {
   const { headers } = context.req.raw
-  const principal = context.get('principal').id
+  const { id: principal, ...rights } = context.get('principal')
   const idempotencyKey = readIdempotencyKey(headers)
   const named = readPrintable(headers, 'x-isola-session', 200)
-  const target = resolveTarget(deps, request.model)
+  const target = resolveTarget(deps, rights, request.model)
   const conversation = toConversation(request.messages, { appendOnly: named !== undefined })
   return {
     session: await sessionFor(deps, { principal, named, idempotencyKey }),
@@ -30,6 +30,7 @@ export async function toSubmission(
       // An id that we gave out: if it is gone, a new session would silently lack the history.
       ...(named !== undefined && isSessionId(named) && { mustExist: true }),
       principal,
+      ...(rights.limits && { dayLimits: rights.limits }),
       messages: conversation.messages,
       ...(conversation.instructions !== undefined && {
         clientInstructions: conversation.instructions,

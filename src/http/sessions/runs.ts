@@ -62,13 +62,16 @@ function toSubmission(
   const { opened, request } = from
   const { headers } = from.context.req.raw
   const idempotencyKey = readIdempotencyKey(headers)
-  const model = request.model === undefined ? undefined : checkModel(deps, request.model)
+  const rights = from.context.get('principal')
+  const model = request.model === undefined ? undefined : checkModel(deps, rights, request.model)
   const parameters = toParameters(request)
   const limits = toLimits(request.limits)
   const { requireApproval, clientTools } = request
   // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
   return {
     principal: opened.principal,
+    ...(rights.limits && { dayLimits: rights.limits }),
+    ...(rights.agents && { allowedAgents: rights.agents }),
     messages: [toTaskMessage(request)],
     ...(model !== undefined && { model }),
     ...(parameters && { parameters }),
