@@ -4,7 +4,7 @@ import type { PrincipalStorage } from './principal-rows.ts'
 /** So many wrong keys an address may show in a window. */
 export const maxFailures = 30
 export const failureWindowMs = 600_000
-/** So many rows a window may add to the record; after that only the sum of all. */
+/** So many rows a window may add to the record, of guesses and of keys that have ended each; after that only the sum. */
 const maxRecords = 100
 /** Stand for no address: what all of them together did, and how much of it is on record. */
 const everybody = ''
@@ -39,7 +39,9 @@ export function createFailedLoginLog(storage: PrincipalStorage): FailedLoginLog 
     const all = count(everybody)
     const isTooMany = ofAddress === maxFailures + 1
     if (!isTooMany && !isMilestone(own)) return undefined
-    if (count(recorded) <= maxRecords) return { ...failed, count: isTooMany ? ofAddress : own }
+    // Guesses must not keep the record from showing who still uses a key that was revoked.
+    if (count(recorded, failed.key && 'keys') <= maxRecords)
+      return { ...failed, count: isTooMany ? ofAddress : own }
     return isMilestone(all) ? { count: all } : undefined
   }
 

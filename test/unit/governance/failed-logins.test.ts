@@ -54,10 +54,21 @@ describe('the count of failed logins', () => {
 
   it('is not flooded by a thousand addresses: a hundred rows, then the sum', () => {
     const log = open()
-    const records = times(2_000, (index) => log.failed({ address: `a${index}` }, startMs))
+    const records = times(1_100, (index) => log.failed({ address: `a${index}` }, startMs))
     const told = records.flatMap(({ record }) => record ?? [])
     expect(told.slice(0, 100).every(({ address }) => address !== undefined)).toBe(true)
     expect(told.slice(100)).toEqual([{ count: 1_000 }])
+  })
+
+  it('has the use of a key that has ended on record, whatever else goes on', () => {
+    const log = open()
+    times(1_100, (index) => log.failed({ address: `a${index}` }, startMs))
+    const failed = { address: 'b', key: 'key_1' }
+    expect(log.failed(failed, startMs).record).toEqual({ ...failed, count: 1 })
+    const records = times(1_100, (index) =>
+      log.failed({ ...failed, address: `b${index}` }, startMs),
+    )
+    expect(records.filter(({ record }) => record?.address !== undefined)).toHaveLength(99)
   })
 
   it('forgets windows that are over, and one that a clock put into the future', () => {
