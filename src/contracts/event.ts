@@ -52,7 +52,12 @@ export interface MessageDelta {
 export type StreamItem = SessionEvent | MessageDelta
 
 /** Every kind of thing that happens to the deployment and is of no session. */
-export type DeploymentEventType = 'key_added' | 'key_rotated' | 'key_revoked' | 'login_failed'
+export type DeploymentEventType =
+  | 'key_added'
+  | 'key_rotated'
+  | 'key_revoked'
+  | 'principal_changed'
+  | 'login_failed'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
 export interface DeploymentEvent {

@@ -73,6 +73,17 @@ export interface KeyStore {
     key: NewKey,
     event: DeploymentEvent,
   ) => Promise<void>
+  /** Replaces what a principal may, for each of its keys; nothing if there is no such principal. */
+  readonly change: (principal: string, rights: Rights, event: DeploymentEvent) => Promise<void>
+}
+
+/** What is to be different; `null` takes a list or a limit away, and what is absent stays. */
+export interface RightsChange {
+  readonly role?: Role
+  readonly agents?: readonly string[] | null
+  readonly models?: readonly string[] | null
+  readonly tokens?: number | null
+  readonly costNanoUsd?: number | null
 }
 
 /** Who administers keys, and in which request: both are on the record. */
@@ -113,4 +124,6 @@ export interface KeyAdministration {
     request: { readonly graceMs?: number; readonly end?: KeyEnd },
     by: Administrator,
   ) => Promise<IssuedKey>
+  /** Holds from the next request, and from the next run that reserves. */
+  readonly change: (principal: string, change: RightsChange, by: Administrator) => Promise<Rights>
 }

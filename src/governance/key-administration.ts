@@ -10,6 +10,7 @@ import {
   type KeyView,
   type NewKey,
   type Rights,
+  type RightsChange,
 } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 
@@ -56,6 +57,14 @@ export function createKeyAdministration({
       await keys.add(key, eventOf('key_added', by, nowMs, data), rights)
       return { key: await find(key.id), secret }
     },
+    async change(principal, change, by) {
+      const before = await keys.rightsOf(principal)
+      if (!before) throw new IsolaError('request_not_found', 'There is no such principal.')
+      const rights = changed(before, change)
+      const data = { owner: principal, ...shown(rights) }
+      await keys.change(principal, rights, eventOf('principal_changed', by, clock.nowMs(), data))
+      return rights
+    },
     async revoke(id, by) {
       const { principal } = await find(id)
       const data = { key: id, owner: principal }
@@ -76,6 +85,18 @@ export function createKeyAdministration({
       if (!made) throw hasEnded()
       return { key: made, secret }
     },
+  }
+}
+
+/** `null` takes away, absent stays. */
+function changed(before: Rights, change: RightsChange): Rights {
+  const { role = before.role, agents = before.agents, models = before.models } = change
+  const { tokens = before.limits?.tokens, costNanoUsd = before.limits?.costNanoUsd } = change
+  return {
+    role,
+    ...(agents && { agents }),
+    ...(models && { models }),
+    limits: { ...(tokens != null && { tokens }), ...(costNanoUsd != null && { costNanoUsd }) },
   }
 }
 

@@ -40,6 +40,7 @@ export const access = {
   '/api/operator/keys': { GET: operators, POST: operators },
   '/api/operator/keys/:key/revoke': { POST: operators },
   '/api/operator/keys/:key/rotate': { POST: operators },
+  '/api/operator/principals/:principal': { POST: operators },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<Method, Access>>>>>
 
 export type RoutePath = keyof typeof access

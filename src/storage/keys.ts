@@ -48,6 +48,18 @@ export function createKeyStore(database: Database): KeyStore {
         throw error
       })
     },
+    async change(principal, rights, event) {
+      const only = {
+        condition: 'EXISTS (SELECT 1 FROM principals WHERE id = ?6)',
+        values: [principal],
+      }
+      const sql = `UPDATE principals SET (${ofPrincipal}) = (?2, ?3, ?4, ?5, ?6) WHERE id = ?1`
+      const statements = [
+        eventRow(database, event, only),
+        database.prepare(sql).bind(principal, ...toColumns(rights)),
+      ]
+      await reached(() => database.batch(statements))
+    },
     async revoke(id, event) {
       const isOpen = 'id = ?6 AND revoked_at_ms IS NULL'
       const only = { condition: `EXISTS (SELECT 1 FROM keys WHERE ${isOpen})`, values: [id] }

@@ -49,6 +49,10 @@ export function createMemoryKeys(): KeyStore & {
       change(id, { revokedAtMs: event.atMs })
       events.push(event)
     },
+    async change(principal, given, event) {
+      rights.set(principal, given)
+      events.push(event)
+    },
     async rotate({ id, endsAtMs }, key, event) {
       const old = await find(id)
       if (!old || stateOf(old, event.atMs) !== 'active') return

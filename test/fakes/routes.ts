@@ -19,6 +19,7 @@ const parts: Readonly<Record<string, string>> = {
   ':id{.+}': 'orchestrator',
   ':id': `ses_${'S'.repeat(22)}`,
   ':run': `run_${'R'.repeat(22)}`,
+  ':principal': 'nobody',
   ':key': `key_${'K'.repeat(22)}`,
 }
 

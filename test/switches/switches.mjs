@@ -1429,6 +1429,116 @@ const rest = [
     ],
   ),
   ...of(
+    'src/governance/limits-of.ts',
+    ['test/unit/governance/limits-of.test.ts'],
+    [
+      {
+        name: 'limits-read-anew',
+        what: 'E1: a run that waited is held to the limits of the moment it starts',
+        find: 'if (known && isFresh(known, clock.nowMs()))',
+        replace: 'if (known)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/failed-logins.ts',
+    ['test/unit/governance/failed-logins.test.ts'],
+    [
+      {
+        name: 'failed-logins-limited',
+        what: 'T1: an address that shows wrong keys is refused after thirty',
+        find: 'const isLimited = ofAddress > maxFailures',
+        replace: 'const isLimited = false',
+      },
+      {
+        name: 'failed-logins-told-briefly',
+        what: 'T1: a flood of wrong keys does not flood the record',
+        find: `if (count(recorded, failed.key && 'keys') <= maxRecords)`,
+        replace: 'if (count(recorded) > 0)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/key-administration.ts',
+    ['test/unit/governance/key-administration.test.ts'],
+    [
+      {
+        name: 'operator-name-reserved',
+        what: "I26: nobody gets the operator's sessions by its name",
+        find: 'if (principal === reserved) throw isReserved()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/keys.ts',
+    ['test/unit/storage/keys.test.ts'],
+    [
+      {
+        name: 'rotates-active-keys-only',
+        what: 'T1: a key that has ended gives no other one',
+        find: "WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?7 AND ${isActive('?8')})`",
+        replace: 'WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?7 AND ?8 > 0)`',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/access.ts',
+    ['test/unit/http/access.test.ts'],
+    [
+      {
+        name: 'roles',
+        what: 'I26: a route answers the roles it is for',
+        find: `if (!allowed.includes(context.get('principal').role)) {`,
+        replace: 'if (false) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/routes.ts',
+    ['test/unit/http/access.test.ts'],
+    [
+      {
+        name: 'routes-of-the-table',
+        what: 'I26: there is no route that the table does not have',
+        find: 'if (allowed === undefined) throw',
+        replace: 'if (false) throw',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/targets.ts',
+    ['test/unit/http/reach.test.ts'],
+    [
+      {
+        name: 'agents-allowed',
+        what: 'I26: a key reaches the agents it may use',
+        find: 'return agents ? all.filter((name) => agents.includes(name)) : all',
+        replace: 'return all',
+      },
+      {
+        name: 'models-allowed',
+        what: 'I26: a key names the models it may use',
+        find: 'if (isServed(deps.models, model) && mayName(deps.models, reach, model)) return model',
+        replace: 'if (isServed(deps.models, model)) return model',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/admission.ts',
+    ['test/workers/keys.workers.test.ts'],
+    [
+      {
+        name: 'agents-allowed-later',
+        what: 'I26: a session of an agent that a key may not use any more looks absent',
+        filter: 'hold for sessions',
+        find: 'if (existing && allowedAgents && !allowedAgents.includes(existing.agent)) throw noSuchSession()',
+        replace: '',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
     'src/composition.ts',
     [switchedSurfaces],
     [

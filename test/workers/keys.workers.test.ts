@@ -25,11 +25,10 @@ const addKey = (more: object = {}): Promise<Answer> =>
   callJson(keysPath, { json: { principal: newName(), role: 'user', ...more } })
 type Init = Parameters<typeof call>[1] & { readonly address?: string }
 const as = (key: string, path: string, { address, ...init }: Init = {}) => {
-  const headers = { authorization: `Bearer ${key}`, ...init.headers }
-  return call(path, {
-    ...init,
-    headers: { ...headers, 'cf-connecting-ip': address ?? newAddress() },
-  })
+  const headers = new Headers(init.headers)
+  headers.set('authorization', `Bearer ${key}`)
+  headers.set('cf-connecting-ip', address ?? newAddress())
+  return call(path, { ...init, headers })
 }
 const asJson = async (key: string, path: string, init?: Init): Promise<Answer> => {
   const response = await as(key, path, init)
@@ -86,7 +85,8 @@ describe('a key', () => {
     const answers = await Promise.all(
       [1, 2, 3].map(() => call(`${keysPath}/${id}/rotate`, { json: {} })),
     )
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409])
+    const made = answers.filter(({ status }) => status === 201)
+    expect([made.length, answers.filter(({ status }) => status === 409).length]).toEqual([1, 2])
   })
 
   it('I28: is in no table and no record, nor is its hash but in the one column', async () => {
@@ -213,9 +213,8 @@ describe('the agents of a key', () => {
     const begin = async (agent: string) =>
       (await asJson(key, '/api/sessions', { json: { agent } })).id as string
     const [allowed, lost] = [await begin('orchestrator'), await begin('code-reviewer')]
-    await env.DB.prepare('UPDATE principals SET agents = ?2 WHERE id = ?1')
-      .bind(principal, '["orchestrator"]')
-      .run()
+    const json = { agents: ['orchestrator'] }
+    await callJson(`/api/operator/principals/${principal}`, { json })
     const start = (id: string) =>
       as(key, `/api/sessions/${id}/runs`, { json: { task: 'go', wait: true } })
     expect((await start(allowed)).status).toBe(200)
@@ -229,10 +228,8 @@ describe("a principal's own limits", () => {
     const json = { task: 'go', wait: true, ...more }
     return asJson(key, `/api/sessions/${id}/runs`, { json })
   }
-  const setTokens = (principal: string, tokens: number | null) =>
-    env.DB.prepare('UPDATE principals SET daily_tokens = ?2 WHERE id = ?1')
-      .bind(principal, tokens)
-      .run()
+  const setTokens = (principal: string, dailyTokens: number) =>
+    callJson(`/api/operator/principals/${principal}`, { json: { limits: { dailyTokens } } })
   const usageOf = (principal: string): Promise<Answer> =>
     callJson(`/api/operator/usage?principal=${principal}`)
 
@@ -350,6 +347,7 @@ describe('the record of keys', () => {
       headers: { traceparent: `00-${trace}-${'ab'.repeat(8)}-01` },
     })
     for (const _ of [1, 2]) await callJson(`${keysPath}/${second.id}/revoke`, { json: {} })
+    await callJson(`/api/operator/principals/${first.principal}`, { json: { role: 'auditor' } })
     const path = '/api/operator/audit?session=deployment&limit=500'
     const { records } = await asJson(auditor.key, path)
     const about = records.filter(({ data }: Answer) => data.owner === first.principal)
@@ -361,6 +359,7 @@ describe('the record of keys', () => {
       },
       { type: 'key_rotated', trace, data: { key: first.id, newKey: second.id } },
       { type: 'key_revoked', data: { key: second.id } },
+      { type: 'principal_changed', data: { role: 'auditor', dailyTokens: 5 } },
     ])
     const seqs = records.map(({ seq }: Answer) => seq)
     expect(seqs).toEqual(seqs.map((_: number, index: number) => index + 1))

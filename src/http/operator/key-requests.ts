@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { roles, type KeyEnd, type Rights } from '#contracts/keys.ts'
+import { roles, type KeyEnd, type Rights, type RightsChange } from '#contracts/keys.ts'
 import type { HttpDeps } from '../deps.ts'
 import { hasAgent, isServed } from '../targets.ts'
 import { parseFields } from '../validate.ts'
@@ -21,6 +21,8 @@ const principalName = z
     /^[a-z0-9][a-z0-9._@+-]{0,63}$/,
     'must be 1 to 64 lowercase letters, digits or . _ @ + -, and begin with a letter or digit',
   )
+const dailyTokens = z.int().min(0).max(1e15)
+const dailyCostUsd = z.number().min(0).max(1_000_000)
 const end = {
   expiresInMs: z.int().min(1).max(maxDurationMs).optional(),
   expiresAtMs: z.int().min(1).max(8.64e15).optional(),
@@ -32,11 +34,19 @@ const addRequest = z.strictObject({
   models: names.optional(),
   limits: z
     .strictObject({
-      dailyTokens: z.int().min(0).max(1e15).optional(),
-      dailyCostUsd: z.number().min(0).max(1_000_000).optional(),
+      dailyTokens: dailyTokens.optional(),
+      dailyCostUsd: dailyCostUsd.optional(),
     })
     .optional(),
   ...end,
+})
+const changeRequest = z.strictObject({
+  role: addRequest.shape.role,
+  agents: names.nullish(),
+  models: names.nullish(),
+  limits: z
+    .strictObject({ dailyTokens: dailyTokens.nullish(), dailyCostUsd: dailyCostUsd.nullish() })
+    .optional(),
 })
 const rotateRequest = z.strictObject({ graceMs: z.int().min(0).max(maxGraceMs).optional(), ...end })
 const listQuery = z.strictObject({
@@ -58,8 +68,7 @@ export function parseAddRequest(
 ): { readonly principal: string; readonly rights?: Rights; readonly end: KeyEnd } {
   const request = parseFields(addRequest, body)
   const { principal, role, agents, models } = request
-  checkNames('agents', agents, (agent) => hasAgent(deps, {}, agent))
-  checkNames('models', models, (model) => isServed(deps.models, model))
+  checkReach(deps, request)
   if (role === undefined) refuseRightsAlone(request)
   const limits = toLimits(request.limits)
   const rights = role && {
@@ -71,15 +80,38 @@ export function parseAddRequest(
   return { principal, ...(rights && { rights }), end: toEnd(request) ?? {} }
 }
 
+export function parseChangeRequest(deps: HttpDeps, body: JsonObject): RightsChange {
+  const { role, agents, models, limits } = parseFields(changeRequest, body)
+  checkReach(deps, { agents, models })
+  const { dailyTokens: tokens, dailyCostUsd: costUsd } = limits ?? {}
+  return {
+    ...(role !== undefined && { role }),
+    ...(agents !== undefined && { agents }),
+    ...(models !== undefined && { models }),
+    ...(tokens !== undefined && { tokens }),
+    ...(costUsd !== undefined && { costNanoUsd: costUsd === null ? null : toNanoUsd(costUsd) }),
+  }
+}
+
 export function parseRotateRequest(body: JsonObject) {
   const { graceMs, ...rest } = parseFields(rotateRequest, body)
   const ends = toEnd(rest)
   return { ...(graceMs !== undefined && { graceMs }), ...(ends && { end: ends }) }
 }
 
+function checkReach(
+  deps: HttpDeps,
+  { agents, models }: Pick<z.infer<typeof changeRequest>, 'agents' | 'models'>,
+): void {
+  checkNames('agents', agents, (agent) => hasAgent(deps, {}, agent))
+  checkNames('models', models, (model) => isServed(deps.models, model))
+}
+
+const toNanoUsd = (usd: number) => Math.round(usd * nanoPerUsd)
+
 function checkNames(
   field: string,
-  given: readonly string[] | undefined,
+  given: readonly string[] | null | undefined,
   isThere: (name: string) => boolean,
 ): void {
   const index = given?.findIndex((name) => !isThere(name)) ?? -1
@@ -103,7 +135,7 @@ function toLimits(limits: AddFields['limits']): Rights['limits'] | undefined {
   if (dailyTokens === undefined && dailyCostUsd === undefined) return undefined
   return {
     ...(dailyTokens !== undefined && { tokens: dailyTokens }),
-    ...(dailyCostUsd !== undefined && { costNanoUsd: Math.round(dailyCostUsd * nanoPerUsd) }),
+    ...(dailyCostUsd !== undefined && { costNanoUsd: toNanoUsd(dailyCostUsd) }),
   }
 }
 

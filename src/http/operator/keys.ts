@@ -1,12 +1,23 @@
 import { z } from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import { stateOf, type Administrator, type IssuedKey, type KeyView } from '#contracts/keys.ts'
+import {
+  stateOf,
+  type Administrator,
+  type IssuedKey,
+  type KeyView,
+  type Rights,
+} from '#contracts/keys.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { parseAddRequest, parseListQuery, parseRotateRequest } from './key-requests.ts'
+import {
+  parseAddRequest,
+  parseChangeRequest,
+  parseListQuery,
+  parseRotateRequest,
+} from './key-requests.ts'
 
 const keyId = /^key_[0-9A-Za-z]{22}$/
 const noFields = z.strictObject({})
@@ -23,6 +34,14 @@ export const listKeys: Handle = (deps) => async (context) => {
 export const addKey: Handle = (deps) => async (context) => {
   const request = parseAddRequest(deps, await readJsonObject(context.req.raw))
   return issued(deps, await deps.keys.add(request, administrator(deps, context)))
+}
+
+/** What a principal may, for each of its keys. What is not named stays as it is. */
+export const changePrincipal: Handle = (deps) => async (context) => {
+  const change = parseChangeRequest(deps, await readJsonObject(context.req.raw))
+  const principal = context.req.param('principal') ?? ''
+  const rights = await deps.keys.change(principal, change, administrator(deps, context))
+  return jsonResponse({ principal, ...shownRights(rights) })
 }
 
 /** Ends a key with the next request. Repeated, it is answered alike. */
@@ -47,22 +66,28 @@ function issued(deps: HttpDeps, { key, secret }: IssuedKey): Response {
 
 /** `null` for no limit of its own, for everything, and for never. Dollars as everywhere on this surface. */
 function shown(deps: HttpDeps, view: KeyView) {
-  const { id, principal, role, agents, models, limits, hint, createdAtMs } = view
+  const { id, principal, hint, createdAtMs } = view
   return {
     id,
     principal,
-    role,
     state: stateOf(view, deps.sources.clock.nowMs()),
     hint,
+    ...shownRights(view),
+    createdAtMs,
+    expiresAtMs: view.expiresAtMs ?? null,
+    revokedAtMs: view.revokedAtMs ?? null,
+  }
+}
+
+function shownRights({ role, agents, models, limits }: Rights) {
+  return {
+    role,
     agents: agents ?? null,
     models: models ?? null,
     limits: {
       dailyTokens: limits?.tokens ?? null,
       dailyCostUsd: limits?.costNanoUsd === undefined ? null : limits.costNanoUsd / 1e9,
     },
-    createdAtMs,
-    expiresAtMs: view.expiresAtMs ?? null,
-    revokedAtMs: view.revokedAtMs ?? null,
   }
 }
 

@@ -3,7 +3,7 @@ import type { AddRoute } from '../routes.ts'
 import { readAudit } from './audit.ts'
 import { dropGivenUp, listGivenUp, retryGivenUp, showGivenUp } from './given-up.ts'
 import { readHealth } from './health.ts'
-import { addKey, listKeys, revokeKey, rotateKey } from './keys.ts'
+import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
 import { readUsage } from './usage.ts'
 
 /** `/api/operator/…`: the record, how the deployment is, what was spent, the runs that were given up, and keys. */
@@ -18,4 +18,5 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/keys', { GET: listKeys(deps), POST: addKey(deps) })
   addRoute('/api/operator/keys/:key/revoke', { POST: revokeKey(deps) })
   addRoute('/api/operator/keys/:key/rotate', { POST: rotateKey(deps) })
+  addRoute('/api/operator/principals/:principal', { POST: changePrincipal(deps) })
 }

@@ -85,6 +85,32 @@ describe('adding a key', () => {
   })
 })
 
+describe('changing a principal', () => {
+  it('keeps what is not named, takes away what is null, and is on the record', async () => {
+    const { administration, keys } = open()
+    await administration.add({ principal: 'alice', rights }, by)
+    const change = { role: 'author', agents: null, costNanoUsd: 7 } as const
+    const expected = { role: 'author', limits: { tokens: 100, costNanoUsd: 7 } }
+    expect(await administration.change('alice', change, by)).toEqual(expected)
+    expect(await keys.rightsOf('alice')).toEqual(expected)
+    expect(keys.events.at(-1)).toMatchObject({
+      type: 'principal_changed',
+      principal: 'root',
+      data: { owner: 'alice', role: 'author', agents: null, dailyTokens: 100 },
+    })
+    expect(await administration.change('alice', { tokens: null }, by)).toMatchObject({
+      limits: { costNanoUsd: 7 },
+    })
+  })
+
+  it('refuses one that is not there', async () => {
+    const { administration, keys } = open()
+    const refused = administration.change('nobody', { role: 'operator' }, by)
+    await expect(refused).rejects.toMatchObject({ code: 'request_not_found' })
+    expect(keys.events).toEqual([])
+  })
+})
+
 describe('revoking a key', () => {
   it('ends it at once; the same again changes nothing and is not on the record', async () => {
     const { administration, keys, tick } = open()

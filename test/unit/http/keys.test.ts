@@ -144,9 +144,52 @@ describe('the other routes of keys', () => {
 
   it('F15: are unavailable while the database is away', async () => {
     const away = () => Promise.reject(new IsolaError('request_unavailable', 'Later.'))
-    const keys = { list: away, add: away, revoke: away, rotate: away }
+    const keys = { list: away, add: away, change: away, revoke: away, rotate: away }
     const { send } = createFakeApp({ deps: { keys } })
     const response = await send(path)
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
+  })
+})
+
+describe('POST /api/operator/principals/:principal', () => {
+  const change = async (json: object, name = 'alice') => {
+    const { send } = createFakeApp()
+    const limits = { dailyTokens: 5, dailyCostUsd: 1 }
+    await send(path, {
+      json: { principal: 'alice', role: 'user', agents: ['orchestrator'], limits },
+    })
+    return send(`/api/operator/principals/${name}`, { json })
+  }
+
+  it.each([
+    [{}, { role: 'user', agents: ['orchestrator'], limits: { dailyTokens: 5, dailyCostUsd: 1 } }],
+    [{ role: 'author' }, { role: 'author', agents: ['orchestrator'] }],
+    [
+      { agents: null, models: ['gpt-test'] },
+      { agents: null, models: ['gpt-test'] },
+    ],
+    [{ limits: { dailyTokens: 0 } }, { limits: { dailyTokens: 0, dailyCostUsd: 1 } }],
+    [{ limits: { dailyCostUsd: null } }, { limits: { dailyTokens: 5, dailyCostUsd: null } }],
+  ])('with %j makes it %j', async (json, expected) => {
+    const response = await change(json)
+    expect([response.status, await bodyOf(response)]).toMatchObject([
+      200,
+      { principal: 'alice', ...expected },
+    ])
+  })
+
+  it.each([
+    [{ role: null }, 'role'],
+    [{ agents: ['nobody'] }, 'agents[0]'],
+    [{ limits: { dailyTokens: 1.5 } }, 'limits.dailyTokens'],
+    [{ principal: 'bob' }, 'principal'],
+  ])('%j is 400 and names %s', async (json, param) => {
+    const response = await change(json)
+    expect([response.status, (await errorOf(response)).param]).toEqual([400, param])
+  })
+
+  it('is 404 for one that is not there, and for whoever has the operator key', async () => {
+    for (const name of ['bob', 'operator'])
+      expect((await change({ role: 'user' }, name)).status).toBe(404)
   })
 })

@@ -87,6 +87,17 @@ describe('the table of keys', () => {
     expect(await listed({ limit: 9, principal: 'nobody' })).toEqual([])
   })
 
+  it('changes what a principal may, for each of its keys, and records it', async () => {
+    const { keys, records } = open()
+    await keys.add(keyOf('a'), added, rights)
+    await keys.add(keyOf('b'), added)
+    await keys.change('alice', { role: 'auditor' }, eventOf('principal_changed'))
+    await keys.change('nobody', { role: 'operator' }, eventOf('principal_changed'))
+    for (const { role, agents, limits } of await keys.list({ limit: 9 }))
+      expect([role, agents, limits]).toEqual(['auditor', undefined, undefined])
+    expect((await records()).slice(2)).toEqual([[3, 'principal_changed']])
+  })
+
   it('revokes once: the first time stands, and only it is on the record', async () => {
     const { keys, records } = open()
     await keys.add(keyOf('a'), added, rights)
