@@ -19,6 +19,6 @@ export interface Verb {
 
 declare const command: {
   readonly noun: 'key'
-  readonly verbs: Readonly<Record<'add' | 'list' | 'revoke' | 'rotate', Verb>>
+  readonly verbs: Readonly<Record<'add' | 'list' | 'change' | 'revoke' | 'rotate', Verb>>
 }
 export default command

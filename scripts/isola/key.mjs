@@ -33,6 +33,9 @@ function amount(name, text) {
   throw usageError(`--${name}: must be a number, such as 2000000 or 2.50.`)
 }
 
+/** `none` takes a limit away. */
+const amountOrNone = (name, text) => (text === 'none' ? null : amount(name, text))
+
 /** What was given, without the rest; undefined if that is nothing. */
 function given(fields) {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
@@ -55,6 +58,15 @@ const dateOf = (ms) => (ms === null ? 'never' : new Date(ms).toISOString().slice
 
 const issued = (made) =>
   `${made.key}\n\nThis is the only time the key is shown. It is ${made.id} of ${made.principal} (${made.role}), expires: ${dateOf(made.expiresAtMs)}.`
+
+function rightsOf({ principal, role, agents, models, limits }) {
+  const list = (names) => names?.join(', ') ?? 'all'
+  return [
+    `${principal} is ${role}.`,
+    `agents: ${list(agents)}; models: ${list(models)}`,
+    `a day: ${limits.dailyTokens ?? 'as deployed'} tokens, ${limits.dailyCostUsd ?? 'as deployed'} US dollars`,
+  ].join('\n')
+}
 
 function table(keys) {
   if (keys.length === 0) return 'No keys. The operator key of the deployment is not on this list.'
@@ -114,6 +126,35 @@ export default {
         const of = values.principal && `&principal=${encodeURIComponent(values.principal)}`
         const listed = await request(`${path}?limit=500${of ?? ''}`)
         print(listed, table(listed.keys))
+      },
+    },
+    change: {
+      usage:
+        'isola key change <principal> [--role …] [--agent <name>… | --all-agents] [--model <name>… | --all-models]\n' +
+        '    [--daily-tokens <n>|none] [--daily-cost-usd <n>|none]\n' +
+        '  For each key of the principal; what is not named stays as it is.',
+      options: {
+        role: { type: 'string' },
+        agent: { type: 'string', multiple: true },
+        'all-agents': { type: 'boolean' },
+        model: { type: 'string', multiple: true },
+        'all-models': { type: 'boolean' },
+        'daily-tokens': { type: 'string' },
+        'daily-cost-usd': { type: 'string' },
+      },
+      async run({ args, values, request, print }) {
+        const principal = only(args, '<principal>')
+        const limits = given({
+          dailyTokens: amountOrNone('daily-tokens', values['daily-tokens']),
+          dailyCostUsd: amountOrNone('daily-cost-usd', values['daily-cost-usd']),
+        })
+        const agents = values['all-agents'] ? null : values.agent
+        const models = values['all-models'] ? null : values.model
+        const body = given({ role: values.role, agents, models, limits })
+        if (!body) throw usageError('Nothing to change: name a role, an agent, a model or a limit.')
+        const to = `/api/operator/principals/${encodeURIComponent(principal)}`
+        const changed = await post(request, to, body)
+        print(changed, rightsOf(changed))
       },
     },
     revoke: {

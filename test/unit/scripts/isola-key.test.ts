@@ -71,6 +71,19 @@ describe('isola key', () => {
     expect((await run('list', '--principal', 'bob')).value['keys']).toHaveLength(1)
   })
 
+  it('changes what a principal may, and leaves the rest', async () => {
+    const { run } = open()
+    await run('add', 'alice', '--role', 'user', '--agent', 'orchestrator', '--daily-tokens', '5')
+    const words = ['--all-agents', '--daily-tokens', 'none', '--daily-cost-usd', '2']
+    const { value, text } = await run('change', 'alice', ...words)
+    expect(value).toMatchObject({
+      role: 'user',
+      agents: null,
+      limits: { dailyTokens: null, dailyCostUsd: 2 },
+    })
+    expect(text).toContain('alice is user.\nagents: all; models: all')
+  })
+
   it('revokes', async () => {
     const { run } = open()
     const { id } = (await run('add', 'alice', '--role', 'user')).value as { id: string }
@@ -101,6 +114,8 @@ describe('isola key', () => {
     ['add', ['a', '--expires-at', 'soon'], '--expires-at: must be a date'],
     ['add', ['a', '--daily-tokens', 'many'], '--daily-tokens: must be a number'],
     ['list', ['alice'], 'use --principal'],
+    ['change', ['a'], 'Nothing to change'],
+    ['change', ['a', '--daily-tokens', 'no'], '--daily-tokens: must be a number'],
     ['revoke', [], '<key id>: give one'],
     ['rotate', ['key_1', '--grace', '1'], '--grace: must be a number with'],
   ] as const)('%s %j is a usage error', async (verb, words, message) => {
