@@ -49,6 +49,8 @@ export interface Submission {
   readonly requireApproval?: readonly string[]
   readonly clientTools?: readonly ToolDefinition[]
   readonly mayAsk?: boolean
+  /** The id of the key it was asked with, for the record; absent for the operator key. */
+  readonly key?: string
   /** The principal's own limits of a day, as they were when it asked. */
   readonly dayLimits?: OwnLimits
 }

@@ -102,13 +102,14 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
   return { ...rest, agent: existing?.agent ?? agent! }
 }
 
-/** Without what a retry may send anew (its trace, the lease its parent has left by now, its principal's limits) and what depends on the surface's version. */
+/** Without what a retry may send anew (its trace, the lease its parent has left by now, its principal's key and limits) and what depends on the surface's version. */
 function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
   const {
     idempotencyKey: _key,
     trace: _trace,
     lineage: _lineage,
     pauses: _pauses,
+    key: _keyId,
     dayLimits: _dayLimits,
     ...body
   } = submission

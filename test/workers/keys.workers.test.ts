@@ -199,6 +199,21 @@ describe("another principal's session", () => {
     }
   })
 
+  it('is no other run under the same idempotency key, whichever key of its own is shown', async () => {
+    const first = await addKey()
+    const { id } = await asJson(first.key, '/api/sessions', { json: {} })
+    const second = await callJson(keysPath, { json: { principal: first.principal } })
+    const init = { json: { task: 'go' }, headers: { 'idempotency-key': 'k' } }
+    const { run } = await asJson(first.key, `/api/sessions/${id}/runs`, init)
+    expect(await asJson(second.key, `/api/sessions/${id}/runs`, init)).toMatchObject({ run })
+    const records = await vi.waitFor(async () => {
+      const found = (await recordsOf(`session=${id}`)).filter(({ type }) => type === 'run_started')
+      expect(found).toHaveLength(1)
+      return found
+    })
+    expect(records[0].data).toMatchObject({ principal: first.principal, key: first.id })
+  })
+
   it('is that of all keys of the same principal', async () => {
     const first = await addKey()
     const { id } = await asJson(first.key, '/api/sessions', { json: {} })

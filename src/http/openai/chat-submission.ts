@@ -30,6 +30,7 @@ export async function toSubmission(
       // An id that we gave out: if it is gone, a new session would silently lack the history.
       ...(named !== undefined && isSessionId(named) && { mustExist: true }),
       principal,
+      ...(rights.key !== undefined && { key: rights.key }),
       ...(rights.limits && { dayLimits: rights.limits }),
       messages: conversation.messages,
       ...(conversation.instructions !== undefined && {

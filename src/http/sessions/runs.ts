@@ -70,6 +70,7 @@ function toSubmission(
   // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
   return {
     principal: opened.principal,
+    ...(rights.key !== undefined && { key: rights.key }),
     ...(rights.limits && { dayLimits: rights.limits }),
     ...(rights.agents && { allowedAgents: rights.agents }),
     messages: [toTaskMessage(request)],

@@ -76,9 +76,9 @@ describe('what a key may use', () => {
   it("I12: goes with its principal's limits, so that the session holds the run to them", async () => {
     const { send, submitted } = appOf({ limits })
     await send('/v1/chat/completions', { json: chat('orchestrator') })
-    expect(submitted()).toMatchObject({ principal: 'alice', dayLimits: limits })
+    expect(submitted()).toMatchObject({ principal: 'alice', key: 'key_1', dayLimits: limits })
     await send(`/api/sessions/${testSession}/runs`, { json: { task: 'x' } })
-    expect(submitted()).toMatchObject({ principal: 'alice', dayLimits: limits })
+    expect(submitted()).toMatchObject({ principal: 'alice', key: 'key_1', dayLimits: limits })
   })
 
   it('has no limits of its own with the operator key', async () => {
