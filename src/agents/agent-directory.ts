@@ -86,6 +86,7 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
     orchestratorDescriptor,
     ...owners.flatMap((owner) => (owner.agent ? [toDescriptor(owner.agent)] : [])),
   ]
+  const toolNames = owners.flatMap(({ entries }) => entries.map(({ tool }) => tool.name))
   return {
     problems,
     directory: {
@@ -94,6 +95,7 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
         return ready && { ...ready, toolset: deps.withOutside(ready.toolset, overrides) }
       },
       list: () => descriptors,
+      toolNames: () => toolNames,
     },
   }
 }

@@ -132,11 +132,12 @@ function toSubmission(
   { task, context: material, background }: JsonObject,
   context: ToolContext,
 ): SubmitRequest {
-  const { mayPark, requireApproval } = context
+  const { pauses, requireApproval } = context
   return {
     agent,
     protocol: sessionProtocol,
-    pauses: mayPark ? 'park' : 'refuse',
+    // The client's tools are the agent's that it talks to.
+    pauses: pauses === 'park' ? 'park' : 'refuse',
     ...(requireApproval?.length && { requireApproval }),
     principal: context.principal,
     messages: [{ role: 'user', text: toTaskText(String(task), material), taint: ['model'] }],

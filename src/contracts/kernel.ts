@@ -3,7 +3,7 @@ import type { MessageDelta } from './event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
 import type { Message } from './message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
-import type { Toolset } from './tool.ts'
+import type { Pauses, Toolset } from './tool.ts'
 
 /** One run, as explicit input. */
 export interface RunInput {
@@ -20,8 +20,8 @@ export interface RunInput {
   /** The transcript up to and including this run's task; the agent's instructions come before it. */
   readonly messages: readonly Message[]
   readonly startedAtMs: number
-  /** Whether a call may wait for someone outside; if not, it fails and says so. */
-  readonly mayPark?: boolean
+  /** What a call may wait for; nothing if absent. */
+  readonly pauses?: Pauses
   /** How often the open turn was interrupted before its model call was recorded. */
   readonly lostCalls: number
 }

@@ -14,7 +14,7 @@ export interface DayLeaseRequest {
   readonly run: string
   /**
    * The most the run may spend, what it has settled before included. It gets this or what the day has left, if that
-   * is less; one that asks for `unlimited` gets an eighth of what is left, so that others may run beside it.
+   * is less; one that asks for a whole day gets an eighth of what is left, so that others may run beside it.
    */
   readonly asked: DayAmount
   /** What is known of the principal's limits; looked up if it is absent or old. */

@@ -19,6 +19,8 @@ export interface AgentDirectory {
   /** `undefined` if there is no such agent. */
   readonly load: (agent: string, overrides: AgentOverrides) => Promise<ReadyAgent | undefined>
   readonly list: () => readonly AgentDescriptor[]
+  /** Every tool that an enabled agent may call. */
+  readonly toolNames: () => readonly string[]
 }
 
 export interface AgentOverrides {

@@ -1,13 +1,13 @@
 import type { AgentResult, RunState } from './agent.ts'
 import type { EventDraft, SessionEvent } from './event.ts'
-import type { Json } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { MemoryEntry } from './memory.ts'
 import type { Message } from './message.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Decision, Pause } from './pause.ts'
 import type { OwnLimits } from './own-limits.ts'
-import type { ToolResult } from './tool.ts'
+import type { Pauses, ToolResult } from './tool.ts'
 
 /** Where a sub-agent's session hangs in its tree. */
 export interface Lineage {
@@ -32,7 +32,7 @@ export interface Submission {
   /** Set on the first submission; later ones must name the same agent. */
   readonly agent: string
   readonly principal: string
-  /** Messages to append to the transcript; at least one, the last one from the user. */
+  /** Messages to append to the transcript; at least one, the last one not the agent's. */
   readonly messages: readonly Message[]
   /** A client's own system or developer message, added after ours, labelled. */
   readonly clientInstructions?: string
@@ -44,8 +44,8 @@ export interface Submission {
   readonly lineage?: Lineage
   /** What this run may spend at most, besides what its agent and its session may. */
   readonly limits?: Partial<Limits>
-  /** Whether the run may be parked for someone outside; if not, a call that needs it fails and says so. */
-  readonly pauses?: 'park' | 'refuse'
+  /** What the run may be parked for; nothing if absent. */
+  readonly pauses?: Pauses
   readonly requireApproval?: readonly string[]
   readonly clientTools?: readonly ToolDefinition[]
   readonly mayAsk?: boolean
@@ -53,6 +53,25 @@ export interface Submission {
   readonly key?: string
   /** The principal's own limits of a day, as they were when it asked. */
   readonly dayLimits?: OwnLimits
+  /** What it goes on from; absent: everything that was accepted before it. Two that name the same place are two branches. */
+  readonly after?: ResponsePlace
+  /** Nothing to the session: handed back by `recall`. */
+  readonly echo?: JsonObject
+}
+
+/**
+ * A stretch of a run that a client got as one response: it begins after a turn (0: with the run) and ends where the
+ * run waits for the client, or is over.
+ */
+export interface ResponsePlace {
+  readonly run: string
+  readonly turn: number
+}
+
+/** What the client's own tools returned. */
+export interface ClientAnswers {
+  readonly run: string
+  readonly outputs: readonly { readonly call: string; readonly output: Json }[]
 }
 
 /** A submission as a surface sends it. */
@@ -63,6 +82,11 @@ export interface SubmitRequest extends Omit<Submission, 'agent'> {
   readonly mustExist?: boolean
   /** The agents that its principal may talk to: a session of another one looks absent. Everybody's if absent. */
   readonly allowedAgents?: readonly string[]
+  /**
+   * The run waits for these: it goes on, and `messages` (there may be none) are given to it on its way. If it does
+   * not wait for them any more, `request_conflict`, unless it was given the same outputs: then it is joined.
+   */
+  readonly answers?: ClientAnswers
   /** `sessionProtocol` of the sender; 1 if absent. A later one is refused with `request_conflict`. */
   readonly protocol?: number
 }
@@ -112,6 +136,15 @@ export interface RunView {
   readonly result?: AgentResult
   /** What it waits for, while it is parked. */
   readonly pauses?: readonly PauseView[]
+}
+
+/** What a surface gave to keep with a run. */
+export interface RunMemo {
+  readonly createdAtMs: number
+  readonly state: RunState
+  readonly isHidden: boolean
+  /** By the turn after which each response begins: `echo` of its request. */
+  readonly echoes: Readonly<Record<string, JsonObject>>
 }
 
 /** A session with what hangs below it, usage and cost per agent. */
@@ -201,6 +234,9 @@ export interface SessionApi {
     }>
   >
   readonly result: (principal: string, run: string) => Promise<Reply<RunView>>
+  readonly recall: (principal: string, run: string) => Promise<Reply<RunMemo>>
+  /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
+  readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>
   /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */
   readonly events: (
     principal: string,

@@ -29,8 +29,8 @@ export interface ToolContext {
   readonly depth: number
   /** Agents above and including the caller; an agent that is in it may not be called again. */
   readonly ancestry: readonly string[]
-  /** Whether this call may wait for someone outside (`tool_pending`). */
-  readonly mayPark?: boolean
+  /** What this call may wait for (`tool_pending`); nothing if absent. */
+  readonly pauses?: Pauses
   /** Which calls below this one somebody must approve. */
   readonly requireApproval?: readonly string[]
   /** Stable over retries and restarts; sent as `Idempotency-Key` where the other side can honour it. */
@@ -51,6 +51,9 @@ export interface ToolFailure {
 
 /** What a call may wait for: somebody's approval, an answer to a question, a tool that the client runs, or another session. */
 export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session'
+
+/** What a run may wait for: anybody outside, only the tools its client runs, or nothing (then such a call fails and says so). */
+export type Pauses = 'park' | 'client_tools' | 'refuse'
 
 /** How a tool says that its outcome comes from outside, later: with the failed result `tool_pending`. */
 export interface PauseRequest {

@@ -49,12 +49,12 @@ export type Granted =
   | { readonly ok: true; readonly amount: DayAmount }
   | { readonly ok: false; readonly code: 'lease_tokens' | 'lease_cost' }
 
-/** What a run without a limit of its own gets at most of what is left: others beside it want something too. */
+/** What a run that asks for the whole day gets at most of what is left: others beside it want something too. */
 const openShare = 1 / 8
 
 /**
- * What a run gets of a day: what it asks, or what is left if that is less. One that asks for all there is gets
- * an eighth of what is left. Refused if it asks for something of which nothing is left; what is not limited is
+ * What a run gets of a day: what it asks, or what is left if that is less. One that asks for as much as a whole day
+ * gets an eighth of what is left. Refused if it asks for something of which nothing is left; what is not limited is
  * not counted against anything.
  *
  * @param used Settled and reserved together; more than the limit after an overrun or a lowered limit.
@@ -71,5 +71,5 @@ function part(asked: number, limit: number, used: number): number | undefined {
   if (limit >= unlimited) return asked
   const left = Math.max(limit - used, 0)
   if (asked > 0 && left === 0) return undefined
-  return asked >= unlimited ? Math.ceil(left * openShare) : Math.min(asked, left)
+  return asked >= limit ? Math.ceil(left * openShare) : Math.min(asked, left)
 }

@@ -19,6 +19,9 @@ const talkers = ['operator', 'author', 'user'] as const
 export const access = {
   '/healthz': { GET: 'anyone' },
   '/v1/chat/completions': { POST: talkers },
+  '/v1/responses': { POST: talkers },
+  '/v1/responses/:id': { GET: talkers, DELETE: talkers },
+  '/v1/responses/:id/cancel': { POST: talkers },
   '/v1/models': { GET: talkers },
   '/v1/models/:id{.+}': { GET: talkers },
   '/api/sessions': { POST: talkers },

@@ -3,6 +3,12 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { HttpApp, HttpDeps, HttpEnv } from './deps.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
+import { createResponses } from './openai/responses/create-response.ts'
+import {
+  createCancelResponse,
+  createDeleteResponse,
+  createShowResponse,
+} from './openai/responses/stored-response.ts'
 import { addOperatorRoutes } from './operator/operator.ts'
 import { errorResponse, jsonResponse } from './responses.ts'
 import { createAddRoute } from './routes.ts'
@@ -24,6 +30,12 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addGuards(app, deps)
 
   addRoute('/v1/chat/completions', { POST: createChatCompletions(deps) })
+  addRoute('/v1/responses', { POST: createResponses(deps) })
+  addRoute('/v1/responses/:id', {
+    GET: createShowResponse(deps),
+    DELETE: createDeleteResponse(deps),
+  })
+  addRoute('/v1/responses/:id/cancel', { POST: createCancelResponse(deps) })
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
   addSessionRoutes(addRoute, deps)

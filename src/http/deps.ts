@@ -31,7 +31,7 @@ export interface HttpModels {
 /** Everything the surfaces translate to. They hold no state and decide nothing. */
 export interface HttpDeps {
   readonly sessions: SessionGateway
-  readonly agents: Pick<AgentDirectory, 'list'>
+  readonly agents: Pick<AgentDirectory, 'list' | 'toolNames'>
   readonly models: HttpModels
   readonly authenticate: Authenticate
   readonly audit: AuditReader

@@ -233,7 +233,9 @@ const nobodyOutside = failure(
 )
 
 const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) =>
-  caller.mayPark ? { pause } : { deny: nobodyOutside }
+  caller.pauses === 'park' || (caller.pauses === 'client_tools' && pause.kind === 'client_tool')
+    ? { pause }
+    : { deny: nobodyOutside }
 
 /** The tool says so, or the run (`kv__set` means itself, `kv__*` all of a plugin, `*` everything), or the policy. */
 const needsApproval = (call: CallState, scope: TurnScope): boolean =>

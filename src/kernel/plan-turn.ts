@@ -114,7 +114,7 @@ export function scopeOf(
       depth,
       agent: agent.id,
       ancestry: [...ancestry, agent.id],
-      mayPark: input.mayPark ?? false,
+      pauses: input.pauses ?? 'refuse',
       requireApproval: agent.requireApproval ?? [],
     },
   }

@@ -2,14 +2,19 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import {
   sessionProtocol,
+  type ClientAnswers,
   type Submission,
   type SubmitReceipt,
   type SubmitRequest,
 } from '#contracts/session.ts'
 import { keyedRunId } from './gateway.ts'
+import { answerRun } from './client-answers.ts'
+import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
+import { checkPlace } from './response-places.ts'
 import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 import type { Todo } from './todo.ts'
+import type { Transcript } from './transcript.ts'
 
 /** A submission over this does not fit its row. */
 const maxSubmissionBytes = 1_900_000
@@ -19,6 +24,7 @@ export interface AdmissionOptions {
   readonly store: SessionStore
   readonly runs: Runs
   readonly todo: Todo
+  readonly transcript: Transcript
   readonly session: string
   /** Whether the text is read as it arrives, or only the result. */
   readonly audience: Audience
@@ -39,6 +45,8 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
   const { runtime, store, runs, session, todo } = options
   const submission = addressed(request, store)
   refuseBuried(submission, todo)
+  if (request.answers) return answered(request, request.answers, options)
+  if (submission.after) checkPlace(submission.after, submission.messages, store)
   if (new TextEncoder().encode(JSON.stringify(submission)).byteLength > maxSubmissionBytes) {
     const message = `The new messages are larger than ${maxSubmissionBytes} bytes.`
     throw new IsolaError('request_too_large', message, { param: 'messages' })
@@ -68,15 +76,19 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
   return { receipt: { session, run: id, isJoined: true }, live }
 }
 
-export const unknownAgent = (agent: string) =>
-  new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
-
-export function otherBody(): IsolaError {
-  const message = 'This Idempotency-Key was used with another body.'
-  return new IsolaError('request_idempotency_mismatch', message, { param: 'Idempotency-Key' })
+/** All in one go: a run takes what its client's tools returned, and is live again. */
+async function answered(
+  request: SubmitRequest,
+  answers: ClientAnswers,
+  options: AdmissionOptions,
+): Promise<Admitted> {
+  const { runtime, runs, session } = options
+  const { clock, timing, sha256 } = runtime
+  const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
+  const isJoined = answerRun({ request, answers, ...now }, options)
+  const { run } = answers
+  return { receipt: { session, run, isJoined }, live: runs.live(run) }
 }
-
-export const noSuchSession = () => new IsolaError('request_not_found', 'There is no such session.')
 
 /** A cancel that came before what it cancels: nothing is begun. */
 function refuseBuried({ lineage }: Submission, todo: Todo): void {
@@ -86,13 +98,17 @@ function refuseBuried({ lineage }: Submission, todo: Todo): void {
 
 /** Settles which agent works; an absent session and another's look alike. */
 function addressed(request: SubmitRequest, store: SessionStore): Submission {
-  const { agent, mustExist, allowedAgents, protocol = 1, ...rest } = request
+  const { agent, mustExist, allowedAgents, protocol = 1, answers: _answers, ...rest } = request
   if (protocol > sessionProtocol) {
     const message = `This session runs an older version (protocol ${sessionProtocol}, asked ${protocol}). Try again.`
     throw new IsolaError('request_conflict', message)
   }
   const existing = store.session()
   if (existing && existing.principal !== rest.principal) throw noSuchSession()
+  if (existing?.lineage && !rest.lineage) {
+    const message = `This session belongs to a call of ${existing.lineage.parentSession}: send what is to be done there.`
+    throw new IsolaError('request_conflict', message)
+  }
   if (!existing && (mustExist || agent === undefined)) throw noSuchSession()
   if (existing && allowedAgents && !allowedAgents.includes(existing.agent)) throw noSuchSession()
   if (existing && agent !== undefined && existing.agent !== agent) {
@@ -111,6 +127,7 @@ function bodyHashOf(submission: Submission, sha256: (text: string) => string): s
     pauses: _pauses,
     key: _keyId,
     dayLimits: _dayLimits,
+    echo: _echo,
     ...body
   } = submission
   return sha256(JSON.stringify(body))

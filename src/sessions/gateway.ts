@@ -52,6 +52,8 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   run: 'submission',
   runStream: 'submission',
   result: 'read',
+  recall: 'read',
+  hide: 'change',
   events: 'read',
   cancel: 'change',
   abandon: 'change',

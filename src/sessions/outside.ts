@@ -4,8 +4,8 @@ import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/session.ts'
 import type { ToolResult } from '#contracts/tool.ts'
-import { otherBody } from './admission.ts'
 import { conflict, expiredOf, outcome, pausesOf, toAnswer } from './pauses.ts'
+import { otherBody } from './refusals.ts'
 import type { Runs } from './runs.ts'
 import type { InboxItem, RunRow, SessionStore } from './store.ts'
 import type { Transcript } from './transcript.ts'
@@ -95,17 +95,22 @@ function withAnswers(
 
 /**
  * The outcome of what one of our calls started elsewhere. A call that waits for it is answered; what came of a
- * background call is a message to the run that started it, or to whoever works here next. The caller wakes the run.
+ * background call is a message to the run that started it, or to whoever works here next; what comes for a run that
+ * is over (`late`) only sets right what it spent. The caller wakes the run.
  */
 export function takeDelivery(
   { parentRun, call, agent, session, isBackground, result }: Delivery,
   { store, runs, transcript }: OutsideParts,
-): 'taken' | 'known' {
+): 'taken' | 'late' | 'known' {
   const row = store.findRun(parentRun)
   if (!row) throw new IsolaError('request_not_found', 'There is no such run in this session.')
   if (!isBackground) {
     if (row.answers?.[call]?.kind === 'outcome') return 'known'
-    if (store.final(row.order)) return 'known'
+    if (store.final(row.order)) {
+      if (!result.usage || row.settledLate?.[call]) return 'known'
+      runs.change(row, { settledLate: { ...row.settledLate, [call]: result.usage } })
+      return 'late'
+    }
     const answers = withAnswers(row, store.turns(row.order), { [call]: outcome(result) })
     runs.change(row, { answers })
     return 'taken'

@@ -46,9 +46,9 @@ export async function executeRun(
       ancestry: lineage?.ancestry ?? [],
       agent: spec,
       toolset,
-      messages: [...transcript.before(order), ...messages],
+      messages: [...transcript.before(row()), ...messages],
       startedAtMs: startedAtMs ?? createdAtMs,
-      mayPark: pauses === 'park',
+      pauses: pauses ?? 'refuse',
       lostCalls: wakes,
     },
     {
@@ -60,7 +60,12 @@ export async function executeRun(
       received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
       answerTo: (call) => row().answers?.[call],
       journal: {
-        load: () => store.turns(order),
+        load() {
+          const turns = store.turns(order)
+          // A turn that is taken up again brings what it told before it was parked.
+          published = turns.at(-1)?.events.at(-1)?.seq ?? 0
+          return turns
+        },
         write(turn) {
           // What is missing on record is not passed over: the segment ends, and the run is taken up again.
           if (failure !== undefined) throw failure

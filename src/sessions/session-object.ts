@@ -7,6 +7,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import type {
   Delivery,
   Reply,
+  RunMemo,
   RunOutcome,
   RunSpending,
   RunView,
@@ -19,16 +20,17 @@ import type {
   SubmitRequest,
   SubmitReceipt,
 } from '#contracts/session.ts'
-import { admit, noSuchSession, otherBody, unknownAgent, type Admitted } from './admission.ts'
+import { admit, type Admitted } from './admission.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
 import { decideCall, steerRun, takeDelivery } from './outside.ts'
 import { isStorageFault } from './platform-fault.ts'
+import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import type { Audience } from './runs.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
 import type { RunRow, SessionRow } from './store.ts'
 import { deleteChildren, stopped } from './subtree.ts'
 import { treeOf } from './tree.ts'
-import { outcomeOf, spendingOf, viewOf, type ViewOptions } from './views.ts'
+import { memoOf, outcomeOf, spendingOf, viewOf, type ViewOptions } from './views.ts'
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
@@ -105,16 +107,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         const { store, hub } = this.#parts
         const { receipt, live } = await this.#admit(session, request, 'reader')
         const { run } = receipt
-        const backlog = eventsOfRun(store, run)
         // Usually nothing is written yet: the model's request goes first.
-        if (backlog.length > 0) await this.ctx.storage.sync()
+        if (eventsOfRun(store, run).length > 0) await this.#synced()
         const reader = this.#runtime.ids.next('req')
         const stream = hub.attach({
           id: reader,
           afterSeq: 0,
           run,
-          follow: live !== undefined,
-          backlog,
+          follow: this.#parts.runs.live(run) !== undefined,
+          backlog: eventsOfRun(store, run),
         })
         await live?.accepted.catch((error: unknown) => {
           hub.detach(reader)
@@ -131,6 +132,22 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
+    recall(principal: string, run: string): Promise<Reply<RunMemo>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        return memoOf(this.#row(run), this.#viewOptions())
+      })
+    }
+
+    hide(principal: string, run: string): Promise<Reply<RunMemo>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        this.#refuseWhileDeleting()
+        this.#parts.runs.change(this.#row(run), { isHidden: true })
+        return memoOf(this.#row(run), this.#viewOptions())
+      })
+    }
+
     events(
       principal: string,
       options: Parameters<SessionApi['events']>[1],
@@ -138,7 +155,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         this.#own(principal)
         if (options.run !== undefined) this.#row(options.run)
-        await this.ctx.storage.sync() // what is sent with an id must be durable
+        await this.#synced()
         const isOpen =
           options.run === undefined
             ? !this.#parts.runs.isIdle()
@@ -237,8 +254,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         const { parentRun: run, isBackground } = delivery
         // What it did not use goes back to the session at once, and to the day as soon as that can be told.
         store.together(() => {
-          const isNew = takeDelivery(delivery, this.#parts) === 'taken'
-          if (isNew && isBackground) todo.add({ kind: 'settle', session: this.#id, run })
+          const taken = takeDelivery(delivery, this.#parts)
+          if (taken === 'late' || (taken === 'taken' && isBackground))
+            todo.add({ kind: 'settle', session: this.#id, run })
         })
         this.#parts.runs.wake(run)
         upkeep.carry()
@@ -300,6 +318,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     /** Rows this object has written since it was loaded; read by the benchmark. */
     async rowsWritten(): Promise<number> {
       return this.#parts.store.rowsWritten()
+    }
+
+    /** What is sent with an id must be durable, also what was written while we waited for that. */
+    async #synced(): Promise<void> {
+      const { store } = this.#parts
+      for (let seq = -1; seq !== store.lastSeq();) {
+        seq = store.lastSeq()
+        await this.ctx.storage.sync()
+      }
     }
 
     /** While somebody waits for a run, a closed stream of somebody else does not cancel it. */

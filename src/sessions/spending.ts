@@ -5,7 +5,11 @@ import type { InboxItem, RunRow } from './store.ts'
 /** What a run has spent, everything below it included. What it started in the background counts with its whole lease until it reports. */
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
   const spent = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
-  return (row.inbox ?? []).reduce((sum, item) => addUsage(sum, correctionOf(item, turns)), spent)
+  const late = Object.entries(row.settledLate ?? {}).map(([call, usage]) => ({ call, usage }))
+  return [...(row.inbox ?? []), ...late].reduce(
+    (sum, item) => addUsage(sum, correctionOf(item, turns)),
+    spent,
+  )
 }
 
 /** What the calls of its open turn hold of the run's lease. */
@@ -14,11 +18,14 @@ export function heldByRun(turns: readonly TurnRecord[]): Usage {
   return open && !open.isDone ? heldBy(open.calls) : zeroUsage
 }
 
-/** A background call was booked with its whole lease (or what it said it took): what it really took replaces that. */
-function correctionOf({ call, usage }: InboxItem, turns: readonly TurnRecord[]): Usage {
+/** A call that nobody waited for was booked with its whole lease (or what it said it took): what it really took replaces that. */
+function correctionOf(
+  { call, usage }: Pick<InboxItem, 'call' | 'usage'>,
+  turns: readonly TurnRecord[],
+): Usage {
   const record = turns.flatMap(({ calls }) => calls).find(({ id }) => id === call)
-  if (!usage || !record?.outcome || !record.reserved) return zeroUsage
-  const said = record.outcome.usage
+  if (!usage || !record?.reserved) return zeroUsage
+  const said = record.outcome?.usage
   // The call itself, and the child itself, stay counted.
   const booked = said
     ? { ...said, toolCalls: said.toolCalls + 1, children: said.children + 1 }

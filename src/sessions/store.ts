@@ -4,7 +4,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
-import type { Lineage, Submission } from '#contracts/session.ts'
+import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
 
 /** What identifies a session; its first row. */
 export interface SessionRow {
@@ -40,10 +40,15 @@ export interface RunRow {
   readonly startedAtMs?: number
   readonly cancelReason?: string
   readonly inbox?: readonly InboxItem[]
+  /** What calls that waited when the run ended took after all, by call id: they were booked with all they held. */
+  readonly settledLate?: Readonly<Record<string, Usage>>
   /** What was decided about its waiting calls, by call id. */
   readonly answers?: Readonly<Record<string, PauseAnswer>>
   /** What somebody outside said about a call, as a hash: the same again is no news, whatever has become of the run. */
   readonly decided?: Readonly<Record<string, string>>
+  /** `echo` of the requests with which its client answered, by the turn that waited for them. */
+  readonly echoes?: RunMemo['echoes']
+  readonly isHidden?: boolean
   /** The turn that was open at the last wake, and how often a wake found it open. */
   readonly wakeTurn: number
   readonly wakes: number

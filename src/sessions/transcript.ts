@@ -1,13 +1,14 @@
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Kernel } from '#contracts/kernel.ts'
 import type { Message } from '#contracts/message.ts'
+import { lastTurnOf } from './response-places.ts'
 import type { RunRow, SessionStore } from './store.ts'
 
-/** What was said in a session: a view over the rows. */
+/** What was said in a session: a view over the rows. A run goes on from the one before it, or from a place it names. */
 export interface Transcript {
-  /** Everything of the runs before the one of this order. What is over does not change, so it is read once. */
-  readonly before: (order: number) => readonly Message[]
-  /** Everything, the run under way included. */
+  /** Everything that a run goes on from. What is over does not change, so it is read once. */
+  readonly before: (row: RunRow) => readonly Message[]
+  /** Everything of every branch in accept order, the run under way included. */
   readonly all: () => readonly Message[]
   /** Something came in for a run that is over: it is read again. */
   readonly forget: () => void
@@ -18,7 +19,7 @@ export function createTranscript(
   messagesOf: Kernel['messagesOf'],
 ): Transcript {
   let known: Message[] = []
-  let read = 0
+  let read: RunRow | undefined
 
   const ofRun = (row: RunRow, turns: readonly TurnRecord[]): Message[] => {
     const seen = turns.reduce((sum, { received = [] }) => sum + received.length, 0)
@@ -26,25 +27,68 @@ export function createTranscript(
     return [...row.submission.messages, ...turns.flatMap((turn) => messagesOf(turn)), ...late]
   }
 
-  return {
-    before(order) {
-      const rest: Message[] = []
-      for (const row of store.runs(read + 1, order - 1)) {
-        const turns = store.turns(row.order)
-        const messages = ofRun(row, turns)
-        // A parked run may still change, and with it everything after it.
-        if (rest.length > 0 || !turns.at(-1)?.final) rest.push(...messages)
-        else {
-          known.push(...messages)
-          read = row.order
-        }
+  /** All of it, or what one of its responses had said where another run goes on from it. */
+  const upTo = (row: RunRow, next: RunRow): Message[] => {
+    const { after, messages } = next.submission
+    const turns = store.turns(row.order)
+    const last = after && lastTurnOf(turns, after.turn)
+    if (last === undefined) return ofRun(row, turns)
+    // What the client's tools returned is said by who goes on, maybe otherwise than before.
+    const answered = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])))
+    const isKept = (message: Message) => message.role !== 'tool' || !answered.has(message.callId)
+    const said = turns.filter(({ turn }) => turn <= last).flatMap((turn) => messagesOf(turn))
+    return [...row.submission.messages, ...said.filter(isKept)]
+  }
+
+  /** From the first run to the one before this, if each goes on from all of the one before it. */
+  const inOneLine = (row: RunRow): readonly Message[] | undefined => {
+    const rest: Message[] = []
+    let previous = read
+    for (const next of [...store.runs((read?.order ?? 0) + 1, row.order - 1), row]) {
+      if (previous && !followsAll(next, previous)) return undefined
+      if (next === row) break
+      const turns = store.turns(next.order)
+      const messages = ofRun(next, turns)
+      // A parked run may still change, and with it everything after it.
+      if (rest.length > 0 || !turns.at(-1)?.final) rest.push(...messages)
+      else {
+        known.push(...messages)
+        read = next
       }
-      return rest.length > 0 ? [...known, ...rest] : known
-    },
+      previous = next
+    }
+    return rest.length > 0 ? [...known, ...rest] : known
+  }
+
+  const followsAll = ({ submission: { after } }: RunRow, previous: RunRow): boolean =>
+    !after ||
+    (after.run === previous.id && lastTurnOf(store.turns(previous.order), after.turn) === undefined)
+
+  const previousOf = ({ order, submission: { after } }: RunRow): RunRow | undefined => {
+    if (after) return store.findRun(after.run)
+    return order > 1 ? store.runs(order - 1, order - 1)[0] : undefined
+  }
+
+  const alongItsBranch = (row: RunRow): readonly Message[] => {
+    const parts: Message[][] = []
+    for (let next = row; ;) {
+      const before = previousOf(next)
+      if (!before || before.order >= next.order) return parts.reverse().flat()
+      parts.push(upTo(before, next))
+      next = before
+    }
+  }
+
+  return {
+    before: (row) => (isBehind(row, read) ? undefined : inOneLine(row)) ?? alongItsBranch(row),
     all: () => store.runs().flatMap((row) => ofRun(row, store.turns(row.order))),
     forget() {
       known = []
-      read = 0
+      read = undefined
     },
   }
 }
+
+/** It was taken up again after later runs had been read. */
+const isBehind = ({ order }: RunRow, read: RunRow | undefined): boolean =>
+  read !== undefined && read.order >= order

@@ -1,6 +1,6 @@
 import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
+import type { RunMemo, RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
 import { pausesOf, toView } from './pauses.ts'
 import type { SessionParts } from './session-parts.ts'
 import { heldByRun, spentByRun } from './spending.ts'
@@ -28,6 +28,12 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
 function openState({ startSeq, cancelReason }: RunRow): RunView['state'] {
   if (startSeq !== undefined) return 'running'
   return cancelReason === undefined ? 'queued' : 'cancelled'
+}
+
+export function memoOf(row: RunRow, options: ViewOptions): RunMemo {
+  const { state, createdAtMs } = viewOf(row, options)
+  const { isHidden = false, echoes, submission } = row
+  return { state, createdAtMs, isHidden, echoes: { ...echoes, '0': submission.echo ?? {} } }
 }
 
 /** What became of a run that nobody works on; `undefined` if somebody should. */

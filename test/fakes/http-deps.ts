@@ -183,6 +183,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       createdAtMs: 1,
       result,
     }
+    const memo = { createdAtMs: 1, state: 'completed' as const, isHidden: false, echoes: {} }
     const tree: SessionTree = {
       id: session,
       agent: 'code-reviewer',
@@ -203,6 +204,8 @@ export function createFakeApp(options: FakeOptions = {}) {
         stream: stream(),
       })),
       result: answer('result', () => view),
+      recall: answer('recall', () => memo),
+      hide: answer('hide', () => ({ ...memo, isHidden: true })),
       events: answer('events', stream),
       cancel: answer('cancel', () => view),
       abandon: answer('abandon', () => view),
@@ -227,6 +230,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
     },
     agents: {
+      toolNames: () => ['kv__get', 'kv__set', 'http__request', 'files__read'],
       list: () => [
         { name: 'code-reviewer', description: 'Reviews code.', integrationMode: 'tool' as const },
       ],

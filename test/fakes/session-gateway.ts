@@ -64,6 +64,8 @@ export function createFakeGateway(
         run: unexpected('run'),
         runStream: unexpected('runStream'),
         result: unexpected('result'),
+        recall: unexpected('recall'),
+        hide: unexpected('hide'),
         events: unexpected('events'),
         cancel: unexpected('cancel'),
         abandon: unexpected('abandon'),

@@ -96,6 +96,7 @@ export function createSessionWorld(options: WorldOptions) {
     sessions: createFakeGateway(options.others),
     agents: {
       list: () => [],
+      toolNames: () => [],
       async load() {
         await options.loading?.()
         const toolset = toolsetOf(options.entries ?? [])

@@ -517,9 +517,9 @@ const session = [
       },
       {
         name: 'gapless-log',
-        what: 'F7: a run that could not be taken in leaves no gap in the log',
-        find: 'seq = undefined // its places',
-        replace: '// its places',
+        what: 'F7: a run that could not be taken in, or written, leaves no gap in the log',
+        find: 'if (!outcome) seq = undefined',
+        replace: '',
       },
       {
         name: 'declined-readers-end',

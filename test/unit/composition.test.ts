@@ -78,7 +78,7 @@ describe('the composition', () => {
         'emit',
         'idempotencyKey',
         'lease',
-        'mayPark',
+        'pauses',
         'principal',
         'requireApproval',
         'rootSession',

@@ -185,6 +185,26 @@ describe("another principal's session", () => {
     expect((await asJson(alice.key, `/api/sessions/${session}`)).runs).toHaveLength(1)
   })
 
+  it('I26, G10: answers like one that is not there when a response of it is named', async () => {
+    const [alice, bob] = [await addKey(), await addKey()]
+    const ask = { model: 'orchestrator', input: 'Hi' }
+    const { id } = await asJson(alice.key, '/v1/responses', { json: ask })
+    const absent = `resp_${'0'.repeat(44)}`
+    const tries = [
+      (of: string) => as(bob.key, `/v1/responses/${of}`),
+      (of: string) => as(bob.key, `/v1/responses/${of}`, { method: 'DELETE' }),
+      (of: string) => as(bob.key, `/v1/responses/${of}/cancel`, { method: 'POST' }),
+      (of: string) => as(bob.key, '/v1/responses', { json: { ...ask, previous_response_id: of } }),
+    ]
+    for (const one of tries) {
+      const [status, body] = await told(await one(absent))
+      expect([400, 404]).toContain(status)
+      const [otherStatus, otherBody] = await told(await one(id))
+      expect([otherStatus, otherBody.replaceAll(id, absent)]).toEqual([status, body])
+    }
+    expect((await as(alice.key, `/v1/responses/${id}`)).status).toBe(200)
+  })
+
   it('T2: is not met by the same name, nor by the same idempotency key', async () => {
     const [alice, bob] = [await addKey(), await addKey()]
     const chat = { model: 'orchestrator', messages: [{ role: 'user', content: 'Hi' }] }

@@ -124,10 +124,11 @@ describe('a call that needs an approval', () => {
     valueOf(await decide(session, run, first, { decision: 'approve' }))
     const second = await vi.waitFor(async () => {
       const view = await viewOf(session, run)
+      expect(view.state).toBe('parked')
       expect(view.pauses?.[0]?.call).not.toBe(first.pauses![0]!.call)
       return view
     })
-    expect(second.state).toBe('parked')
+    expect(second.pauses).toHaveLength(1)
     expect(requests).toHaveLength(2)
   })
 
@@ -228,6 +229,9 @@ describe('a call that needs an approval', () => {
     expect(parent.pauses).toMatchObject([{ kind: 'session', tool: 'code-reviewer__run' }])
     const child = (await treeOf(session)).children[0]!
     await evictDurableObject(stubOf(session))
+    // Nor can it be given more to do, past what its caller was given.
+    const more = await call(`/api/sessions/${child.id}/runs`, { json: { task: 'more' } })
+    expect(more.status).toBe(409)
     const waiting = await viewOf(child.id, child.runs[0]!.id)
     valueOf(await decide(child.id, child.runs[0]!.id, waiting, { decision: 'approve' }))
     const { result } = await reached(session, run, 'completed')
@@ -323,7 +327,7 @@ describe('a call that waits twice', () => {
     )
   })
 
-  it('E1: what a waiting child may have spent is booked when its caller is cancelled', async () => {
+  it('E1: F19: what a waiting child held is booked when its caller is cancelled, and what it did not use returns', async () => {
     withModel((request) =>
       isReviewer(request)
         ? { calls: [{ name: 'files__list', input: {} }] }
@@ -336,6 +340,8 @@ describe('a call that waits twice', () => {
     const { result } = valueOf(await sessions.at(session).cancel(operator, run, 'enough'))
     expect(result?.usage.tokens).toBeGreaterThan(40_000)
     await reached(child.id, child.runs[0]!.id, 'cancelled')
+    // One model call each.
+    await vi.waitFor(async () => expect((await treeOf(session)).usage.tokens).toBe(220))
   })
 })
 

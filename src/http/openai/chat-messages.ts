@@ -1,16 +1,6 @@
-import { IsolaError } from '#contracts/errors.ts'
-import type { JsonObject } from '#contracts/json.ts'
-import type { Message, ToolCall } from '#contracts/message.ts'
 import type { ChatMessage } from './chat-request.ts'
+import { type History, invalid, type Said, toHistory } from './history.ts'
 
-/** A request's messages in our words. */
-export interface Conversation {
-  /** System and developer messages, in order; added after our own instructions. */
-  readonly instructions: string | undefined
-  readonly messages: readonly Message[]
-}
-
-type AssistantMessage = Extract<ChatMessage, { role: 'assistant' }>
 type Content = ChatMessage['content']
 
 /**
@@ -21,98 +11,51 @@ type Content = ChatMessage['content']
 export function toConversation(
   all: readonly ChatMessage[],
   options: { readonly appendOnly: boolean },
-): Conversation {
+): History {
   checkLast(all)
   const start = options.appendOnly ? all.findLastIndex(({ role }) => role === 'assistant') + 1 : 0
-  const instructions: string[] = []
-  const messages: Message[] = []
-  const asked = new Map<string, string>()
-  for (const [index, message] of all.entries()) {
-    if (message.role === 'system' || message.role === 'developer') {
-      instructions.push(textOf(message.content))
-    } else if (index >= start) {
-      messages.push(toMessage(message, index, asked))
-    }
+  const history = toHistory(
+    all.flatMap((message, index) => {
+      const isInstruction = message.role === 'system' || message.role === 'developer'
+      return isInstruction || index >= start ? toSaid(message, index) : []
+    }),
+  )
+  const [orphan] = history.orphans
+  if (orphan && start === 0) {
+    throw invalid(orphan.at, 'answers no call of the assistant message before it')
   }
-  if (asked.size > 0)
-    throw invalid(`messages`, `no tool message answers the call ${[...asked.keys()][0]}`)
-  const text = instructions.filter((part) => part !== '').join('\n\n')
-  return { instructions: text === '' ? undefined : text, messages }
+  return history
 }
 
-/** What the client tells us came from the client, whatever role it gives it. */
-function toMessage(
-  message: Exclude<ChatMessage, { role: 'system' | 'developer' }>,
-  index: number,
-  asked: Map<string, string>,
-): Message {
-  if (message.role !== 'tool' && asked.size > 0) {
-    throw invalid(
-      `messages[${index}]`,
-      `must be the tool message for the call ${[...asked.keys()][0]}`,
-    )
-  }
+function toSaid(message: ChatMessage, index: number): Said[] {
+  const at = `messages[${index}]`
   const text = textOf(message.content)
   switch (message.role) {
-    case 'user': {
-      const images = imagesOf(message.content)
-      return { role: 'user', text, ...(images.length > 0 && { images }), taint: ['user'] }
-    }
-    case 'assistant': {
-      const toolCalls = toToolCalls(message, asked)
-      return {
-        role: 'assistant',
-        text,
-        ...(toolCalls.length > 0 && { toolCalls }),
-        taint: ['user', 'model'],
-      }
-    }
-    case 'tool': {
-      const callId = message.tool_call_id
-      const name = asked.get(callId)
-      if (name === undefined) {
-        throw invalid(
-          `messages[${index}].tool_call_id`,
-          'answers no call of the assistant message before it',
-        )
-      }
-      asked.delete(callId)
-      return {
-        role: 'tool',
-        callId,
-        name,
-        output: text,
-        isError: false,
-        taint: ['user', `tool:${name}`],
-      }
-    }
+    case 'system':
+    case 'developer':
+      return [{ kind: 'instructions', text }]
+    case 'user':
+      return [{ kind: 'user', text, images: imagesOf(message.content), at }]
+    case 'assistant':
+      return [
+        { kind: 'assistant', text, at },
+        ...(message.tool_calls ?? []).map(({ id, function: called }) => {
+          return { kind: 'call', callId: id, ...called, at } as const
+        }),
+      ]
+    case 'tool':
+      return [
+        { kind: 'output', callId: message.tool_call_id, output: text, at: `${at}.tool_call_id` },
+      ]
   }
-}
-
-function toToolCalls(message: AssistantMessage, asked: Map<string, string>): readonly ToolCall[] {
-  return (message.tool_calls ?? []).map((call) => {
-    asked.set(call.id, call.function.name)
-    return { id: call.id, name: call.function.name, input: toInput(call.function.arguments) }
-  })
-}
-
-/** A string that is not a JSON object arrives as `{ "": raw }`, as `ToolCall` says. */
-function toInput(raw: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(raw)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as JsonObject
-  } catch {
-    // Not JSON: kept as it is.
-  }
-  return { '': raw }
 }
 
 function checkLast(all: readonly ChatMessage[]): void {
   const index = all.length - 1
   const last = all[index]
+  if (last?.role === 'tool') return
   if (last?.role !== 'user') {
-    const message = `is a message of role ${last?.role}: the last message must be from the user`
+    const message = `is a message of role ${last?.role}: the last message must be from the user or a tool`
     throw invalid(`messages[${index}].role`, message)
   }
   if (textOf(last.content) === '' && imagesOf(last.content).length === 0) {
@@ -132,8 +75,4 @@ function textOf(content: Content): string {
 function imagesOf(content: Content): readonly string[] {
   if (typeof content === 'string') return []
   return (content ?? []).flatMap((part) => (part.type === 'image_url' ? [part.image_url.url] : []))
-}
-
-function invalid(param: string, message: string): IsolaError {
-  return new IsolaError('request_invalid', `${param}: ${message}.`, { param })
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import type { ResponseFormat } from '#contracts/model.ts'
 import { parseFields } from '../validate.ts'
+import { chatTools, toolChoice } from './client-tools.ts'
 
 const roles = 'system, developer, user, assistant or tool'
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
@@ -44,6 +46,26 @@ const message = z.discriminatedUnion(
   { error: (issue) => (issue.code === 'invalid_union' ? `must be ${roles}` : undefined) },
 )
 
+/** A schema that the text is to fit, as both wires spell it. */
+export const jsonSchemaFormat = z.object({
+  name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -'),
+  description: z.string().nullish(),
+  schema: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+})
+
+export function toResponseFormat(
+  type: 'text' | 'json_object' | 'json_schema' | undefined,
+  format: z.infer<typeof jsonSchemaFormat> | undefined,
+): ResponseFormat | undefined {
+  if (type === 'json_object') return { type }
+  if (type !== 'json_schema' || !format) return undefined
+  const { name, schema, strict } = format
+  // It came out of JSON.parse.
+  const shape = (schema ?? {}) as JsonObject
+  return { type, name, schema: shape, ...(typeof strict === 'boolean' && { strict }) }
+}
+
 /** What we read of a chat completion request; every other field is ignored, `null` means absent. */
 const chatRequest = z.object({
   model: z.string().min(1).max(200),
@@ -57,10 +79,16 @@ const chatRequest = z.object({
   stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
   seed: z.int().nullish(),
   n: z.int().min(1).nullish(),
-  response_format: z.object({ type: z.enum(['text', 'json_object', 'json_schema']) }).nullish(),
-  tools: z.array(z.unknown()).nullish(),
+  response_format: z
+    .discriminatedUnion('type', [
+      z.object({ type: z.literal('text') }),
+      z.object({ type: z.literal('json_object') }),
+      z.object({ type: z.literal('json_schema'), json_schema: jsonSchemaFormat }),
+    ])
+    .nullish(),
+  tools: chatTools.nullish(),
   functions: z.array(z.unknown()).nullish(),
-  tool_choice: z.union([z.string(), z.looseObject({})]).nullish(),
+  tool_choice: toolChoice.nullish(),
   function_call: z.union([z.string(), z.looseObject({})]).nullish(),
 })
 
@@ -70,16 +98,12 @@ export type ChatMessage = z.infer<typeof message>
 /** Throws `request_invalid` or `request_unsupported_parameter`, with the field as `param`. */
 export function parseChatRequest(body: JsonObject): ChatRequest {
   const request = parseFields(chatRequest, body)
-  const own = 'Not supported yet: leave it out. The agent brings tools of its own.'
-  if (request.tools?.length) throw unsupported('tools', own)
-  if (request.functions?.length) throw unsupported('functions', own)
-  if ((request.tool_choice ?? 'none') !== 'none') throw unsupported('tool_choice', own)
-  if ((request.function_call ?? 'none') !== 'none') throw unsupported('function_call', own)
+  if (request.functions?.length) throw unsupported('functions', 'Send tools instead.')
+  if ((request.function_call ?? 'none') !== 'none') {
+    throw unsupported('function_call', 'Send tool_choice instead.')
+  }
   if ((request.n ?? 1) !== 1)
     throw unsupported('n', 'Only one choice can be made: send 1 or leave it out.')
-  if ((request.response_format?.type ?? 'text') !== 'text') {
-    throw unsupported('response_format', 'Not supported yet: only { "type": "text" } is.')
-  }
   return request
 }
 

@@ -1,6 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Usage } from '#contracts/lease.ts'
+import type { TokenCount, ClientCall } from './fold.ts'
+import { type RunPlace, toCallId } from './wire-ids.ts'
 
 /** What a chat completion and each of its chunks have in common. */
 export interface CompletionHead {
@@ -38,7 +39,12 @@ export function faultOf(result: AgentResult): Error | undefined {
   }
 }
 
-export function toCompletion(head: CompletionHead, result: AgentResult) {
+/** @param tokens What this response took, if it is only a part of the run. */
+export function toCompletion(
+  head: CompletionHead,
+  result: AgentResult,
+  tokens: TokenCount = result.usage,
+) {
   return {
     id: head.id,
     object: 'chat.completion',
@@ -52,11 +58,44 @@ export function toCompletion(head: CompletionHead, result: AgentResult) {
         logprobs: null,
       },
     ],
-    usage: toUsage(result.usage),
+    usage: toUsage(tokens),
   }
 }
 
-export function toUsage(usage: Usage) {
+/** An answer that asks the client to run its own tools. */
+export function toCallingCompletion(
+  head: CompletionHead,
+  answer: {
+    readonly text: string
+    readonly toolCalls: readonly object[]
+    readonly tokens: TokenCount
+  },
+) {
+  const { text, toolCalls, tokens } = answer
+  const content = text === '' ? null : text
+  return {
+    ...head,
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content, refusal: null, tool_calls: toolCalls },
+        finish_reason: 'tool_calls',
+        logprobs: null,
+      },
+    ],
+    usage: toUsage(tokens),
+  }
+}
+
+export const toToolCalls = (place: RunPlace, calls: readonly ClientCall[]) =>
+  calls.map(({ call, tool, input }) => ({
+    id: toCallId(place, call),
+    type: 'function',
+    function: { name: tool, arguments: JSON.stringify(input) },
+  }))
+
+export function toUsage(usage: TokenCount) {
   return {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,

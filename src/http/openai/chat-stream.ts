@@ -3,18 +3,21 @@ import type { MessageDelta, StreamItem } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { toOutgoingError } from '../errors.ts'
 import { brokenOff, type StreamView } from '../event-stream.ts'
+import { type ClientCall, createFold, type TokenCount } from './fold.ts'
 import { createSpokenText } from './spoken-text.ts'
 import {
   type CompletionHead,
   contentOf,
   faultOf,
   finishReasonOf,
+  toToolCalls,
   toUsage,
 } from './chat-response.ts'
+import type { PlaceInSession } from './wire-ids.ts'
 
 export interface ChatStreamOptions {
   readonly head: CompletionHead
-  readonly run: string
+  readonly place: PlaceInSession
   readonly includeUsage: boolean
   readonly requestId: string
   readonly onFault: (error: unknown) => void
@@ -25,7 +28,9 @@ export interface ChatStreamOptions {
  * from strings, since there is one for each piece of text.
  */
 export function createChatStream(options: ChatStreamOptions): StreamView {
-  const { head, run, includeUsage } = options
+  const { head, place, includeUsage } = options
+  const { run, turn: after } = place
+  const fold = createFold(place)
   const shared =
     `"id":${JSON.stringify(head.id)},"object":"chat.completion.chunk",` +
     `"created":${head.created},"model":${JSON.stringify(head.model)}`
@@ -49,16 +54,30 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     const fault = faultOf(result)
     if (fault) return fail(fault, run)
     isComplete = true
-    const last = chunk('{}', `"${finishReasonOf(result)}"`)
+    const text = content(spoken.addFinal({ ...result, result: contentOf(result) }))
+    return text + last(finishReasonOf(result), after === 0 ? result.usage : fold.tokens())
+  }
+  const last = (finishReason: string, tokens: TokenCount): string => {
     const usage = includeUsage
-      ? `data: {${shared},"choices":[],"usage":${JSON.stringify(toUsage(result.usage))}}\n\n`
+      ? `data: {${shared},"choices":[],"usage":${JSON.stringify(toUsage(tokens))}}\n\n`
       : ''
-    return `${content(spoken.addFinal({ ...result, result: contentOf(result) }))}${last}${usage}data: [DONE]\n\n`
+    return `${chunk('{}', `"${finishReason}"`)}${usage}data: [DONE]\n\n`
+  }
+
+  /** The client's turn: its calls go out, each whole. */
+  const callOut = (calls: readonly ClientCall[]): string => {
+    isComplete = true
+    const chunks = toToolCalls(place, calls).map((call, index) =>
+      chunk(`{"tool_calls":[${JSON.stringify({ index, ...call })}]}`, 'null'),
+    )
+    return chunks.join('') + last('tool_calls', fold.tokens())
   }
 
   /** Deltas are not stored: one who joins a run late reads its earlier messages whole. */
   const addFinished = ({ turn, text }: JsonObject): string =>
-    typeof turn === 'number' && typeof text === 'string' ? spoken.add(turn, 0, text) : ''
+    typeof turn === 'number' && turn > after && typeof text === 'string'
+      ? spoken.add(turn, 0, text)
+      : ''
 
   const finishOrFail = (result: AgentResult | undefined) =>
     result ? finish(result) : fail(brokenOff())
@@ -67,8 +86,10 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     opening: chunk('{"role":"assistant","content":"","refusal":null}', 'null'),
     show: (item) => {
       if (item.run !== run) return ''
+      const called = fold.apply(item).find(({ type }) => type === 'calls')
+      if (called?.type === 'calls') return callOut(called.calls)
       if (item.type === 'message_delta') {
-        return content(spoken.add(item.turn, item.offset, item.text))
+        return item.turn > after ? content(spoken.add(item.turn, item.offset, item.text)) : ''
       }
       if (item.type === 'message_finished') return content(addFinished(item.data))
       return item.type === 'run_finished' ? finishOrFail(resultOf(item)) : ''

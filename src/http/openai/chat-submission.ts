@@ -1,14 +1,17 @@
 import type { ModelParameters } from '#contracts/model.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
+import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../headers.ts'
 import { resolveTarget } from '../targets.ts'
 import { toConversation } from './chat-messages.ts'
-import type { ChatRequest } from './chat-request.ts'
+import { type ChatRequest, toResponseFormat } from './chat-request.ts'
+import { chooseTools, toClientTools } from './client-tools.ts'
+import { type Plan, planAlone, planIn } from './plan.ts'
 
-export interface AddressedSubmission {
-  readonly session: string
-  readonly submission: SubmitRequest
+export interface PlannedSubmission {
+  readonly plan: Plan
+  readonly submissionOf: (plan: Plan) => SubmitRequest
 }
 
 /** Where a chat request goes and what it asks there. */
@@ -16,39 +19,42 @@ export async function toSubmission(
   deps: HttpDeps,
   context: HttpContext,
   request: ChatRequest,
-): Promise<AddressedSubmission> {
+): Promise<PlannedSubmission> {
   const { headers } = context.req.raw
-  const { id: principal, ...rights } = context.get('principal')
+  const rights = context.get('principal')
   const idempotencyKey = readIdempotencyKey(headers)
   const named = readPrintable(headers, 'x-isola-session', 200)
   const target = resolveTarget(deps, rights, request.model)
   const conversation = toConversation(request.messages, { appendOnly: named !== undefined })
+  const tools = chooseTools(toClientTools(request.tools), request.tool_choice)
+  const session = await sessionFor(deps, { principal: rights.id, named, idempotencyKey })
+  const base: Omit<SubmitRequest, 'messages'> = {
+    ...askedBy(context),
+    agent: target.agent,
+    ...(conversation.instructions !== undefined && {
+      clientInstructions: conversation.instructions,
+    }),
+    ...(target.model !== undefined && { model: target.model }),
+    parameters: toParameters(request, tools.toolChoice),
+    trace: readTrace(headers, deps.sources),
+    protocol: sessionProtocol,
+    // A chat client runs its own tools; it has no way to approve or to answer: what needs that fails and says so.
+    pauses: 'client_tools',
+    ...(tools.clientTools.length > 0 && { clientTools: tools.clientTools }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  }
   return {
-    session: await sessionFor(deps, { principal, named, idempotencyKey }),
-    submission: {
-      agent: target.agent,
-      // An id that we gave out: if it is gone, a new session would silently lack the history.
-      ...(named !== undefined && isSessionId(named) && { mustExist: true }),
-      principal,
-      ...(rights.key !== undefined && { key: rights.key }),
-      ...(rights.limits && { dayLimits: rights.limits }),
-      messages: conversation.messages,
-      ...(conversation.instructions !== undefined && {
-        clientInstructions: conversation.instructions,
-      }),
-      ...(target.model !== undefined && { model: target.model }),
-      parameters: toParameters(request),
-      trace: readTrace(headers, deps.sources),
-      protocol: sessionProtocol,
-      // A chat client has no way to approve or to answer: what needs it fails and says so.
-      pauses: 'refuse',
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
-    },
+    // An id that we gave out: if it is gone, a new session would silently lack the history.
+    plan:
+      named === undefined
+        ? planAlone(session, conversation)
+        : planIn(session, conversation, isSessionId(named)),
+    submissionOf: ({ request: planned }) => ({ ...base, ...planned }),
   }
 }
 
 /** Only `x-isola-session` names a session; other clients' session headers come with full history. */
-async function sessionFor(
+export async function sessionFor(
   deps: HttpDeps,
   by: {
     readonly principal: string
@@ -67,8 +73,14 @@ async function sessionFor(
   return deps.sources.ids.next('ses')
 }
 
-function toParameters(request: ChatRequest): ModelParameters {
+function toParameters(
+  request: ChatRequest,
+  toolChoice: ModelParameters['toolChoice'],
+): ModelParameters {
   const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens
+  const { response_format: format } = request
+  const schema = format?.type === 'json_schema' ? format.json_schema : undefined
+  const responseFormat = toResponseFormat(format?.type, schema)
   return {
     ...(request.temperature != null && { temperature: request.temperature }),
     ...(request.top_p != null && { topP: request.top_p }),
@@ -77,5 +89,7 @@ function toParameters(request: ChatRequest): ModelParameters {
       stop: typeof request.stop === 'string' ? [request.stop] : request.stop,
     }),
     ...(request.seed != null && { seed: request.seed }),
+    ...(toolChoice !== undefined && { toolChoice }),
+    ...(responseFormat && { responseFormat }),
   }
 }

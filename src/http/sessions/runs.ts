@@ -1,12 +1,14 @@
+import { IsolaError } from '#contracts/errors.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
 import { readJsonObject } from '../body.ts'
+import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey, readTrace } from '../headers.ts'
 import { jsonResponse, replayed, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { checkModel } from '../targets.ts'
 import { toLimits } from './limits.ts'
-import { type OpenSession, openRun, openSession } from './open-session.ts'
+import { openRun, openSession } from './open-session.ts'
 import {
   parseCancelRequest,
   parseRunRequest,
@@ -37,7 +39,7 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const opened = openSession(deps, context)
   const request = parseRunRequest(await readJsonObject(context.req.raw))
-  const submission = toSubmission(deps, { context, opened, request })
+  const submission = toSubmission(deps, { context, request })
   const { id, session } = opened
   const locate = (run: string) => ({ location: `/api/sessions/${id}/runs/${run}` })
   if (request.wait === true) {
@@ -51,15 +53,29 @@ async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response>
   return jsonResponse(receipt, { status: 202, headers: { ...locate(run), ...replayed(isJoined) } })
 }
 
+/** One that matches nothing protects nothing, and whoever wrote it thinks otherwise. */
+function checkPatterns(patterns: readonly string[], tools: readonly string[]): void {
+  const isMatched = (pattern: string): boolean => {
+    if (pattern.startsWith('isola__') || pattern === '*') return true
+    return pattern.endsWith('*')
+      ? tools.some((tool) => tool.startsWith(pattern.slice(0, -1)))
+      : tools.includes(pattern)
+  }
+  const index = patterns.findIndex((pattern) => !isMatched(pattern))
+  if (index < 0) return
+  const param = `requireApproval[${index}]`
+  const message = `${param}: "${patterns[index]}" is no tool here. Name one (kv__set), all of a plugin (kv__*), or *.`
+  throw new IsolaError('request_invalid', message, { param })
+}
+
 function toSubmission(
   deps: HttpDeps,
   from: {
     readonly context: HttpContext
-    readonly opened: OpenSession
     readonly request: RunRequest
   },
 ): SubmitRequest {
-  const { opened, request } = from
+  const { request } = from
   const { headers } = from.context.req.raw
   const idempotencyKey = readIdempotencyKey(headers)
   const rights = from.context.get('principal')
@@ -67,12 +83,13 @@ function toSubmission(
   const parameters = toParameters(request)
   const limits = toLimits(request.limits)
   const { requireApproval, clientTools } = request
+  checkPatterns(requireApproval ?? [], [
+    ...deps.agents.toolNames(),
+    ...(clientTools ?? []).map(({ name }) => name),
+  ])
   // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
   return {
-    principal: opened.principal,
-    ...(rights.key !== undefined && { key: rights.key }),
-    ...(rights.limits && { dayLimits: rights.limits }),
-    ...(rights.agents && { allowedAgents: rights.agents }),
+    ...askedBy(from.context),
     messages: [toTaskMessage(request)],
     ...(model !== undefined && { model }),
     ...(parameters && { parameters }),

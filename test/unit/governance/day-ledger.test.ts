@@ -64,6 +64,8 @@ describe('a day', () => {
     const { ask } = open()
     const granted = ['a', 'b', 'c'].map((run) => ask(run, tokensOnly(unlimited), tokensOnly(800)))
     expect(granted).toMatchObject([100, 88, 77].map((tokens) => ({ value: { tokens } })))
+    // One that may spend more than a whole day is no different.
+    expect(ask('d', tokensOnly(1_000), tokensOnly(800))).toMatchObject({ value: { tokens: 67 } })
   })
 
   it('refuses nothing of what is not asked for', () => {
@@ -167,14 +169,14 @@ describe('the change of days', () => {
 
   it('E1: opens a new day at midnight UTC; a run across it stays in its own', () => {
     const { ask, usage, ledger } = open()
-    ask('a', tokensOnly(100), limits, noon)
+    ask('a', tokensOnly(90), limits, noon)
     const tomorrow = noon + dayMs
-    expect(ask('b', tokensOnly(100), limits, tomorrow)).toMatchObject({ value: { tokens: 100 } })
+    expect(ask('b', tokensOnly(90), limits, tomorrow)).toMatchObject({ value: { tokens: 90 } })
     ledger.settle('a', spentTokens(80), tomorrow)
     expect(usage(limits, tomorrow)).toMatchObject({
       day: '2026-09-22',
       settled: { tokens: 0 },
-      reserved: { tokens: 100 },
+      reserved: { tokens: 90 },
     })
   })
 

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { sessionProtocol } from '../../../src/contracts/session.ts'
 import {
   createFakeApp,
+  delta,
   errorOf,
+  linesOf,
   parked,
   resultOf,
   testRun,
@@ -74,11 +76,10 @@ describe('a chat completion', () => {
     expect(response.headers.get('x-isola-run')).toBe(testRun)
   })
 
-  it('of a run that waits for someone outside says where it can be seen', async () => {
-    const response = await createFakeApp({ outcome: parked }).send(path, { json: plain })
-    const { code, message } = await errorOf(response)
-    expect([response.status, code]).toEqual([409, 'conflict'])
-    expect(message).toContain(`/runs/${testRun}`)
+  it('of a run whose log ends early says that it broke off', async () => {
+    const stream = () => linesOf([delta('Hello')])
+    const response = await createFakeApp({ outcome: parked, stream }).send(path, { json: plain })
+    expect([response.status, (await errorOf(response)).code]).toEqual([503, 'unavailable'])
   })
 
   it('ignores fields and nulls it does not know', async () => {
@@ -107,9 +108,9 @@ describe('what a chat request submits', () => {
     expect('model' in submission).toBe('model' in target)
   })
 
-  it('F32: says which protocol it speaks, and that nobody here can approve or answer', async () => {
+  it('F32: says which protocol it speaks, and that only its own tools may wait', async () => {
     const { submission } = await submit({})
-    expect(submission).toMatchObject({ protocol: sessionProtocol, pauses: 'refuse' })
+    expect(submission).toMatchObject({ protocol: sessionProtocol, pauses: 'client_tools' })
   })
 
   it('joins text parts, keeps images and labels every message', async () => {

@@ -307,6 +307,8 @@ describe('every route that takes a body', () => {
   })
 })
 
+const tool = { type: 'function', function: { name: 'f', parameters: {} } }
+
 describe('every field of a chat request', () => {
   const valid = { model: 'orchestrator', messages: [user] }
   const message = (...messages: unknown[]) => ({ messages })
@@ -356,7 +358,10 @@ describe('every field of a chat request', () => {
       [message({ role: 'user', content: '' }), 'messages[0].content'],
       [message({ role: 'system', content: 'x' }), 'messages[0].role'],
       [message(user, { role: 'assistant', content: 'x' }), 'messages[1].role'],
-      [message(user, { role: 'tool', tool_call_id: 'c', content: 'x' }), 'messages[1].role'],
+      [
+        message(user, { role: 'tool', tool_call_id: 'c', content: 'x' }),
+        'messages[1].tool_call_id',
+      ],
       [message(user, { role: 'tool', content: 'x' }, user), 'messages[1].tool_call_id'],
       [
         message(user, { role: 'tool', tool_call_id: 'c', content: 'x' }, user),
@@ -401,24 +406,25 @@ describe('every field of a chat request', () => {
       [{ tools: 'x' }, 'tools'],
       [{ functions: 1 }, 'functions'],
       [{ tool_choice: 1 }, 'tool_choice'],
+      [{ tools: [tool, tool] }, 'tools'],
+      ...['', 'a b', 'isola__find', 'x'.repeat(65)].map(
+        (name) => [{ tools: [{ type: 'function', function: { name } }] }, 'tools'] as const,
+      ),
+      [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'tool_choice'],
+      [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
+      [
+        { response_format: { type: 'json_schema', json_schema: { name: 'a b' } } },
+        'response_format.json_schema.name',
+      ],
     ]),
   )
 
-  const tool = { type: 'function', function: { name: 'f', parameters: {} } }
   check(
     fieldCases(chat, valid, [
-      [{ tools: [tool] }, 'tools'],
-      [{ tools: [tool], tool_choice: 'auto' }, 'tools'],
       [{ functions: [{ name: 'f' }] }, 'functions'],
-      [{ tool_choice: 'required' }, 'tool_choice'],
-      [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'tool_choice'],
+      [{ tools: [tool], tool_choice: { type: 'web_search_preview' } }, 'tool_choice'],
       [{ function_call: 'auto' }, 'function_call'],
       [{ n: 2 }, 'n'],
-      [{ response_format: { type: 'json_object' } }, 'response_format'],
-      [
-        { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } } },
-        'response_format',
-      ],
     ]).map((one) => ({ ...one, name: `${one.name} (unsupported)`, code: 'unsupported_parameter' })),
   )
 
@@ -503,6 +509,9 @@ describe('every field of /api', () => {
       [limits({ maxConcurrency: 0 }), 'limits.maxConcurrency'],
       ...[null, 1, '*', {}].map(
         (requireApproval) => [{ requireApproval }, 'requireApproval'] as const,
+      ),
+      ...['nothing', 'kv', 'KV__*', 'kv__'].map(
+        (name) => [{ requireApproval: [name] }, 'requireApproval[0]'] as const,
       ),
       ...[null, 1, '', '**', 'kv__**', 'a b', 'kv.set', 'x'.repeat(65), '*__set'].map(
         (pattern) => [{ requireApproval: ['*', pattern] }, 'requireApproval[1]'] as const,

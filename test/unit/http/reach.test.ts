@@ -47,6 +47,16 @@ describe('I26: what a key may not use', () => {
     expect(calls).toEqual([])
   })
 
+  it('is not there for a response either', async () => {
+    const { send, calls } = appOf({ agents: ['orchestrator'], models: ['other/one'] })
+    const ask = async (model: string) =>
+      told(await send('/v1/responses', { json: { model, input: 'Hi' } }))
+    expect(await ask('nobody')).toContain('model_not_found')
+    for (const model of ['code-reviewer', 'scripted/one'])
+      expect(await ask(model)).toBe(await ask('nobody'))
+    expect(calls).toEqual([])
+  })
+
   it('is not there for a new session either', async () => {
     const { send, calls } = appOf({ agents: ['orchestrator'] })
     const make = async (agent: string) => told(await send('/api/sessions', { json: { agent } }))
@@ -76,6 +86,8 @@ describe('what a key may use', () => {
   it("I12: goes with its principal's limits, so that the session holds the run to them", async () => {
     const { send, submitted } = appOf({ limits })
     await send('/v1/chat/completions', { json: chat('orchestrator') })
+    expect(submitted()).toMatchObject({ principal: 'alice', key: 'key_1', dayLimits: limits })
+    await send('/v1/responses', { json: { model: 'orchestrator', input: 'Hi' } })
     expect(submitted()).toMatchObject({ principal: 'alice', key: 'key_1', dayLimits: limits })
     await send(`/api/sessions/${testSession}/runs`, { json: { task: 'x' } })
     expect(submitted()).toMatchObject({ principal: 'alice', key: 'key_1', dayLimits: limits })

@@ -4,7 +4,7 @@ import type { Parked } from '#contracts/kernel.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
-import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { Pauses, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createKernel } from '../../../src/kernel/run.ts'
 import {
   agentSpec,
@@ -42,10 +42,10 @@ function setUp(
   const model = createFakeModel(script)
   let seq = 0
   const { requireApproval = [], limits, gates } = more
-  const segment = (mayPark = true): Promise<AgentResult | Parked> =>
+  const segment = (pauses: Pauses = 'park'): Promise<AgentResult | Parked> =>
     createKernel(createKernelParts(model, { gates: { ...openGates, ...gates } })).run(
       runInput({
-        mayPark,
+        pauses,
         agent: agentSpec(limits, { requireApproval }),
         toolset: toolsetOf(entries),
       }),
@@ -184,7 +184,7 @@ describe('a call that waits for someone outside', () => {
 
   it('fails, and says so, where nobody outside can be asked', async () => {
     const run = setUp([toolEntry('ask', async () => pending)], callsThenEnd('ask'))
-    const outcome = await run.segment(false)
+    const outcome = await run.segment('refuse')
     expect(outcome.state).toBe('completed')
     expect(run.journal.load()[0]!.calls[0]!.outcome).toMatchObject({
       ok: false,

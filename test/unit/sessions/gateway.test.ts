@@ -48,6 +48,8 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   run: (api) => api.run(session, submission),
   runStream: (api) => api.runStream(session, submission),
   result: (api) => api.result('operator', run),
+  recall: (api) => api.recall('operator', run),
+  hide: (api) => api.hide('operator', run),
   events: (api) => api.events('operator', { afterSeq: 0, follow: false }),
   cancel: (api) => api.cancel('operator', run, 'Enough.'),
   abandon: (api) => api.abandon('operator', run, 'reader'),
@@ -70,7 +72,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   delete: (api) => api.delete('operator'),
   storage: (api) => api.storage({ verb: 'clear', space: 's' }),
 }
-const reads = ['result', 'events', 'spentBy', 'transcript', 'tree']
+const reads = ['result', 'recall', 'events', 'spentBy', 'transcript', 'tree']
 const calls = Object.entries(everyCall)
 
 describe('a call of a session', () => {

@@ -1,0 +1,152 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { Message, ToolCall } from '#contracts/message.ts'
+
+/** One thing that a client tells us was said, whatever its wire calls it. `at` names it in errors. */
+export type Said =
+  | { readonly kind: 'instructions'; readonly text: string }
+  | {
+      readonly kind: 'user'
+      readonly text: string
+      readonly images: readonly string[]
+      readonly at: string
+    }
+  | { readonly kind: 'assistant'; readonly text: string; readonly at: string }
+  | {
+      readonly kind: 'call'
+      readonly callId: string
+      readonly name: string
+      /** As the client has it: JSON, or not. */
+      readonly arguments: string
+      readonly at: string
+    }
+  | { readonly kind: 'output'; readonly callId: string; readonly output: Json; readonly at: string }
+
+export interface ToolOutput {
+  readonly callId: string
+  readonly output: Json
+  readonly at: string
+}
+
+/** A request's messages in our words. */
+export interface History {
+  /** System and developer messages, in order; added after our own instructions. */
+  readonly instructions: string | undefined
+  readonly messages: readonly Message[]
+  /** Outputs of calls that are not in the list: of a response that the session has. */
+  readonly orphans: readonly ToolOutput[]
+  /** What answers the last calls in the list, and what follows: a run may wait for it. */
+  readonly answers: { readonly outputs: readonly ToolOutput[]; readonly more: readonly Message[] }
+}
+
+interface Draft {
+  readonly messages: Message[]
+  readonly orphans: ToolOutput[]
+  /** Calls without an output so far. */
+  readonly asked: Map<string, string>
+  answers: { readonly outputs: ToolOutput[]; readonly more: Message[] }
+}
+
+/** Checks the order of what was said and converts it. Throws `request_invalid` naming the item. */
+export function toHistory(all: readonly Said[]): History {
+  const texts: string[] = []
+  const draft: Draft = {
+    messages: [],
+    orphans: [],
+    asked: new Map(),
+    answers: { outputs: [], more: [] },
+  }
+  let before: Said | undefined
+  for (const said of all) {
+    if (said.kind === 'instructions') texts.push(said.text)
+    else {
+      add(draft, said, before)
+      before = said
+    }
+  }
+  const [open] = draft.asked.keys()
+  if (open !== undefined) throw invalid('messages', `no tool message answers the call ${open}`)
+  const text = texts.filter((part) => part !== '').join('\n\n')
+  const { messages, orphans, answers } = draft
+  return { instructions: text === '' ? undefined : text, messages, orphans, answers }
+}
+
+/** What the client tells us came from the client, whatever role it gives it. */
+function add(
+  draft: Draft,
+  said: Exclude<Said, { kind: 'instructions' }>,
+  before: Said | undefined,
+) {
+  const { messages, asked, orphans } = draft
+  const [open] = asked.keys()
+  const mayFollow = said.kind === 'output' || (said.kind === 'call' && before?.kind === 'call')
+  if (open !== undefined && !mayFollow) {
+    throw invalid(said.at, `must be the tool message for the call ${open}`)
+  }
+  switch (said.kind) {
+    case 'user': {
+      const { text, images } = said
+      const message: Message = {
+        role: 'user',
+        text,
+        ...(images.length > 0 && { images }),
+        taint: ['user'],
+      }
+      messages.push(message)
+      draft.answers.more.push(message)
+      return
+    }
+    case 'assistant':
+      messages.push({ role: 'assistant', text: said.text, taint: ['user', 'model'] })
+      draft.answers = { outputs: [], more: [] }
+      return
+    case 'call': {
+      asked.set(said.callId, said.name)
+      withCall(
+        messages,
+        { id: said.callId, name: said.name, input: toInput(said.arguments) },
+        before,
+      )
+      draft.answers = { outputs: [], more: [] }
+      return
+    }
+    case 'output': {
+      const { callId, output, at } = said
+      const name = asked.get(callId)
+      if (name === undefined) orphans.push({ callId, output, at })
+      else {
+        asked.delete(callId)
+        const taint = ['user', `tool:${name}`] as const
+        messages.push({ role: 'tool', callId, name, output, isError: false, taint })
+        draft.answers.outputs.push({ callId, output, at })
+      }
+    }
+  }
+}
+
+/** Calls that were made together are one message, with what was said before them. */
+function withCall(messages: Message[], call: ToolCall, before: Said | undefined): void {
+  const last = messages.at(-1)
+  const isSame = before?.kind === 'assistant' || before?.kind === 'call'
+  if (isSame && last?.role === 'assistant') {
+    messages[messages.length - 1] = { ...last, toolCalls: [...(last.toolCalls ?? []), call] }
+  } else {
+    messages.push({ role: 'assistant', text: '', toolCalls: [call], taint: ['user', 'model'] })
+  }
+}
+
+/** A string that is not a JSON object arrives as `{ "": raw }`, as `ToolCall` says. */
+function toInput(raw: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(raw)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as JsonObject
+  } catch {
+    // Not JSON: kept as it is.
+  }
+  return { '': raw }
+}
+
+export function invalid(param: string, message: string): IsolaError {
+  return new IsolaError('request_invalid', `${param}: ${message}.`, { param })
+}

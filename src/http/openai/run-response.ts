@@ -1,0 +1,90 @@
+import type { StreamItem } from '#contracts/event.ts'
+import type { SubmitReceipt, SubmitRequest } from '#contracts/session.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { type StreamView, toEventStream } from '../event-stream.ts'
+import { eventStreamResponse, replayed, unwrap } from '../responses.ts'
+import { type Change, createFold, type TokenCount } from './fold.ts'
+import { carryOut, type Plan } from './plan.ts'
+import type { PlaceInSession } from './wire-ids.ts'
+
+export interface ReadResponse {
+  readonly changes: readonly Change[]
+  readonly tokens: TokenCount
+}
+
+/** What one response holds by now, out of its run's log. */
+export async function readResponse(
+  deps: HttpDeps,
+  principal: string,
+  place: PlaceInSession,
+): Promise<ReadResponse> {
+  const { session, run } = place
+  const options = { afterSeq: 0, run, follow: false }
+  const stream = unwrap(await deps.sessions.at(session).events(principal, options))
+  const fold = createFold(place)
+  const changes: Change[] = []
+  for (const line of (await new Response(stream).text()).split('\n')) {
+    // Written by our own session object.
+    if (line !== '') changes.push(...fold.apply(JSON.parse(line) as StreamItem))
+  }
+  return { changes, tokens: fold.tokens() }
+}
+
+export interface StreamedRun {
+  readonly plan: Plan
+  readonly submissionOf: (plan: Plan) => SubmitRequest
+  /** It goes on whoever leaves. */
+  readonly isBackground?: boolean
+  readonly viewOf: (place: PlaceInSession, receipt: SubmitReceipt) => StreamView
+}
+
+/** Submits, and shows the response as it comes. A client that closes the stream says Stop (DESIGN.md section 4). */
+export async function streamRun(
+  deps: HttpDeps,
+  context: HttpContext,
+  { plan: first, submissionOf, viewOf, isBackground }: StreamedRun,
+): Promise<Response> {
+  const { plan, value } = await carryOut(first, (next) =>
+    deps.sessions.at(next.session).runStream(next.session, submissionOf(next)),
+  )
+  const { receipt, reader, stream } = value
+  const { session, turn } = plan
+  const { run, isJoined } = receipt
+  const submission = submissionOf(plan)
+  const kept = Promise.withResolvers<void>()
+  keepAlive(context, kept.promise)
+  const onEnd = (end: 'complete' | 'gone') => {
+    if (end === 'complete' || isBackground) return kept.resolve()
+    kept.resolve(deps.onClientGone?.({ session, run, reader, principal: submission.principal }))
+  }
+  const { signal } = context.req.raw
+  const view = viewOf({ session, run, turn }, receipt)
+  const body = toEventStream(stream, view, { clock: deps.sources.clock, signal, onEnd })
+  // A run that was there has the trace of the request that began it, which is not this one's.
+  const isNew = !isJoined && submission.answers === undefined
+  const about = { session, run, ...(isNew && { trace: submission.trace }) }
+  return eventStreamResponse(body, { ...headersFor(about), ...replayed(isJoined) })
+}
+
+export function headersFor(about: {
+  readonly session: string
+  readonly run: string
+  readonly trace?: string
+}): Readonly<Record<string, string>> {
+  return {
+    'x-isola-session': about.session,
+    'x-isola-run': about.run,
+    ...(about.trace !== undefined && { 'x-isola-trace': about.trace }),
+  }
+}
+
+/** Without this what follows a closed connection would be dropped with it. In tests there is no such context. */
+function keepAlive(context: HttpContext, promise: Promise<void>): void {
+  let execution: HttpContext['executionCtx'] | undefined
+  try {
+    execution = context.executionCtx
+  } catch {
+    return
+  }
+  execution.waitUntil(promise)
+}

@@ -1,0 +1,68 @@
+import type { ResponsePlace } from '#contracts/session.ts'
+
+/** The ids that clients get say where they belong: a stateless client brings back all that is needed (DESIGN.md section 12). */
+export interface RunPlace {
+  readonly session: string
+  readonly run: string
+}
+
+export interface PlaceInSession extends ResponsePlace {
+  readonly session: string
+}
+
+const key = '[0-9A-Za-z]{22}'
+const responseId = new RegExp(`^resp_(${key})(${key})(?:_([1-9]\\d{0,5}))?$`)
+const callId = new RegExp(`^call_(${key})(${key})_(\\d{1,6}_\\d{1,3}_[0-9a-f]{8})$`)
+const messageId = new RegExp(`^msg_(${key})(${key})_\\d{1,6}$`)
+const functionCallId = new RegExp(`^fc_(${key})(${key})_\\d{1,6}_\\d{1,3}_[0-9a-f]{8}$`)
+const conversationId = new RegExp(`^conv_(${key})$`)
+
+const keysOf = ({ session, run }: RunPlace) =>
+  `${session.slice('ses_'.length)}${run.slice('run_'.length)}`
+const toPlace = (session: string, run: string): RunPlace => ({
+  session: `ses_${session}`,
+  run: `run_${run}`,
+})
+
+export const toResponseId = (place: PlaceInSession): string =>
+  `resp_${keysOf(place)}${place.turn > 0 ? `_${place.turn}` : ''}`
+
+export function parseResponseId(text: string): PlaceInSession | undefined {
+  const [, session, run, turn = '0'] = responseId.exec(text) ?? []
+  return session !== undefined && run !== undefined
+    ? { ...toPlace(session, run), turn: Number(turn) }
+    : undefined
+}
+
+/** At most 64 characters up to turn 999, as OpenAI's own. */
+export const toCallId = (place: RunPlace, call: string): string =>
+  `call_${keysOf(place)}_${call.slice('call_'.length)}`
+
+/** Our call behind the id that a client was given; `undefined` if it is not one of ours. */
+export function parseCallId(text: string): (RunPlace & { readonly call: string }) | undefined {
+  const [, session, run, call] = callId.exec(text) ?? []
+  return session !== undefined && run !== undefined
+    ? { ...toPlace(session, run), call: `call_${call}` }
+    : undefined
+}
+
+export const turnOfCall = (call: string): number => Number(call.split('_')[1])
+
+export const toMessageId = (place: RunPlace, turn: number): string => `msg_${keysOf(place)}_${turn}`
+
+export const toFunctionCallId = (place: RunPlace, call: string): string =>
+  `fc_${keysOf(place)}_${call.slice('call_'.length)}`
+
+/** The run that an item is of. */
+export function parseItemId(text: string): RunPlace | undefined {
+  const [, session, run] = messageId.exec(text) ?? functionCallId.exec(text) ?? []
+  return session !== undefined && run !== undefined ? toPlace(session, run) : undefined
+}
+
+export const toConversationId = (session: string): string => `conv_${session.slice('ses_'.length)}`
+
+/** The session behind it. */
+export function parseConversationId(text: string): string | undefined {
+  const [, session] = conversationId.exec(text) ?? []
+  return session === undefined ? undefined : `ses_${session}`
+}

@@ -1,0 +1,55 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { ClientAnswers, SubmitRequest } from '#contracts/session.ts'
+import { decideCall, steerRun, type DecideOptions, type OutsideParts } from './outside.ts'
+import { conflict, pausesOf } from './pauses.ts'
+import { unanswered } from './response-places.ts'
+import type { RunRow } from './store.ts'
+
+export interface AnswerOptions extends Omit<DecideOptions, 'call' | 'decision'> {
+  readonly request: SubmitRequest
+  readonly answers: ClientAnswers
+}
+
+/**
+ * What the client's tools returned: the run goes on. All of it is taken, or nothing.
+ *
+ * @returns Whether it had been taken before. Throws `request_not_found`, `request_invalid` (an output is missing) or
+ * `request_conflict` (it does not wait for them, or not any more).
+ */
+export function answerRun(
+  { request, answers, ...options }: AnswerOptions,
+  parts: OutsideParts,
+): boolean {
+  const { store, runs } = parts
+  const { run, outputs } = answers
+  const find = (): RunRow => {
+    const row = store.findRun(run)
+    if (row) return row
+    throw new IsolaError('request_not_found', 'There is no such run in this session.')
+  }
+  const row = find()
+  const turns = store.turns(row.order)
+  const waiting = pausesOf(row, turns.at(-1)).filter(({ kind }) => kind === 'client_tool')
+  const given = new Set(outputs.map(({ call }) => call))
+  const isWaiting = waiting.some(({ call }) => given.has(call))
+  const missing = waiting.find(({ call }) => !given.has(call))
+  if (isWaiting && missing) throw unanswered(missing.call)
+  if (isWaiting && outputs.some(({ call }) => !waiting.some((pause) => pause.call === call))) {
+    throw conflict('The run does not wait for these outputs.')
+  }
+  const decide = () => {
+    for (const { call, output } of outputs)
+      decideCall(find(), { ...options, call, decision: { decision: 'result', output } }, parts)
+  }
+  if (!isWaiting) {
+    decide() // throws unless each was said before
+    return true
+  }
+  for (const [index, message] of request.messages.entries()) {
+    steerRun(find(), { id: `answers:${outputs[0]!.call}:${index}`, message }, parts)
+  }
+  const turn = String(turns.at(-1)!.turn)
+  if (request.echo) runs.change(find(), { echoes: { ...row.echoes, [turn]: request.echo } })
+  decide()
+  return false
+}

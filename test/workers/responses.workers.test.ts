@@ -1,0 +1,231 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { type Answer, call, callJson, readSse, type SseEvent } from '../fakes/client.ts'
+import { eventProblems, responseProblems } from '../fakes/open-responses-schema.ts'
+import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
+
+let upstream: ReturnType<typeof installUpstream> | undefined
+const withModel = (script: UpstreamScript) => (upstream = installUpstream(script))
+afterEach(() => upstream?.restore())
+
+const path = '/v1/responses'
+const weather = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'Weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  strict: false,
+}
+const askWeather = { name: 'get_weather', input: { city: 'Oslo' } }
+const create = (input: unknown, more: object = {}): Promise<Answer> =>
+  callJson(path, { json: { model: 'orchestrator', input, ...more } })
+const streamed = async (input: unknown, more: object = {}): Promise<SseEvent[]> =>
+  readSse(await call(path, { json: { model: 'orchestrator', input, stream: true, ...more } }))
+const dataOf = (events: readonly SseEvent[]) =>
+  events.map(({ data }) => data).filter((data) => data !== '[DONE]')
+const output = (callId: string, text: string) => {
+  return { type: 'function_call_output', call_id: callId, output: text }
+}
+const usersIn = ({ messages }: UpstreamRequest) =>
+  messages.filter(({ role }) => role === 'user').map(({ content }) => content)
+
+describe('a response', () => {
+  it('M6: has every field of the specification, and is found again, and not after it was deleted', async () => {
+    withModel(() => ({ text: 'Hello' }))
+    const response = await create('Hi', { metadata: { a: 'b' }, instructions: 'Be brief.' })
+    expect(responseProblems('ResponseResource', response)).toEqual([])
+    expect(response).toMatchObject({
+      object: 'response',
+      status: 'completed',
+      metadata: { a: 'b' },
+      instructions: 'Be brief.',
+      output: [{ type: 'message', role: 'assistant', content: [{ text: 'Hello' }] }],
+      usage: { input_tokens: 100, output_tokens: 10, total_tokens: 110 },
+    })
+    expect(await callJson(`${path}/${response.id}`)).toEqual(response)
+    expect(await callJson(`${path}/${response.id}`, { method: 'DELETE' })).toEqual({
+      id: response.id,
+      object: 'response',
+      deleted: true,
+    })
+    expect((await call(`${path}/${response.id}`)).status).toBe(404)
+  })
+
+  it('is not found if it was not to be stored', async () => {
+    withModel(() => ({ text: 'Hello' }))
+    const response = await create('Hi', { store: false })
+    expect((await call(`${path}/${response.id}`)).status).toBe(404)
+  })
+
+  it('says in the stream what the specification says, each family in its order', async () => {
+    withModel(() => ({ text: 'Hello there' }))
+    const events = await streamed('Hi')
+    const all = dataOf(events)
+    for (const event of all) expect([event.type, eventProblems(event)]).toEqual([event.type, []])
+    expect(events.every(({ event, data }) => data === '[DONE]' || event === data.type)).toBe(true)
+    const types = all.map(({ type }) => type).filter((type) => !type.endsWith('.delta'))
+    expect(types).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.completed',
+    ])
+    const numbers = all.map((event) => event.sequence_number)
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b))
+    expect(new Set(numbers).size).toBe(numbers.length)
+    const text = all.map(({ type, delta }) => (type === 'response.output_text.delta' ? delta : ''))
+    expect(text.join('')).toBe('Hello there')
+    const { response } = all.at(-1)!
+    expect(await callJson(`${path}/${response.id}`)).toEqual(response)
+  })
+
+  it('can be read from any place on, without a gap or a repeat', async () => {
+    withModel(() => ({ text: 'Hello there' }))
+    const { id } = await create('Hi')
+    const read = async (after: number) =>
+      dataOf(await readSse(await call(`${path}/${id}?stream=true&starting_after=${after}`)))
+    const whole = await read(0)
+    const deltaOf = (events: Answer[]) =>
+      events.map(({ type, delta }) => (type === 'response.output_text.delta' ? delta : '')).join('')
+    const { sequence_number: last } = whole.find(
+      ({ type }) => type === 'response.output_text.delta',
+    )!
+    expect(deltaOf(await read(last - 6))).toBe(' there')
+    expect(deltaOf(await read(last))).toBe('')
+    expect((await read(last)).map(({ type }) => type)).toEqual([
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.completed',
+    ])
+  })
+})
+
+describe('a response that calls the client’s tools', () => {
+  it('ends with the call, and the next one goes on where it waits', async () => {
+    const { requests } = withModel((_request, index) =>
+      index === 0 ? { text: 'Let me look.', calls: [askWeather] } : { text: 'Rain.' },
+    )
+    const events = dataOf(await streamed('Oslo?', { tools: [weather] }))
+    for (const event of events) expect([event.type, eventProblems(event)]).toEqual([event.type, []])
+    const { response } = events.at(-1)!
+    expect(response.status).toBe('completed')
+    expect(response.output.map(({ type }: Answer) => type)).toEqual(['message', 'function_call'])
+    const called = response.output[1]
+    expect(called).toMatchObject({ name: 'get_weather', arguments: '{"city":"Oslo"}' })
+    const goOn = { tools: [weather], previous_response_id: response.id }
+    const second = dataOf(await streamed([output(called.call_id, 'rain')], goOn)).at(-1).response
+    expect(second.output).toMatchObject([{ content: [{ text: 'Rain.' }] }])
+    expect(second.previous_response_id).toBe(response.id)
+    expect(second.usage.total_tokens).toBe(110)
+    expect(requests).toHaveLength(2)
+    expect(usersIn(requests[1]!)).toHaveLength(1)
+    // Each is found as it was, though both are of one run.
+    expect(await callJson(`${path}/${response.id}`)).toEqual(response)
+    expect(await callJson(`${path}/${second.id}`)).toEqual(second)
+  })
+
+  it('goes on for a client that keeps nothing on the server and sends all of it again', async () => {
+    const { requests } = withModel((_request, index) =>
+      index === 0 ? { calls: [askWeather] } : { text: 'Rain.' },
+    )
+    const { output: items } = await create('Oslo?', { tools: [weather], store: false })
+    const again = [
+      { role: 'user', content: [{ type: 'input_text', text: 'Oslo?' }] },
+      ...items,
+      output(items[0].call_id, 'rain'),
+    ]
+    const second = await create(again, { tools: [weather], store: false })
+    expect(second.output).toMatchObject([{ content: [{ text: 'Rain.' }] }])
+    expect(requests).toHaveLength(2)
+  })
+
+  it('DESIGN 12: a transcript is a tree: two answers to one response are two branches', async () => {
+    const { requests } = withModel((request, index) =>
+      index === 0 ? { calls: [askWeather] } : { text: `after ${request.messages.length}` },
+    )
+    const first = await create('Oslo?', { tools: [weather] })
+    const { call_id: callId } = first.output[0]
+    const answer = (text: string) =>
+      create([output(callId, text)], { tools: [weather], previous_response_id: first.id })
+    const rain = await answer('rain')
+    const sun = await answer('sun')
+    expect(sun.id).not.toBe(rain.id)
+    expect(JSON.stringify(requests[2]!.messages)).toContain('sun')
+    expect(JSON.stringify(requests[2]!.messages)).not.toContain('rain')
+    const next = await create('And then?', { previous_response_id: rain.id })
+    expect(next.status).toBe('completed')
+    const said = JSON.stringify(requests[3]!.messages)
+    expect(said).toContain('rain')
+    expect(said).not.toContain('sun')
+  })
+
+  it('refuses to go on without an output of each call, naming the call', async () => {
+    withModel(() => ({ calls: [askWeather] }))
+    const first = await create('Oslo?', { tools: [weather] })
+    const refused = await call(path, {
+      json: { model: 'orchestrator', input: 'Never mind', previous_response_id: first.id },
+    })
+    expect(refused.status).toBe(400)
+    const { error } = (await refused.json()) as Answer
+    expect(error.param).toBe('input')
+    expect(error.message).toContain(first.output[0].call_id)
+  })
+
+  it('keeps a namespace, and leaves out what nobody here runs', async () => {
+    const { requests } = withModel(() => ({ calls: [{ ...askWeather, name: 'disk__read_file' }] }))
+    const { name, ...read } = { ...weather, name: 'read_file' }
+    const tools = [
+      { type: 'namespace', name: 'disk', description: 'Files', tools: [{ ...read, name }] },
+      { type: 'web_search' },
+      { type: 'custom', name: 'patch', format: { type: 'text' } },
+    ]
+    const response = await create('Read', { tools })
+    expect(responseProblems('ResponseResource', response)).toEqual([])
+    expect(response.output).toMatchObject([
+      { type: 'function_call', name: 'read_file', namespace: 'disk' },
+    ])
+    const offered = requests[0]!.tools!.map(({ function: tool }) => tool.name)
+    expect(offered).toContain('disk__read_file')
+    expect(offered).not.toContain('patch')
+  })
+})
+
+describe('a chain of responses', () => {
+  it('goes on from any of them, each with what was said up to there', async () => {
+    const { requests } = withModel((_request, index) => ({ text: `answer ${index}` }))
+    const first = await create('one')
+    const second = await create('two', { previous_response_id: first.id })
+    await create('three', { previous_response_id: second.id })
+    await create('other two', { previous_response_id: first.id })
+    expect(requests.map(usersIn)).toEqual([
+      ['one'],
+      ['one', 'two'],
+      ['one', 'two', 'three'],
+      ['one', 'other two'],
+    ])
+  })
+
+  it('runs in the background, and is read when it is done', async () => {
+    const gate = Promise.withResolvers<void>()
+    withModel(() => ({ text: 'late', wait: gate.promise }))
+    const queued = await create('Hi', { background: true })
+    expect(queued.status).toBe('queued')
+    expect((await callJson(`${path}/${queued.id}`)).status).toBe('in_progress')
+    gate.resolve()
+    await expect
+      .poll(async () => (await callJson(`${path}/${queued.id}`)).output[0]?.content[0].text)
+      .toBe('late')
+  })
+
+  it('is cancelled, and says so', async () => {
+    withModel(() => ({ text: 'never', wait: new Promise(() => {}) }))
+    const { id } = await create('Hi', { background: true })
+    const cancelled = await callJson(`${path}/${id}/cancel`, { method: 'POST' })
+    expect(cancelled.status).toBe('cancelled')
+    expect(responseProblems('ResponseResource', cancelled)).toEqual([])
+  })
+})
