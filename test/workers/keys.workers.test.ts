@@ -328,7 +328,7 @@ describe("a principal's own limits", () => {
   })
 })
 
-describe('failed logins', () => {
+describe('failed logins', { timeout: 60_000 }, () => {
   it('T1: are 429 after thirty from one address, where a right key still opens', async () => {
     const address = newAddress()
     const { key } = await addKey()
