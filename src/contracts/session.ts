@@ -153,6 +153,8 @@ export interface SessionTree {
   readonly agent: string
   readonly principal: string
   readonly createdAtMs: number
+  /** Of a conversation, as its client set it. */
+  readonly metadata?: JsonObject
   readonly trace?: string
   readonly parent?: { readonly session: string; readonly run: string; readonly call: string }
   readonly runs: readonly RunView[]
@@ -212,12 +214,21 @@ export interface StorageAnswer {
 /** Everything a `Session` object answers over RPC. Streams carry one JSON `StreamItem` a line. */
 export interface SessionApi {
   readonly create: (about: {
-    readonly agent: string
+    /** Absent: the first run says which. */
+    readonly agent?: string
+    readonly metadata?: JsonObject
+    /** What was said before. */
+    readonly messages?: readonly Message[]
     readonly principal: string
     readonly session: string
     /** What all its runs together may spend. */
     readonly limits?: Partial<Limits>
   }) => Promise<Reply<SessionTree>>
+  /** Sets its metadata, or adds to what was said before its first run (`request_conflict` if it has one). */
+  readonly amend: (
+    principal: string,
+    change: { readonly metadata?: JsonObject; readonly messages?: readonly Message[] },
+  ) => Promise<Reply<SessionTree>>
   readonly submit: (session: string, submission: SubmitRequest) => Promise<Reply<SubmitReceipt>>
   /** Submits and waits for the final outcome. */
   readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<RunOutcome>>

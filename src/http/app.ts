@@ -3,6 +3,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { HttpApp, HttpDeps, HttpEnv } from './deps.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
+import { addConversationRoutes } from './openai/responses/conversations.ts'
 import { createResponses } from './openai/responses/create-response.ts'
 import {
   createCancelResponse,
@@ -36,6 +37,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     DELETE: createDeleteResponse(deps),
   })
   addRoute('/v1/responses/:id/cancel', { POST: createCancelResponse(deps) })
+  addConversationRoutes(addRoute, deps)
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
   addSessionRoutes(addRoute, deps)

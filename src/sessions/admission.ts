@@ -109,9 +109,11 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
     const message = `This session belongs to a call of ${existing.lineage.parentSession}: send what is to be done there.`
     throw new IsolaError('request_conflict', message)
   }
-  if (!existing && (mustExist || agent === undefined)) throw noSuchSession()
-  if (existing && allowedAgents && !allowedAgents.includes(existing.agent)) throw noSuchSession()
-  if (existing && agent !== undefined && existing.agent !== agent) {
+  if (!existing && mustExist) throw noSuchSession()
+  if (existing?.agent === undefined && agent === undefined) throw noSuchSession()
+  if (existing?.agent !== undefined && allowedAgents?.includes(existing.agent) === false)
+    throw noSuchSession()
+  if (existing?.agent !== undefined && agent !== undefined && existing.agent !== agent) {
     const message = `This session talks to "${existing.agent}"; start another one for "${agent}".`
     throw new IsolaError('request_conflict', message)
   }

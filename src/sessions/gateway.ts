@@ -48,6 +48,7 @@ type Stub = Readonly<Record<Method, (...args: readonly unknown[]) => Promise<unk
 /** What asking twice would mean: nothing, one more change, or one more run (unless a key is sent). */
 const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   create: 'change',
+  amend: 'change',
   submit: 'submission',
   run: 'submission',
   runStream: 'submission',

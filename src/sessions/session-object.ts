@@ -63,12 +63,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return next === undefined ? undefined : { rescheduleAt: next }
     }
 
-    create(about: {
-      agent: string
-      principal: string
-      session: string
-      limits?: NonNullable<SessionRow['limits']>
-    }): Promise<Reply<SessionTree>> {
+    create(about: Parameters<SessionApi['create']>[0]): Promise<Reply<SessionTree>> {
       return this.#answer(async () => {
         this.#refuseWhileDeleting()
         if (this.#parts.store.session()) {
@@ -76,10 +71,30 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
           if (!isSameAs(existing, about)) throw otherBody()
           return this.#tree(existing)
         }
-        if (!(await this.#runtime.agents.load(about.agent, {}))) throw unknownAgent(about.agent)
+        const { agent } = about
+        if (agent !== undefined && !(await this.#runtime.agents.load(agent, {})))
+          throw unknownAgent(agent)
         this.#id = about.session
         this.#createSession(about)
         return this.#tree(this.#own(about.principal))
+      })
+    }
+
+    amend(
+      principal: string,
+      { metadata, messages = [] }: Parameters<SessionApi['amend']>[1],
+    ): Promise<Reply<SessionTree>> {
+      return this.#answer(async () => {
+        this.#refuseWhileDeleting()
+        const { store } = this.#parts
+        const session = this.#own(principal)
+        if (messages.length > 0 && store.lastOrder() > 0) {
+          const message = 'The conversation has begun: what is to be said goes into a response.'
+          throw new IsolaError('request_conflict', message)
+        }
+        const preamble = [...(session.preamble ?? []), ...messages]
+        store.writeSession({ ...session, preamble, ...(metadata && { metadata }) })
+        return this.#tree(this.#own(principal))
       })
     }
 
@@ -353,18 +368,29 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
 
     #ensureSession({ agent, principal, lineage }: Submission): void {
-      if (this.#parts.store.session()) return
+      const { store } = this.#parts
+      const session = store.session()
+      if (session) {
+        if (session.agent === undefined) store.writeSession({ ...session, agent })
+        return
+      }
       this.#createSession({ agent, principal, ...(lineage && { lineage }) })
     }
 
-    #createSession(about: Pick<SessionRow, 'agent' | 'principal' | 'lineage' | 'limits'>): void {
-      const { agent, principal, lineage, limits } = about
-      this.#parts.store.createSession({
+    #createSession(
+      about: Omit<SessionRow, 'id' | 'createdAtMs' | 'preamble'> & {
+        readonly messages?: readonly Message[]
+      },
+    ): void {
+      const { agent, principal, lineage, limits, metadata, messages: preamble } = about
+      this.#parts.store.writeSession({
         id: this.#id,
-        agent,
+        ...(agent !== undefined && { agent }),
         principal,
         ...(lineage && { lineage }),
         ...(limits && { limits }),
+        ...(metadata && { metadata }),
+        ...(preamble?.length && { preamble }),
         createdAtMs: this.#runtime.clock.nowMs(),
       })
       this.#parts.outbox.begin()
@@ -444,7 +470,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 }
 
 /** The same key names the same session: what it was made with has to be the same too. */
-const isSameAs = (existing: SessionRow, about: Pick<SessionRow, 'agent' | 'limits'>): boolean =>
+const isSameAs = (existing: SessionRow, about: Parameters<SessionApi['create']>[0]): boolean =>
   existing.agent === about.agent &&
   JSON.stringify(existing.limits ?? {}) === JSON.stringify(about.limits ?? {})
 

@@ -1,6 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
@@ -9,9 +10,13 @@ import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
 /** What identifies a session; its first row. */
 export interface SessionRow {
   readonly id: string
-  readonly agent: string
+  /** Absent until the first run says which, where a conversation was made before it. */
+  readonly agent?: string
   readonly principal: string
   readonly createdAtMs: number
+  /** What was said before its first run. */
+  readonly preamble?: readonly Message[]
+  readonly metadata?: JsonObject
   readonly lineage?: Lineage
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>
@@ -70,7 +75,8 @@ const pageRows = 64
  */
 export interface SessionStore {
   readonly session: () => SessionRow | undefined
-  readonly createSession: (row: SessionRow) => void
+  /** Inserts or replaces. */
+  readonly writeSession: (row: SessionRow) => void
   /** Inserts or replaces. */
   readonly writeRun: (run: RunRow) => void
   /** In accept order; all of them, or those from one order to another, both included. */
@@ -203,12 +209,13 @@ export function createSessionStore(
     },
     rowsWritten: () => rows,
     session: () => (known ??= readOne('SELECT body FROM log WHERE run = 0')),
-    createSession(session) {
+    writeSession(session) {
       exec(`CREATE TABLE IF NOT EXISTS log (
         run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,
         is_final INTEGER, body TEXT, PRIMARY KEY (run, turn, part)) WITHOUT ROWID`)
       isReady = undefined
       write({ run: 0, turn: 0, id: session.id }, session)
+      known = session
     },
     drop() {
       storage.transactionSync(() => {

@@ -18,6 +18,7 @@ export function createTranscript(
   store: SessionStore,
   messagesOf: Kernel['messagesOf'],
 ): Transcript {
+  const preamble = () => store.session()?.preamble ?? []
   let known: Message[] = []
   let read: RunRow | undefined
 
@@ -57,7 +58,7 @@ export function createTranscript(
       }
       previous = next
     }
-    return rest.length > 0 ? [...known, ...rest] : known
+    return [...preamble(), ...known, ...rest]
   }
 
   const followsAll = ({ submission: { after } }: RunRow, previous: RunRow): boolean =>
@@ -73,7 +74,7 @@ export function createTranscript(
     const parts: Message[][] = []
     for (let next = row; ;) {
       const before = previousOf(next)
-      if (!before || before.order >= next.order) return parts.reverse().flat()
+      if (!before || before.order >= next.order) return [...preamble(), ...parts.reverse().flat()]
       parts.push(upTo(before, next))
       next = before
     }
@@ -81,7 +82,10 @@ export function createTranscript(
 
   return {
     before: (row) => (isBehind(row, read) ? undefined : inOneLine(row)) ?? alongItsBranch(row),
-    all: () => store.runs().flatMap((row) => ofRun(row, store.turns(row.order))),
+    all: () => [
+      ...preamble(),
+      ...store.runs().flatMap((row) => ofRun(row, store.turns(row.order))),
+    ],
     forget() {
       known = []
       read = undefined

@@ -36,7 +36,8 @@ export async function treeOf({
   const trace = rows.at(-1)?.submission.trace
   return {
     id: session.id,
-    agent: session.agent,
+    agent: session.agent ?? '',
+    ...(session.metadata && { metadata: session.metadata }),
     principal: session.principal,
     createdAtMs: session.createdAtMs,
     ...(trace !== undefined && { trace }),

@@ -196,6 +196,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     }
     return {
       create: answer('create', () => tree),
+      amend: answer('amend', () => tree),
       submit: answer('submit', () => ({ ...receipt, session })),
       run: answer('run', () => options.outcome ?? result),
       runStream: answer('runStream', () => ({

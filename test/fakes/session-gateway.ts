@@ -60,6 +60,7 @@ export function createFakeGateway(
       storages.set(session, storage)
       return {
         create: unexpected('create'),
+        amend: unexpected('amend'),
         submit: unexpected('submit'),
         run: unexpected('run'),
         runStream: unexpected('runStream'),

@@ -131,7 +131,7 @@ export function createSessionWorld(options: WorldOptions) {
     const create = (parts: SessionParts, row: Partial<SessionRow>) => {
       if (parts.store.session()) return
       const base = { id: session, agent: 'tester', principal: 'operator', createdAtMs: 0 }
-      parts.store.createSession({ ...base, ...row })
+      parts.store.writeSession({ ...base, ...row })
       parts.outbox.begin()
     }
     const parts: SessionParts = openParts({

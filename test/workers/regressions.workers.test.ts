@@ -192,7 +192,7 @@ describe('a session', () => {
     const session = await sessions.idFor('named', ['row'])
     const found = await runInDurableObject(stubOf(session), (_instance, { storage }) => {
       const store = createSessionStore(storage)
-      store.createSession({
+      store.writeSession({
         id: session,
         agent: 'orchestrator',
         principal: 'operator',

@@ -229,3 +229,50 @@ describe('a chain of responses', () => {
     expect(responseProblems('ResponseResource', cancelled)).toEqual([])
   })
 })
+
+describe('a conversation', () => {
+  const conversations = '/v1/conversations'
+
+  it('M6: holds what was said before, and everything that responses add to it', async () => {
+    const { requests } = withModel((_request, index) => ({ text: `answer ${index}` }))
+    const made = await callJson(conversations, {
+      json: { metadata: { topic: 'demo' }, items: [{ role: 'user', content: 'Earlier.' }] },
+    })
+    expect(made).toMatchObject({ object: 'conversation', metadata: { topic: 'demo' } })
+    const first = await create('one', { conversation: made.id })
+    expect(first.conversation).toEqual({ id: made.id })
+    await create('two', { conversation: { id: made.id } })
+    expect(requests.map(usersIn)).toEqual([
+      ['Earlier.', 'one'],
+      ['Earlier.', 'one', 'two'],
+    ])
+    const items = await callJson(`${conversations}/${made.id}/items?order=asc&limit=2`)
+    expect(items.data.map((item: Answer) => item.content[0].text)).toEqual(['Earlier.', 'one'])
+    const rest = await callJson(
+      `${conversations}/${made.id}/items?order=asc&after=${items.last_id}`,
+    )
+    expect(rest.data.map((item: Answer) => item.content[0].text)).toEqual([
+      'answer 0',
+      'two',
+      'answer 1',
+    ])
+    for (const item of [...items.data, ...rest.data])
+      expect(responseProblems('ItemField', item)).toEqual([])
+  })
+
+  it('is changed, refuses to be rewritten once it has begun, and is deleted', async () => {
+    withModel(() => ({ text: 'Hi' }))
+    const { id } = await callJson(conversations, { json: {} })
+    const one = `${conversations}/${id}`
+    const items = [{ role: 'user', content: 'Before.' }]
+    expect((await callJson(`${one}/items`, { json: { items } })).data).toHaveLength(1)
+    expect((await callJson(one, { json: { metadata: { a: 'b' } } })).metadata).toEqual({ a: 'b' })
+    expect((await callJson(one)).metadata).toEqual({ a: 'b' })
+    await create('one', { conversation: id })
+    expect((await call(`${one}/items`, { json: { items } })).status).toBe(409)
+    expect(await callJson(one, { method: 'DELETE' })).toMatchObject({ deleted: true })
+    expect((await call(one)).status).toBe(404)
+    const gone = await call(path, { json: { model: 'orchestrator', input: 'x', conversation: id } })
+    expect(gone.status).toBe(404)
+  })
+})

@@ -16,7 +16,7 @@ const text = z.object({
     .nullish(),
   verbosity: z.string().nullish(),
 })
-const metadata = z
+export const metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 pairs')
 

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { Message } from '#contracts/message.ts'
+import type { SessionTree } from '#contracts/session.ts'
+import { readJsonObject } from '../../body.ts'
+import type { HttpContext, HttpDeps } from '../../deps.ts'
+import { jsonResponse, unwrap } from '../../responses.ts'
+import type { AddRoute } from '../../routes.ts'
+import { parseFields } from '../../validate.ts'
+import { invalid, toHistory } from '../history.ts'
+import { parseConversationId, toConversationId } from '../wire-ids.ts'
+import { inputItem, type InputItem, toSaidItems } from './input-items.ts'
+import { metadata } from './response-request.ts'
+
+const items = z.array(inputItem).max(20)
+const createRequest = z.object({ metadata: metadata.nullish(), items: items.nullish() })
+const updateRequest = z.object({ metadata })
+const addRequest = z.object({ items: items.min(1) })
+const listQuery = z.object({
+  limit: z
+    .string()
+    .regex(/^([1-9]\d?|100)$/, 'must be 1 to 100')
+    .optional(),
+  after: z.string().optional(),
+  order: z.enum(['asc', 'desc']).optional(),
+})
+
+/** `/v1/conversations…`: a session that responses are sent to. Its agent is the one of its first response. */
+export function addConversationRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/v1/conversations', { POST: (context) => create(deps, context) })
+  addRoute('/v1/conversations/:id', {
+    GET: async (context) => {
+      const { id, session, principal } = open(deps, context)
+      return jsonResponse(toConversation(id, unwrap(await session.tree(principal))))
+    },
+    POST: async (context) => {
+      const { id, session, principal } = open(deps, context)
+      const change = parseFields(updateRequest, await readJsonObject(context.req.raw))
+      return jsonResponse(toConversation(id, unwrap(await session.amend(principal, change))))
+    },
+    DELETE: async (context) => {
+      const { id, session, principal } = open(deps, context)
+      unwrap(await session.delete(principal))
+      return jsonResponse({ id, object: 'conversation.deleted', deleted: true })
+    },
+  })
+  addRoute('/v1/conversations/:id/items', {
+    GET: (context) => list(deps, context),
+    POST: async (context) => {
+      const { session, principal } = open(deps, context)
+      const request = parseFields(addRequest, await readJsonObject(context.req.raw))
+      const messages = toMessages(request.items)
+      unwrap(await session.amend(principal, { messages }))
+      return list(deps, context)
+    },
+  })
+}
+
+async function create(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
+  const { metadata: about, items: said } = parseFields(createRequest, body)
+  const session = deps.sources.ids.next('ses')
+  const principal = context.get('principal').id
+  const messages = toMessages(said ?? [])
+  const tree = unwrap(
+    await deps.sessions.at(session).create({
+      principal,
+      session,
+      metadata: about ?? {},
+      ...(messages.length > 0 && { messages }),
+    }),
+  )
+  return jsonResponse(toConversation(toConversationId(session), tree))
+}
+
+function open(deps: HttpDeps, context: HttpContext) {
+  const id = context.req.param('id') ?? ''
+  const session = parseConversationId(id)
+  if (session === undefined) {
+    throw new IsolaError('request_not_found', 'There is no such conversation.')
+  }
+  return { id, session: deps.sessions.at(session), principal: context.get('principal').id }
+}
+
+const toConversation = (id: string, { createdAtMs, metadata: about }: SessionTree) => ({
+  id,
+  object: 'conversation',
+  created_at: Math.floor(createdAtMs / 1_000),
+  metadata: about ?? {},
+})
+
+/** What a client says was said before. Throws `request_invalid` naming the item. */
+function toMessages(said: readonly InputItem[]): readonly Message[] {
+  const { messages, orphans, instructions } = toHistory(toSaidItems(said, () => undefined))
+  if (orphans[0]) throw invalid(orphans[0].at, 'answers no call in this list')
+  if (instructions !== undefined) {
+    throw invalid('items', 'take no system or developer message: send instructions with a response')
+  }
+  return messages
+}
+
+/** Newest first, unless asked otherwise. What our own tools said is not the client's affair. */
+async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const { id, session, principal } = open(deps, context)
+  const { limit = '20', after, order = 'desc' } = parseFields(listQuery, context.req.query())
+  const messages = unwrap(await session.transcript(principal))
+  const all = messages.flatMap((message, index) => toItem(message, `item_${id.slice(5)}_${index}`))
+  const sorted = order === 'desc' ? all.toReversed() : all
+  const start = after === undefined ? 0 : sorted.findIndex((item) => item.id === after) + 1
+  const page = sorted.slice(start, start + Number(limit))
+  return jsonResponse({
+    object: 'list',
+    data: page,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+    has_more: start + page.length < sorted.length,
+  })
+}
+
+function toItem(message: Message, id: string) {
+  if (message.role !== 'user' && message.role !== 'assistant') return []
+  const { role, text } = message
+  if (text === '') return []
+  const content =
+    role === 'user'
+      ? [{ type: 'input_text', text }]
+      : [{ type: 'output_text', text, annotations: [], logprobs: [] }]
+  return [{ type: 'message', id, status: 'completed', role, content }]
+}
