@@ -25,7 +25,10 @@ import {
 import type { Sources } from '#contracts/sources.ts'
 import { systemSources } from './sources.ts'
 import { dailyCostUsd, dailyTokens } from './governance/daily-limits.ts'
-import { createAuthenticator } from './governance/operator-key.ts'
+import { createAuthenticator } from './governance/authenticator.ts'
+import { createKeyAdministration } from './governance/key-administration.ts'
+import { createLimitsOf } from './governance/limits-of.ts'
+import { createLoginLimit } from './governance/login-limit.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import { createPrincipalLedger } from './governance/principal-ledger.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
@@ -40,7 +43,9 @@ import { loadPlugins } from './plugins/in-process-host.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
 import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
+import { createDeploymentLog } from './storage/deployment-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
+import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
 import { createModelReport } from './storage/model-report.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
@@ -84,8 +89,8 @@ function parseConfig(env: unknown) {
     isDevelopment: models.isDevelopment,
     operatorKey: data.ISOLA_OPERATOR_KEY,
     keepNamedMs: data.ISOLA_KEEP_DAYS ? Number(data.ISOLA_KEEP_DAYS) * 86_400_000 : undefined,
-    /** Of every principal: keys with limits of their own are not built yet. */
-    limitsOf: (): DayAmount => {
+    /** Of every principal that has no limits of its own. */
+    dailyLimits: (): DayAmount => {
       if (problem) throw problem
       const { ISOLA_DAILY_TOKENS: tokens, ISOLA_DAILY_COST_USD: costNanoUsd } = data
       return { tokens: tokens ?? unlimited, costNanoUsd: costNanoUsd ?? unlimited }
@@ -120,7 +125,8 @@ export function composeRuntime(
   const config = parseConfig(env)
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
-  const { limitsOf } = config
+  const keys = createKeyStore(env.DB)
+  const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
   const principals = createPrincipalLedger({ namespace: env.PRINCIPAL, sha256, clock, limitsOf })
   const models = createModelProviders(config.models, {
     fetch: (input, init) => fetch(input, init),
@@ -183,7 +189,20 @@ export function composeRuntime(
       models,
       sources,
       agents: catalog.directory,
-      authenticate: createAuthenticator({ operatorKey: config.operatorKey, sha256 }),
+      authenticate: createAuthenticator({
+        operatorKey: config.operatorKey,
+        sha256,
+        keys,
+        clock,
+        logins: createLoginLimit({
+          namespace: env.PRINCIPAL,
+          sha256,
+          clock,
+          log: createDeploymentLog(env.DB),
+          onFault,
+        }),
+      }),
+      keys: createKeyAdministration({ ...sources, keys }),
       audit: createAuditReader(env.DB),
       givenUp: createGivenUpRuns(env.DB),
       modelReport: createModelReport(env.DB),

@@ -61,6 +61,7 @@ export type RequestErrorCode =
   | 'request_unsupported_parameter'
   | 'request_unauthenticated'
   | 'request_auth_not_configured'
+  | 'request_login_limited'
   | 'request_forbidden'
   | 'request_not_found'
   | 'request_model_not_found'

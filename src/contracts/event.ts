@@ -51,8 +51,36 @@ export interface MessageDelta {
 
 export type StreamItem = SessionEvent | MessageDelta
 
-/** One row of the audit log: an event with who it was for. */
-export interface AuditRecord extends SessionEvent {
+/** Every kind of thing that happens to the deployment and is of no session. */
+export type DeploymentEventType =
+  | 'key_added'
+  | 'key_rotated'
+  | 'key_revoked'
+  | 'principal_changed'
+  | 'login_failed'
+
+/** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
+export interface DeploymentEvent {
+  readonly type: DeploymentEventType
+  /** Who did it; empty if that is not known. */
+  readonly principal: string
+  /** Of the request in which it happened; empty if it has none. */
+  readonly trace: string
+  readonly atMs: number
+  readonly data: JsonObject
+}
+
+/** Where the deployment's own events go. Throws `request_unavailable`. */
+export interface DeploymentLog {
+  readonly append: (event: DeploymentEvent) => Promise<void>
+}
+
+/**
+ * One row of the audit log: an event with who it was for. The deployment's own events are a log as well, that of no
+ * session: `session`, `run` and `agent` are empty, `seq` counts without gaps.
+ */
+export interface AuditRecord extends Omit<SessionEvent, 'type'> {
+  readonly type: EventType | DeploymentEventType
   readonly session: string
   readonly principal: string
 }

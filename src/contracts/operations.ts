@@ -1,16 +1,32 @@
 import type { AuditRecord } from './event.ts'
+import type { Rights } from './keys.ts'
+import type { OwnLimits } from './own-limits.ts'
 
-/** Who is asking. The operator key is the only one so far; the other roles come with keys. */
-export interface Principal {
+/** Who is asking, and what that one may. Read anew with each request. */
+export interface Principal extends Omit<Rights, 'limits'> {
   readonly id: string
-  readonly role: 'operator' | 'author' | 'user' | 'auditor'
+  /** The id of the key it came with; absent for the operator key of the deployment. */
+  readonly key?: string
+  /** Absent for the operator key: its day is what the deployment sets. */
+  readonly limits?: OwnLimits
+}
+
+/** Where a request came from, for the record and for the limit of failed logins. */
+export interface Client {
+  /** The network address; absent if the platform names none. */
+  readonly address?: string | undefined
+  readonly requestId?: string
 }
 
 /**
- * Turns an `Authorization` header into a principal. Throws `request_unauthenticated` (missing or wrong) or
- * `request_auth_not_configured`.
+ * Turns an `Authorization` header into a principal. Throws `request_unauthenticated` (missing, wrong, expired and
+ * revoked alike), `request_login_limited` (after too many wrong ones from an address), `request_unavailable` (keys
+ * cannot be looked up; the operator key works) or `request_auth_not_configured`.
  */
-export type Authenticate = (authorization: string | undefined) => Promise<Principal>
+export type Authenticate = (
+  authorization: string | undefined,
+  client?: Client,
+) => Promise<Principal>
 
 /**
  * Whether the database has the tables this version needs. `unreachable` is not a refusal: with D1 down running
@@ -26,6 +42,7 @@ export type DatabaseState = 'ok' | 'unreachable'
 
 export interface AuditQuery {
   readonly trace?: string
+  /** Empty: the deployment's own events. */
   readonly session?: string
   /** At most this many records, 1 to 500. */
   readonly limit: number

@@ -1,3 +1,4 @@
+import type { OwnLimits } from './own-limits.ts'
 import type { Reply } from './session.ts'
 
 /** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
@@ -16,6 +17,8 @@ export interface DayLeaseRequest {
    * is less; one that asks for a whole day gets an eighth of what is left, so that others may run beside it.
    */
   readonly asked: DayAmount
+  /** What is known of the principal's limits; looked up if it is absent or old. */
+  readonly limits?: OwnLimits
 }
 
 /**
@@ -68,6 +71,24 @@ export interface IncidentRecord extends Omit<Incident, 'isOver'> {
   readonly lastAtMs: number
 }
 
+/** A wrong key that came from an address. */
+export interface FailedLogin {
+  readonly address: string
+  /** The id of the key, if it was one once. */
+  readonly key?: string
+}
+
+/** What follows from a failed login. */
+export interface FailedLoginVerdict {
+  /** There were too many: how long further ones from this address need not be looked at. */
+  readonly retryAfterMs?: number
+  /**
+   * What is to be put on the record now: of each address and key the first failure, the tenth, and so on, and the one
+   * that was too many. `count` is of the current window; without an address it is of all of them.
+   */
+  readonly record?: { readonly count: number } & Partial<FailedLogin>
+}
+
 /** A principal's day as it stands. */
 export interface DayUsage {
   /** `YYYY-MM-DD`, UTC. */
@@ -87,6 +108,8 @@ export interface PrincipalApi {
   readonly usage: (limits: DayAmount) => Promise<Reply<DayUsage>>
   readonly report: (incident: Incident) => Promise<Reply<null>>
   readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
+  /** Of the one object that counts failed logins; it is no principal's. */
+  readonly loginFailed: (failed: FailedLogin) => Promise<Reply<FailedLoginVerdict>>
 }
 
 /** A principal's days and what is wrong, for the operator's page. Throws `request_unavailable`. */

@@ -6,6 +6,7 @@ import type { MemoryEntry } from './memory.ts'
 import type { Message } from './message.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Decision, Pause } from './pause.ts'
+import type { OwnLimits } from './own-limits.ts'
 import type { Pauses, ToolResult } from './tool.ts'
 
 /** Where a sub-agent's session hangs in its tree. */
@@ -48,6 +49,10 @@ export interface Submission {
   readonly requireApproval?: readonly string[]
   readonly clientTools?: readonly ToolDefinition[]
   readonly mayAsk?: boolean
+  /** The id of the key it was asked with, for the record; absent for the operator key. */
+  readonly key?: string
+  /** The principal's own limits of a day, as they were when it asked. */
+  readonly dayLimits?: OwnLimits
   /** What it goes on from; absent: everything that was accepted before it. Two that name the same place are two branches. */
   readonly after?: ResponsePlace
   /** Nobody named the session, and nobody will come back to it: it is kept for an hour only. */
@@ -77,6 +82,8 @@ export interface SubmitRequest extends Omit<Submission, 'agent'> {
   readonly agent?: string
   /** The caller names a session that it was given: an absent one is not made. */
   readonly mustExist?: boolean
+  /** The agents that its principal may talk to: a session of another one looks absent. Everybody's if absent. */
+  readonly allowedAgents?: readonly string[]
   /**
    * The run waits for these: it goes on, and `messages` (there may be none) are given to it on its way. If it does
    * not wait for them any more, `request_conflict`, unless it was given the same outputs: then it is joined.

@@ -8,8 +8,8 @@ export interface Clock {
 
 /** Identifiers, injected so that tests count them and replay repeats them. */
 export interface Ids {
-  /** `<prefix>_` + 22 random base62 characters (131 bits). */
-  readonly next: (prefix: 'ses' | 'run' | 'call' | 'req' | 'evt') => string
+  /** `<prefix>_` + 22 random base62 characters (131 bits). `isk` is a key: a secret, not a name. */
+  readonly next: (prefix: 'ses' | 'run' | 'call' | 'req' | 'evt' | 'key' | 'isk') => string
   /** 32 lowercase hex characters, W3C trace id. */
   readonly traceId: () => string
 }

@@ -1,6 +1,7 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
+import type { OwnLimits } from '#contracts/own-limits.ts'
 import type {
   DayAmount,
   Incident,
@@ -10,6 +11,7 @@ import type {
 } from '#contracts/principal.ts'
 import type { Reply } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
+import type { LimitsOf } from './limits-of.ts'
 import { createReportLimit } from './report-limit.ts'
 
 /** What the ledger needs of a Durable Object namespace. */
@@ -19,8 +21,8 @@ export interface PrincipalNamespace {
 
 export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
-  /** What a principal may spend in a day. May throw if the settings are wrong: then nothing is reserved. */
-  readonly limitsOf: (principal: string) => DayAmount
+  /** What a principal may spend in a day. May throw if that cannot be known: then nothing is reserved. */
+  readonly limitsOf: LimitsOf
 }
 
 /** Incidents of every session are kept by the operator's object. */
@@ -46,13 +48,15 @@ export function createPrincipalLedger({
     answered(() => call(at(principal)))
 
   return {
-    async reserve(request) {
-      const limits = limitsFor(limitsOf, request.principal)
+    async reserve({ limits: known, ...request }) {
+      const limits = await limitsFor(limitsOf, request.principal, known)
       if (isUnlimited(limits)) return request.asked
       return ask(request.principal, (api) => api.reserve(request, limits))
     },
-    async settle(request) {
-      if (isUnlimited(limitsFor(limitsOf, request.principal))) return
+    async settle({ limits: known, ...request }) {
+      // What was known when it was reserved will do: what is not settled here, the object asks for.
+      const now = known && { ...known, asOfMs: clock.nowMs() }
+      if (isUnlimited(await limitsFor(limitsOf, request.principal, now))) return
       await ask(request.principal, (api) => api.settle(request))
     },
     report(incident: Incident) {
@@ -60,7 +64,7 @@ export function createPrincipalLedger({
       ask(operator, (api) => api.report(incident)).catch(() => undefined) // it is said again if it goes on
     },
     async usage(principal) {
-      const limits = limitsFor(limitsOf, principal)
+      const limits = await limitsFor(limitsOf, principal)
       return ask(principal, (api) => api.usage(limits))
     },
     incidents: (limit) => ask(operator, (api) => api.incidents(limit)),
@@ -70,10 +74,14 @@ export function createPrincipalLedger({
 const isUnlimited = ({ tokens, costNanoUsd }: DayAmount) =>
   tokens >= unlimited && costNanoUsd >= unlimited
 
-/** Settings that cannot be read are no permission to spend. */
-function limitsFor(limitsOf: PrincipalLedgerOptions['limitsOf'], principal: string): DayAmount {
+/** Limits that cannot be read are no permission to spend. */
+async function limitsFor(
+  limitsOf: LimitsOf,
+  principal: string,
+  known?: OwnLimits,
+): Promise<DayAmount> {
   try {
-    return limitsOf(principal)
+    return await limitsOf(principal, known)
   } catch (cause) {
     throw unavailable(cause)
   }

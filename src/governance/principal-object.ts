@@ -5,6 +5,8 @@ import type {
   DayAmount,
   DayLeaseRequest,
   DayUsage,
+  FailedLogin,
+  FailedLoginVerdict,
   Incident,
   IncidentRecord,
   PrincipalApi,
@@ -14,6 +16,7 @@ import type {
 import type { Reply, SessionGateway } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createDayLedger } from './day-ledger.ts'
+import { createFailedLoginLog } from './failed-logins.ts'
 import { createIncidentLog } from './incident-log.ts'
 import { createPrincipalRows } from './principal-rows.ts'
 import { sweep } from './sweep.ts'
@@ -40,6 +43,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     readonly #storage = storageOf(this.ctx.storage)
     readonly #ledger = createDayLedger(createPrincipalRows(this.#storage), this.#runtime.timing)
     readonly #incidents = createIncidentLog(this.#storage)
+    readonly #failedLogins = createFailedLoginLog(this.#storage)
     /** When the sweep is due that was asked for; undefined if there is none. */
     #sweepAtMs: number | undefined
 
@@ -91,6 +95,11 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     async incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
       await this.lifecycle.start()
       return { ok: true, value: this.#incidents.list(Math.min(limit, maxListed)) }
+    }
+
+    async loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
+      await this.lifecycle.start()
+      return { ok: true, value: this.#failedLogins.failed(failed, this.#runtime.clock.nowMs()) }
     }
 
     /** One job while reservations are open. Written in the same go as the reservation. */

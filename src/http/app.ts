@@ -67,7 +67,9 @@ function addGuards(app: HttpApp, deps: HttpDeps): void {
     const readiness = await deps.readiness()
     if (readiness.state === 'not_migrated')
       throw new IsolaError('config_not_migrated', readiness.message)
-    context.set('principal', await deps.authenticate(context.req.header('authorization')))
+    const { req } = context
+    const client = { address: req.header('cf-connecting-ip'), requestId: context.get('requestId') }
+    context.set('principal', await deps.authenticate(req.header('authorization'), client))
     await next()
   })
 }

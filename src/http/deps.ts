@@ -1,4 +1,5 @@
 import type { Context, Handler, Hono } from 'hono'
+import type { KeyAdministration } from '#contracts/keys.ts'
 import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
 import type {
   AuditReader,
@@ -39,6 +40,7 @@ export interface HttpDeps {
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport
   readonly principals: PrincipalReader
+  readonly keys: KeyAdministration
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>
   /** Asked anew each time; never throws. */

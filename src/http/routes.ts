@@ -1,21 +1,24 @@
 import { IsolaError } from '#contracts/errors.ts'
+import { access, guarded, type Access, type HandlersOf, type RoutePath } from './access.ts'
 import type { HttpApp, HttpDeps, HttpHandler } from './deps.ts'
 import { errorResponse } from './responses.ts'
 
-export type Method = 'GET' | 'POST' | 'DELETE'
-export type Handlers = Readonly<Partial<Record<Method, HttpHandler>>>
-export type AddRoute = (path: string, handlers: Handlers) => void
+export type AddRoute = <Path extends RoutePath>(path: Path, handlers: HandlersOf<Path>) => void
 
 /**
- * Adds a path with everything it answers: HEAD where there is GET, OPTIONS with what is allowed, and 405 for
- * the rest (a router by itself says 404).
+ * Adds a path of the table with everything it answers: HEAD where there is GET, OPTIONS with what is allowed, and 405
+ * for the rest (a router by itself says 404).
  */
 export function createAddRoute(app: HttpApp, deps: HttpDeps): AddRoute {
   return (path, handlers) => {
-    for (const [method, handler] of Object.entries(handlers)) app.on(method, path, handler)
-    const allow = [...Object.keys(handlers), ...(handlers.GET ? ['HEAD'] : []), 'OPTIONS'].join(
-      ', ',
-    )
+    const who: Readonly<Record<string, Access>> = access[path] ?? {}
+    const all: Readonly<Record<string, HttpHandler>> = handlers
+    for (const [method, handler] of Object.entries(all)) {
+      const allowed = who[method]
+      if (allowed === undefined) throw new Error(`${method} ${path} is not in the table of routes.`)
+      app.on(method, path, guarded(allowed, handler))
+    }
+    const allow = [...Object.keys(all), ...(all['GET'] ? ['HEAD'] : []), 'OPTIONS'].join(', ')
     app.all(path, (context) => {
       if (context.req.method === 'OPTIONS')
         return new Response(null, { status: 204, headers: { allow } })

@@ -1,4 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
+import type { Rights } from '#contracts/keys.ts'
 import type { HttpDeps, HttpModels } from './deps.ts'
 
 /** The one agent the kernel itself creates. */
@@ -9,35 +10,62 @@ export interface Target {
   readonly model?: string
 }
 
+/** What somebody may talk to. What is not in it is answered like what is not there. */
+export type Reach = Pick<Rights, 'agents' | 'models'>
+
 /** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
-export function resolveTarget(deps: HttpDeps, model: string): Target {
-  return hasAgent(deps, model)
-    ? { agent: model }
-    : { agent: orchestrator, model: checkModel(deps, model) }
+export function resolveTarget(deps: HttpDeps, reach: Reach, model: string): Target {
+  if (hasAgent(deps, reach, model)) return { agent: model }
+  if (!hasAgent(deps, reach, orchestrator)) throw noSuchModel()
+  return { agent: orchestrator, model: checkModel(deps, reach, model) }
 }
 
-export function agentNames(deps: HttpDeps): readonly string[] {
+/** The agents there are for somebody, the orchestrator first. */
+export function agentNames(deps: HttpDeps, { agents }: Reach): readonly string[] {
   const names = deps.agents.list().map((agent) => agent.name)
-  return [orchestrator, ...names.filter((name) => name !== orchestrator)]
+  const all = [orchestrator, ...names.filter((name) => name !== orchestrator)]
+  return agents ? all.filter((name) => agents.includes(name)) : all
 }
 
-export function hasAgent(deps: HttpDeps, agent: string): boolean {
-  return agent === orchestrator || deps.agents.list().some((known) => known.name === agent)
+export function hasAgent(deps: HttpDeps, reach: Reach, agent: string): boolean {
+  return agentNames(deps, reach).includes(agent)
 }
 
-/** Throws `request_model_not_found` for a model that only a substitute would answer. */
-export function checkModel(deps: HttpDeps, model: string): string {
-  if (isServed(deps.models, model)) return model
-  const message = 'There is no such model or agent. GET /v1/models lists them.'
-  throw new IsolaError('request_model_not_found', message, { param: 'model' })
+/** The models that may be named: none without the orchestrator, who runs them. */
+export function modelListings(deps: HttpDeps, reach: Reach) {
+  if (!hasAgent(deps, reach, orchestrator)) return []
+  return deps.models.list().filter(({ id }) => mayName(deps.models, reach, id))
+}
+
+/** Throws `request_model_not_found` for a model that only a substitute would answer, or that may not be named. */
+export function checkModel(deps: HttpDeps, reach: Reach, model: string): string {
+  if (isServed(deps.models, model) && mayName(deps.models, reach, model)) return model
+  throw noSuchModel()
 }
 
 export function isServed(models: HttpModels, model: string): boolean {
-  if (models.list().some((listing) => listing.id === model)) return true
+  return models.list().some(({ id }) => id === model) || fullName(models, model) !== undefined
+}
+
+/** However it is written: with its provider or without. */
+function mayName(models: HttpModels, { models: allowed }: Reach, model: string): boolean {
+  if (!allowed || allowed.includes(model)) return true
+  const name = fullName(models, model)
+  return name !== undefined && allowed.some((one) => fullName(models, one) === name)
+}
+
+/** `<provider>/<model>`; `undefined` for one that only a substitute would answer. */
+function fullName(models: HttpModels, asked: string): string | undefined {
   try {
-    return !models.provider.select(model).substituted
+    const { provider, model, substituted } = models.provider.select(asked)
+    return substituted ? undefined : `${provider}/${model}`
   } catch (error) {
-    if (errorCode(error) === 'model_not_configured') return false
+    if (errorCode(error) === 'model_not_configured') return undefined
     throw error
   }
+}
+
+export function noSuchModel(): IsolaError {
+  const message = 'There is no such model or agent. GET /v1/models lists them.'
+  return new IsolaError('request_model_not_found', message, { param: 'model' })
 }

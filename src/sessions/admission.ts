@@ -98,7 +98,7 @@ function refuseBuried({ lineage }: Submission, todo: Todo): void {
 
 /** Settles which agent works; an absent session and another's look alike. */
 function addressed(request: SubmitRequest, store: SessionStore): Submission {
-  const { agent, mustExist, protocol = 1, answers: _answers, ...rest } = request
+  const { agent, mustExist, allowedAgents, protocol = 1, answers: _answers, ...rest } = request
   if (protocol > sessionProtocol) {
     const message = `This session runs an older version (protocol ${sessionProtocol}, asked ${protocol}). Try again.`
     throw new IsolaError('request_conflict', message)
@@ -111,6 +111,8 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
   }
   if (!existing && mustExist) throw noSuchSession()
   if (existing?.agent === undefined && agent === undefined) throw noSuchSession()
+  if (existing?.agent !== undefined && allowedAgents?.includes(existing.agent) === false)
+    throw noSuchSession()
   if (existing?.agent !== undefined && agent !== undefined && existing.agent !== agent) {
     const message = `This session talks to "${existing.agent}"; start another one for "${agent}".`
     throw new IsolaError('request_conflict', message)
@@ -118,13 +120,15 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
   return { ...rest, agent: existing?.agent ?? agent! }
 }
 
-/** Without what a retry may send anew (its trace, the lease its parent has left by now) and what depends on the surface's version. */
+/** Without what a retry may send anew (its trace, the lease its parent has left by now, its principal's key and limits) and what depends on the surface's version. */
 function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
   const {
     idempotencyKey: _key,
     trace: _trace,
     lineage: _lineage,
     pauses: _pauses,
+    key: _keyId,
+    dayLimits: _dayLimits,
     echo: _echo,
     ...body
   } = submission

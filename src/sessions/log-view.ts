@@ -36,7 +36,7 @@ export function fullEvents(turn: TurnRecord): SessionEvent[] {
 
 export function runStarted({ id, submission, startSeq, startedAtMs }: RunRow): SessionEvent[] {
   if (startSeq === undefined) return []
-  const { agent, trace, principal, lineage } = submission
+  const { agent, trace, principal, key, lineage } = submission
   return [
     {
       seq: startSeq,
@@ -47,6 +47,7 @@ export function runStarted({ id, submission, startSeq, startedAtMs }: RunRow): S
       type: 'run_started',
       data: {
         principal,
+        ...(key !== undefined && { key }),
         depth: lineage?.depth ?? 0,
         ...(lineage && { parentCall: lineage.parentCall }),
       },

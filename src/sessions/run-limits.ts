@@ -20,7 +20,7 @@ export async function leaseOf(
   own: Limits,
   { runtime, store, sessionId }: RunLimitsOptions,
 ): Promise<Limits> {
-  const { lineage, limits, principal } = row.submission
+  const { lineage, limits, principal, dayLimits } = row.submission
   const asked = narrower(own, onlyLimited(limits))
   const session = store.session()?.limits
   const lease = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
@@ -30,6 +30,7 @@ export async function leaseOf(
     session: sessionId(),
     run: row.id,
     asked: { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd },
+    ...(dayLimits && { limits: dayLimits }),
   })
   return narrower(lease, onlyLimited({ maxTokens: tokens, maxCostNanoUsd: costNanoUsd }))
 }

@@ -172,9 +172,10 @@ export function createUpkeep({
     if (!row || row.submission.lineage) return // a child's part is out of its parent's
     if (!store.final(row.order)) return // it keeps what it reserved until it ends
     const { tokens, costNanoUsd } = spentByRun(row, store.turns(row.order))
-    const { principal } = row.submission
+    const { principal, dayLimits: limits } = row.submission
     const spent = { tokens, costNanoUsd }
-    await principals.settle({ principal, session: sessionId(), run, spent })
+    const about = { principal, session: sessionId(), run, ...(limits && { limits }) }
+    await principals.settle({ ...about, spent })
   }
 
   const carry = () => {

@@ -1,4 +1,4 @@
-import type { AuditRecord, EventType, SessionEvent } from '#contracts/event.ts'
+import type { AuditRecord, SessionEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { AuditPage, AuditQuery, AuditReader } from '#contracts/operations.ts'
 import type { AuditSink } from '#contracts/session.ts'
@@ -68,7 +68,7 @@ interface AuditRow {
   readonly trace: string
   readonly agent: string
   readonly principal: string
-  readonly type: EventType
+  readonly type: AuditRecord['type']
   readonly at_ms: number
   readonly data: string
 }

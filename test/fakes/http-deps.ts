@@ -15,11 +15,12 @@ import type {
   SubmitReceipt,
 } from '../../src/contracts/session.ts'
 import type { Sources } from '../../src/contracts/sources.ts'
-import { createAuthenticator } from '../../src/governance/operator-key.ts'
+import { createAuthenticator } from '../../src/governance/authenticator.ts'
+import { createKeyAdministration } from '../../src/governance/key-administration.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
-import { sha256 } from './kernel.ts'
+import { createMemoryKeys, noOtherKeys } from './keys.ts'
 
 export const testKey = 'isk_test'
 export const testSession = `ses_${'S'.repeat(22)}`
@@ -240,7 +241,8 @@ export function createFakeApp(options: FakeOptions = {}) {
       list: () => [{ id: 'scripted/one', provider: 'scripted' }],
       status: () => [{ id: 'scripted/one', capabilities: { tools: true } }],
     },
-    authenticate: createAuthenticator({ operatorKey: testKey, sha256 }),
+    authenticate: createAuthenticator({ ...noOtherKeys, operatorKey: testKey }),
+    keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
     audit: {
       query: async (query) => {
         audits.push(query)

@@ -1139,9 +1139,9 @@ const governance = [
       {
         name: 'settings-fail-closed',
         what: 'E1: settings that cannot be read are no permission to spend',
-        find: 'return limitsOf(principal)\n  } catch (cause) {\n    throw unavailable(cause)',
+        find: 'return await limitsOf(principal, known)\n  } catch (cause) {\n    throw unavailable(cause)',
         replace:
-          'return limitsOf(principal)\n  } catch (cause) {\n    return { tokens: unlimited, costNanoUsd: unlimited }',
+          'return await limitsOf(principal, known)\n  } catch (cause) {\n    return { tokens: unlimited, costNanoUsd: unlimited }',
       },
       {
         name: 'day-overload-left-alone',
@@ -1429,14 +1429,20 @@ const rest = [
     ],
   ),
   ...of(
-    'src/governance/operator-key.ts',
-    ['test/unit/governance/operator-key.test.ts'],
+    'src/governance/authenticator.ts',
+    ['test/unit/governance/authenticator.test.ts'],
     [
       {
         name: 'operator-key',
         what: 'T1: nobody passes without the key',
-        find: `if (!isEqual(sha256(key), expected)) throw unauthenticated('The key is not valid.')`,
-        replace: '',
+        find: `if (isEqual(hash, expected)) return operator`,
+        replace: 'return operator',
+      },
+      {
+        name: 'keys-end',
+        what: 'T1: a key that expired or was revoked opens nothing',
+        find: `if (found && stateOf(found, nowMs) === 'active')`,
+        replace: 'if (found)',
       },
       {
         name: 'no-key-no-entry',
@@ -1445,6 +1451,116 @@ const rest = [
         replace: 'if (expected === undefined) return operator',
       },
     ],
+  ),
+  ...of(
+    'src/governance/limits-of.ts',
+    ['test/unit/governance/limits-of.test.ts'],
+    [
+      {
+        name: 'limits-read-anew',
+        what: 'E1: a run that waited is held to the limits of the moment it starts',
+        find: 'if (known && isFresh(known, clock.nowMs()))',
+        replace: 'if (known)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/failed-logins.ts',
+    ['test/unit/governance/failed-logins.test.ts'],
+    [
+      {
+        name: 'failed-logins-limited',
+        what: 'T1: an address that shows wrong keys is refused after thirty',
+        find: 'const isLimited = ofAddress > maxFailures',
+        replace: 'const isLimited = false',
+      },
+      {
+        name: 'failed-logins-told-briefly',
+        what: 'T1: a flood of wrong keys does not flood the record',
+        find: `if (count(recorded, failed.key && 'keys') <= maxRecords)`,
+        replace: 'if (count(recorded) > 0)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/key-administration.ts',
+    ['test/unit/governance/key-administration.test.ts'],
+    [
+      {
+        name: 'operator-name-reserved',
+        what: "I26: nobody gets the operator's sessions by its name",
+        find: 'if (principal === reserved) throw isReserved()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/keys.ts',
+    ['test/unit/storage/keys.test.ts'],
+    [
+      {
+        name: 'rotates-active-keys-only',
+        what: 'T1: a key that has ended gives no other one',
+        find: "WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?7 AND ${isActive('?8')})`",
+        replace: 'WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?7 AND ?8 > 0)`',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/access.ts',
+    ['test/unit/http/access.test.ts'],
+    [
+      {
+        name: 'roles',
+        what: 'I26: a route answers the roles it is for',
+        find: `if (!allowed.includes(context.get('principal').role)) {`,
+        replace: 'if (false) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/routes.ts',
+    ['test/unit/http/access.test.ts'],
+    [
+      {
+        name: 'routes-of-the-table',
+        what: 'I26: there is no route that the table does not have',
+        find: 'if (allowed === undefined) throw',
+        replace: 'if (false) throw',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/targets.ts',
+    ['test/unit/http/reach.test.ts'],
+    [
+      {
+        name: 'agents-allowed',
+        what: 'I26: a key reaches the agents it may use',
+        find: 'return agents ? all.filter((name) => agents.includes(name)) : all',
+        replace: 'return all',
+      },
+      {
+        name: 'models-allowed',
+        what: 'I26: a key names the models it may use',
+        find: 'if (isServed(deps.models, model) && mayName(deps.models, reach, model)) return model',
+        replace: 'if (isServed(deps.models, model)) return model',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/admission.ts',
+    ['test/workers/keys.workers.test.ts'],
+    [
+      {
+        name: 'agents-allowed-later',
+        what: 'I26: a session of an agent that a key may not use any more looks absent',
+        filter: 'hold for sessions',
+        find: 'allowedAgents?.includes(existing.agent) === false',
+        replace: 'false',
+      },
+    ],
+    'workers',
   ),
   ...of(
     'src/composition.ts',

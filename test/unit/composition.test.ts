@@ -25,7 +25,10 @@ const key = 'isk_0123456789abcdef0123456789abcdef'
 function bindings() {
   const settings = { ISOLA_OPERATOR_KEY: key, ISOLA_ENV: 'development', ISOLA_MODEL: '' }
   const namespace = { getByName: () => ({}) }
-  return { ...settings, DB: createSqliteDatabase().database, SESSION: namespace, KV: {} }
+  const loginFailed = async () => ({ ok: true, value: {} })
+  const principals = { getByName: () => ({ loginFailed }) }
+  const objects = { SESSION: namespace, PRINCIPAL: principals }
+  return { ...settings, ...objects, DB: createSqliteDatabase().database, KV: {} }
 }
 const compose = (env: ReturnType<typeof bindings>) =>
   composeRuntime(env as unknown as Env, createFakeSources())

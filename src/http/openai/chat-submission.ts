@@ -1,5 +1,6 @@
 import type { ModelParameters } from '#contracts/model.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
+import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../headers.ts'
 import { resolveTarget } from '../targets.ts'
@@ -20,16 +21,16 @@ export async function toSubmission(
   request: ChatRequest,
 ): Promise<PlannedSubmission> {
   const { headers } = context.req.raw
-  const principal = context.get('principal').id
+  const rights = context.get('principal')
   const idempotencyKey = readIdempotencyKey(headers)
   const named = readPrintable(headers, 'x-isola-session', 200)
-  const target = resolveTarget(deps, request.model)
+  const target = resolveTarget(deps, rights, request.model)
   const conversation = toConversation(request.messages, { appendOnly: named !== undefined })
   const tools = chooseTools(toClientTools(request.tools), request.tool_choice)
-  const session = await sessionFor(deps, { principal, named, idempotencyKey })
+  const session = await sessionFor(deps, { principal: rights.id, named, idempotencyKey })
   const base: Omit<SubmitRequest, 'messages'> = {
+    ...askedBy(context),
     agent: target.agent,
-    principal,
     ...(conversation.instructions !== undefined && {
       clientInstructions: conversation.instructions,
     }),

@@ -1,28 +1,27 @@
-import { IsolaError } from '#contracts/errors.ts'
 import type { HttpDeps, HttpHandler } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
-import { agentNames } from '../targets.ts'
+import { agentNames, modelListings, noSuchModel, type Reach } from '../targets.ts'
 
-/** `GET /v1/models`: what `model` may name, agents first. */
+/** `GET /v1/models`: what `model` may name for whoever asks, agents first. */
 export function createListModels(deps: HttpDeps): HttpHandler {
-  return () => jsonResponse({ object: 'list', data: listModels(deps) })
+  return (context) =>
+    jsonResponse({ object: 'list', data: listModels(deps, context.get('principal')) })
 }
 
 /** `GET /v1/models/:id`; ids may hold slashes. */
 export function createShowModel(deps: HttpDeps): HttpHandler {
   return (context) => {
     const id = context.req.param('id')
-    const model = listModels(deps).find((known) => known.id === id)
+    const model = listModels(deps, context.get('principal')).find((known) => known.id === id)
     if (model) return jsonResponse(model)
-    const message = 'There is no such model or agent. GET /v1/models lists them.'
-    throw new IsolaError('request_model_not_found', message, { param: 'model' })
+    throw noSuchModel()
   }
 }
 
-function listModels(deps: HttpDeps) {
-  const agents = agentNames(deps).map((id) => toModel(id, 'isola'))
+function listModels(deps: HttpDeps, reach: Reach) {
+  const agents = agentNames(deps, reach).map((id) => toModel(id, 'isola'))
   const taken = new Set(agents.map((agent) => agent.id))
-  const models = deps.models.list().filter((listing) => !taken.has(listing.id))
+  const models = modelListings(deps, reach).filter((listing) => !taken.has(listing.id))
   return [...agents, ...models.map((listing) => toModel(listing.id, listing.provider))]
 }
 

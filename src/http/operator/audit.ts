@@ -12,7 +12,7 @@ const auditQuery = z.strictObject({
     .optional(),
   session: z
     .string()
-    .regex(/^ses_[0-9A-Za-z]{22}$/, 'must be a session id')
+    .regex(/^(ses_[0-9A-Za-z]{22}|deployment)$/, 'must be a session id, or deployment')
     .optional(),
   limit: listLimit.optional(),
   after: digits(Number.MAX_SAFE_INTEGER).optional(),
@@ -27,7 +27,7 @@ function parseAuditQuery(query: Readonly<Record<string, string>>): AuditQuery {
   const { trace, session, limit, after } = parseFields(auditQuery, query)
   return {
     ...(trace !== undefined && { trace }),
-    ...(session !== undefined && { session }),
+    ...(session !== undefined && { session: session === 'deployment' ? '' : session }),
     limit: limit ?? defaultListLimit,
     ...(after !== undefined && { after }),
   }

@@ -14,10 +14,10 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
   const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
   const request = parseCreateRequest(await readJsonObject(context.req.raw, { whenEmpty: {} }))
   const { agent = orchestrator } = request
-  if (!hasAgent(deps, agent)) {
+  const { id: principal, ...rights } = context.get('principal')
+  if (!hasAgent(deps, rights, agent)) {
     throw new IsolaError('request_not_found', 'agent: there is no such agent.', { param: 'agent' })
   }
-  const principal = context.get('principal').id
   const limits = toLimits(request.limits)
   // Three parts: no name that a client can choose for a session gives the same id.
   const session =

@@ -1,13 +1,14 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
 import { readJsonObject } from '../body.ts'
+import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey, readTrace } from '../headers.ts'
 import { jsonResponse, replayed, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { checkModel } from '../targets.ts'
 import { toLimits } from './limits.ts'
-import { type OpenSession, openRun, openSession } from './open-session.ts'
+import { openRun, openSession } from './open-session.ts'
 import {
   parseCancelRequest,
   parseRunRequest,
@@ -38,7 +39,7 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const opened = openSession(deps, context)
   const request = parseRunRequest(await readJsonObject(context.req.raw))
-  const submission = toSubmission(deps, { context, opened, request })
+  const submission = toSubmission(deps, { context, request })
   const { id, session } = opened
   const locate = (run: string) => ({ location: `/api/sessions/${id}/runs/${run}` })
   if (request.wait === true) {
@@ -71,14 +72,14 @@ function toSubmission(
   deps: HttpDeps,
   from: {
     readonly context: HttpContext
-    readonly opened: OpenSession
     readonly request: RunRequest
   },
 ): SubmitRequest {
-  const { opened, request } = from
+  const { request } = from
   const { headers } = from.context.req.raw
   const idempotencyKey = readIdempotencyKey(headers)
-  const model = request.model === undefined ? undefined : checkModel(deps, request.model)
+  const rights = from.context.get('principal')
+  const model = request.model === undefined ? undefined : checkModel(deps, rights, request.model)
   const parameters = toParameters(request)
   const limits = toLimits(request.limits)
   const { requireApproval, clientTools } = request
@@ -88,7 +89,7 @@ function toSubmission(
   ])
   // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
   return {
-    principal: opened.principal,
+    ...askedBy(from.context),
     messages: [toTaskMessage(request)],
     ...(model !== undefined && { model }),
     ...(parameters && { parameters }),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import { unlimited } from '../../../src/contracts/lease.ts'
-import type { GivenUpRun, Principal } from '../../../src/contracts/operations.ts'
+import type { GivenUpRun } from '../../../src/contracts/operations.ts'
 import type { IncidentRecord } from '../../../src/contracts/principal.ts'
 import { createAuditReader } from '../../../src/storage/audit-log.ts'
 import type { Database } from '../../../src/storage/database.ts'
@@ -306,38 +306,5 @@ describe('GET /api/operator/usage', () => {
     expect((await send('/api/operator/usage?principal=key_1')).status).toBe(200)
     expect((await send('/api/operator/usage?principal=gone')).status).toBe(503)
     expect(asked).toEqual(['key_1', 'gone'])
-  })
-})
-
-describe('the roles', () => {
-  const routes = [
-    ['GET', '/api/operator/audit', ['operator', 'auditor']],
-    ['GET', '/api/operator/health', ['operator', 'auditor']],
-    ['GET', '/api/operator/usage', ['operator']],
-    ['GET', '/api/operator/runs', ['operator']],
-    ['GET', run, ['operator']],
-    ['POST', `${run}/retry`, ['operator']],
-    ['POST', `${run}/drop`, ['operator']],
-  ] as const
-  const roles: readonly Principal['role'][] = ['operator', 'author', 'user', 'auditor']
-
-  it.each(routes)(
-    '%s %s answers those it is for and nobody else',
-    async (method, path, allowed) => {
-      for (const role of roles) {
-        const deps = { authenticate: async () => ({ id: 'key_1', role }) }
-        const { send, calls } = createFakeApp({ givenUp: [row], deps })
-        const response = await send(path, { method })
-        const isAllowed = allowed.some((one) => one === role)
-        expect(response.status === 403, `${role}: ${response.status}`).toBe(!isAllowed)
-        if (isAllowed) expect(response.status).toBeLessThan(300)
-        else expect([(await errorOf(response)).code, calls]).toEqual(['forbidden', []])
-      }
-    },
-  )
-
-  it('says no before it looks at the request', async () => {
-    const deps = { authenticate: async () => ({ id: 'key_1', role: 'user' as const }) }
-    expect((await createFakeApp({ deps }).send('/api/operator/runs?nope=1')).status).toBe(403)
   })
 })

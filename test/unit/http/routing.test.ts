@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { createAuthenticator } from '../../../src/governance/operator-key.ts'
+import { createAuthenticator } from '../../../src/governance/authenticator.ts'
 import { statusOf } from '../../../src/http/errors.ts'
 import { createFakeApp, errorOf, testKey, testSession } from '../../fakes/http-deps.ts'
-import { sha256 } from '../../fakes/kernel.ts'
+import { noOtherKeys } from '../../fakes/keys.ts'
 
 describe('a request id', () => {
   it.each(['/healthz', '/v1/models', '/nowhere', '/api/sessions'])(
@@ -25,7 +25,7 @@ describe('/healthz', () => {
     const { app } = createFakeApp({
       deps: {
         readiness: async () => ({ state: 'not_migrated', message: 'x' }),
-        authenticate: createAuthenticator({ sha256 }),
+        authenticate: createAuthenticator(noOtherKeys),
       },
     })
     const response = await app.request('/healthz')
@@ -65,7 +65,7 @@ describe('without a valid key', () => {
   })
 
   it('a deployment without a key refuses with how to set one', async () => {
-    const { send } = createFakeApp({ deps: { authenticate: createAuthenticator({ sha256 }) } })
+    const { send } = createFakeApp({ deps: { authenticate: createAuthenticator(noOtherKeys) } })
     const response = await send('/v1/models')
     const error = await errorOf(response)
     expect([response.status, error.code]).toEqual([503, 'auth_not_configured'])

@@ -1,5 +1,6 @@
 import type { ModelParameters } from '#contracts/model.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
+import { askedBy } from '../../asked-by.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
 import { readJsonObject } from '../../body.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../../headers.ts'
@@ -50,7 +51,7 @@ async function toPlanned(
   const { headers } = context.req.raw
   const principal = context.get('principal').id
   const idempotencyKey = readIdempotencyKey(headers)
-  const target = resolveTarget(deps, request.model)
+  const target = resolveTarget(deps, context.get('principal'), request.model)
   const history = await readHistory(deps, principal, request.input)
   const { clientTools, toolChoice } = chooseTools(toClientTools(request.tools), request.tool_choice)
   const plan = await planOf(deps, { request, history, principal, headers, idempotencyKey })
@@ -58,8 +59,8 @@ async function toPlanned(
   const echo = toEcho(request, conversation)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
   const base: Omit<SubmitRequest, 'messages'> = {
+    ...askedBy(context),
     agent: target.agent,
-    principal,
     ...(instructions !== '' && { clientInstructions: instructions }),
     ...(target.model !== undefined && { model: target.model }),
     parameters: toParameters(request, toolChoice),

@@ -1,0 +1,84 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { stateOf, type KeyStore, type KeyView } from '#contracts/keys.ts'
+import type { Authenticate, Client, Principal } from '#contracts/operations.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { LoginLimit } from './login-limit.ts'
+
+const operator: Principal = { id: 'operator', role: 'operator' }
+
+export interface AuthenticatorOptions {
+  readonly operatorKey?: string | undefined
+  readonly sha256: Sources['sha256']
+  readonly keys: Pick<KeyStore, 'findByHash'>
+  readonly clock: Pick<Sources['clock'], 'nowMs'>
+  readonly logins: LoginLimit
+}
+
+/**
+ * Checks keys: that of the operator without asking anybody, every other one by its hash in one query, anew with each
+ * request, so that what was revoked is refused from the next request on. Without an operator key every request is
+ * refused: an open deployment would spend its owner's money for anybody.
+ *
+ * Failures are counted only once a key was found to be wrong: a right one costs nothing more, and is never refused
+ * for what others did.
+ */
+export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
+  const { operatorKey, sha256, keys, clock, logins } = options
+  const expected = operatorKey ? sha256(operatorKey) : undefined
+  return async (authorization, client = {}) => {
+    if (expected === undefined) throw notConfigured()
+    const key = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+    if (key === undefined) throw unauthenticated('Send the key as "Authorization: Bearer <key>".')
+    // Hashed first: the comparison then takes the same time whatever the length, and tells nothing of the key.
+    const hash = sha256(key)
+    if (isEqual(hash, expected)) return operator
+    const nowMs = clock.nowMs()
+    const found = await keys.findByHash(hash)
+    if (found && stateOf(found, nowMs) === 'active') return toPrincipal(found, nowMs)
+    throw await refusal(logins, client, found)
+  }
+}
+
+function toPrincipal(key: KeyView, nowMs: number): Principal {
+  const { id, principal, role, agents, models, limits } = key
+  return {
+    id: principal,
+    key: id,
+    role,
+    ...(agents && { agents }),
+    ...(models && { models }),
+    limits: { ...limits, asOfMs: nowMs },
+  }
+}
+
+/** A key that never was, one that expired and one that was revoked are refused alike; the record tells them apart. */
+async function refusal(
+  logins: LoginLimit,
+  client: Client,
+  key: KeyView | undefined,
+): Promise<IsolaError> {
+  const verdict = await logins.failed(client, key)
+  if (verdict.retryAfterMs === undefined) return unauthenticated('The key is not valid.')
+  const message = 'Too many wrong keys came from this address. Check the key, and try again later.'
+  return new IsolaError('request_login_limited', message, verdict)
+}
+
+/** Every character of two hashes is looked at, whatever differs. */
+function isEqual(a: string, b: string): boolean {
+  let difference = a.length ^ b.length
+  for (let index = 0; index < a.length; index += 1) {
+    difference |= a.charCodeAt(index) ^ b.charCodeAt(index)
+  }
+  return difference === 0
+}
+
+function unauthenticated(message: string): IsolaError {
+  return new IsolaError('request_unauthenticated', message)
+}
+
+function notConfigured(): IsolaError {
+  const message =
+    'No operator key is set, so every request is refused. Locally `npm start` makes one; for a deployment run ' +
+    '`npx wrangler secret put ISOLA_OPERATOR_KEY`.'
+  return new IsolaError('request_auth_not_configured', message)
+}

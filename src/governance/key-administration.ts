@@ -1,0 +1,141 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { DeploymentEvent, DeploymentEventType } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import {
+  stateOf,
+  type Administrator,
+  type KeyAdministration,
+  type KeyEnd,
+  type KeyStore,
+  type KeyView,
+  type NewKey,
+  type Rights,
+  type RightsChange,
+} from '#contracts/keys.ts'
+import type { Sources } from '#contracts/sources.ts'
+
+const hintChars = 8
+
+/** The operator key's own name: no other principal may have its sessions and its day. */
+const reserved = 'operator'
+
+export function createKeyAdministration({
+  keys,
+  clock,
+  ids,
+  sha256,
+}: Sources & { readonly keys: KeyStore }): KeyAdministration {
+  /** The key, and what is kept of it. */
+  const make = (principal: string, nowMs: number, expiresAtMs: number | undefined) => {
+    const secret = ids.next('isk')
+    const key: NewKey = {
+      id: ids.next('key'),
+      principal,
+      hash: sha256(secret),
+      hint: secret.slice(0, hintChars),
+      createdAtMs: nowMs,
+      ...(expiresAtMs !== undefined && { expiresAtMs }),
+    }
+    return { secret, key }
+  }
+  const find = async (id: string): Promise<KeyView> => {
+    const key = await keys.find(id)
+    if (!key) throw new IsolaError('request_not_found', 'There is no such key.')
+    return key
+  }
+
+  return {
+    list: keys.list,
+    async add({ principal, rights, end = {} }, by) {
+      if (principal === reserved) throw isReserved()
+      const known = rights ?? (await keys.rightsOf(principal))
+      if (!known) throw roleMissing(principal)
+      const nowMs = clock.nowMs()
+      const { secret, key } = make(principal, nowMs, endOf(end, nowMs))
+      const about = { key: key.id, owner: principal, expiresAtMs: key.expiresAtMs ?? null }
+      const data = rights ? { ...about, ...shown(rights) } : about
+      await keys.add(key, eventOf('key_added', by, nowMs, data), rights)
+      return { key: await find(key.id), secret }
+    },
+    async change(principal, change, by) {
+      const before = await keys.rightsOf(principal)
+      if (!before) throw new IsolaError('request_not_found', 'There is no such principal.')
+      const rights = changed(before, change)
+      const data = { owner: principal, ...shown(rights) }
+      await keys.change(principal, rights, eventOf('principal_changed', by, clock.nowMs(), data))
+      return rights
+    },
+    async revoke(id, by) {
+      const { principal } = await find(id)
+      const data = { key: id, owner: principal }
+      await keys.revoke(id, eventOf('key_revoked', by, clock.nowMs(), data))
+      return find(id)
+    },
+    async rotate(id, { graceMs = 0, end }, by) {
+      const old = await find(id)
+      const nowMs = clock.nowMs()
+      const expiresAtMs = end ? endOf(end, nowMs) : old.expiresAtMs
+      const { secret, key } = make(old.principal, nowMs, expiresAtMs)
+      const endsAtMs = nowMs + graceMs
+      const about = { key: id, owner: old.principal, newKey: key.id }
+      const data = { ...about, endsAtMs, expiresAtMs: expiresAtMs ?? null }
+      if (stateOf(old, nowMs) === 'active')
+        await keys.rotate({ id, endsAtMs }, key, eventOf('key_rotated', by, nowMs, data))
+      const made = await keys.find(key.id)
+      if (!made) throw hasEnded()
+      return { key: made, secret }
+    },
+  }
+}
+
+/** `null` takes away, absent stays. */
+function changed(before: Rights, change: RightsChange): Rights {
+  const { role = before.role, agents = before.agents, models = before.models } = change
+  const { tokens = before.limits?.tokens, costNanoUsd = before.limits?.costNanoUsd } = change
+  return {
+    role,
+    ...(agents && { agents }),
+    ...(models && { models }),
+    limits: { ...(tokens != null && { tokens }), ...(costNanoUsd != null && { costNanoUsd }) },
+  }
+}
+
+function endOf(end: KeyEnd, nowMs: number): number | undefined {
+  if ('expiresInMs' in end && end.expiresInMs !== undefined) return nowMs + end.expiresInMs
+  const expiresAtMs = 'expiresAtMs' in end ? end.expiresAtMs : undefined
+  if (expiresAtMs === undefined || expiresAtMs > nowMs) return expiresAtMs
+  const message = 'expiresAtMs: must be in the future, in milliseconds since 1970.'
+  throw new IsolaError('request_invalid', message, { param: 'expiresAtMs' })
+}
+
+function eventOf(
+  type: DeploymentEventType,
+  { principal, trace, requestId }: Administrator,
+  atMs: number,
+  data: JsonObject,
+): DeploymentEvent {
+  return { type, principal, trace, atMs, data: { ...data, request: requestId } }
+}
+
+const shown = ({ role, agents, models, limits }: Rights): JsonObject => ({
+  role,
+  agents: agents ? [...agents] : null,
+  models: models ? [...models] : null,
+  dailyTokens: limits?.tokens ?? null,
+  dailyCostNanoUsd: limits?.costNanoUsd ?? null,
+})
+
+function isReserved(): IsolaError {
+  const message = `principal: "${reserved}" is whoever has the operator key of the deployment; choose another name.`
+  return new IsolaError('request_invalid', message, { param: 'principal' })
+}
+
+function roleMissing(principal: string): IsolaError {
+  const message = `role: is required, since there is no principal "${principal}" yet.`
+  return new IsolaError('request_invalid', message, { param: 'role' })
+}
+
+function hasEnded(): IsolaError {
+  const message = 'This key has ended already: add another one for its principal.'
+  return new IsolaError('request_conflict', message)
+}

@@ -1,0 +1,70 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Role } from '#contracts/keys.ts'
+import type { HttpHandler } from './deps.ts'
+
+export type Method = 'GET' | 'POST' | 'DELETE'
+
+/** Who a route is for. */
+export type Access = 'anyone' | readonly Role[]
+
+const operators = ['operator'] as const
+const readers = ['operator', 'auditor'] as const
+/** Those who talk to agents. */
+const talkers = ['operator', 'author', 'user'] as const
+
+/**
+ * Every route, and who may use it. The app has no route that is not in here, and refuses whoever is not named before it
+ * looks at the request.
+ */
+export const access = {
+  '/healthz': { GET: 'anyone' },
+  '/v1/chat/completions': { POST: talkers },
+  '/v1/responses': { POST: talkers },
+  '/v1/responses/:id': { GET: talkers, DELETE: talkers },
+  '/v1/responses/:id/cancel': { POST: talkers },
+  '/v1/conversations': { POST: talkers },
+  '/v1/conversations/:id': { GET: talkers, POST: talkers, DELETE: talkers },
+  '/v1/conversations/:id/items': { GET: talkers, POST: talkers },
+  '/v1/models': { GET: talkers },
+  '/v1/models/:id{.+}': { GET: talkers },
+  '/api/sessions': { POST: talkers },
+  '/api/sessions/:id': { GET: talkers, DELETE: talkers },
+  '/api/sessions/:id/transcript': { GET: talkers },
+  '/api/sessions/:id/events': { GET: talkers },
+  '/api/sessions/:id/runs': { POST: talkers },
+  '/api/sessions/:id/runs/:run': { GET: talkers },
+  '/api/sessions/:id/runs/:run/cancel': { POST: talkers },
+  '/api/sessions/:id/runs/:run/messages': { POST: talkers },
+  '/api/sessions/:id/runs/:run/decisions': { POST: talkers },
+  '/api/operator/audit': { GET: readers },
+  '/api/operator/health': { GET: readers },
+  '/api/operator/models': { GET: readers },
+  '/api/operator/usage': { GET: readers },
+  '/api/operator/runs': { GET: operators },
+  '/api/operator/runs/:run': { GET: operators },
+  '/api/operator/runs/:run/retry': { POST: operators },
+  '/api/operator/runs/:run/drop': { POST: operators },
+  '/api/operator/keys': { GET: operators, POST: operators },
+  '/api/operator/keys/:key/revoke': { POST: operators },
+  '/api/operator/keys/:key/rotate': { POST: operators },
+  '/api/operator/principals/:principal': { POST: operators },
+} as const satisfies Readonly<Record<string, Readonly<Partial<Record<Method, Access>>>>>
+
+export type RoutePath = keyof typeof access
+
+/** A handler for each method that the table has for this path, and for no other. */
+export type HandlersOf<Path extends RoutePath> = Readonly<
+  Record<Extract<keyof (typeof access)[Path], Method>, HttpHandler>
+>
+
+/** Lets a handler answer those it is for; the others get `request_forbidden` and learn nothing of what is there. */
+export function guarded(allowed: Access, handler: HttpHandler): HttpHandler {
+  if (allowed === 'anyone') return handler
+  return async (context, next) => {
+    if (!allowed.includes(context.get('principal').role)) {
+      const message = `This needs the role ${allowed.join(' or ')}.`
+      throw new IsolaError('request_forbidden', message)
+    }
+    return handler(context, next)
+  }
+}

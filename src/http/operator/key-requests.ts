@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { roles, type KeyEnd, type Rights, type RightsChange } from '#contracts/keys.ts'
+import type { HttpDeps } from '../deps.ts'
+import { hasAgent, isServed } from '../targets.ts'
+import { parseFields } from '../validate.ts'
+import { defaultListLimit, listLimit } from './queries.ts'
+
+const nanoPerUsd = 1e9
+const maxDurationMs = 10 * 365 * 86_400_000
+const maxGraceMs = 30 * 86_400_000
+const names = z
+  .array(z.string().min(1).max(200))
+  .min(1, 'must name one at least; leave it out for all')
+  .max(200)
+
+const principalName = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9._@+-]{0,63}$/,
+    'must be 1 to 64 lowercase letters, digits or . _ @ + -, and begin with a letter or digit',
+  )
+const dailyTokens = z.int().min(0).max(1e15)
+const dailyCostUsd = z.number().min(0).max(1_000_000)
+const end = {
+  expiresInMs: z.int().min(1).max(maxDurationMs).optional(),
+  expiresAtMs: z.int().min(1).max(8.64e15).optional(),
+}
+const addRequest = z.strictObject({
+  principal: principalName,
+  role: z.enum(roles, `must be one of ${roles.join(', ')}`).optional(),
+  agents: names.optional(),
+  models: names.optional(),
+  limits: z
+    .strictObject({
+      dailyTokens: dailyTokens.optional(),
+      dailyCostUsd: dailyCostUsd.optional(),
+    })
+    .optional(),
+  ...end,
+})
+const changeRequest = z.strictObject({
+  role: addRequest.shape.role,
+  agents: names.nullish(),
+  models: names.nullish(),
+  limits: z
+    .strictObject({ dailyTokens: dailyTokens.nullish(), dailyCostUsd: dailyCostUsd.nullish() })
+    .optional(),
+})
+const rotateRequest = z.strictObject({ graceMs: z.int().min(0).max(maxGraceMs).optional(), ...end })
+const listQuery = z.strictObject({
+  principal: principalName.optional(),
+  limit: listLimit.optional(),
+})
+
+type AddFields = z.infer<typeof addRequest>
+
+export function parseListQuery(query: Readonly<Record<string, string>>) {
+  const { principal, limit } = parseFields(listQuery, query)
+  return { limit: limit ?? defaultListLimit, ...(principal !== undefined && { principal }) }
+}
+
+/** Agents and models must be there: a name that is misspelt would allow nothing, and say so nowhere. */
+export function parseAddRequest(
+  deps: HttpDeps,
+  body: JsonObject,
+): { readonly principal: string; readonly rights?: Rights; readonly end: KeyEnd } {
+  const request = parseFields(addRequest, body)
+  const { principal, role, agents, models } = request
+  checkReach(deps, request)
+  if (role === undefined) refuseRightsAlone(request)
+  const limits = toLimits(request.limits)
+  const rights = role && {
+    role,
+    ...(agents && { agents }),
+    ...(models && { models }),
+    ...(limits && { limits }),
+  }
+  return { principal, ...(rights && { rights }), end: toEnd(request) ?? {} }
+}
+
+export function parseChangeRequest(deps: HttpDeps, body: JsonObject): RightsChange {
+  const { role, agents, models, limits } = parseFields(changeRequest, body)
+  checkReach(deps, { agents, models })
+  const { dailyTokens: tokens, dailyCostUsd: costUsd } = limits ?? {}
+  return {
+    ...(role !== undefined && { role }),
+    ...(agents !== undefined && { agents }),
+    ...(models !== undefined && { models }),
+    ...(tokens !== undefined && { tokens }),
+    ...(costUsd !== undefined && { costNanoUsd: costUsd === null ? null : toNanoUsd(costUsd) }),
+  }
+}
+
+export function parseRotateRequest(body: JsonObject) {
+  const { graceMs, ...rest } = parseFields(rotateRequest, body)
+  const ends = toEnd(rest)
+  return { ...(graceMs !== undefined && { graceMs }), ...(ends && { end: ends }) }
+}
+
+function checkReach(
+  deps: HttpDeps,
+  { agents, models }: Pick<z.infer<typeof changeRequest>, 'agents' | 'models'>,
+): void {
+  checkNames('agents', agents, (agent) => hasAgent(deps, {}, agent))
+  checkNames('models', models, (model) => isServed(deps.models, model))
+}
+
+const toNanoUsd = (usd: number) => Math.round(usd * nanoPerUsd)
+
+function checkNames(
+  field: string,
+  given: readonly string[] | null | undefined,
+  isThere: (name: string) => boolean,
+): void {
+  const index = given?.findIndex((name) => !isThere(name)) ?? -1
+  if (index < 0) return
+  const param = `${field}[${index}]`
+  throw new IsolaError('request_invalid', `${param}: is not there; GET /v1/models lists what is.`, {
+    param,
+  })
+}
+
+/** Without a role it is another key of a principal that has its rights already. */
+function refuseRightsAlone(request: AddFields): void {
+  const param = (['agents', 'models', 'limits'] as const).find((field) => request[field])
+  if (param === undefined) return
+  const message = `${param}: is for a new principal, together with its role. Another key of one that is there has the same rights.`
+  throw new IsolaError('request_invalid', message, { param })
+}
+
+function toLimits(limits: AddFields['limits']): Rights['limits'] | undefined {
+  const { dailyTokens, dailyCostUsd } = limits ?? {}
+  if (dailyTokens === undefined && dailyCostUsd === undefined) return undefined
+  return {
+    ...(dailyTokens !== undefined && { tokens: dailyTokens }),
+    ...(dailyCostUsd !== undefined && { costNanoUsd: toNanoUsd(dailyCostUsd) }),
+  }
+}
+
+function toEnd({
+  expiresInMs,
+  expiresAtMs,
+}: Pick<AddFields, 'expiresInMs' | 'expiresAtMs'>): KeyEnd | undefined {
+  if (expiresInMs !== undefined && expiresAtMs !== undefined) {
+    const message = 'expiresInMs: cannot be sent together with expiresAtMs; send one of them.'
+    throw new IsolaError('request_invalid', message, { param: 'expiresInMs' })
+  }
+  if (expiresInMs !== undefined) return { expiresInMs }
+  return expiresAtMs === undefined ? undefined : { expiresAtMs }
+}

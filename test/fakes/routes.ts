@@ -1,0 +1,31 @@
+import type { Access } from '../../src/http/access.ts'
+
+export interface Route {
+  readonly method: string
+  readonly path: string
+  readonly allowed: Access
+}
+
+/** Every route of a table, one by one. */
+export const routesOf = (
+  table: Readonly<Record<string, Readonly<Record<string, Access>>>>,
+): readonly Route[] =>
+  Object.entries(table).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, allowed]) => ({ method, path, allowed })),
+  )
+
+/** Ids in the real shapes, of things that need not be there. */
+const parts: Readonly<Record<string, string>> = {
+  ':id{.+}': 'orchestrator',
+  ':id': `ses_${'S'.repeat(22)}`,
+  ':run': `run_${'R'.repeat(22)}`,
+  ':principal': 'nobody',
+  ':key': `key_${'K'.repeat(22)}`,
+}
+
+/** A request's path for a route's. */
+export const pathOf = (path: string): string =>
+  path
+    .split('/')
+    .map((part) => parts[part] ?? part)
+    .join('/')

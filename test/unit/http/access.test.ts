@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { roles, type Role } from '../../../src/contracts/keys.ts'
+import { createAuthenticator } from '../../../src/governance/authenticator.ts'
+import { createKeyAdministration } from '../../../src/governance/key-administration.ts'
+import { access, type Access } from '../../../src/http/access.ts'
+import type { HttpDeps } from '../../../src/http/deps.ts'
+import { createAddRoute } from '../../../src/http/routes.ts'
+import { createCountedSources, createFakeApp, errorOf, testKey } from '../../fakes/http-deps.ts'
+import { createMemoryKeys, noOtherKeys } from '../../fakes/keys.ts'
+import { sha256 } from '../../fakes/kernel.ts'
+import { pathOf, routesOf } from '../../fakes/routes.ts'
+
+const by = { principal: 'operator', trace: '', requestId: 'req_1' }
+
+/** The app with a principal of each role, and what each credential sends. */
+async function openApp() {
+  const { sources, tick } = createCountedSources()
+  const keys = createMemoryKeys()
+  const administration = createKeyAdministration({ ...sources, sha256, keys })
+  const issue = async (principal: string, role: Role, expiresInMs?: number) =>
+    administration.add(
+      { principal, rights: { role }, ...(expiresInMs && { end: { expiresInMs } }) },
+      by,
+    )
+  const expired = await issue('late', 'operator', 1)
+  const revoked = await issue('gone', 'operator')
+  await administration.revoke(revoked.key.id, by)
+  const ofRoles = new Map<string, string>()
+  for (const role of roles) ofRoles.set(role, (await issue(`an-${role}`, role)).secret)
+  tick(1)
+  const { clock } = sources
+  const authenticate = createAuthenticator({ ...noOtherKeys, operatorKey: testKey, keys, clock })
+  const fake = createFakeApp({ deps: { authenticate } })
+  const refused = new Map([
+    ['a wrong key', `isk_${'x'.repeat(22)}`],
+    ['an expired key', expired.secret],
+    ['a revoked key', revoked.secret],
+  ])
+  return { ...fake, ofRoles, refused }
+}
+
+const isFor = (allowed: Access, role: string) =>
+  allowed === 'anyone' || allowed.some((one) => one === role)
+
+describe('I26: the table of routes', () => {
+  it('has every route of the app', async () => {
+    const { app } = createFakeApp()
+    const served = app.routes.filter(({ method, path }) => method !== 'ALL' && path !== '/*')
+    expect(new Set(served.map(({ method, path }) => `${method} ${path}`))).toEqual(
+      new Set(routesOf(access).map(({ method, path }) => `${method} ${path}`)),
+    )
+  })
+
+  it('is the only way to add one', () => {
+    const { app } = createFakeApp()
+    const add = createAddRoute(app, {} as HttpDeps) as unknown as (
+      path: string,
+      handlers: object,
+    ) => void
+    const handler = () => new Response('open')
+    expect(() => add('/healthz', { POST: handler })).toThrow('POST /healthz is not in the table')
+    expect(() => add('/open', { GET: handler })).toThrow()
+  })
+
+  describe.each(routesOf(access))('$method $path', ({ method, path, allowed }) => {
+    it('refuses whoever has no key, a wrong, an expired or a revoked one, all alike', async () => {
+      const { app, refused, calls } = await openApp()
+      const request = (key?: string) =>
+        app.request(pathOf(path), {
+          method,
+          ...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
+        })
+      if (allowed === 'anyone') return expect((await request()).status).toBe(200)
+      expect([(await request()).status, calls]).toEqual([401, []])
+      const bodies = new Set<string>()
+      for (const key of refused.values()) {
+        const response = await request(key)
+        expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
+        bodies.add((await response.text()).replace(/req_\d+/, ''))
+      }
+      expect([bodies.size, calls]).toEqual([1, []])
+    })
+
+    it('answers the roles it is for, and the others before it looks at the request', async () => {
+      const { send, ofRoles, calls } = await openApp()
+      for (const [role, key] of [...ofRoles, ['operator', testKey] as const]) {
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'text/nonsense' }
+        const before = calls.length
+        const response = await send(`${pathOf(path)}?nonsense=1`, {
+          method,
+          headers,
+          ...(method === 'POST' && { body: 'nonsense' }),
+        })
+        expect([401, 429, 500]).not.toContain(response.status)
+        expect(response.status === 403, `${role}: ${response.status}`).toBe(!isFor(allowed, role))
+        if (response.status !== 403) continue
+        expect((await errorOf(response)).code).toBe('forbidden')
+        expect(calls).toHaveLength(before)
+      }
+    })
+  })
+})
+
+describe('I26: an auditor', () => {
+  it('reads the record, how the deployment is and what was spent, and nothing else', () => {
+    const readable = routesOf(access).filter(({ allowed }) => isFor(allowed, 'auditor'))
+    expect(readable.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /healthz',
+      'GET /api/operator/audit',
+      'GET /api/operator/health',
+      'GET /api/operator/usage',
+    ])
+  })
+})
+
+describe('I26: whoever is no operator', () => {
+  it('reaches no route that grants, revokes or decides for others', () => {
+    const reachable = routesOf(access).filter(
+      ({ allowed, path }) =>
+        path.startsWith('/api/operator') && (isFor(allowed, 'author') || isFor(allowed, 'user')),
+    )
+    expect(reachable).toEqual([])
+  })
+})

@@ -1,0 +1,129 @@
+import { parseArgs } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import command from '../../../scripts/isola/key.mjs'
+import { createFakeApp } from '../../fakes/http-deps.ts'
+
+const startMs = 1_790_000_000_000
+type Json = Record<string, any> // oxlint-disable-line typescript/no-explicit-any
+
+/** The verbs over the app itself, as the frame would run them. */
+function open() {
+  const { send } = createFakeApp()
+  const printed: { value: Json; text: string }[] = []
+  const run = async (verb: keyof typeof command.verbs, ...words: readonly string[]) => {
+    const { usage: _usage, options, run } = command.verbs[verb]
+    const { positionals, values } = parseArgs({ args: [...words], options, allowPositionals: true })
+    await run({
+      args: positionals,
+      values,
+      isJson: false,
+      request: async (path, init) => {
+        const response = await send(path, init)
+        const body = (await response.json()) as Json
+        if (!response.ok) throw new Error(body['error'].message)
+        return body
+      },
+      print: (value, text) => void printed.push({ value: value as Json, text }),
+    })
+    return printed.at(-1)!
+  }
+  return { run, printed }
+}
+
+describe('isola key', () => {
+  it('adds a principal with a key, and prints the key once', async () => {
+    const { run } = open()
+    const words = ['alice', '--role', 'user', '--agent', 'orchestrator', '--agent', 'code-reviewer']
+    const limits = ['--daily-tokens', '5000', '--daily-cost-usd', '2.50']
+    const { value, text } = await run('add', ...words, ...limits, '--expires-in', '30d')
+    expect(value).toMatchObject({
+      principal: 'alice',
+      role: 'user',
+      agents: ['orchestrator', 'code-reviewer'],
+      models: null,
+      limits: { dailyTokens: 5_000, dailyCostUsd: 2.5 },
+      expiresAtMs: startMs + 30 * 86_400_000,
+    })
+    expect(text).toMatch(/^isk_\w{22}\n/)
+    expect((await run('list')).text).not.toContain(value['key'])
+  })
+
+  it('adds another key of a principal that is there', async () => {
+    const { run } = open()
+    await run('add', 'alice', '--role', 'auditor')
+    expect((await run('add', 'alice', '--expires-at', '2027-01-31')).value).toMatchObject({
+      role: 'auditor',
+      expiresAtMs: Date.parse('2027-01-31'),
+    })
+  })
+
+  it('lists all keys or those of one principal, and says when there are none', async () => {
+    const { run } = open()
+    expect((await run('list')).text).toContain('No keys.')
+    await run('add', 'alice', '--role', 'user')
+    await run('add', 'bob', '--role', 'author')
+    const { text } = await run('list')
+    expect(text.split('\n').map((line) => line.split(/\s{2,}/)[1])).toEqual([
+      'principal',
+      'bob',
+      'alice',
+    ])
+    expect((await run('list', '--principal', 'bob')).value['keys']).toHaveLength(1)
+  })
+
+  it('changes what a principal may, and leaves the rest', async () => {
+    const { run } = open()
+    await run('add', 'alice', '--role', 'user', '--agent', 'orchestrator', '--daily-tokens', '5')
+    const words = ['--all-agents', '--daily-tokens', 'none', '--daily-cost-usd', '2']
+    const { value, text } = await run('change', 'alice', ...words)
+    expect(value).toMatchObject({
+      role: 'user',
+      agents: null,
+      limits: { dailyTokens: null, dailyCostUsd: 2 },
+    })
+    expect(text).toContain('alice is user.\nagents: all; models: all')
+  })
+
+  it('revokes', async () => {
+    const { run } = open()
+    const { id } = (await run('add', 'alice', '--role', 'user')).value as { id: string }
+    expect((await run('revoke', id)).text).toBe(
+      `${id} of alice is revoked since 2026-09-21T14:13Z.`,
+    )
+  })
+
+  it('rotates, with a time of grace', async () => {
+    const { run } = open()
+    const old = (await run('add', 'alice', '--role', 'user')).value
+    const next = (await run('rotate', old['id'], '--grace', '1h')).value
+    expect(next['key']).not.toBe(old['key'])
+    const { keys } = (await run('list')).value as { keys: Json[] }
+    expect(keys.map(({ expiresAtMs }) => expiresAtMs)).toEqual([null, startMs + 3_600_000])
+  })
+
+  it('passes on what the server says', async () => {
+    const { run } = open()
+    await expect(run('add', 'bob')).rejects.toThrow('role: is required')
+    await expect(run('revoke', 'key_1')).rejects.toThrow('There is no such key.')
+  })
+
+  it.each([
+    ['add', [], '<principal>: give one, there are 0.'],
+    ['add', ['a', 'b'], '<principal>: give one, there are 2.'],
+    ['add', ['a', '--expires-in', 'soon'], '--expires-in: must be a number with'],
+    ['add', ['a', '--expires-at', 'soon'], '--expires-at: must be a date'],
+    ['add', ['a', '--daily-tokens', 'many'], '--daily-tokens: must be a number'],
+    ['list', ['alice'], 'use --principal'],
+    ['change', ['a'], 'Nothing to change'],
+    ['change', ['a', '--daily-tokens', 'no'], '--daily-tokens: must be a number'],
+    ['revoke', [], '<key id>: give one'],
+    ['rotate', ['key_1', '--grace', '1'], '--grace: must be a number with'],
+  ] as const)('%s %j is a usage error', async (verb, words, message) => {
+    const { run, printed } = open()
+    await expect(run(verb, ...words)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(message),
+    })
+    expect(printed).toEqual([])
+  })
+})
