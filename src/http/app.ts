@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { cors } from 'hono/cors'
 import { IsolaError } from '#contracts/errors.ts'
 import type { HttpApp, HttpDeps, HttpEnv } from './deps.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
@@ -28,6 +29,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   })
   addRequestId(app, deps)
   addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
+  addCors(app)
   addGuards(app, deps)
 
   addRoute('/v1/chat/completions', { POST: createChatCompletions(deps) })
@@ -57,6 +59,29 @@ function addRequestId(app: HttpApp, deps: HttpDeps): void {
     }
     context.res.headers.set('x-request-id', requestId)
     context.res.headers.set('x-content-type-options', 'nosniff')
+  })
+}
+
+/**
+ * Chat clients in a browser, whatever page they are on. A key is sent by the page itself and never by the browser, so
+ * no page gains what it did not have.
+ */
+function addCors(app: HttpApp): void {
+  const exposeHeaders = [
+    'x-request-id',
+    'x-isola-session',
+    'x-isola-run',
+    'x-isola-trace',
+    'retry-after',
+    'idempotent-replayed',
+  ]
+  const allowMethods = ['GET', 'POST', 'DELETE']
+  const answer = cors({ origin: '*', allowMethods, exposeHeaders, maxAge: 86_400 })
+  app.use('/v1/*', (context, next) => {
+    const isPreflight = context.req.header('access-control-request-method') !== undefined
+    // Any other OPTIONS asks what the route allows.
+    if (context.req.method === 'OPTIONS' && !isPreflight) return next()
+    return answer(context, next)
   })
 }
 

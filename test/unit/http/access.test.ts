@@ -108,6 +108,7 @@ describe('I26: an auditor', () => {
       'GET /healthz',
       'GET /api/operator/audit',
       'GET /api/operator/health',
+      'GET /api/operator/models',
       'GET /api/operator/usage',
     ])
   })

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeApp } from '../../fakes/http-deps.ts'
+
+const origin = 'https://chat.example'
+
+describe('a page in a browser', () => {
+  it.each(['/v1/chat/completions', '/v1/responses', '/v1/models'])(
+    'asks before it sends a key to %s, and may',
+    async (path) => {
+      const headers = {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type,x-stainless-os',
+      }
+      const response = await createFakeApp().app.request(path, { method: 'OPTIONS', headers })
+      expect(response.status).toBe(204)
+      expect(response.headers.get('access-control-allow-origin')).toBe('*')
+      expect(response.headers.get('access-control-allow-methods')).toContain('POST')
+      expect(response.headers.get('access-control-allow-headers')).toMatch(/authorization/i)
+      expect(response.headers.get('access-control-allow-credentials')).toBeNull()
+    },
+  )
+
+  it('reads answers and errors alike, and the headers that say whose they are', async () => {
+    const { app, send } = createFakeApp()
+    const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'Hi' }] }
+    const answer = await send('/v1/chat/completions', { json, headers: { origin } })
+    const refused = await app.request('/v1/models', { headers: { origin } })
+    expect([answer.status, refused.status]).toEqual([200, 401])
+    for (const response of [answer, refused]) {
+      expect(response.headers.get('access-control-allow-origin')).toBe('*')
+      expect(response.headers.get('access-control-expose-headers')).toContain('x-isola-session')
+    }
+  })
+
+  it('I26: is not let in elsewhere', async () => {
+    const headers = { origin, 'access-control-request-method': 'POST' }
+    const { app } = createFakeApp()
+    for (const path of ['/api/sessions', '/api/operator/keys', '/healthz']) {
+      const response = await app.request(path, { method: 'OPTIONS', headers })
+      expect(response.headers.get('access-control-allow-origin')).toBeNull()
+    }
+  })
+})
