@@ -17,7 +17,8 @@ export function checkPlace(
   store: SessionStore,
 ): void {
   const row = store.findRun(place.run)
-  if (!row || row.isHidden) throw new IsolaError('request_not_found', 'There is no such response.')
+  if (!row || row.isHidden || row.submission.isStateless)
+    throw new IsolaError('request_not_found', 'There is no such response.')
   const turns = store.turns(row.order)
   const last = lastTurnOf(turns, place.turn)
   const answered = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])))

@@ -26,7 +26,10 @@ export async function toSubmission(
   const named = readPrintable(headers, 'x-isola-session', 200)
   const target = resolveTarget(deps, rights, request.model)
   const conversation = toConversation(request.messages, { appendOnly: named !== undefined })
-  const tools = chooseTools(toClientTools(request.tools), request.tool_choice)
+  const tools = chooseTools(
+    toClientTools(request.tools, deps.agents.toolNames()),
+    request.tool_choice,
+  )
   const session = await sessionFor(deps, { principal: rights.id, named, idempotencyKey })
   const base: Omit<SubmitRequest, 'messages'> = {
     ...askedBy(context),

@@ -28,7 +28,12 @@ const namespaceTool = z.object({
 /** Of a chat completion. */
 const nestedTool = z.object({ type: z.literal('function'), function: z.object(described) })
 /** What a provider would run for its clients. Nobody here does, so the model is not offered it. */
-const hostedTool = z.looseObject({ type: z.string().min(1) })
+const hostedTool = z.looseObject({
+  type: z.custom<string>(
+    (type) => typeof type === 'string' && !['', 'function', 'namespace'].includes(type),
+    'must be function',
+  ),
+})
 
 export const responseTools = z
   .array(z.union([functionTool, namespaceTool, hostedTool]))
@@ -42,12 +47,22 @@ export interface ClientTool extends ToolDefinition {
   readonly strict: boolean | null
 }
 
-/** The functions among a client's tools; the rest is left out. Throws `request_invalid`. */
-export function toClientTools(tools: readonly unknown[] | null | undefined): readonly ClientTool[] {
+/**
+ * The functions among a client's tools; the rest is left out. Throws `request_invalid`.
+ *
+ * @param taken Names of the deployment's own tools: a call of one would never reach the client.
+ */
+export function toClientTools(
+  tools: readonly unknown[] | null | undefined,
+  taken: readonly string[] = [],
+): readonly ClientTool[] {
   const found = (tools ?? []).flatMap((tool) => functionsOf(tool as JsonObject))
   const names = new Set<string>()
   for (const tool of found) {
     if (names.has(tool.name)) throw invalid('tools', `two tools have the name ${tool.name}`)
+    if (taken.includes(tool.name)) {
+      throw invalid('tools', `${tool.name} is a tool of this deployment: give yours another name`)
+    }
     names.add(tool.name)
   }
   const parsed = z.array(z.object({ name })).safeParse(found)
@@ -120,6 +135,11 @@ export function chooseTools(
   if (choice.type === 'allowed_tools') {
     const { mode, tools: listed } = parseFields(allowedTools, choice['allowed_tools'] ?? choice)
     const allowed = new Set(listed.map((tool) => nameIn(tool as JsonObject)))
+    const known = new Set(tools.flatMap(({ own, name: tool }) => [own, tool]))
+    const unknown = [...allowed].find((wanted) => wanted !== undefined && !known.has(wanted))
+    if (unknown !== undefined) {
+      throw invalid('tool_choice', `${unknown} is not one of the functions in tools`)
+    }
     const kept = tools.filter(({ own, name: tool }) => allowed.has(own) || allowed.has(tool))
     return chooseTools(kept, mode)
   }

@@ -47,8 +47,15 @@ interface Draft {
   answers: { readonly outputs: ToolOutput[]; readonly more: Message[] }
 }
 
-/** Checks the order of what was said and converts it. Throws `request_invalid` naming the item. */
-export function toHistory(all: readonly Said[]): History {
+/**
+ * Checks the order of what was said and converts it. Throws `request_invalid` naming the item.
+ *
+ * @param field The list, as the request calls it.
+ */
+export function toHistory(
+  all: readonly Said[],
+  field: 'messages' | 'input' | 'items' = 'messages',
+): History {
   const texts: string[] = []
   const draft: Draft = {
     messages: [],
@@ -65,7 +72,7 @@ export function toHistory(all: readonly Said[]): History {
     }
   }
   const [open] = draft.asked.keys()
-  if (open !== undefined) throw invalid('messages', `no tool message answers the call ${open}`)
+  if (open !== undefined) throw invalid(field, `has no output for the call ${open}`)
   const text = texts.filter((part) => part !== '').join('\n\n')
   const { messages, orphans, answers } = draft
   return { instructions: text === '' ? undefined : text, messages, orphans, answers }
@@ -81,7 +88,7 @@ function add(
   const [open] = asked.keys()
   const mayFollow = said.kind === 'output' || (said.kind === 'call' && before?.kind === 'call')
   if (open !== undefined && !mayFollow) {
-    throw invalid(said.at, `must be the tool message for the call ${open}`)
+    throw invalid(said.at, `must be the output of the call ${open}`)
   }
   switch (said.kind) {
     case 'user': {
@@ -113,6 +120,9 @@ function add(
     case 'output': {
       const { callId, output, at } = said
       const name = asked.get(callId)
+      if (orphans.some((other) => other.callId === callId)) {
+        throw invalid(at, `is a second output of the call ${callId}`)
+      }
       if (name === undefined) orphans.push({ callId, output, at })
       else {
         asked.delete(callId)

@@ -408,8 +408,14 @@ describe('every field of a chat request', () => {
       [{ functions: 1 }, 'functions'],
       [{ tool_choice: 1 }, 'tool_choice'],
       [{ tools: [tool, tool] }, 'tools'],
+      [{ tools: [{ type: 'function', function: { name: 'kv__set' } }] }, 'tools'],
+      [{ tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name'],
       ...['', 'a b', 'isola__find', 'x'.repeat(65)].map(
-        (name) => [{ tools: [{ type: 'function', function: { name } }] }, 'tools'] as const,
+        (name) =>
+          [
+            { tools: [{ type: 'function', function: { name } }] },
+            'tools[0].function.name',
+          ] as const,
       ),
       [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'tool_choice'],
       [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
@@ -691,4 +697,70 @@ describe('every field of /api', () => {
       })),
     ),
   ])
+})
+
+describe('every field of a request for a response', () => {
+  const path = '/v1/responses'
+  const fine = { model: 'orchestrator', input: 'Hi' }
+  const item = (...items: unknown[]) => ({ input: items })
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+  const output = { type: 'function_call_output', call_id: 'c', output: 'x' }
+  const said = { role: 'user', content: 'Hi' }
+  const f = { type: 'function', name: 'f', parameters: {} }
+  check(
+    fieldCases(path, fine, [
+      [{ model: undefined }, 'model'],
+      [{ input: undefined }, 'input'],
+      [{ input: '' }, 'input'],
+      [{ input: [] }, 'input'],
+      [{ input: 5 }, 'input'],
+      [item({ role: 'robot', content: 'x' }), 'input[0].role'],
+      [item({ role: 'user' }), 'input[0].content'],
+      [item({ role: 'user', content: '' }), 'input[0].content'],
+      [
+        item({ role: 'user', content: [{ type: 'input_file', file_url: 'x' }] }),
+        'input[0].content[0].type',
+      ],
+      [item({ type: 'sculpture' }), 'input[0].type'],
+      [item({ type: 'item_reference', id: 'msg_unknown' }), 'input[0].id'],
+      [item(said, { ...call, arguments: undefined }), 'input[1].arguments'],
+      [item(said, { ...call, call_id: undefined }, output), 'input[1].call_id'],
+      [item(said, call), 'input'],
+      [item(said, call, said), 'input[2]'],
+      [item(output), 'input[0]'],
+      [item(said, call, output, output), 'input[3]'],
+      [item({ role: 'assistant', content: 'x' }), 'input'],
+      [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+      [{ conversation: 'conv_1' }, 'conversation'],
+      [{ conversation: `conv_${'S'.repeat(22)}`, previous_response_id: 'x' }, 'conversation'],
+      [{ background: true, store: false }, 'background'],
+      [{ stream: 'yes' }, 'stream'],
+      [{ temperature: 3 }, 'temperature'],
+      [{ top_p: -1 }, 'top_p'],
+      [{ max_output_tokens: 0 }, 'max_output_tokens'],
+      [{ max_tool_calls: 0 }, 'max_tool_calls'],
+      [{ metadata: { a: 1 } }, 'metadata.a'],
+      [
+        { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`k${n}`, ''])) },
+        'metadata',
+      ],
+      [{ tools: 'x' }, 'tools'],
+      [{ tools: [f, f] }, 'tools'],
+      [{ tools: [{ ...f, name: 'kv__set' }] }, 'tools'],
+      [{ tools: [{ ...f, name: 'isola__find' }] }, 'tools[0].name'],
+      [{ tools: [{ type: 'function' }] }, 'tools[0].name'],
+      [{ tools: [{ ...f, parameters: 5 }] }, 'tools[0].parameters'],
+      [{ tool_choice: 5 }, 'tool_choice'],
+      [{ tool_choice: { type: 'function', name: 'g' }, tools: [f] }, 'tool_choice'],
+      [
+        {
+          tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'g' }] },
+          tools: [f],
+        },
+        'tool_choice',
+      ],
+      [{ text: { format: { type: 'xml' } } }, 'text.format.type'],
+      [{ text: { format: { type: 'json_schema', name: 'a b', schema: {} } } }, 'text.format.name'],
+    ]),
+  )
 })

@@ -91,7 +91,10 @@ const toConversation = (id: string, { createdAtMs, metadata: about }: SessionTre
 
 /** What a client says was said before. Throws `request_invalid` naming the item. */
 function toMessages(said: readonly InputItem[]): readonly Message[] {
-  const { messages, orphans, instructions } = toHistory(toSaidItems(said, () => undefined))
+  const { messages, orphans, instructions } = toHistory(
+    toSaidItems(said, () => undefined),
+    'items',
+  )
   if (orphans[0]) throw invalid(orphans[0].at, 'answers no call in this list')
   if (instructions !== undefined) {
     throw invalid('items', 'take no system or developer message: send instructions with a response')

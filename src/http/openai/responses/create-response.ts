@@ -1,3 +1,4 @@
+import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { ModelParameters } from '#contracts/model.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
 import { askedBy } from '../../asked-by.ts'
@@ -31,10 +32,23 @@ export function createResponses(deps: HttpDeps): HttpHandler {
   return async (context) => {
     const request = parseResponseRequest(await readJsonObject(context.req.raw))
     const planned = await toPlanned(deps, context, request)
-    if (request.stream === true) return answerInPieces(deps, context, planned)
-    if (request.background === true) return answerInBackground(deps, context, planned)
-    return answerAtOnce(deps, context, planned)
+    try {
+      if (request.stream === true) return await answerInPieces(deps, context, planned)
+      if (request.background === true) return await answerInBackground(deps, context, planned)
+      return await answerAtOnce(deps, context, planned)
+    } catch (error) {
+      if (errorCode(error) !== 'request_not_found') throw error
+      throw notThere(request) ?? error
+    }
   }
+}
+
+/** What the request names and is absent, deleted, or another's. */
+function notThere(request: ResponseRequest): IsolaError | undefined {
+  const absent = (param: string, what: string) =>
+    new IsolaError('request_not_found', `${param}: there is no such ${what}.`, { param })
+  if (request.previous_response_id) return absent('previous_response_id', 'response')
+  return request.conversation ? absent('conversation', 'conversation') : undefined
 }
 
 interface Planned {
@@ -53,7 +67,10 @@ async function toPlanned(
   const idempotencyKey = readIdempotencyKey(headers)
   const target = resolveTarget(deps, context.get('principal'), request.model)
   const history = await readHistory(deps, principal, request.input)
-  const { clientTools, toolChoice } = chooseTools(toClientTools(request.tools), request.tool_choice)
+  const { clientTools, toolChoice } = chooseTools(
+    toClientTools(request.tools, deps.agents.toolNames()),
+    request.tool_choice,
+  )
   const plan = await planOf(deps, { request, history, principal, headers, idempotencyKey })
   const conversation = request.conversation ? toConversationId(plan.session) : undefined
   const echo = toEcho(request, conversation)
@@ -86,10 +103,10 @@ async function readHistory(
   input: ResponseRequest['input'],
 ): Promise<History> {
   if (typeof input === 'string') {
-    return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }])
+    return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }
   const resolve = await resolveItems(deps, principal, referencedRuns(input))
-  const history = toHistory(toSaidItems(input, resolve))
+  const history = toHistory(toSaidItems(input, resolve), 'input')
   const last = history.messages.at(-1)
   if (history.orphans.length === 0 && (!last || last.role === 'assistant')) {
     throw invalid('input', 'ends with nothing to answer: add a message of the user or an output')

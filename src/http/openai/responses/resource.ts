@@ -69,7 +69,7 @@ function knownAs(tool: string, echo: JsonObject): { own: string; namespace?: str
   const spaces = (echo[namespacesField] ?? {}) as Readonly<
     Record<string, { readonly own: string; readonly namespace: string } | undefined>
   >
-  return spaces[tool] ?? { own: tool }
+  return (Object.hasOwn(spaces, tool) ? spaces[tool] : undefined) ?? { own: tool }
 }
 
 function toFormat(format: NonNullable<ResponseRequest['text']>['format']): object {
