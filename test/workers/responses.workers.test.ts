@@ -270,6 +270,7 @@ describe('a conversation', () => {
     expect((await callJson(one)).metadata).toEqual({ a: 'b' })
     await create('one', { conversation: id })
     expect((await call(`${one}/items`, { json: { items } })).status).toBe(409)
+    expect((await call(`${one}/items?after=item_nope`)).status).toBe(400)
     expect(await callJson(one, { method: 'DELETE' })).toMatchObject({ deleted: true })
     expect((await call(one)).status).toBe(404)
     const gone = await call(path, { json: { model: 'orchestrator', input: 'x', conversation: id } })

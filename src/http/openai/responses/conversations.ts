@@ -92,7 +92,7 @@ const toConversation = (id: string, { createdAtMs, metadata: about }: SessionTre
 /** What a client says was said before. Throws `request_invalid` naming the item. */
 function toMessages(said: readonly InputItem[]): readonly Message[] {
   const { messages, orphans, instructions } = toHistory(
-    toSaidItems(said, () => undefined),
+    toSaidItems(said, 'items', () => undefined),
     'items',
   )
   if (orphans[0]) throw invalid(orphans[0].at, 'answers no call in this list')
@@ -110,6 +110,7 @@ async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const all = messages.flatMap((message, index) => toItem(message, `item_${id.slice(5)}_${index}`))
   const sorted = order === 'desc' ? all.toReversed() : all
   const start = after === undefined ? 0 : sorted.findIndex((item) => item.id === after) + 1
+  if (after !== undefined && start === 0) throw invalid('after', 'is no item of this conversation')
   const page = sorted.slice(start, start + Number(limit))
   return jsonResponse({
     object: 'list',

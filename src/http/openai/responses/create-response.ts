@@ -106,7 +106,7 @@ async function readHistory(
     return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }
   const resolve = await resolveItems(deps, principal, referencedRuns(input))
-  const history = toHistory(toSaidItems(input, resolve), 'input')
+  const history = toHistory(toSaidItems(input, 'input', resolve), 'input')
   const last = history.messages.at(-1)
   if (history.orphans.length === 0 && (!last || last.role === 'assistant')) {
     throw invalid('input', 'ends with nothing to answer: add a message of the user or an output')

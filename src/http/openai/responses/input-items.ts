@@ -35,9 +35,13 @@ const ignored =
 /** What an item reference stands for, if it is an item of ours. */
 export type ResolveItem = (id: string) => Said | undefined
 
-/** Throws `request_invalid` naming the item. */
-export function toSaidItems(items: readonly InputItem[], resolve: ResolveItem): readonly Said[] {
-  return items.flatMap((item, index) => toSaid(item, `input[${index}]`, resolve))
+/** Throws `request_invalid` naming the item of the field. */
+export function toSaidItems(
+  items: readonly InputItem[],
+  field: 'input' | 'items',
+  resolve: ResolveItem,
+): readonly Said[] {
+  return items.flatMap((item, index) => toSaid(item, `${field}[${index}]`, resolve))
 }
 
 /** The runs that item references point into. */
