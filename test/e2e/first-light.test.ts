@@ -240,17 +240,17 @@ describe('a running server, with the official openai package and a scripted loop
     expect(view).toMatchObject({ state: 'cancelled' })
   })
 
-  it('refuses a wrong key, and client-declared tools until they are built', async () => {
+  it('refuses a wrong key, and a tool of the client that has the name of one of ours', async () => {
     const stranger = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: 'wrong', maxRetries: 0 })
     await expect(stranger.models.list()).rejects.toMatchObject({ status: 401 })
-    const tools = [{ type: 'function' as const, function: { name: 'mine', parameters: {} } }]
+    const tools = [{ type: 'function' as const, function: { name: 'kv__set', parameters: {} } }]
     await expect(
       client.chat.completions.create({
         model: 'orchestrator',
         messages: [{ role: 'user', content: 'hi' }],
         tools,
       }),
-    ).rejects.toMatchObject({ status: 400, code: 'unsupported_parameter', param: 'tools' })
+    ).rejects.toMatchObject({ status: 400, code: 'invalid', param: 'tools' })
   })
 
   it('lists agents and models', async () => {

@@ -42,6 +42,9 @@ const told = async (response: Response) =>
 const recordsOf = async (query = 'session=deployment&limit=500'): Promise<Answer[]> =>
   (await callJson(`/api/operator/audit?${query}`)).records
 
+/** The model cannot be reached, which takes a while to say. */
+const patience = { timeout: 20_000, interval: 50 }
+
 describe('a key', () => {
   it('I26: opens what its role may from the request after it was added', async () => {
     const { key } = await addKey()
@@ -230,7 +233,7 @@ describe("another principal's session", () => {
       const found = (await recordsOf(`session=${id}`)).filter(({ type }) => type === 'run_started')
       expect(found).toHaveLength(1)
       return found
-    })
+    }, patience)
     expect(records[0].data).toMatchObject({ principal: first.principal, key: first.id })
   })
 
