@@ -47,12 +47,7 @@ const endOf = (values) => ({
   expiresAtMs: momentMs('expires-at', values['expires-at']),
 })
 
-const post = (request, to, body) =>
-  request(to, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body ?? {}),
-  })
+const post = (request, to, json = {}) => request(to, { method: 'POST', json })
 
 const dateOf = (ms) => (ms === null ? 'never' : new Date(ms).toISOString().slice(0, 16) + 'Z')
 

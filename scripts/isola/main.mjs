@@ -52,7 +52,7 @@ function parse(command, argv) {
 
 function checkArguments(command, args) {
   const { min, max } = countArguments(command.usage)
-  if (args.length < min) throw new UsageError('Something is missing.')
+  if (args.length < min) throw new UsageError(`Something is missing; write: ${command.usage}`)
   if (args.length > max) throw new UsageError(`${shown(args[max])} is one argument too many.`)
 }
 

@@ -240,4 +240,22 @@ describe('the isola command against a running server, with the offline model', (
       'trace: must be a trace id',
     )
   })
+
+  it('T1: adds a key that opens at once, rotates it with a time of grace, and revokes it', async () => {
+    const key = async (...words: readonly string[]) =>
+      JSON.parse((await isola(['key', ...words, '--json'])).stdout) as Answer
+    const statusWith = async (secret: string) =>
+      (await fetch(`${server.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } }))
+        .status
+    const added = await key('add', 'carol', '--role', 'user', '--expires-in', '30d')
+    expect(await statusWith(added.key)).toBe(200)
+    const rotated = await key('rotate', added.id, '--grace', '1h')
+    expect(await Promise.all([added, rotated].map((one) => statusWith(one.key)))).toEqual([
+      200, 200,
+    ])
+    await key('revoke', rotated.id)
+    expect(await statusWith(rotated.key)).toBe(401)
+    const { keys } = await key('list', '--principal', 'carol')
+    expect(keys).toHaveLength(2)
+  })
 })
