@@ -24,7 +24,7 @@ export function answerRun(
   const { run, outputs } = answers
   const find = (): RunRow => {
     const row = store.findRun(run)
-    if (row) return row
+    if (row && !row.isHidden) return row
     throw new IsolaError('request_not_found', 'There is no such run in this session.')
   }
   const row = find()

@@ -161,7 +161,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         this.#own(principal)
         this.#refuseWhileDeleting()
-        this.#parts.runs.change(this.#row(run), { isHidden: true })
+        const { runs } = this.#parts
+        runs.change(this.#row(run), { isHidden: true })
+        // Nobody could read what it comes to, and what it holds is wanted elsewhere.
+        await stopped(runs.cancel(this.#row(run), 'The response was deleted.'))
         return memoOf(this.#row(run), this.#viewOptions())
       })
     }

@@ -194,6 +194,20 @@ describe('a response that calls the client’s tools', () => {
   })
 })
 
+describe('a response that is deleted while it waits', () => {
+  it('is cancelled, and gives back what it held', async () => {
+    withModel(() => ({ calls: [askWeather] }))
+    const first = await create('Oslo?', { tools: [weather] })
+    await callJson(`${path}/${first.id}`, { method: 'DELETE' })
+    const again = { model: 'orchestrator', previous_response_id: first.id, tools: [weather] }
+    const input = [output(first.output[0].call_id, 'rain')]
+    expect((await call(path, { json: { ...again, input } })).status).toBe(404)
+    const session = `ses_${first.id.slice(5, 27)}`
+    const { runs } = await callJson(`/api/sessions/${session}`)
+    expect(runs).toMatchObject([{ state: 'cancelled' }])
+  })
+})
+
 describe('a chain of responses', () => {
   it('goes on from any of them, each with what was said up to there', async () => {
     const { requests } = withModel((_request, index) => ({ text: `answer ${index}` }))

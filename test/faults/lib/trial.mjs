@@ -7,6 +7,7 @@ export const terminalWithinMs = 60_000
 const retryEveryMs = 60
 const pollEveryMs = 50
 const askedWithinMs = 10_000
+const rereadEveryMs = 300
 
 /**
  * @param session The id it is to have.
@@ -196,6 +197,16 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
       if (status !== 200 && status !== 404) problem('lost', `delete answered ${status}`)
       isDeleted = true
     },
+    /** A chat call that names no session, asked once, and gone by itself some time later. */
+    async chatOnceAndForget(name, plan) {
+      await chatOnce(world, { name, task: taskOf({ name, ...plan }), session, isStateless: true })
+      const sinceMs = Date.now()
+      while ((await call(path())).status !== 404) {
+        if (isLate(sinceMs)) return problem('stuck', 'the session nobody named is still there')
+        await sleep(rereadEveryMs)
+      }
+      isDeleted = true
+    },
     /** Waits until the audit log says that a run is over: nothing wakes the run's own object. */
     async ended(run, owner = session) {
       const sinceMs = Date.now()
@@ -224,14 +235,17 @@ export function createTrial(world, { session, random, evicts = false, lastFaultM
 }
 
 /** @returns The run's id once it was acknowledged; `isWhole` if the stream ended as it should, or was left on purpose. */
-async function chatOnce(world, { name, task, session, leaveAfterMs }) {
+async function chatOnce(world, { name, task, session, leaveAfterMs, isStateless = false }) {
   const leaving = new AbortController()
   let timer
   let run
   try {
     const response = await world.request('/v1/chat/completions', {
       json: { model: 'orchestrator', stream: true, messages: [{ role: 'user', content: task }] },
-      headers: { 'x-isola-session': session, 'idempotency-key': name },
+      // The harness names a session that the client does not.
+      headers: isStateless
+        ? { 'x-faults-session': session }
+        : { 'x-isola-session': session, 'idempotency-key': name },
       signal: leaving.signal,
     })
     if (response.status === 200) run = response.headers.get('x-isola-run')

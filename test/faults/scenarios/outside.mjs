@@ -149,6 +149,14 @@ export const scenarios = [
     },
   },
   {
+    name: 'forgotten',
+    isRare: true,
+    isCutShort: true,
+    async story(trial) {
+      await trial.chatOnceAndForget('work', { delayMs: 10, turns: [[once(trial, 'o')]] })
+    },
+  },
+  {
     name: 'given-up',
     isRare: true,
     isCutShort: true,

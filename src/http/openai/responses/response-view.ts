@@ -154,7 +154,7 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
       case 'stopped':
         return end('response.incomplete', {
           status: 'incomplete',
-          incompleteReason: 'max_output_tokens',
+          incompleteReason: result.error?.code ?? 'max_output_tokens',
           tokens,
         })
       case 'completed': {
