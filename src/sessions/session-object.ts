@@ -164,7 +164,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         const { runs } = this.#parts
         runs.change(this.#row(run), { isHidden: true })
         // Nobody could read what it comes to, and what it holds is wanted elsewhere.
-        await stopped(runs.cancel(this.#row(run), 'The response was deleted.'))
+        runs.cancel(this.#row(run), 'The response was deleted.')
         return memoOf(this.#row(run), this.#viewOptions())
       })
     }

@@ -203,8 +203,9 @@ describe('a response that is deleted while it waits', () => {
     const input = [output(first.output[0].call_id, 'rain')]
     expect((await call(path, { json: { ...again, input } })).status).toBe(404)
     const session = `ses_${first.id.slice(5, 27)}`
-    const { runs } = await callJson(`/api/sessions/${session}`)
-    expect(runs).toMatchObject([{ state: 'cancelled' }])
+    await expect
+      .poll(async () => (await callJson(`/api/sessions/${session}`)).runs)
+      .toMatchObject([{ state: 'cancelled' }])
   })
 })
 
