@@ -110,14 +110,15 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
     throw new IsolaError('request_conflict', message)
   }
   if (!existing && mustExist) throw noSuchSession()
-  if (existing?.agent === undefined && agent === undefined) throw noSuchSession()
+  const works = existing?.agent ?? agent
+  if (works === undefined) throw noSuchSession()
   if (existing?.agent !== undefined && allowedAgents?.includes(existing.agent) === false)
     throw noSuchSession()
-  if (existing?.agent !== undefined && agent !== undefined && existing.agent !== agent) {
-    const message = `This session talks to "${existing.agent}"; start another one for "${agent}".`
+  if (agent !== undefined && works !== agent) {
+    const message = `This session talks to "${works}"; start another one for "${agent}".`
     throw new IsolaError('request_conflict', message)
   }
-  return { ...rest, agent: existing?.agent ?? agent! }
+  return { ...rest, agent: works }
 }
 
 /** Without what a retry may send anew (its trace, the lease its parent has left by now, its principal's key and limits) and what depends on the surface's version. */

@@ -10,6 +10,10 @@ export function lastTurnOf(turns: readonly TurnRecord[], from: number): number |
   )?.turn
 }
 
+/** The calls whose outputs are among these. */
+export const answeredIn = (messages: Submission['messages']): ReadonlySet<string> =>
+  new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])))
+
 /** Throws `request_not_found`, or `request_invalid` if it asked the client's tools something that is not answered here. */
 export function checkPlace(
   place: ResponsePlace,
@@ -21,7 +25,7 @@ export function checkPlace(
     throw new IsolaError('request_not_found', 'There is no such response.')
   const turns = store.turns(row.order)
   const last = lastTurnOf(turns, place.turn)
-  const answered = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])))
+  const answered = answeredIn(messages)
   const asked = clientCallsOf(turns.find(({ turn }) => turn === last))
   const missing = asked.find((call) => !answered.has(call))
   if (missing) throw unanswered(missing)

@@ -1,7 +1,7 @@
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Kernel } from '#contracts/kernel.ts'
 import type { Message } from '#contracts/message.ts'
-import { lastTurnOf } from './response-places.ts'
+import { answeredIn, lastTurnOf } from './response-places.ts'
 import type { RunRow, SessionStore } from './store.ts'
 
 /** What was said in a session: a view over the rows. A run goes on from the one before it, or from a place it names. */
@@ -35,7 +35,7 @@ export function createTranscript(
     const last = after && lastTurnOf(turns, after.turn)
     if (last === undefined) return ofRun(row, turns)
     // What the client's tools returned is said by who goes on, maybe otherwise than before.
-    const answered = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])))
+    const answered = answeredIn(messages)
     const isKept = (message: Message) => message.role !== 'tool' || !answered.has(message.callId)
     const said = turns.filter(({ turn }) => turn <= last).flatMap((turn) => messagesOf(turn))
     return [...row.submission.messages, ...said.filter(isKept)]

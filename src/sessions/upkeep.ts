@@ -140,18 +140,19 @@ export function createUpkeep({
   const keep = () => {
     const session = parts().store.session()
     if (!session || session.lineage || jobs.get('retention')) return
-    const time = lastUsedMs(parts().store, session) + keptMs(session)
+    const time = expiresAtMs(session)
     // Not even that could be stored: the next run asks for it again.
     jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
   }
-  const keptMs = ({ isStateless }: SessionRow) =>
-    isStateless ? timing.keepStatelessMs : timing.keepNamedMs
+  const expiresAtMs = (session: SessionRow) =>
+    lastUsedMs(parts().store, session) +
+    (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
 
   const expireSession = async (): Promise<number | undefined> => {
     const { store, runs } = parts()
     const session = store.session()
     if (!session) return undefined
-    const dueMs = lastUsedMs(store, session) + keptMs(session)
+    const dueMs = expiresAtMs(session)
     if (clock.nowMs() < dueMs) return dueMs
     if (!runs.isIdle()) return inAWhile()
     await onExpired()

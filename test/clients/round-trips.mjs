@@ -57,45 +57,19 @@ for (const [version, Client] of [
   ['6', OpenAI6],
 ]) {
   const client = new Client({ baseURL, apiKey, maxRetries: 0 })
-  await check(`openai ${version} chat completions, runTools`, async (weather) => {
-    const runner = client.chat.completions.runTools({
-      model,
-      messages: [{ role: 'user', content: question }],
-      tools: [
-        {
-          type: 'function',
-          function: {
-            name: 'get_weather',
-            description,
-            parameters: schema,
-            function: weather,
-            parse: JSON.parse,
-          },
-        },
-      ],
+  for (const stream of [false, true]) {
+    const name = `openai ${version} chat completions, ${stream ? 'streamed ' : ''}runTools`
+    await check(name, async (weather) => {
+      const called = { name: 'get_weather', description, parameters: schema, parse: JSON.parse }
+      const runner = client.chat.completions.runTools({
+        model,
+        stream,
+        messages: [{ role: 'user', content: question }],
+        tools: [{ type: 'function', function: { ...called, function: weather } }],
+      })
+      return runner.finalContent()
     })
-    return runner.finalContent()
-  })
-  await check(`openai ${version} chat completions, streamed runTools`, async (weather) => {
-    const runner = client.chat.completions.runTools({
-      model,
-      stream: true,
-      messages: [{ role: 'user', content: question }],
-      tools: [
-        {
-          type: 'function',
-          function: {
-            name: 'get_weather',
-            description,
-            parameters: schema,
-            function: weather,
-            parse: JSON.parse,
-          },
-        },
-      ],
-    })
-    return runner.finalContent()
-  })
+  }
   const tools = [
     { type: 'function', name: 'get_weather', description, parameters: schema, strict: true },
   ]

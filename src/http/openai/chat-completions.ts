@@ -13,7 +13,7 @@ import {
 import { type ChatRequest, parseChatRequest } from './chat-request.ts'
 import { type PlannedSubmission, toSubmission } from './chat-submission.ts'
 import { carryOut } from './plan.ts'
-import { headersFor, readResponse, streamRun } from './run-response.ts'
+import { foldResponse, headersFor, readLog, streamRun } from './run-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 
 /** `POST /v1/chat/completions` (M6). A run that is not streamed finishes, whoever still listens. */
@@ -65,7 +65,7 @@ async function answerFromLog(
   const { context, request, place, headers } = about
   const { run } = place
   const principal = context.get('principal').id
-  const { changes, tokens } = await readResponse(deps, principal, place)
+  const { changes, tokens } = foldResponse(await readLog(deps, principal, place), place)
   const end = changes.at(-1)
   if (end?.type === 'calls') {
     const text = changes.flatMap((one) => (one.type === 'message' ? [one.text] : [])).join('\n\n')

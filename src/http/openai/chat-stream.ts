@@ -86,11 +86,12 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     opening: chunk('{"role":"assistant","content":"","refusal":null}', 'null'),
     show: (item) => {
       if (item.run !== run) return ''
-      const called = fold.apply(item).find(({ type }) => type === 'calls')
-      if (called?.type === 'calls') return callOut(called.calls)
       if (item.type === 'message_delta') {
         return item.turn > after ? content(spoken.add(item.turn, item.offset, item.text)) : ''
       }
+      // Of the fold only calls and tokens are wanted: the pieces of text need not pass through it too.
+      const called = fold.apply(item).find(({ type }) => type === 'calls')
+      if (called?.type === 'calls') return callOut(called.calls)
       if (item.type === 'message_finished') return content(addFinished(item.data))
       return item.type === 'run_finished' ? finishOrFail(resultOf(item)) : ''
     },

@@ -3,6 +3,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { ToolChoice, ToolDefinition } from '#contracts/model.ts'
 import { parseFields } from '../validate.ts'
+import { invalid } from './history.ts'
 
 const maxTools = 128
 const maxTotalChars = 400_000
@@ -99,14 +100,10 @@ function functionsOf(tool: JsonObject, namespace?: string): readonly ClientTool[
   ]
 }
 
-const named = z.object({ type: z.literal('function'), name: z.string() })
-const choices = z.union([
+export const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
-  named,
-  z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) }),
   z.looseObject({ type: z.string() }),
 ])
-export const toolChoice = choices
 const allowedTools = z.object({
   mode: z.enum(['auto', 'none', 'required']).nullish(),
   tools: z.array(z.looseObject({ type: z.string() })),
@@ -121,7 +118,7 @@ export interface ChosenTools {
 /** Throws `request_invalid` or `request_unsupported_parameter` with `tool_choice`. */
 export function chooseTools(
   tools: readonly ClientTool[],
-  choice: z.infer<typeof choices> | null | undefined,
+  choice: z.infer<typeof toolChoice> | null | undefined,
 ): ChosenTools {
   const offered = tools.map(({ name: tool, description, inputSchema }) => ({
     name: tool,
@@ -156,8 +153,4 @@ export function chooseTools(
 function nameIn(choice: JsonObject): string | undefined {
   const { name: direct } = (choice['function'] ?? choice) as JsonObject
   return typeof direct === 'string' ? direct : undefined
-}
-
-function invalid(param: string, message: string): IsolaError {
-  return new IsolaError('request_invalid', `${param}: ${message}.`, { param })
 }

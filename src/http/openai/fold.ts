@@ -50,12 +50,15 @@ export function createFold({
   let inputTokens = 0
   let outputTokens = 0
   let isOver = false
+  /** The turn that speaks: those before it are closed. */
+  let speaking = after
 
   const say = (turn: number, offset: number, text: string): Change[] => {
     const before = said.get(turn) ?? ''
     const fresh = text.slice(Math.max(0, before.length - offset))
     if (fresh === '' || finished.has(turn)) return []
     said.set(turn, before + fresh)
+    speaking = turn
     return [{ type: 'text', turn, offset: before.length, text: fresh }]
   }
   const finish = (turn: number, text: string): Change[] => {
@@ -120,9 +123,10 @@ export function createFold({
     apply(item) {
       if (isOver || item.run !== run) return []
       if (!isPiece(item)) return see(item)
-      return item.turn > after
-        ? [...close(item.turn - 1), ...say(item.turn, item.offset, item.text)]
-        : []
+      const { turn, offset, text } = item
+      if (turn <= after) return []
+      const closed = turn === speaking ? [] : close(turn - 1)
+      return [...closed, ...say(turn, offset, text)]
     },
   }
 }

@@ -5,28 +5,30 @@ import { type StreamView, toEventStream } from '../event-stream.ts'
 import { eventStreamResponse, replayed, unwrap } from '../responses.ts'
 import { type Change, createFold, type TokenCount } from './fold.ts'
 import { carryOut, type Plan } from './plan.ts'
-import type { PlaceInSession } from './wire-ids.ts'
+import type { PlaceInSession, RunPlace } from './wire-ids.ts'
 
 export interface ReadResponse {
   readonly changes: readonly Change[]
   readonly tokens: TokenCount
 }
 
-/** What one response holds by now, out of its run's log. */
-export async function readResponse(
+/** All that a run has told by now. */
+export async function readLog(
   deps: HttpDeps,
   principal: string,
-  place: PlaceInSession,
-): Promise<ReadResponse> {
-  const { session, run } = place
+  { session, run }: RunPlace,
+): Promise<readonly StreamItem[]> {
   const options = { afterSeq: 0, run, follow: false }
   const stream = unwrap(await deps.sessions.at(session).events(principal, options))
+  const lines = (await new Response(stream).text()).split('\n')
+  // Written by our own session object.
+  return lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as StreamItem]))
+}
+
+/** What one response holds, out of its run's log. */
+export function foldResponse(log: readonly StreamItem[], place: PlaceInSession): ReadResponse {
   const fold = createFold(place)
-  const changes: Change[] = []
-  for (const line of (await new Response(stream).text()).split('\n')) {
-    // Written by our own session object.
-    if (line !== '') changes.push(...fold.apply(JSON.parse(line) as StreamItem))
-  }
+  const changes = log.flatMap(fold.apply)
   return { changes, tokens: fold.tokens() }
 }
 

@@ -25,7 +25,7 @@ import { resolveItems } from './referenced-items.ts'
 import { toEcho, toResource } from './resource.ts'
 import { parseResponseRequest, type ResponseRequest } from './response-request.ts'
 import { createResponseView } from './response-view.ts'
-import { readStored } from './stored-response.ts'
+import { readAnswer } from './stored-response.ts'
 
 /** `POST /v1/responses` (M6), as the Open Responses specification of 2026-04-24 has it. */
 export function createResponses(deps: HttpDeps): HttpHandler {
@@ -34,7 +34,7 @@ export function createResponses(deps: HttpDeps): HttpHandler {
     const planned = await toPlanned(deps, context, request)
     try {
       if (request.stream === true) return await answerInPieces(deps, context, planned)
-      if (request.background === true) return await answerInBackground(deps, context, planned)
+      if (request.background === true) return await answerInBackground(deps, planned)
       return await answerAtOnce(deps, context, planned)
     } catch (error) {
       if (errorCode(error) !== 'request_not_found') throw error
@@ -67,13 +67,11 @@ async function toPlanned(
   const idempotencyKey = readIdempotencyKey(headers)
   const target = resolveTarget(deps, context.get('principal'), request.model)
   const history = await readHistory(deps, principal, request.input)
-  const { clientTools, toolChoice } = chooseTools(
-    toClientTools(request.tools, deps.agents.toolNames()),
-    request.tool_choice,
-  )
+  const tools = toClientTools(request.tools, deps.agents.toolNames())
+  const { clientTools, toolChoice } = chooseTools(tools, request.tool_choice)
   const plan = await planOf(deps, { request, history, principal, headers, idempotencyKey })
   const conversation = request.conversation ? toConversationId(plan.session) : undefined
-  const echo = toEcho(request, conversation)
+  const echo = toEcho(request, tools, conversation)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
   const base: Omit<SubmitRequest, 'messages'> = {
     ...askedBy(context),
@@ -186,7 +184,6 @@ function answerInPieces(
 
 async function answerInBackground(
   deps: HttpDeps,
-  _context: HttpContext,
   { plan: first, submissionOf, echo }: Planned,
 ): Promise<Response> {
   const { plan, value } = await carryOut(first, (next) =>
@@ -212,5 +209,5 @@ async function answerAtOnce(
   // Before it was answered at all: a failure is a status, as for every other request.
   const fault = outcome.state === 'parked' ? undefined : faultOf(outcome)
   if (fault) return errorResponse(context, fault, { deps, headers, run })
-  return jsonResponse(await readStored(deps, context, place), { headers })
+  return jsonResponse(await readAnswer(deps, context, place), { headers })
 }

@@ -1,6 +1,6 @@
 import type { HttpDeps } from '../../deps.ts'
 import type { Said } from '../history.ts'
-import { readResponse } from '../run-response.ts'
+import { foldResponse, readLog } from '../run-response.ts'
 import { type RunPlace, toCallId, toFunctionCallId, toMessageId } from '../wire-ids.ts'
 import type { ResolveItem } from './input-items.ts'
 
@@ -27,9 +27,10 @@ async function itemsOf(
   principal: string,
   place: RunPlace,
 ): Promise<readonly (readonly [string, Said])[]> {
+  const log = await readLog(deps, principal, place)
   const found: (readonly [string, Said])[] = []
   for (let turn: number | undefined = 0; turn !== undefined;) {
-    const { changes } = await readResponse(deps, principal, { ...place, turn })
+    const { changes } = foldResponse(log, { ...place, turn })
     turn = undefined
     for (const change of changes) {
       if (change.type === 'message') {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { ClientCall, TokenCount } from '../fold.ts'
-import { toClientTools } from '../client-tools.ts'
+import type { ClientTool } from '../client-tools.ts'
 import {
   type PlaceInSession,
   toCallId,
@@ -18,9 +18,12 @@ const namespacesField = 'isola_namespaces'
  *
  * @param conversation Id of the conversation it belongs to, if it was sent to one.
  */
-export function toEcho(request: ResponseRequest, conversation: string | undefined): JsonObject {
+export function toEcho(
+  request: ResponseRequest,
+  tools: readonly ClientTool[],
+  conversation: string | undefined,
+): JsonObject {
   const { text, reasoning } = request
-  const tools = toClientTools(request.tools)
   const spaced = tools.filter(({ namespace }) => namespace !== undefined)
   const echo = {
     model: request.model,

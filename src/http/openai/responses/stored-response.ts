@@ -1,15 +1,14 @@
+import { z } from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunMemo } from '#contracts/session.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
 import { toEventStream } from '../../event-stream.ts'
 import { eventStreamResponse, jsonResponse, unwrap } from '../../responses.ts'
 import { parseFields } from '../../validate.ts'
-import { headersFor } from '../run-response.ts'
+import { headersFor, readLog } from '../run-response.ts'
 import { parseResponseId, type PlaceInSession } from '../wire-ids.ts'
-import { z } from 'zod'
 import { type ResponseHead, toResource } from './resource.ts'
 import { createResponseView } from './response-view.ts'
-import type { StreamItem } from '#contracts/event.ts'
 
 const flag = z.enum(['true', 'false', '1', '0']).optional()
 const query = z.object({
@@ -27,7 +26,8 @@ export function createShowResponse(deps: HttpDeps): HttpHandler {
     const place = placeOf(context)
     const headers = headersFor(place)
     if (stream !== 'true' && stream !== '1') {
-      return jsonResponse(await readStored(deps, context, place, 'stored'), { headers })
+      const memo = await recall(deps, context, place)
+      return jsonResponse(await toStored(deps, context, place, memo), { headers })
     }
     const head = headOf(place, await recall(deps, context, place))
     const requestId = context.get('requestId')
@@ -66,32 +66,31 @@ export function createCancelResponse(deps: HttpDeps): HttpHandler {
     const reason = 'Cancelled by the caller.'
     const session = deps.sessions.at(place.session)
     unwrap(await session.cancel(context.get('principal').id, place.run, reason))
-    return jsonResponse(await readStored(deps, context, place))
+    return jsonResponse(await readAnswer(deps, context, place))
   }
 }
 
-/** @param want `stored`: one that was not to be stored is not found. */
-export async function readStored(
+/** A response as it stands, whether it was to be stored or not. */
+export async function readAnswer(
   deps: HttpDeps,
   context: HttpContext,
   place: PlaceInSession,
-  want: 'any' | 'stored' = 'any',
 ): Promise<ReturnType<typeof toResource>> {
-  const principal = context.get('principal').id
   const session = deps.sessions.at(place.session)
-  const memo =
-    want === 'stored'
-      ? await recall(deps, context, place)
-      : unwrap(await session.recall(principal, place.run))
-  const options = { afterSeq: 0, run: place.run, follow: false }
-  const log = unwrap(await session.events(principal, options))
+  const memo = unwrap(await session.recall(context.get('principal').id, place.run))
+  return toStored(deps, context, place, memo)
+}
+
+async function toStored(
+  deps: HttpDeps,
+  context: HttpContext,
+  place: PlaceInSession,
+  memo: RunMemo,
+): Promise<ReturnType<typeof toResource>> {
   const head = headOf(place, memo)
   const requestId = context.get('requestId')
   const view = createResponseView({ head, requestId, onFault: () => {} })
-  for (const line of (await new Response(log).text()).split('\n')) {
-    // Written by our own session object.
-    if (line !== '') view.show(JSON.parse(line) as StreamItem)
-  }
+  for (const item of await readLog(deps, context.get('principal').id, place)) view.show(item)
   const resource = view.resource()
   return memo.state === 'queued' ? { ...resource, status: 'queued' } : resource
 }
