@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
-import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
@@ -21,14 +21,16 @@ import type {
   SubmitReceipt,
 } from '#contracts/session.ts'
 import { admit, type Admitted } from './admission.ts'
+import { deleteSession } from './deletion.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
 import { decideCall, steerRun, takeDelivery } from './outside.ts'
-import { isStorageFault } from './platform-fault.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
+import { cannotOpen, failureReply } from './failure-reply.ts'
 import type { Audience } from './runs.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
+import { amendSession, begun, created, isSameAs } from './session-row.ts'
 import type { RunRow, SessionRow } from './store.ts'
-import { deleteChildren, stopped } from './subtree.ts'
+import { stopped } from './subtree.ts'
 import { treeOf } from './tree.ts'
 import { memoOf, outcomeOf, spendingOf, viewOf, type ViewOptions } from './views.ts'
 
@@ -48,7 +50,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         storage: this.ctx.storage,
         jobs: this.lifecycle.jobs,
         sessionId: () => this.#id,
-        onAccept: ({ submission }) => this.#ensureSession(submission),
+        onAccept: ({ submission }) => this.#begin(submission),
         onExpired: () => this.#forget(this.#parts.store.session()?.principal ?? ''),
       })
     }
@@ -76,8 +78,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         if (agent !== undefined && !(await this.#runtime.agents.load(agent, {})))
           throw unknownAgent(agent)
         this.#id = about.session
-        const { session: _id, ...row } = about
-        this.#createSession(row)
+        this.#write(created(about, this.#runtime.clock.nowMs()))
         this.#parts.upkeep.keep()
         return this.#tree(this.#own(about.principal))
       })
@@ -85,18 +86,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     amend(
       principal: string,
-      { metadata, messages = [] }: Parameters<SessionApi['amend']>[1],
+      change: Parameters<SessionApi['amend']>[1],
     ): Promise<Reply<SessionTree>> {
       return this.#answer(async () => {
         this.#refuseWhileDeleting()
-        const { store } = this.#parts
-        const session = this.#own(principal)
-        if (messages.length > 0 && store.lastOrder() > 0) {
-          const message = 'The conversation has begun: what is to be said goes into a response.'
-          throw new IsolaError('request_conflict', message)
-        }
-        const preamble = [...(session.preamble ?? []), ...messages]
-        store.writeSession({ ...session, preamble, ...(metadata && { metadata }) })
+        amendSession(this.#parts.store, this.#own(principal), change)
         return this.#tree(this.#own(principal))
       })
     }
@@ -311,25 +305,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
-    /** Throws `request_unavailable` if something is not over, or not yet known elsewhere. */
     async #forget(principal: string): Promise<void> {
       this.#refuseWhileDeleting()
       this.#isDeleting = true
       try {
-        const { runs, outbox, store, todo, upkeep, courier } = this.#parts
-        await runs.cancelAll('The session was deleted.')
-        if (!(await outbox.flush())) throw notYetDeletable()
-        // What was spent outlives the session.
-        const ended = store.runs().map(({ id }) => upkeep.settle(id))
-        await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
-        // Who waits for an outcome of this session would wait for ever.
-        await courier.carry()
-        if (!courier.isDone()) throw notYetDeletable()
-        await deleteChildren(principal, store, this.#runtime.sessions)
-        if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
-        store.drop()
-        todo.drop()
-        await upkeep.end()
+        await deleteSession(principal, this.#parts, this.#runtime.sessions)
         this.#parts = this.#open()
       } finally {
         this.#isDeleting = false
@@ -378,38 +358,18 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return admit(request, { ...this.#parts, runtime: this.#runtime, session, audience })
     }
 
-    #ensureSession({ agent, principal, lineage, isStateless }: Submission): void {
+    #begin(submission: Submission): void {
       const { store } = this.#parts
-      const session = store.session()
-      if (session) {
-        const { isStateless: wasStateless, ...rest } = session
-        const isNamedNow = wasStateless && !isStateless
-        if (session.agent === undefined || isNamedNow) {
-          store.writeSession({ ...(isNamedNow ? rest : session), agent })
-        }
-        return
-      }
-      this.#createSession({
-        agent,
-        principal,
-        ...(lineage && { lineage }),
-        ...(isStateless && { isStateless }),
-      })
+      const now = { id: this.#id, nowMs: this.#runtime.clock.nowMs() }
+      const row = begun(store.session(), submission, now)
+      if (row) this.#write(row)
     }
 
-    #createSession(
-      about: Omit<SessionRow, 'id' | 'createdAtMs' | 'preamble'> & {
-        readonly messages?: readonly Message[]
-      },
-    ): void {
-      const { messages: preamble, ...row } = about
-      this.#parts.store.writeSession({
-        id: this.#id,
-        ...row,
-        ...(preamble?.length && { preamble }),
-        createdAtMs: this.#runtime.clock.nowMs(),
-      })
-      this.#parts.outbox.begin()
+    #write(row: SessionRow): void {
+      const { store, outbox } = this.#parts
+      const isNew = !store.session()
+      store.writeSession(row)
+      if (isNew) outbox.begin()
     }
 
     /** The session, if it is this principal's; an absent one and another's look alike. */
@@ -454,48 +414,19 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         await this.lifecycle.start()
       } catch (cause) {
         this.#parts.upkeep.report('storage_failed', `Cannot be opened: ${errorMessage(cause)}`)
-        const message = 'The session cannot be opened at the moment. Try again.'
-        throw new IsolaError('request_unavailable', message, { retryAfterMs: 2_000, cause })
+        throw cannotOpen(cause)
       }
     }
 
-    /** Expected failures travel as values: classes do not survive RPC. A bug is thrown. */
     async #answer<T>(work: () => Promise<T>): Promise<Reply<T>> {
       try {
         if (!this.lifecycle.isStarted()) await this.#start()
         return { ok: true, value: await work() }
       } catch (error) {
-        const failure = isStorageFault(error) ? notStored(error) : error
-        if (failure !== error) this.#parts.upkeep.report('storage_failed', errorMessage(error))
-        const code = errorCode(failure)
-        if (code === undefined) throw error
-        const { param, retryAfterMs } =
-          failure instanceof IsolaError ? failure : { param: undefined, retryAfterMs: undefined }
-        return {
-          ok: false,
-          error: {
-            code,
-            message: errorMessage(failure),
-            ...(param !== undefined && { param }),
-            ...(retryAfterMs !== undefined && { retryAfterMs }),
-          },
-        }
+        return failureReply(error, (message) =>
+          this.#parts.upkeep.report('storage_failed', message),
+        )
       }
     }
   }
-}
-
-/** The same key names the same session: what it was made with has to be the same too. */
-const isSameAs = (existing: SessionRow, about: Parameters<SessionApi['create']>[0]): boolean =>
-  existing.agent === about.agent &&
-  JSON.stringify(existing.limits ?? {}) === JSON.stringify(about.limits ?? {})
-
-const notStored = (cause: unknown) => {
-  const message = 'The session could not be stored just now; nothing of this was kept. Try again.'
-  return new IsolaError('request_unavailable', message, { retryAfterMs: 2_000, cause })
-}
-
-const notYetDeletable = () => {
-  const message = 'The record of this session could not be saved yet, so it is kept. Try again.'
-  return new IsolaError('request_unavailable', message)
 }

@@ -1,0 +1,30 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionParts } from './session-parts.ts'
+import { deleteChildren } from './subtree.ts'
+
+/** Forgets everything of a session and below it. Throws `request_unavailable` if something is not over, or not yet known elsewhere. */
+export async function deleteSession(
+  principal: string,
+  { runs, outbox, store, todo, upkeep, courier }: SessionParts,
+  sessions: SessionGateway,
+): Promise<void> {
+  await runs.cancelAll('The session was deleted.')
+  if (!(await outbox.flush())) throw notYetDeletable()
+  // What was spent outlives the session.
+  const ended = store.runs().map(({ id }) => upkeep.settle(id))
+  await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
+  // Who waits for an outcome of this session would wait for ever.
+  await courier.carry()
+  if (!courier.isDone()) throw notYetDeletable()
+  await deleteChildren(principal, store, sessions)
+  if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
+  store.drop()
+  todo.drop()
+  await upkeep.end()
+}
+
+const notYetDeletable = () => {
+  const message = 'The record of this session could not be saved yet, so it is kept. Try again.'
+  return new IsolaError('request_unavailable', message)
+}

@@ -1,0 +1,35 @@
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { Reply } from '#contracts/session.ts'
+import { isStorageFault } from './platform-fault.ts'
+
+/** An expected failure as a value: classes do not survive RPC. A bug is thrown. */
+export function failureReply(
+  error: unknown,
+  onStorageFault: (message: string) => void,
+): Extract<Reply<never>, { readonly ok: false }> {
+  const isFault = isStorageFault(error)
+  if (isFault) onStorageFault(errorMessage(error))
+  const failure = isFault ? notStored(error) : error
+  const code = errorCode(failure)
+  if (code === undefined) throw error
+  const { param, retryAfterMs } =
+    failure instanceof IsolaError ? failure : { param: undefined, retryAfterMs: undefined }
+  const more = {
+    ...(param !== undefined && { param }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+  return { ok: false, error: { code, message: errorMessage(failure), ...more } }
+}
+
+/** The session could not even be loaded. */
+export const cannotOpen = (cause: unknown) =>
+  unavailable('The session cannot be opened at the moment. Try again.', cause)
+
+const notStored = (cause: unknown) =>
+  unavailable(
+    'The session could not be stored just now; nothing of this was kept. Try again.',
+    cause,
+  )
+
+const unavailable = (message: string, cause: unknown) =>
+  new IsolaError('request_unavailable', message, { retryAfterMs: 2_000, cause })
