@@ -48,13 +48,26 @@ import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
 import { createModelReport } from './storage/model-report.ts'
+import { createRetention } from './storage/retention.ts'
+import { createSessionIndex } from './storage/session-index.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
+const dayMs = 86_400_000
+const days = z.string().regex(/^[1-9]\d{0,3}$/, 'must be 1 to 9999 days')
 /** How long a named session is kept after its last run. */
-const keepDays = z
-  .union([z.literal(''), z.string().regex(/^[1-9]\d{0,3}$/, 'must be 1 to 9999 days')])
+const keepDays = z.union([z.literal(''), days]).optional()
+/** How long the record is kept. Nothing is said with 0: it could mean none, or all of it. */
+const keepAuditDays = z
+  .string()
+  .regex(/^(|forever|[1-9]\d{0,3})$/, 'must be 1 to 9999 days, or forever')
   .optional()
+/** How long a principal's days are kept: more than a run may be parked, so that each settles in its own. */
+const keepUsageDays = z
+  .string()
+  .regex(/^(|[89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
+  .optional()
+const defaultKeepAuditDays = 365
 
 const configSchema = z.object({
   ISOLA_ENV: z.string().optional(),
@@ -66,6 +79,8 @@ const configSchema = z.object({
   ISOLA_DAILY_TOKENS: dailyTokens,
   ISOLA_DAILY_COST_USD: dailyCostUsd,
   ISOLA_KEEP_DAYS: keepDays,
+  ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
+  ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
 })
 
 /** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
@@ -88,7 +103,8 @@ function parseConfig(env: unknown) {
     models,
     isDevelopment: models.isDevelopment,
     operatorKey: data.ISOLA_OPERATOR_KEY,
-    keepNamedMs: data.ISOLA_KEEP_DAYS ? Number(data.ISOLA_KEEP_DAYS) * 86_400_000 : undefined,
+    ...keptMs(env),
+    keepUsageDays: data.ISOLA_KEEP_USAGE_DAYS ? Number(data.ISOLA_KEEP_USAGE_DAYS) : undefined,
     /** Of every principal that has no limits of its own. */
     dailyLimits: (): DayAmount => {
       if (problem) throw problem
@@ -96,6 +112,28 @@ function parseConfig(env: unknown) {
       return { tokens: tokens ?? unlimited, costNanoUsd: costNanoUsd ?? unlimited }
     },
     problem,
+  }
+}
+
+/**
+ * How long is kept what nobody can bring back, each read by itself: another setting that is wrong must not shorten it,
+ * and one that is wrong itself keeps everything.
+ */
+function keptMs(env: unknown): {
+  /** Absent: as the timing says. */
+  readonly keepNamedMs?: number
+  /** Absent: for ever. */
+  readonly keepAuditMs?: number
+} {
+  const read = (schema: z.ZodType<string | undefined>, name: string, whenWrong: string) => {
+    const parsed = schema.safeParse(Reflect.get(Object(env), name))
+    return parsed.success ? parsed.data : whenWrong
+  }
+  const named = read(keepDays, 'ISOLA_KEEP_DAYS', '9999')
+  const audit = read(keepAuditDays, 'ISOLA_KEEP_AUDIT_DAYS', 'forever')
+  return {
+    ...(named && { keepNamedMs: Number(named) * dayMs }),
+    ...(audit !== 'forever' && { keepAuditMs: Number(audit || defaultKeepAuditDays) * dayMs }),
   }
 }
 
@@ -113,6 +151,8 @@ export interface Runtime {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
+  /** What is to be done once a day. Never throws. */
+  readonly daily: () => Promise<void>
 }
 
 /** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
@@ -178,10 +218,21 @@ export function composeRuntime(
   }
   return {
     session,
+    daily: createRetention({
+      database: env.DB,
+      clock,
+      ...(config.keepAuditMs !== undefined && { keepAuditMs: config.keepAuditMs }),
+      keep: session.timing,
+      tell: principals.tell,
+    }),
     principal: {
       clock,
       sessions,
-      timing: { ...defaultPrincipalTiming, ...timing },
+      timing: {
+        ...defaultPrincipalTiming,
+        ...(config.keepUsageDays && { keepUsageDays: config.keepUsageDays }),
+        ...timing,
+      },
       report: principals.report,
     },
     http: {
@@ -204,6 +255,7 @@ export function composeRuntime(
       }),
       keys: createKeyAdministration({ ...sources, keys }),
       audit: createAuditReader(env.DB),
+      sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),
       modelReport: createModelReport(env.DB),
       principals,
