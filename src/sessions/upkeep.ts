@@ -83,8 +83,6 @@ export function createUpkeep({
   const { clock, timing, principals } = runtime
   const told = new Set<Incident['kind']>()
   let hasRecoveryJob = false
-  /** A run ended here without its end on record: it has to be taken up again. */
-  let hasLost = false
   const inAWhile = () => clock.nowMs() + timing.recoverEveryMs
 
   const report: Upkeep['report'] = (kind, message, run) => {
@@ -112,16 +110,13 @@ export function createUpkeep({
 
   const recover = async (): Promise<number | undefined> => {
     const { runs, outbox, courier } = parts()
-    if (hasLost) {
-      hasLost = false
-      runs.resume()
-    }
+    if (runs.isBehind()) runs.resume()
     await courier.carry()
     const isCarried = await outbox.flush()
     report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
     report('alarm_failed', undefined)
     expire()
-    const isQuiet = runs.isIdle() && !hasLost && isCarried && outbox.isEmpty()
+    const isQuiet = runs.isIdle() && !runs.isBehind() && isCarried && outbox.isEmpty()
     if (isQuiet && courier.isDone()) {
       hasRecoveryJob = false
       keep()
@@ -219,7 +214,6 @@ export function createUpkeep({
       outbox.nudge()
       carry()
       if (outcome === undefined) {
-        hasLost = true
         report('storage_failed', 'The end of a run could not be written.', row.id)
       } else report('storage_failed', undefined)
       if (outcome?.state === 'parked') watchPauses(outcome.pauses)

@@ -20,6 +20,7 @@ const switchedSurfaces = 'test/unit/switched/surfaces.test.ts'
 const switchedNames = 'test/unit/switched/names.test.ts'
 const objects = 'test/workers/switched.workers.test.ts'
 const outside = 'test/workers/outside.workers.test.ts'
+const outages = 'test/workers/outages.workers.test.ts'
 const regressions = 'test/workers/regressions.workers.test.ts'
 const sessionObject = 'test/workers/session.workers.test.ts'
 
@@ -759,8 +760,8 @@ const session = [
       {
         name: 'lost-runs-taken-up',
         what: 'F7: a run whose end could not be written is taken up again by the timer',
-        find: 'hasLost = false\n      runs.resume()',
-        replace: 'hasLost = false',
+        find: 'if (runs.isBehind()) runs.resume()',
+        replace: '',
       },
       {
         name: 'carried-by-timer',
@@ -777,8 +778,8 @@ const session = [
       {
         name: 'timer-kept-for-record',
         what: 'F15: the timer stays until the database has the record',
-        find: '!hasLost && isCarried && outbox.isEmpty()',
-        replace: '!hasLost',
+        find: '!runs.isBehind() && isCarried && outbox.isEmpty()',
+        replace: '!runs.isBehind()',
       },
       {
         name: 'day-settled',
@@ -958,6 +959,20 @@ const session = [
       },
     ],
   ),
+  ...of(
+    'src/sessions/failure-reply.ts',
+    [outages],
+    [
+      {
+        name: 'storage-faults-mapped',
+        what: 'F7: a write that the disk does not take is a 503 that says when to come back',
+        filter: 'F7: refuses a submission with 503',
+        find: 'const isFault = isStorageFault(error)',
+        replace: 'const isFault = false',
+      },
+    ],
+    'workers',
+  ),
 ]
 
 const object = of(
@@ -977,14 +992,6 @@ const object = of(
       filter: 'joins a run',
       find: 'if (eventsOfRun(store, run).length > 0) await this.#synced()',
       replace: '',
-    },
-    {
-      name: 'storage-faults-mapped',
-      what: 'F7: a write that the disk does not take is a 503 that says when to come back',
-      tests: ['test/workers/outages.workers.test.ts'],
-      filter: 'F7: refuses a submission with 503',
-      find: 'isStorageFault(error) ? notStored(error) : error',
-      replace: 'error',
     },
     {
       name: 'own-session',
