@@ -7,7 +7,7 @@ import { createRetention, type RetentionOptions } from '../../../src/storage/ret
 import { batchOf as batch } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
-const batchOf: typeof batch = (events, card = {}) => batch(events, { usedAtMs: nowMs, ...card })
+const batchOf: typeof batch = (events, card) => batch(events, { usedAtMs: nowMs, ...card })
 const dayMs = 86_400_000
 const nowMs = 1_000 * dayMs
 const keep = { keepNamedMs: 90 * dayMs, keepStatelessMs: 3_600_000 }
