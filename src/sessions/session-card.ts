@@ -1,5 +1,5 @@
 import type { SessionCard } from '#contracts/session.ts'
-import type { SessionRow, SessionStore } from './store.ts'
+import type { RunRow, SessionRow, SessionStore } from './store.ts'
 import { viewOf, type ViewOptions } from './views.ts'
 
 /** The last run that was accepted. */
@@ -15,16 +15,26 @@ export function lastUsedMs(store: SessionStore, { createdAtMs }: SessionRow): nu
   return store.final(last.order)?.finishedAtMs ?? last.createdAtMs
 }
 
+/** A run that cannot be read has none, and holds up no record. */
+function stateOf(run: RunRow, options: ViewOptions): SessionCard['state'] {
+  try {
+    return viewOf(run, options).state
+  } catch {
+    return undefined
+  }
+}
+
 /** The session as the list of sessions shows it. */
 export function cardOf(session: SessionRow, options: ViewOptions): SessionCard {
   const { store } = options
   const { agent, lineage, isStateless } = session
   const last = lastRun(store)
+  const state = last && stateOf(last, options)
   return {
     ...(agent !== undefined && { agent }),
     kind: lineage ? 'child' : isStateless ? 'stateless' : 'named',
     usedAtMs: lastUsedMs(store, session),
     runs: store.lastOrder(),
-    ...(last && { state: viewOf(last, options).state }),
+    ...(state && { state }),
   }
 }

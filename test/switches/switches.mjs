@@ -868,6 +868,18 @@ const session = [
     ],
   ),
   ...of(
+    'src/sessions/session-card.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'card-holds-up-nothing',
+        what: 'F36: a run that cannot be read does not hold up the record',
+        find: '} catch {',
+        replace: '} catch (error) {\n    throw error',
+      },
+    ],
+  ),
+  ...of(
     'src/sessions/todo.ts',
     [switchedSessions],
     [

@@ -612,6 +612,20 @@ describe('the record of a session', () => {
     expect(timers.has('retention')).toBe(true)
   })
 
+  it('F36: is not held up by a run whose state cannot be read', async () => {
+    const { wake, sqlite, listed, audit } = createSessionWorld(answers)
+    await wake().run()
+    sqlite.exec('DELETE FROM log WHERE is_final = 1 AND turn > 1')
+    sqlite.exec(
+      `UPDATE log SET is_final = 0, body = json_remove(json_set(body, '$.calls', json('[null]')), '$.final', '$.isDone') WHERE turn = 1`,
+    )
+    const next = wake()
+    expect(await next.outbox.flush()).toBe(true)
+    expect(listed()).toMatchObject({ kind: 'named', runs: 1 })
+    expect(listed()?.state).toBeUndefined()
+    expect(audit.length).toBeGreaterThan(0)
+  })
+
   it('is off the list before the session is gone, and the session stays while that cannot be', async () => {
     const { wake, runtime, listed } = createSessionWorld(answers)
     const life = wake()
