@@ -64,6 +64,8 @@ export interface Upkeep {
 
 const maxProblemChars = 200
 const maxBackoffFactor = 360
+/** How long it takes at most until a session notices that it is to be kept for less. */
+const lookEveryMs = 30 * 86_400_000
 
 function attempt(work: () => boolean): boolean {
   try {
@@ -131,10 +133,11 @@ export function createUpkeep({
   const keep = () => {
     const session = parts().store.session()
     if (!session || session.lineage || jobs.get('retention')) return
-    const time = expiresAtMs(session)
+    const time = nextLookMs(expiresAtMs(session))
     // Not even that could be stored: the next run asks for it again.
     jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
   }
+  const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
   const expiresAtMs = (session: SessionRow) =>
     lastUsedMs(parts().store, session) +
     (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
@@ -144,7 +147,7 @@ export function createUpkeep({
     const session = store.session()
     if (!session) return undefined
     const dueMs = expiresAtMs(session)
-    if (clock.nowMs() < dueMs) return dueMs
+    if (clock.nowMs() < dueMs) return nextLookMs(dueMs)
     if (!runs.isIdle()) return inAWhile()
     await onExpired()
     return undefined

@@ -52,18 +52,17 @@ const marginMs = 30 * 86_400_000
  */
 export function createRetention(options: RetentionOptions): () => Promise<void> {
   const { database, clock, keepAuditMs, keep, tell, batchRows = 5_000, maxBatches = 40 } = options
-  let left = 0
-  const empty = async (sql: string, ...cutoffs: readonly number[]) => {
-    for (;;) {
-      if (left === 0) throw new Error('There is more than one time can delete: the next goes on.')
-      left -= 1
-      const statement = database.prepare(sql).bind(...cutoffs, batchRows)
-      if ((await statement.all()).results.length === 0) return
-    }
-  }
   return async () => {
     const nowMs = clock.nowMs()
-    left = maxBatches
+    let left = maxBatches
+    const empty = async (sql: string, ...cutoffs: readonly number[]) => {
+      for (;;) {
+        if (left === 0) throw new Error('There is more than one time can delete: the next goes on.')
+        left -= 1
+        const statement = database.prepare(sql).bind(...cutoffs, batchRows)
+        if ((await statement.all()).results.length === 0) return
+      }
+    }
     const about = { kind: 'retention_failed', session: '' } as const
     try {
       const lateMs = nowMs - marginMs

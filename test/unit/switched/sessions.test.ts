@@ -340,6 +340,22 @@ describe('a call that was cancelled before it came', () => {
   })
 })
 
+describe('a session that nobody comes back to', () => {
+  it('DESIGN 11: looks every month whether it is to be kept for less', async () => {
+    const { wake, runtime, clock, timers } = createSessionWorld(answers)
+    const monthMs = 30 * 86_400_000
+    const life = wake()
+    await life.run()
+    await life.upkeep.onJob('recover')
+    expect(timers.get('retention')?.time).toBe(clock.nowMs() + monthMs)
+    await clock.advance(monthMs)
+    expect(await life.upkeep.onJob('retention')).toBe(clock.nowMs() + monthMs)
+    await clock.advance(monthMs)
+    Object.assign(runtime.timing, { keepNamedMs: 61 * 86_400_000 })
+    expect(await life.upkeep.onJob('retention')).toBe(clock.nowMs() + 86_400_000)
+  })
+})
+
 describe('a call that was cancelled and never came', () => {
   const grave = { parentRun: 'run_above', reason: 'enough' }
 
