@@ -92,6 +92,8 @@ function guarded(
     // One that is overloaded is left alone: asking again makes it worse (SECURITY.md F30, T27).
     if (outcome.fault?.kind === 'broken' && kinds[method] === 'read')
       outcome = await attempt(method, args)
+    // It looked at nothing: whatever was asked is asked of the next one.
+    if (outcome.fault?.kind === 'gone') outcome = await attempt(method, args)
     if (outcome.fault) throw toError(outcome.fault, method, args)
     return outcome.value
   }
