@@ -57,7 +57,7 @@ export interface Submission {
   readonly after?: ResponsePlace
   /** Nobody named the session, and nobody will come back to it: it is kept for an hour only. */
   readonly isStateless?: boolean
-  /** Nothing to the session: handed back by `recall`. */
+  /** Handed back by `recall`. To the session only `store` in it: with `false` nobody can name the response later. */
   readonly echo?: JsonObject
 }
 

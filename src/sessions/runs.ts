@@ -11,6 +11,7 @@ import { pausesOf } from './pauses.ts'
 import { executeRun } from './run-execution.ts'
 import { leaseOf } from './run-limits.ts'
 import { isStorageFault } from './platform-fault.ts'
+import { usedUp } from './refusals.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
 import type { Todo } from './todo.ts'
@@ -50,6 +51,8 @@ export interface RunsOptions {
   /** Called in the same transaction as a run's first write, before it. */
   readonly onAccept: (run: RunRow) => void
   readonly onAccepted: () => void
+  /** Resolves when nothing that this run had reserved is being given back. */
+  readonly settled: (run: string) => Promise<void>
   /** A run ended, was parked, or (no outcome) could not even be brought to an end. */
   readonly onLeft: (run: RunRow, outcome: RunOutcome | undefined) => void
 }
@@ -246,8 +249,10 @@ export function createRuns(options: RunsOptions): Runs {
         )
       } catch (error) {
         const code = errorCode(error)
-        if (acceptance.state() === 'new' && code === 'request_unavailable') {
-          acceptance.decline(error)
+        if (acceptance.state() === 'new') {
+          if (code === 'request_unavailable') acceptance.decline(error)
+          // Nothing was spent, and nobody has an answer yet: whoever asks is told, and may ask again.
+          if (code?.startsWith('lease_')) acceptance.decline(usedUp(error))
         }
         if (acceptance.state() === 'declined' || isStorageFault(error)) throw error
         begin()
@@ -262,7 +267,7 @@ export function createRuns(options: RunsOptions): Runs {
       if (cancelled.signal.aborted) return spec.limits // it ends before it spends anything
       for (let tries = 1; ; tries += 1) {
         try {
-          return await leaseOf(row, spec.limits, options)
+          return await options.settled(row.id).then(() => leaseOf(row, spec.limits, options))
         } catch (error) {
           const mayWait = isStored() && tries < maxLeaseTries
           if (!mayWait || errorCode(error) !== 'request_unavailable') throw error

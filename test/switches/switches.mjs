@@ -505,6 +505,12 @@ const session = [
     [switchedSessions],
     [
       {
+        name: 'used-up-refused',
+        what: "E1: with nothing left of its principal's day a new run is refused, and nothing is kept of it",
+        find: "if (code?.startsWith('lease_')) acceptance.decline(usedUp(error))",
+        replace: '',
+      },
+      {
         name: 'queue-cap',
         what: 'F18, T27: a session takes so many messages and no more',
         find: 'if (live.size > maxQueued) {',
@@ -934,6 +940,27 @@ const session = [
         replace: 'if (missingMethod.test(text)) {',
       },
     ],
+  ),
+  ...of(
+    'src/sessions/response-places.ts',
+    ['test/workers/responses.workers.test.ts'],
+    [
+      {
+        name: 'unstored-not-named',
+        what: 'M6: a response that was not to be stored cannot be named, whatever it went on from',
+        filter: 'cannot be named',
+        find: " || echo?.['store'] === false)",
+        replace: ')',
+      },
+      {
+        name: 'open-calls-answered',
+        what: 'M6: a conversation does not go on while a call of its client has no output',
+        filter: 'does not go on while',
+        find: 'if (isClients && asked) throw',
+        replace: 'if (false && asked) throw',
+      },
+    ],
+    'workers',
   ),
   ...of(
     'src/sessions/failure-reply.ts',

@@ -89,6 +89,7 @@ const chatRequest = z.object({
   tools: chatTools.nullish(),
   functions: z.array(z.unknown()).nullish(),
   tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
   function_call: z.union([z.string(), z.looseObject({})]).nullish(),
 })
 
