@@ -76,6 +76,39 @@ export interface ClientAnswers {
   readonly outputs: readonly { readonly call: string; readonly output: Json }[]
 }
 
+/**
+ * One thing that was said in a session, as its client knows it. `run` and `key` name it for good; an output has the
+ * key of its call, if that is ours.
+ */
+export type SaidItem = {
+  /** Absent for what was said before the first run. */
+  readonly run?: string
+  readonly key: string
+  /** What the model said: the turn. What came to it: the turn after which it came. */
+  readonly turn: number
+} & (
+  | {
+      readonly type: 'message'
+      readonly role: 'user' | 'assistant'
+      readonly text: string
+      readonly images?: readonly string[]
+    }
+  | {
+      readonly type: 'call'
+      readonly call: string
+      /** The run that made the call; absent for one that the client brought. */
+      readonly callsOf?: string
+      readonly name: string
+      readonly input: JsonObject
+    }
+  | {
+      readonly type: 'output'
+      readonly call: string
+      readonly callsOf?: string
+      readonly output: Json
+    }
+)
+
 /** A submission as a surface sends it. */
 export interface SubmitRequest extends Omit<Submission, 'agent'> {
   /** Without it the session must be there, and its own agent works. */
@@ -281,6 +314,7 @@ export interface SessionApi {
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
   readonly transcript: (principal: string) => Promise<Reply<readonly Message[]>>
+  readonly items: (principal: string) => Promise<Reply<readonly SaidItem[]>>
   readonly tree: (principal: string) => Promise<Reply<SessionTree>>
   readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>

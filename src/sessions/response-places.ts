@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import type { Pause } from '#contracts/pause.ts'
 import type { ResponsePlace, Submission } from '#contracts/session.ts'
 import { pausesOf } from './pauses.ts'
 import type { RunRow, SessionStore } from './store.ts'
@@ -63,8 +64,9 @@ export const unanswered = (run: string, call: string) =>
     },
   )
 
-function clientCallsOf(turn: TurnRecord | undefined): readonly string[] {
+/** The calls of a turn that went out to the client. */
+export function clientCallsOf(turn: TurnRecord | undefined): readonly string[] {
   const parked = (turn?.events ?? []).filter(({ type }) => type === 'run_parked')
-  const pauses = parked.flatMap(({ data }) => data['pauses'] as unknown as { call: string }[])
-  return [...new Set(pauses.map(({ call }) => call))]
+  const pauses = parked.flatMap(({ data }) => data['pauses'] as unknown as Pause[])
+  return [...new Set(pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : [])))]
 }

@@ -247,13 +247,13 @@ export function createRuns(options: RunsOptions): Runs {
             writeFinal: (turn, final) => writeFinal(row, turn, final),
           },
         )
-      } catch (error) {
+      } catch (thrown) {
+        const isNew = acceptance.state() === 'new'
+        // Nothing was spent, and nobody has an answer yet: whoever asks is told, and may ask again.
+        const error = isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown
         const code = errorCode(error)
-        if (acceptance.state() === 'new') {
-          if (code === 'request_unavailable') acceptance.decline(error)
-          // Nothing was spent, and nobody has an answer yet: whoever asks is told, and may ask again.
-          if (code?.startsWith('lease_')) acceptance.decline(usedUp(error))
-        }
+        const isDeclined = code === 'request_unavailable' || code === 'request_insufficient_quota'
+        if (isNew && isDeclined) acceptance.decline(error)
         if (acceptance.state() === 'declined' || isStorageFault(error)) throw error
         begin()
         acceptance.persist()

@@ -507,8 +507,8 @@ const session = [
       {
         name: 'used-up-refused',
         what: "E1: with nothing left of its principal's day a new run is refused, and nothing is kept of it",
-        find: "if (code?.startsWith('lease_')) acceptance.decline(usedUp(error))",
-        replace: '',
+        find: "isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown",
+        replace: 'thrown',
       },
       {
         name: 'queue-cap',
@@ -790,7 +790,7 @@ const session = [
       {
         name: 'day-settled',
         what: "E1: a run that is over gives back what it did not use of its principal's day",
-        find: 'settle(row.id).catch(() => {})',
+        find: 'if (outcome) settleSoon(row.id)',
         replace: '',
       },
     ],

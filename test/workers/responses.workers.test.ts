@@ -307,6 +307,48 @@ describe('a conversation', () => {
       expect(responseProblems('ItemField', item)).toEqual([])
   })
 
+  it('M6: lists calls and outputs under the ids that the responses had, and never our own tools', async () => {
+    withModel((_request, index) => {
+      const own = { name: 'kv__set', input: { key: 'a', value: 1 } }
+      return index === 0 ? { text: 'Let me look.', calls: [own, askWeather] } : { text: 'Rain.' }
+    })
+    const items = [{ role: 'user', content: 'Earlier.' }]
+    const { id } = await callJson(conversations, { json: { items } })
+    const inIt = { conversation: id, tools: [weather] }
+    const first = await create('Oslo?', inIt)
+    const [spoken, called] = first.output
+    const answer = [output(called.call_id, 'rain'), { role: 'user', content: 'Be quick.' }]
+    const second = await create(answer, inIt)
+    const one = `${conversations}/${id}/items`
+    const all = (await callJson(`${one}?order=asc`)).data
+    expect(all).toMatchObject([
+      { type: 'message', role: 'user', content: [{ text: 'Earlier.' }] },
+      { type: 'message', role: 'user', content: [{ text: 'Oslo?' }] },
+      spoken,
+      called,
+      { type: 'function_call_output', call_id: called.call_id, output: 'rain' },
+      { type: 'message', role: 'user', content: [{ text: 'Be quick.' }] },
+      second.output[0],
+    ])
+    const ids = all.map((item: Answer) => item.id)
+    expect(new Set(ids).size).toBe(all.length)
+    for (const item of all) {
+      expect(responseProblems('ItemField', item)).toEqual([])
+      expect(await callJson(`${one}/${item.id}`)).toEqual(item)
+    }
+    await create('And now?', inIt)
+    const later = (await callJson(`${one}?order=asc`)).data
+    expect(later.slice(0, all.length)).toEqual(all)
+    expect((await call(`${one}/msg_nope`)).status).toBe(404)
+
+    const inputOf = async (response: Answer) =>
+      (await callJson(`${path}/${response.id}/input_items?order=asc`)).data
+    expect(await inputOf(first)).toEqual([all[1]])
+    expect(await inputOf(second)).toEqual([all[4], all[5]])
+    const unstored = await create('Hi', { store: false })
+    expect((await call(`${path}/${unstored.id}/input_items`)).status).toBe(404)
+  })
+
   it('does not go on while a call has no output, naming the call', async () => {
     const { requests } = withModel((_request, index) =>
       index === 0 ? { calls: [askWeather] } : { text: 'Rain.' },
