@@ -21,6 +21,8 @@ export interface ModelParameters {
   /** Which tool the first model call of a run has to take; later calls choose freely. */
   readonly toolChoice?: ToolChoice
   readonly responseFormat?: ResponseFormat
+  /** `false`: at most one call a reply; of a service that makes more all the same the first one is taken. */
+  readonly parallelToolCalls?: boolean
 }
 
 /** `tool`: exactly this one, by the name the model sees. */

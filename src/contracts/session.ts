@@ -57,7 +57,7 @@ export interface Submission {
   readonly after?: ResponsePlace
   /** Nobody named the session, and nobody will come back to it: it is kept for an hour only. */
   readonly isStateless?: boolean
-  /** Nothing to the session: handed back by `recall`. */
+  /** Handed back by `recall`. To the session only `store` in it: with `false` nobody can name the response later. */
   readonly echo?: JsonObject
 }
 
@@ -75,6 +75,39 @@ export interface ClientAnswers {
   readonly run: string
   readonly outputs: readonly { readonly call: string; readonly output: Json }[]
 }
+
+/**
+ * One thing that was said in a session, as its client knows it. `run` and `key` name it for good; an output has the
+ * key of its call, if that is ours.
+ */
+export type SaidItem = {
+  /** Absent for what was said before the first run. */
+  readonly run?: string
+  readonly key: string
+  /** What the model said: the turn. What came to it: the turn after which it came. */
+  readonly turn: number
+} & (
+  | {
+      readonly type: 'message'
+      readonly role: 'user' | 'assistant'
+      readonly text: string
+      readonly images?: readonly string[]
+    }
+  | {
+      readonly type: 'call'
+      readonly call: string
+      /** The run that made the call; absent for one that the client brought. */
+      readonly callsOf?: string
+      readonly name: string
+      readonly input: JsonObject
+    }
+  | {
+      readonly type: 'output'
+      readonly call: string
+      readonly callsOf?: string
+      readonly output: Json
+    }
+)
 
 /** A submission as a surface sends it. */
 export interface SubmitRequest extends Omit<Submission, 'agent'> {
@@ -281,6 +314,7 @@ export interface SessionApi {
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
   readonly transcript: (principal: string) => Promise<Reply<readonly Message[]>>
+  readonly items: (principal: string) => Promise<Reply<readonly SaidItem[]>>
   readonly tree: (principal: string) => Promise<Reply<SessionTree>>
   readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>

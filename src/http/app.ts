@@ -9,6 +9,7 @@ import { createResponses } from './openai/responses/create-response.ts'
 import {
   createCancelResponse,
   createDeleteResponse,
+  createListInputItems,
   createShowResponse,
 } from './openai/responses/stored-response.ts'
 import { addOperatorRoutes } from './operator/operator.ts'
@@ -39,6 +40,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     DELETE: createDeleteResponse(deps),
   })
   addRoute('/v1/responses/:id/cancel', { POST: createCancelResponse(deps) })
+  addRoute('/v1/responses/:id/input_items', { GET: createListInputItems(deps) })
   addConversationRoutes(addRoute, deps)
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })

@@ -49,6 +49,7 @@ type Stub = Readonly<Record<Method, (...args: readonly unknown[]) => Promise<unk
 const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   create: 'change',
   amend: 'change',
+  items: 'read',
   submit: 'submission',
   run: 'submission',
   runStream: 'submission',

@@ -11,6 +11,7 @@ import type {
   RunOutcome,
   RunSpending,
   RunView,
+  SaidItem,
   SessionApi,
   SessionTree,
   StorageAnswer,
@@ -22,6 +23,7 @@ import type {
 } from '#contracts/session.ts'
 import { admit, type Admitted } from './admission.ts'
 import { deleteSession } from './deletion.ts'
+import { itemsOf } from './items.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
 import { decideCall, steerRun, takeDelivery } from './outside.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
@@ -301,6 +303,13 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         this.#own(principal)
         return this.#parts.transcript.all()
+      })
+    }
+
+    items(principal: string): Promise<Reply<readonly SaidItem[]>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        return itemsOf(this.#parts.store)
       })
     }
 

@@ -70,6 +70,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     sessionId,
     onAccept,
     onAccepted: upkeep.ensureRecovery,
+    settled: upkeep.settled,
     onLeft: upkeep.afterRun,
   })
   const space = createSpace(storage, clock)

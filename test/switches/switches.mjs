@@ -505,6 +505,12 @@ const session = [
     [switchedSessions],
     [
       {
+        name: 'used-up-refused',
+        what: "E1: with nothing left of its principal's day a new run is refused, and nothing is kept of it",
+        find: "isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown",
+        replace: 'thrown',
+      },
+      {
         name: 'queue-cap',
         what: 'F18, T27: a session takes so many messages and no more',
         find: 'if (live.size > maxQueued) {',
@@ -784,7 +790,7 @@ const session = [
       {
         name: 'day-settled',
         what: "E1: a run that is over gives back what it did not use of its principal's day",
-        find: 'settle(row.id).catch(() => {})',
+        find: 'if (outcome) settleSoon(row.id)',
         replace: '',
       },
     ],
@@ -981,6 +987,27 @@ const session = [
         filter: 'its name begins another',
         find: `if (outcome.fault?.kind === 'gone')`,
         replace: 'if (false)',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/response-places.ts',
+    ['test/workers/responses.workers.test.ts'],
+    [
+      {
+        name: 'unstored-not-named',
+        what: 'M6: a response that was not to be stored cannot be named, whatever it went on from',
+        filter: 'cannot be named',
+        find: " || echo?.['store'] === false)",
+        replace: ')',
+      },
+      {
+        name: 'open-calls-answered',
+        what: 'M6: a conversation does not go on while a call of its client has no output',
+        filter: 'does not go on while',
+        find: 'if (isClients && asked) throw',
+        replace: 'if (false && asked) throw',
       },
     ],
     'workers',

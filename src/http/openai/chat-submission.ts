@@ -94,6 +94,7 @@ function toParameters(
     }),
     ...(request.seed != null && { seed: request.seed }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(request.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(responseFormat && { responseFormat }),
   }
 }

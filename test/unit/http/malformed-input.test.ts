@@ -764,3 +764,42 @@ describe('every field of a request for a response', () => {
     ]),
   )
 })
+
+describe('a schema that the answer is to fit', () => {
+  const { send, calls } = createFakeApp()
+  const asked = async (schema: object) => {
+    const format = { type: 'json_schema', name: 'city' }
+    const sent = [
+      send('/v1/chat/completions', {
+        json: {
+          model: 'orchestrator',
+          messages: [{ role: 'user', content: 'Hi' }],
+          response_format: { type: 'json_schema', json_schema: { name: 'city', schema } },
+        },
+      }),
+      send('/v1/responses', {
+        json: { model: 'orchestrator', input: 'Hi', text: { format: { ...format, schema } } },
+      }),
+    ]
+    return Promise.all(
+      sent.map(async (sending) => {
+        const answer = await sending
+        const { error } = (await answer.json()) as { error?: { param: string } }
+        return [answer.status, error?.param]
+      }),
+    )
+  }
+
+  it.each([
+    [{ type: 'text' }, 'type'],
+    [{ type: 'object', properties: { name: { type: 'str' } } }, 'properties.name.type'],
+    [{ type: 'object', required: 'name' }, 'required'],
+    [{ type: 'array', items: { anyOf: [] } }, 'items.anyOf'],
+  ])('that is none is refused, naming what is wrong: %j', async (schema, param) => {
+    expect(await asked(schema)).toEqual([
+      [400, `response_format.json_schema.schema.${param}`],
+      [400, `text.format.schema.${param}`],
+    ])
+    expect(calls).toEqual([])
+  })
+})

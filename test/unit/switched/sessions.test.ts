@@ -537,7 +537,7 @@ describe('the lease of a run', () => {
       reserve: async () =>
         Promise.reject(Object.assign(new Error('used up'), { code: 'lease_tokens' })),
     })
-    expect(await world.wake().run()).toMatchObject({ state: 'stopped' })
+    await expect(world.wake().run()).rejects.toMatchObject({ code: 'request_insufficient_quota' })
     expect(world.model.requests).toHaveLength(0)
     const other = createSessionWorld(answers)
     const { id } = await other.wake().run()

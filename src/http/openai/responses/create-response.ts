@@ -157,6 +157,7 @@ function toParameters(
     ...(request.top_p != null && { topP: request.top_p }),
     ...(request.max_output_tokens != null && { maxOutputTokens: request.max_output_tokens }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(request.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(responseFormat && { responseFormat }),
   }
 }
