@@ -140,6 +140,7 @@ export function composeRuntime(
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
+    sha256,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),

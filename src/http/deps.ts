@@ -55,7 +55,12 @@ export interface HttpDeps {
 }
 
 export interface HttpEnv {
-  Variables: { requestId: string; principal: Principal }
+  Variables: {
+    requestId: string
+    principal: Principal
+    /** Once something was begun under it. */
+    trace?: string
+  }
 }
 
 export type HttpContext = Context<HttpEnv>

@@ -45,6 +45,7 @@ export async function planTurn({
     stamp,
     lostCalls,
     onSent: ports.onSent,
+    headersOf: (request) => ports.headersOf?.(draft.turn, request) ?? {},
     isWatched: ports.isWatched ?? (() => true),
     onDelta(text) {
       ports.onDelta({ type: 'message_delta', run: input.run, turn: draft.turn, offset, text })
@@ -80,7 +81,7 @@ export function scopeOf(
   { parts, input, ports, ledger, signal, timeLeftMs }: Segment,
   draft: TurnDraft,
 ): TurnScope {
-  const { run, session, rootSession, principal, agent, trace, depth, ancestry } = input
+  const { run, session, rootSession, principal, agent, trace, traceLink, depth, ancestry } = input
   const last = draft.modelCalls.at(-1)
   const cap = agent.parameters.maxOutputTokens ?? defaultMaxOutputTokens
   const finalCall = {
@@ -106,13 +107,8 @@ export function scopeOf(
     signal,
     answerTo: ports.answerTo ?? (() => undefined),
     caller: {
-      run,
-      session,
-      rootSession,
-      principal,
-      trace,
-      depth,
-      agent: agent.id,
+      ...{ run, session, rootSession, principal, trace, depth, agent: agent.id },
+      ...(traceLink && { traceLink }),
       ancestry: [...ancestry, agent.id],
       pauses: input.pauses ?? 'refuse',
       requireApproval: agent.requireApproval ?? [],

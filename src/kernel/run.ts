@@ -144,7 +144,7 @@ function end(segment: Segment, { draft, turns, ending }: EndOptions): AgentResul
     finishedAtMs: parts.clock.nowMs(),
   })
   const detail = ending.detail === undefined ? {} : { detail: ending.detail }
-  const data = { state: result.state, ...result.error, ...detail }
+  const data = { state: result.state, turns: result.steps, ...result.error, ...detail }
   draft.events.push(stamp({ type: 'run_finished', data }))
   write(segment, draft, result)
   return result

@@ -126,6 +126,7 @@ function bodyHashOf(submission: Submission, sha256: (text: string) => string): s
   const {
     idempotencyKey: _key,
     trace: _trace,
+    traceLink: _traceLink,
     lineage: _lineage,
     pauses: _pauses,
     key: _keyId,
