@@ -10,7 +10,17 @@ import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './tool
 
 const host = '127.0.0.1'
 const statePath = resolve(root, process.env.ISOLA_STATE || '.wrangler/state')
-const passedOn = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'ISOLA_MODEL', 'ISOLA_PROVIDERS']
+const passedOn = [
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'ISOLA_MODEL',
+  'ISOLA_PROVIDERS',
+  'ISOLA_LOG',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_SERVICE_NAME',
+  'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
+]
 
 function fail(message) {
   console.error(message)

@@ -10,6 +10,12 @@ import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import { providerSettings, toModelServers } from '#contracts/provider-settings.ts'
+import {
+  captureContent,
+  logLevel,
+  otlpEndpoint,
+  otlpHeaders,
+} from '#contracts/telemetry-settings.ts'
 import type { PluginProblem, Readiness } from '#contracts/operations.ts'
 import {
   defaultPrincipalTiming,
@@ -26,6 +32,10 @@ import type { Sources } from '#contracts/sources.ts'
 import { systemSources } from './sources.ts'
 import { dailyCostUsd, dailyTokens } from './governance/daily-limits.ts'
 import { createAuthenticator } from './governance/authenticator.ts'
+import { createContent } from './governance/telemetry/content.ts'
+import { createLogWriter } from './governance/telemetry/log-writer.ts'
+import { createOtlpExporter } from './governance/telemetry/otlp-exporter.ts'
+import { createRedactor } from './governance/redactor.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
@@ -66,6 +76,12 @@ const configSchema = z.object({
   ISOLA_DAILY_TOKENS: dailyTokens,
   ISOLA_DAILY_COST_USD: dailyCostUsd,
   ISOLA_KEEP_DAYS: keepDays,
+  ISOLA_LOG: logLevel,
+  ISOLA_MASTER_KEY: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint,
+  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
+  OTEL_SERVICE_NAME: z.string().max(200).optional(),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: captureContent,
 })
 
 /** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
@@ -84,8 +100,26 @@ function parseConfig(env: unknown) {
     servers: servers.list,
     isDevelopment: data.ISOLA_ENV === 'development',
   }
+  const otlp = {
+    url: data.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: data.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    serviceName: data.OTEL_SERVICE_NAME || 'isola',
+    capturesContent: data.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT ?? false,
+  }
   return {
     models,
+    otlp,
+    logLevel: data.ISOLA_LOG ?? (models.isDevelopment ? ('error' as const) : ('info' as const)),
+    /** Everything that may stand in no log and go to no collector. */
+    secrets: [
+      data.ISOLA_OPERATOR_KEY,
+      data.ISOLA_MASTER_KEY,
+      data.OPENAI_API_KEY,
+      ...servers.list.map(({ apiKey }) => apiKey),
+      ...Object.entries(otlp.headers).flatMap(([name, value]) =>
+        /auth|key|token|secret|password|cookie/.test(name) ? [value, value.split(' ').at(-1)] : [],
+      ),
+    ],
     isDevelopment: models.isDevelopment,
     operatorKey: data.ISOLA_OPERATOR_KEY,
     keepNamedMs: data.ISOLA_KEEP_DAYS ? Number(data.ISOLA_KEEP_DAYS) * 86_400_000 : undefined,
@@ -123,6 +157,9 @@ export function composeRuntime(
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
+  const redact = createRedactor(config.secrets)
+  const log = createLogWriter({ level: config.logLevel, redact, clock, write: writeLine })
+  const onFault = log.fault
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
   const keys = createKeyStore(env.DB)
@@ -167,6 +204,21 @@ export function composeRuntime(
     reflector: finishReflector,
     gates,
   })
+  const { url, headers, serviceName, capturesContent } = config.otlp
+  const telemetry =
+    url === undefined
+      ? undefined
+      : createOtlpExporter({
+          url,
+          headers,
+          serviceName,
+          version: packageJson.version,
+          redact,
+          clock,
+          sha256,
+          fetch: (input, init) => fetch(input, init),
+          ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
+        })
   const problems: readonly PluginProblem[] = [...loaded.problems, ...catalog.problems]
   const session: SessionRuntime = {
     ...sources,
@@ -176,6 +228,7 @@ export function composeRuntime(
     audit: createAuditSink(env.DB),
     principals,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
+    ...(telemetry && { telemetry }),
   }
   return {
     session,
@@ -214,12 +267,13 @@ export function composeRuntime(
         const readiness = await readReadiness(env.DB)
         // The table serves the operator's eyes: work does not wait for it to succeed.
         if (readiness.state === 'ready')
-          await manifests.syncBundled(loaded.manifests).catch(onFault)
+          await manifests.syncBundled(loaded.manifests).catch((error: unknown) => onFault(error))
         return readiness
       }),
       version: packageJson.version,
       pluginProblems: () => problems,
       onFault,
+      onRequest: log.request,
       onClientGone: async ({ session: id, run, principal, reader }) => {
         await clock.sleep(goneGraceMs)
         await sessions.at(id).abandon(principal, run, reader)
@@ -234,10 +288,10 @@ const goneGraceMs = 10_000
 /** The health page waits no longer than this for the database. */
 const databaseTimeoutMs = 3_000
 
-/** What no caller sees. The Worker's log is the operator's. */
-function onFault(error: unknown, requestId = ''): void {
+/** The Worker's log, which is the operator's. */
+function writeLine(level: 'error' | 'info', line: string): void {
   // oxlint-disable-next-line no-console
-  console.error('fault', requestId, error)
+  console[level](line)
 }
 
 /** Asks until the answer is `ready`, then keeps it. */

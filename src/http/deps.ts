@@ -15,6 +15,7 @@ import type { PrincipalReader } from '#contracts/principal.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
+import type { RequestEntry } from '#contracts/telemetry.ts'
 
 /** A client closed a streamed `/v1` answer before its end. */
 export interface GoneClient {
@@ -51,7 +52,9 @@ export interface HttpDeps {
   /** Kept alive with `waitUntil` where there is one. */
   readonly onClientGone?: (gone: GoneClient) => Promise<void> | void
   /** Gets what a caller never sees: the error behind a 5xx. */
-  readonly onFault?: (error: unknown, requestId: string) => void
+  readonly onFault?: (error: unknown, requestId: string, secrets?: readonly string[]) => void
+  /** Told of every request when its answer begins. */
+  readonly onRequest?: (entry: RequestEntry) => void
 }
 
 export interface HttpEnv {

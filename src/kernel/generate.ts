@@ -141,6 +141,7 @@ export function createGenerate(options: GenerateOptions) {
         ...about,
         provider,
         model,
+        ...(selection.model !== model && { requestedModel: selection.model }),
         ...usage,
         reservedTokens: estimate.tokens,
         finishReason,

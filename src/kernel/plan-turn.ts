@@ -32,9 +32,8 @@ export async function planTurn({
   }
   ledger.settle(lease.lease, { turns: 1 })
   draft.received = ports.received?.(receivedBy(turns)) ?? []
-  if (draft.received.length > 0) {
+  if (draft.received.length > 0)
     draft.events.push(stamp({ type: 'run_steered', data: { turn: draft.turn } }))
-  }
   let offset = 0
   const generate = createGenerate({
     models: parts.models,
@@ -67,9 +66,8 @@ export async function planTurn({
     generate,
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)
-  if (draft.steps.some((step) => 'message' in step && step.message !== '')) {
+  if (draft.steps.some((step) => 'message' in step && step.message !== ''))
     draft.events.push(stamp({ type: 'message_finished', data: { turn: draft.turn } }))
-  }
 }
 
 /** How many of the messages that came in meanwhile these turns have seen. */
@@ -82,6 +80,7 @@ export function scopeOf(
   draft: TurnDraft,
 ): TurnScope {
   const { run, session, rootSession, principal, agent, trace, traceLink, depth, ancestry } = input
+  const who = { run, session, rootSession, principal, trace, depth }
   const last = draft.modelCalls.at(-1)
   const cap = agent.parameters.maxOutputTokens ?? defaultMaxOutputTokens
   const finalCall = {
@@ -107,7 +106,8 @@ export function scopeOf(
     signal,
     answerTo: ports.answerTo ?? (() => undefined),
     caller: {
-      ...{ run, session, rootSession, principal, trace, depth, agent: agent.id },
+      ...who,
+      agent: agent.id,
       ...(traceLink && { traceLink }),
       ancestry: [...ancestry, agent.id],
       pauses: input.pauses ?? 'refuse',

@@ -6,6 +6,7 @@ import { createSpace, type Space } from './space.ts'
 import { createSessionStore, type RunRow, type SessionStore } from './store.ts'
 import { createStreamHub, type StreamHub } from './stream-hub.ts'
 import { createTodo, type Todo } from './todo.ts'
+import { createTraceOutbox, type TraceOutbox } from './trace-outbox.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 import { createUpkeep, type Jobs, type Upkeep } from './upkeep.ts'
 
@@ -17,6 +18,7 @@ export interface SessionParts {
   readonly hub: StreamHub
   readonly transcript: Transcript
   readonly outbox: AuditOutbox
+  readonly traces: TraceOutbox
   readonly runs: Runs
   readonly space: Space
   readonly upkeep: Upkeep
@@ -53,6 +55,14 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const hub = createStreamHub(sync)
   const transcript = createTranscript(store, kernel.messagesOf)
   const outbox = createAuditOutbox({ store, sink: audit, clock })
+  const traces = createTraceOutbox({
+    runtime,
+    store,
+    todo,
+    transcript,
+    sessionId,
+    onTrouble: (problem, run) => report('telemetry_failed', problem, run),
+  })
   const runs = createRuns({
     runtime,
     store,
@@ -73,6 +83,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     hub,
     transcript,
     outbox,
+    traces,
     runs,
     space,
     upkeep,
