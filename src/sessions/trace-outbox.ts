@@ -21,18 +21,20 @@ export interface TraceOutbox {
 }
 
 export interface TraceOutboxOptions {
-  readonly runtime: SessionRuntime
-  readonly store: SessionStore
-  readonly todo: Todo
-  readonly transcript: Transcript
+  readonly runtime: Pick<SessionRuntime, 'telemetry' | 'agents'>
+  readonly store: Pick<SessionStore, 'findRun' | 'turns'>
+  readonly todo: Pick<Todo, 'traces' | 'addTrace' | 'removeTrace'>
+  readonly transcript: Pick<Transcript, 'before'>
   readonly sessionId: () => string
   /** Told when traces are dropped, and when one was taken again. */
   readonly onTrouble: (problem: string | undefined, run: string) => void
 }
 
 /** Whether a run's trace is to be exported: not if whoever began the trace does not record it. */
-export const isTraced = ({ submission }: RunRow, { telemetry }: SessionRuntime): boolean =>
-  telemetry !== undefined && submission.traceLink?.isSampled !== false
+export const isTraced = (
+  { submission }: RunRow,
+  { telemetry }: Pick<SessionRuntime, 'telemetry'>,
+): boolean => telemetry !== undefined && submission.traceLink?.isSampled !== false
 
 export function createTraceOutbox(options: TraceOutboxOptions): TraceOutbox {
   const { runtime, store, todo, onTrouble } = options
