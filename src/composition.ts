@@ -57,6 +57,7 @@ import { createDeploymentLog } from './storage/deployment-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
+import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -172,6 +173,7 @@ export function composeRuntime(
     buildIndex: createSearchIndex,
     ai: env.AI,
   })
+  const modelReport = createModelReport(env.DB)
   const validator = createSchemaValidator()
   const loaded = loadPlugins(bundledPlugins, { validator })
   const capabilities = {
@@ -259,7 +261,8 @@ export function composeRuntime(
       keys: createKeyAdministration({ ...sources, keys }),
       audit: createAuditReader(env.DB),
       givenUp: createGivenUpRuns(env.DB),
-      modelReport: createModelReport(env.DB),
+      modelReport,
+      metrics: createMetricsReport(env.DB, modelReport),
       principals,
       database: () => readDatabaseState(env.DB, { clock, timeoutMs: databaseTimeoutMs }),
       readiness: onceReady(async () => {

@@ -6,6 +6,7 @@ import type {
   Authenticate,
   DatabaseState,
   GivenUpRuns,
+  MetricsReport,
   ModelReport,
   PluginProblem,
   Principal,
@@ -40,6 +41,7 @@ export interface HttpDeps {
   readonly audit: AuditReader
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport
+  readonly metrics: MetricsReport
   readonly principals: PrincipalReader
   readonly keys: KeyAdministration
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
