@@ -78,6 +78,8 @@ export interface Runs {
   /** Cancels everything that is not over, and waits until each has its outcome. */
   readonly cancelAll: (reason: string) => Promise<void>
   readonly isIdle: () => boolean
+  /** Something could not be written: `resume` does it again, before anything after it. */
+  readonly isBehind: () => boolean
 }
 
 interface Entry extends LiveRun {
@@ -104,6 +106,7 @@ export function createRuns(options: RunsOptions): Runs {
     cancel,
     live: (id) => live.get(id),
     isIdle: () => live.size === 0,
+    isBehind: () => hasLost,
     cancelCall(parentRun, call, reason) {
       const isMeant = (lineage: Lineage | undefined) =>
         lineage?.parentRun === parentRun && lineage.parentCall === call
@@ -169,13 +172,14 @@ export function createRuns(options: RunsOptions): Runs {
     hasLost = false
     for (const row of store.unfinishedRuns()) {
       if (live.has(row.id)) continue
-      try {
-        takeUp(row)
-      } catch (error) {
-        options.onLeft(row, undefined) // not even that could be written; the recovery job comes back
-        hasLost = true
-        if (isStorageFault(error)) return
-      }
+      const error = thrownBy(() => takeUp(row))
+      const isMistake = error !== undefined && !isStorageFault(error)
+      // A mistake of ours costs the run that meets it, and nothing else.
+      const left = isMistake ? thrownBy(() => giveUp(row, 'It cannot be taken up.')) : error
+      if (left === undefined) continue
+      hasLost = isStorageFault(left)
+      options.onLeft(row, undefined) // not even that could be written
+      if (hasLost) return
     }
   }
 
@@ -351,5 +355,14 @@ export function createRuns(options: RunsOptions): Runs {
       errands.forEach(todo.add)
       if (hasTrace) todo.addTrace(row.id, 0)
     })
+  }
+}
+
+function thrownBy(work: () => void): unknown {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return error
   }
 }

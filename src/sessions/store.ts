@@ -181,7 +181,7 @@ export function createSessionStore(
     }
     return [...bodies.values()].flatMap(({ run, turn, text }): LogRow[] => {
       const value = parse(text)
-      if (value !== undefined) {
+      if (value !== undefined && (turn === 0 ? isRun(value) : isTurn(value))) {
         return turn === 0
           ? [{ kind: 'run', run: value as RunRow }]
           : [{ kind: 'turn', turn: value as TurnRecord }]
@@ -365,6 +365,12 @@ function toParts(text: string): readonly string[] {
   }
   return parts
 }
+
+/** JSON of another shape would end whoever reads it: it counts as unreadable. */
+const isTurn = (value: unknown) =>
+  ['steps', 'calls', 'modelCalls', 'events'].every((name) => Array.isArray(fieldOf(value, name)))
+const isRun = (value: unknown) => Array.isArray(fieldOf(fieldOf(value, 'submission'), 'messages'))
+const fieldOf = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
 
 function parse(text: string): unknown {
   try {

@@ -89,8 +89,6 @@ export function createUpkeep({
   const { clock, timing, principals } = runtime
   const told = new Set<Incident['kind']>()
   let hasRecoveryJob = false
-  /** A run ended here without its end on record: it has to be taken up again. */
-  let hasLost = false
   const inAWhile = () => clock.nowMs() + timing.recoverEveryMs
 
   const report: Upkeep['report'] = (kind, message, run) => {
@@ -118,17 +116,14 @@ export function createUpkeep({
 
   const recover = async (): Promise<number | undefined> => {
     const { runs, outbox, courier, traces } = parts()
-    if (hasLost) {
-      hasLost = false
-      runs.resume()
-    }
+    if (runs.isBehind()) runs.resume()
     await courier.carry()
     const isCarried = await outbox.flush()
     report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
     report('alarm_failed', undefined)
     expire()
     traces.nudge()
-    const isQuiet = runs.isIdle() && !hasLost && isCarried && outbox.isEmpty()
+    const isQuiet = runs.isIdle() && !runs.isBehind() && isCarried && outbox.isEmpty()
     if (isQuiet && courier.isDone() && traces.isDone()) {
       hasRecoveryJob = false
       keep()
@@ -213,7 +208,6 @@ export function createUpkeep({
       traces.nudge()
       carry()
       if (outcome === undefined) {
-        hasLost = true
         report('storage_failed', 'The end of a run could not be written.', row.id)
       } else report('storage_failed', undefined)
       if (outcome?.state === 'parked') watchPauses(outcome.pauses)

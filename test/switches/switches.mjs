@@ -20,6 +20,7 @@ const switchedSurfaces = 'test/unit/switched/surfaces.test.ts'
 const switchedNames = 'test/unit/switched/names.test.ts'
 const objects = 'test/workers/switched.workers.test.ts'
 const outside = 'test/workers/outside.workers.test.ts'
+const outages = 'test/workers/outages.workers.test.ts'
 const regressions = 'test/workers/regressions.workers.test.ts'
 const sessionObject = 'test/workers/session.workers.test.ts'
 
@@ -759,8 +760,8 @@ const session = [
       {
         name: 'lost-runs-taken-up',
         what: 'F7: a run whose end could not be written is taken up again by the timer',
-        find: 'hasLost = false\n      runs.resume()',
-        replace: 'hasLost = false',
+        find: 'if (runs.isBehind()) runs.resume()',
+        replace: '',
       },
       {
         name: 'carried-by-timer',
@@ -777,8 +778,8 @@ const session = [
       {
         name: 'timer-kept-for-record',
         what: 'F15: the timer stays until the database has the record',
-        find: '!hasLost && isCarried && outbox.isEmpty()',
-        replace: '!hasLost',
+        find: '!runs.isBehind() && isCarried && outbox.isEmpty()',
+        replace: '!runs.isBehind()',
       },
       {
         name: 'day-settled',
@@ -934,6 +935,20 @@ const session = [
       },
     ],
   ),
+  ...of(
+    'src/sessions/failure-reply.ts',
+    [outages],
+    [
+      {
+        name: 'storage-faults-mapped',
+        what: 'F7: a write that the disk does not take is a 503 that says when to come back',
+        filter: 'F7: refuses a submission with 503',
+        find: 'const isFault = isStorageFault(error)',
+        replace: 'const isFault = false',
+      },
+    ],
+    'workers',
+  ),
 ]
 
 const object = of(
@@ -953,14 +968,6 @@ const object = of(
       filter: 'joins a run',
       find: 'if (eventsOfRun(store, run).length > 0) await this.#synced()',
       replace: '',
-    },
-    {
-      name: 'storage-faults-mapped',
-      what: 'F7: a write that the disk does not take is a 503 that says when to come back',
-      tests: ['test/workers/outages.workers.test.ts'],
-      filter: 'F7: refuses a submission with 503',
-      find: 'isStorageFault(error) ? notStored(error) : error',
-      replace: 'error',
     },
     {
       name: 'own-session',
@@ -1310,6 +1317,120 @@ const models = [
   ),
 ]
 
+const telemetry = 'test/unit/governance/telemetry'
+
+const exported = [
+  ...of(
+    'src/governance/telemetry/log-writer.ts',
+    [`${telemetry}/log-writer.test.ts`],
+    [
+      {
+        name: 'log-redacted',
+        what: 'T4, I28: a known secret does not come out in the log',
+        find: 'redactShown(redact(text))',
+        replace: 'redactShown(text)',
+      },
+      {
+        name: 'log-shown-key-redacted',
+        what: 'I28: a key that was shown does not come out in the log',
+        find: 'redactShown(redact(text))',
+        replace: 'redact(text)',
+      },
+      {
+        name: 'log-addresses-cut',
+        what: 'I28: what an address carries besides its place does not come out in the log',
+        find: 'withoutCredentials(redactShown',
+        replace: '((plain) => plain)(redactShown',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/telemetry/content.ts',
+    [`${telemetry}/otlp-exporter.test.ts`],
+    [
+      {
+        name: 'content-redacted-before-cut',
+        what: 'T4, I28: a secret is taken out of what is captured before that is cut',
+        find: 'const safe = redact(value)',
+        replace: 'const safe = value',
+      },
+      {
+        name: 'content-capped',
+        what: 'P29: what is captured has a largest size',
+        find: 'if (sizeChars > maxAttributeChars) break',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/telemetry/otlp-exporter.ts',
+    [`${telemetry}/otlp-exporter.test.ts`],
+    [
+      {
+        name: 'export-has-a-time',
+        what: 'N12: a collector that never answers is left after ten seconds',
+        filter: 'waits ten seconds',
+        find: 'Promise.race([posted, late])',
+        replace: 'Promise.race([posted, late.then(() => posted)])',
+      },
+    ],
+  ),
+  ...of(
+    'src/composition.ts',
+    ['test/unit/composition.test.ts'],
+    [
+      {
+        name: 'content-off',
+        what: 'P29: no message leaves unless that is asked for',
+        find: '...(capturesContent && { content',
+        replace: '...(true && { content',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/trace-outbox.ts',
+    ['test/unit/sessions/trace-outbox.test.ts'],
+    [
+      {
+        name: 'unsampled-not-exported',
+        what: 'N7: a trace that its caller does not record is not exported',
+        find: 'submission.traceLink?.isSampled !== false',
+        replace: 'true',
+      },
+      {
+        name: 'trace-dropped-in-the-end',
+        what: 'N7: a trace that is not taken is dropped after five tries',
+        find: 'if (tries + 1 < maxTries) todo',
+        replace: 'if (tries >= 0) todo',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/runs.ts',
+    ['test/unit/sessions/trace-outbox.test.ts'],
+    [
+      {
+        name: 'trace-with-the-end',
+        what: 'N7, I3: what is still to be exported is on record with the end of the run',
+        find: 'if (hasTrace) todo.addTrace(row.id, 0)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/contracts/trace.ts',
+    ['test/unit/contracts/trace.test.ts'],
+    [
+      {
+        name: 'tracestate-checked',
+        what: 'N7: a tracestate that is not valid goes no further',
+        find: 'members.every((member) => stateMember.test(member))',
+        replace: 'true',
+      },
+    ],
+  ),
+]
+
 const rest = [
   ...of(
     'src/plugins/egress.ts',
@@ -1338,6 +1459,12 @@ const rest = [
         what: 'T4: credentials do not follow a redirect to another origin',
         find: 'credentialHeaders.test(name))\n',
         replace: 'false)\n',
+      },
+      {
+        name: 'egress-own-trace',
+        what: 'N7: a plugin sends the trace of its call, and no state of anybody',
+        find: "  headers.delete('tracestate')\n",
+        replace: '',
       },
       {
         name: 'egress-size-cap',
@@ -1589,5 +1716,6 @@ export const switches = [
   ...object,
   ...governance,
   ...models,
+  ...exported,
   ...rest,
 ]

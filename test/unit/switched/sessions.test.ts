@@ -193,6 +193,28 @@ describe('a run that was accepted', () => {
     expect(told.map(({ kind }) => kind)).toContain('run_given_up')
   })
 
+  it.each([
+    ['a turn', `UPDATE log SET body = '{"turn":1}' WHERE run = 1 AND turn = 1`],
+    [
+      'its submission',
+      `UPDATE log SET body = json_remove(body, '$.submission.messages') WHERE run = 1 AND turn = 0`,
+    ],
+  ])('F36: costs no other run anything when %s has another shape', async (_what, damage) => {
+    const { wake, sqlite } = createSessionWorld({
+      script: (_request, index) => (index === 0 ? { calls: [{ name: 'mail' }] } : { text: 'hi' }),
+      entries: [toolEntry('mail', async () => says('sent'), { isReadOnly: false })],
+    })
+    await wake().run()
+    sqlite.exec('DELETE FROM log WHERE run = 1 AND is_final = 1')
+    sqlite.exec(damage)
+    const next = wake()
+    next.runs.resume()
+    await settle()
+    expect(await next.run()).toMatchObject({ state: 'completed' })
+    expect(next.runs.isBehind()).toBe(false)
+    expect(next.store.final(1)?.success).not.toBe(true)
+  })
+
   it('F36: is given up when a row of it cannot be read, and harms no other', async () => {
     const { wake, sqlite } = createSessionWorld({
       script: (_request, index) =>
