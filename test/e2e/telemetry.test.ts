@@ -160,6 +160,32 @@ describe('traces of a running server, with a collector on loopback', () => {
       expect(headers['traceparent']).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-00$`))
   })
 
+  it('C7: metrics of the same runs are at the operator route, in JSON and for Prometheus', async () => {
+    const metrics = await vi.waitFor(
+      async () => {
+        const answer = await api('/api/operator/metrics')
+        const names = answer.agents.map(({ agent }: { readonly agent: string }) => agent)
+        expect(names).toEqual(['code-reviewer', 'orchestrator'])
+        return answer
+      },
+      { timeout: 20_000, interval: 200 },
+    )
+    for (const agent of metrics.agents)
+      expect(agent).toMatchObject({
+        successRate: 1,
+        turnsPerRun: 2,
+        states: { completed: agent.runs },
+      })
+    expect(metrics.tools.map(({ tool }: { readonly tool: string }) => tool)).toEqual([
+      'code-reviewer__run',
+      'files__list',
+    ])
+    const response = await fetch(`${server.url}/api/operator/metrics`, {
+      headers: { authorization: `Bearer ${server.key}`, accept: 'text/plain' },
+    })
+    expect(await response.text()).toMatch(/^isola_turns_per_run\{agent="orchestrator"\} 2$/m)
+  })
+
   it('a collector that refuses for good, or never answers, changes nothing for the run', async () => {
     collector.behave(401)
     expect(await runTask()).toMatchObject({ state: 'completed', result: 'ANSWER' })

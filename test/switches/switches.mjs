@@ -561,7 +561,7 @@ const session = [
       {
         name: 'errands-in-one-step',
         what: 'F7: the last turn and what is to be told land together or not at all',
-        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n    })',
+        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
         replace: 'store.writeTurn(row.order, turn)\n    errands.forEach(todo.add)',
       },
       {
