@@ -21,6 +21,7 @@ export interface LogWriter {
 
 const maxTextChars = 4_000
 const maxCauses = 5
+const maxFrames = 6
 
 export function createLogWriter({ level, redact, clock, write }: LogWriterOptions): LogWriter {
   const line = (severity: 'error' | 'info', event: string, fields: object) => {
@@ -66,9 +67,17 @@ function describe(error: unknown, clean: Redact): object {
     ...(errorCode(error) !== undefined && { code: errorCode(error) }),
     message: clean(error.message),
     ...(typeof detail === 'string' && { detail: clean(detail) }),
-    ...(error.stack !== undefined && { stack: clean(error.stack) }),
+    ...(error.stack !== undefined && { frames: framesOf(error.stack).map(clean) }),
   }
 }
+
+/** Without the message, which is there already. */
+const framesOf = (stack: string): readonly string[] =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, maxFrames)
+    .map((line) => line.trim())
 
 /** Whoever holds it: what an address carries besides its place, and what an Authorization header looks like. */
 const withoutCredentials = (text: string): string =>
