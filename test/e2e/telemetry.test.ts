@@ -27,14 +27,19 @@ describe('traces of a running server, with a collector on loopback', () => {
   let model: Awaited<ReturnType<typeof startModelServer>>
   let collector: Awaited<ReturnType<typeof startCollector>>
   let server: RunningServer
+  let port = 0
 
   beforeAll(async () => {
     model = await startModelServer()
     model.script(({ body }) => script(body))
     collector = await startCollector()
-    server = await startServer({
+    port = await freePort()
+    server = await start()
+  })
+  const start = () =>
+    startServer({
       state,
-      port: await freePort(),
+      port,
       env: {
         OPENAI_BASE_URL: model.url,
         OPENAI_API_KEY: 'sk-loopback',
@@ -44,7 +49,6 @@ describe('traces of a running server, with a collector on loopback', () => {
         OTEL_SERVICE_NAME: 'isola-e2e',
       },
     })
-  })
   afterAll(async () => {
     await server?.stop()
     await model?.close()
@@ -209,5 +213,46 @@ describe('traces of a running server, with a collector on loopback', () => {
     await vi.waitFor(() => expect(collector.received.length).toBeGreaterThan(from), {
       timeout: 20_000,
     })
+  })
+
+  it('I3: a trace outlives a killed process: what was not taken, and what was cut in the middle', async () => {
+    collector.behave('hang')
+    const { trace: done } = await runTask()
+    const bodiesOf = (trace: string) =>
+      collector.received.map(({ text }) => text).filter((text) => text.includes(trace))
+    await vi.waitFor(() => expect(new Set(bodiesOf(done)).size).toBe(2), { timeout: 20_000 })
+    const first = new Set(bodiesOf(done))
+    const cut = 'feedbeef'.repeat(4)
+    const cutHeaders = () =>
+      model.requests.flatMap(({ headers: { traceparent } }) =>
+        String(traceparent).includes(cut) ? [String(traceparent).split('-')[2]] : [],
+      )
+    model.script(({ body }) => ({ ...script(body), delayMs: 60_000 }))
+    const { id } = await api('/api/sessions', {})
+    const traceparent = `00-${cut}-abcdef0123456789-01`
+    await api(`/api/sessions/${id}/runs`, { task: 'TASK' }, { traceparent })
+    await vi.waitFor(() => expect(cutHeaders()).toHaveLength(1), { timeout: 20_000 })
+    await server.kill()
+    const tries = bodiesOf(done).length
+    model.script(({ body }) => script(body))
+    collector.behave(200)
+    server = await start()
+    await vi.waitFor(
+      () => {
+        expect(bodiesOf(done).length).toBeGreaterThanOrEqual(tries + 2)
+        expect(rootsOf(collector.spans(), cut)).toHaveLength(2)
+      },
+      { timeout: 60_000, interval: 200 },
+    )
+    // Both sessions of the tree sent the same bytes again.
+    expect(new Set(bodiesOf(done))).toEqual(first)
+    const spans = collector.spans().filter(({ traceId }) => traceId === cut)
+    expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length)
+    const [lost, ...sent] = cutHeaders()
+    const chats = spans.filter(({ name }) => name.startsWith('chat ')).map(({ spanId }) => spanId)
+    expect(new Set(sent)).toEqual(new Set(chats))
+    expect(chats).not.toContain(lost)
+    const resumed = spans.flatMap(({ events }) => events.map(({ name }) => name))
+    expect(resumed).toContain('isola.run_resumed')
   })
 })
