@@ -39,6 +39,8 @@ const hostedTool = z.looseObject({
 export const responseTools = z
   .array(z.union([functionTool, namespaceTool, hostedTool]))
   .max(maxTools)
+/** What is left of them: a namespace makes names longer. */
+const namedTools = z.array(z.object({ name }))
 export const chatTools = z.array(z.union([nestedTool, hostedTool])).max(maxTools)
 
 /** A tool that the client runs, under the name the model sees and under its own. */
@@ -66,7 +68,7 @@ export function toClientTools(
     }
     names.add(tool.name)
   }
-  const parsed = z.array(z.object({ name })).safeParse(found)
+  const parsed = namedTools.safeParse(found)
   if (!parsed.success) {
     const [index] = parsed.error.issues[0]!.path
     throw invalid('tools', `${found[Number(index)]?.name}: ${parsed.error.issues[0]!.message}`)
