@@ -8,8 +8,7 @@ import type { Segment } from './segment.ts'
 import { shareOf } from './share.ts'
 import { messagesOf, type TurnDraft } from './turn.ts'
 
-export interface PlanTurnOptions {
-  readonly segment: Segment
+export interface OpenTurn {
   readonly draft: TurnDraft
   /** The run's finished turns. */
   readonly turns: readonly TurnRecord[]
@@ -17,12 +16,8 @@ export interface PlanTurnOptions {
 }
 
 /** Takes the lease of one turn and asks the planner what to do in it. */
-export async function planTurn({
-  segment,
-  draft,
-  turns,
-  lostCalls,
-}: PlanTurnOptions): Promise<void> {
+export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> {
+  const { draft, turns, lostCalls } = open
   const { parts, input, ports, ledger, stamp, signal } = segment
   const lease = ledger.reserve({ turns: 1 })
   if (!lease.ok) {
