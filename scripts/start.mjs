@@ -5,26 +5,23 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ensureVars } from './dev-vars.mjs'
+import { ensureVars, passedOn } from './dev-vars.mjs'
 import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
 
 const host = '127.0.0.1'
 const statePath = resolve(root, process.env.ISOLA_STATE || '.wrangler/state')
-const passedOn = [
-  'OPENAI_API_KEY',
-  'OPENAI_BASE_URL',
-  'ISOLA_MODEL',
-  'ISOLA_PROVIDERS',
-  'ISOLA_LOG',
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_SERVICE_NAME',
-  'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
-]
 
 function fail(message) {
   console.error(message)
   process.exit(1)
+}
+
+function openVars(path) {
+  try {
+    return ensureVars(path)
+  } catch (error) {
+    return fail(error.message)
+  }
 }
 
 /** The port asked for; unset or empty is the default. */
@@ -155,7 +152,7 @@ if (!probe.ok) {
 await ensureInstalled().catch((error) => fail(error.message))
 
 const varsPath = join(root, '.dev.vars')
-const { vars, created, added } = ensureVars(varsPath)
+const { vars, created, added } = openVars(varsPath)
 if (created) console.log('Created .dev.vars with new keys.')
 if (added.length > 0) console.log(`Added to .dev.vars: ${added.join(', ')}.`)
 

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { bundledPlugins } from './bundled.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
 import { createOutputStore, createOutputTool } from './catalog/output-tool.ts'
@@ -6,22 +5,8 @@ import { withOutsideTools } from './catalog/outside-tools.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { createSearchIndex } from './catalog/search/search-index.ts'
 import { createToolset } from './catalog/toolset.ts'
-import type { ModelConfig } from '#contracts/config.ts'
-import { IsolaError } from '#contracts/errors.ts'
-import { unlimited } from '#contracts/lease.ts'
-import { providerSettings, toModelServers } from '#contracts/provider-settings.ts'
-import {
-  captureContent,
-  logLevel,
-  otlpEndpoint,
-  otlpHeaders,
-} from '#contracts/telemetry-settings.ts'
 import type { PluginProblem, Readiness } from '#contracts/operations.ts'
-import {
-  defaultPrincipalTiming,
-  type DayAmount,
-  type PrincipalTiming,
-} from '#contracts/principal.ts'
+import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import {
   defaultTiming,
   type GateParts,
@@ -29,8 +14,8 @@ import {
   type SessionTiming,
 } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { parseConfig } from './settings.ts'
 import { systemSources } from './sources.ts'
-import { dailyCostUsd, dailyTokens } from './governance/daily-limits.ts'
 import { createAuthenticator } from './governance/authenticator.ts'
 import { createContent } from './governance/telemetry/content.ts'
 import { createLogWriter } from './governance/telemetry/log-writer.ts'
@@ -59,95 +44,17 @@ import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
 import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
+import { createRetention } from './storage/retention.ts'
+import { createSessionIndex } from './storage/session-index.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
-
-/** How long a named session is kept after its last run. */
-const keepDays = z
-  .union([z.literal(''), z.string().regex(/^[1-9]\d{0,3}$/, 'must be 1 to 9999 days')])
-  .optional()
-
-const configSchema = z.object({
-  ISOLA_ENV: z.string().optional(),
-  ISOLA_OPERATOR_KEY: z.string().optional(),
-  ISOLA_MODEL: z.string().optional(),
-  ISOLA_PROVIDERS: providerSettings,
-  OPENAI_API_KEY: z.string().optional(),
-  OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
-  ISOLA_DAILY_TOKENS: dailyTokens,
-  ISOLA_DAILY_COST_USD: dailyCostUsd,
-  ISOLA_KEEP_DAYS: keepDays,
-  ISOLA_LOG: logLevel,
-  ISOLA_MASTER_KEY: z.string().optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint,
-  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
-  OTEL_SERVICE_NAME: z.string().max(200).optional(),
-  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: captureContent,
-})
-
-/** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
-function parseConfig(env: unknown) {
-  const parsed = configSchema.safeParse(env)
-  const issue = parsed.error?.issues[0]
-  const data: Partial<z.infer<typeof configSchema>> = parsed.data ?? {}
-  const invalid =
-    issue && new IsolaError('config_invalid', `${issue.path.join('.')}: ${issue.message}`)
-  const servers = modelServers(data.ISOLA_PROVIDERS ?? [], env)
-  const problem = invalid ?? servers.problem
-  const models: ModelConfig = {
-    ...(data.OPENAI_API_KEY && { openaiApiKey: data.OPENAI_API_KEY }),
-    ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
-    ...(data.ISOLA_MODEL && { defaultModel: data.ISOLA_MODEL }),
-    servers: servers.list,
-    isDevelopment: data.ISOLA_ENV === 'development',
-  }
-  const otlp = {
-    url: data.OTEL_EXPORTER_OTLP_ENDPOINT,
-    headers: data.OTEL_EXPORTER_OTLP_HEADERS ?? {},
-    serviceName: data.OTEL_SERVICE_NAME || 'isola',
-    capturesContent: data.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT ?? false,
-  }
-  return {
-    models,
-    otlp,
-    logLevel: data.ISOLA_LOG ?? (models.isDevelopment ? ('error' as const) : ('info' as const)),
-    /** Everything that may stand in no log and go to no collector. */
-    secrets: [
-      data.ISOLA_OPERATOR_KEY,
-      data.ISOLA_MASTER_KEY,
-      data.OPENAI_API_KEY,
-      ...servers.list.map(({ apiKey }) => apiKey),
-      ...Object.entries(otlp.headers).flatMap(([name, value]) =>
-        /auth|key|token|secret|password|cookie/.test(name) ? [value, value.split(' ').at(-1)] : [],
-      ),
-    ],
-    isDevelopment: models.isDevelopment,
-    operatorKey: data.ISOLA_OPERATOR_KEY,
-    keepNamedMs: data.ISOLA_KEEP_DAYS ? Number(data.ISOLA_KEEP_DAYS) * 86_400_000 : undefined,
-    /** Of every principal that has no limits of its own. */
-    dailyLimits: (): DayAmount => {
-      if (problem) throw problem
-      const { ISOLA_DAILY_TOKENS: tokens, ISOLA_DAILY_COST_USD: costNanoUsd } = data
-      return { tokens: tokens ?? unlimited, costNanoUsd: costNanoUsd ?? unlimited }
-    },
-    problem,
-  }
-}
-
-/** Further model servers, their keys looked up by name. */
-function modelServers(settings: Parameters<typeof toModelServers>[0], env: unknown) {
-  try {
-    return { list: toModelServers(settings, (name) => Reflect.get(Object(env), name)) }
-  } catch (error) {
-    if (error instanceof IsolaError) return { list: [], problem: error }
-    throw error
-  }
-}
 
 export interface Runtime {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
+  /** What is to be done once a day. Never throws. */
+  readonly daily: () => Promise<void>
 }
 
 /** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
@@ -234,10 +141,21 @@ export function composeRuntime(
   }
   return {
     session,
+    daily: createRetention({
+      database: env.DB,
+      clock,
+      ...(config.keepAuditMs !== undefined && { keepAuditMs: config.keepAuditMs }),
+      keep: session.timing,
+      tell: principals.tell,
+    }),
     principal: {
       clock,
       sessions,
-      timing: { ...defaultPrincipalTiming, ...timing },
+      timing: {
+        ...defaultPrincipalTiming,
+        ...(config.keepUsageDays && { keepUsageDays: config.keepUsageDays }),
+        ...timing,
+      },
       report: principals.report,
     },
     http: {
@@ -260,6 +178,7 @@ export function composeRuntime(
       }),
       keys: createKeyAdministration({ ...sources, keys }),
       audit: createAuditReader(env.DB),
+      sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),
       modelReport,
       metrics: createMetricsReport(env.DB, modelReport),

@@ -12,4 +12,5 @@ export class Principal extends createPrincipalClass(() => runtime.principal) {}
 
 export default {
   fetch: (request, bindings, context) => app.fetch(request, bindings, context),
+  scheduled: () => runtime.daily(),
 } satisfies ExportedHandler<Env>

@@ -1,3 +1,4 @@
+import type { RunState } from './agent.ts'
 import type { AuditRecord } from './event.ts'
 import type { Rights } from './keys.ts'
 import type { OwnLimits } from './own-limits.ts'
@@ -58,6 +59,47 @@ export interface AuditPage {
 
 export interface AuditReader {
   readonly query: (query: AuditQuery) => Promise<AuditPage>
+}
+
+/** A session as it stood when its log was last carried: a moment ago, or longer while the database was away. */
+export interface SessionListing {
+  readonly id: string
+  /** `null` until its first run says which. */
+  readonly agent: string | null
+  readonly principal: string
+  readonly createdAtMs: number
+  /** When its last run came in or ended. */
+  readonly usedAtMs: number
+  readonly runs: number
+  /** Of the last run; `null` before the first. */
+  readonly state: RunState | null
+  readonly isStateless: boolean
+}
+
+/** A place in the list: what comes after it is older. */
+export interface SessionCursor {
+  readonly sinceMs: number
+  readonly id: string
+}
+
+export interface SessionQuery {
+  /** Absent: everybody's. */
+  readonly principal?: string
+  readonly agent?: string
+  readonly state?: RunState
+  /** Those too that nobody named. */
+  readonly withStateless?: boolean
+  readonly limit: number
+  readonly after?: SessionCursor
+}
+
+/** The list of sessions, those of sub-agents left out. May throw `request_unavailable`. */
+export interface SessionIndex {
+  /** Newest made first, which no later use changes: a page is as it was. `next` is present if there may be more. */
+  readonly list: (query: SessionQuery) => Promise<{
+    readonly sessions: readonly SessionListing[]
+    readonly next?: SessionCursor
+  }>
 }
 
 /** How a model did, as the record has it. `model` is the name that answered or, of a failure, that was asked. */

@@ -68,6 +68,8 @@ export interface SessionTiming {
   readonly keepStatelessMs: number
   /** The same for one that was named. */
   readonly keepNamedMs: number
+  /** How long it is remembered that a call was cancelled before it came. */
+  readonly keepGravesMs: number
 }
 
 const dayMs = 86_400_000
@@ -77,4 +79,5 @@ export const defaultTiming: SessionTiming = {
   pauseMs: 7 * dayMs,
   keepStatelessMs: 3_600_000,
   keepNamedMs: 90 * dayMs,
+  keepGravesMs: dayMs,
 }

@@ -319,11 +319,32 @@ export interface AuditOwner {
   readonly sinceMs: number
 }
 
-/** Where a session's log goes; batches may arrive twice and must then land once. */
+/** A session as the list of sessions shows it. */
+export interface SessionCard {
+  readonly agent?: string
+  /** Named: somebody may come back to it. */
+  readonly kind: 'named' | 'stateless' | 'child'
+  /** When its last run came in or ended, epoch milliseconds. */
+  readonly usedAtMs: number
+  readonly runs: number
+  /** Of its last run. */
+  readonly state?: RunState
+}
+
+/** A stretch of a session's log, and how the session stands. */
+export interface AuditBatch {
+  /** May be none: then it tells of the session alone. */
+  readonly events: readonly SessionEvent[]
+  readonly card: SessionCard
+}
+
+/** Where a session's log goes, and the list of sessions with it; batches may arrive twice and must then land once. */
 export interface AuditSink {
-  readonly append: (owner: AuditOwner, events: readonly SessionEvent[]) => Promise<void>
-  /** The highest `seq` that landed; 0 if none. */
+  readonly append: (owner: AuditOwner, batch: AuditBatch) => Promise<void>
+  /** The highest `seq` that landed, 0 if the session is listed without an event, -1 if it is not listed. */
   readonly watermark: (owner: AuditOwner) => Promise<number>
+  /** Takes the session off the list; its events stay. Repeated, it changes nothing. */
+  readonly unlist: (owner: AuditOwner) => Promise<void>
 }
 
 export type Emit = (event: EventDraft) => void

@@ -27,7 +27,7 @@ export const access = {
   '/v1/conversations/:id/items': { GET: talkers, POST: talkers },
   '/v1/models': { GET: talkers },
   '/v1/models/:id{.+}': { GET: talkers },
-  '/api/sessions': { POST: talkers },
+  '/api/sessions': { GET: talkers, POST: talkers },
   '/api/sessions/:id': { GET: talkers, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: talkers },
   '/api/sessions/:id/events': { GET: talkers },

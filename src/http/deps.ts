@@ -11,6 +11,7 @@ import type {
   PluginProblem,
   Principal,
   Readiness,
+  SessionIndex,
 } from '#contracts/operations.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
@@ -39,6 +40,7 @@ export interface HttpDeps {
   readonly models: HttpModels
   readonly authenticate: Authenticate
   readonly audit: AuditReader
+  readonly sessionIndex: SessionIndex
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport
   readonly metrics: MetricsReport

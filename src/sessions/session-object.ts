@@ -79,7 +79,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
           throw unknownAgent(agent)
         this.#id = about.session
         this.#write(created(about, this.#runtime.clock.nowMs()))
-        this.#parts.upkeep.keep()
+        this.#parts.upkeep.afterCreate()
         return this.#tree(this.#own(about.principal))
       })
     }
@@ -257,9 +257,12 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     async cancelCall(parentRun: string, call: string, reason: string): Promise<void> {
       await this.lifecycle.start()
-      const { runs, todo } = this.#parts
+      const { runs, todo, upkeep } = this.#parts
       const started = runs.cancelCall(parentRun, call, reason)
-      if (started.length === 0) todo.bury(parentRun, call, reason)
+      if (started.length === 0) {
+        todo.bury({ parentRun, call, reason, atMs: this.#runtime.clock.nowMs() })
+        upkeep.keepGraves()
+      }
       await Promise.all(started.map(stopped))
     }
 

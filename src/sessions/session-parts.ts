@@ -2,6 +2,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import { createAuditOutbox, type AuditOutbox } from './audit-outbox.ts'
 import { createCourier, type Courier } from './courier.ts'
 import { createRuns, type Runs } from './runs.ts'
+import { cardOf } from './session-card.ts'
 import { createSpace, type Space } from './space.ts'
 import { createSessionStore, type RunRow, type SessionStore } from './store.ts'
 import { createStreamHub, type StreamHub } from './stream-hub.ts'
@@ -54,7 +55,13 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   })
   const hub = createStreamHub(sync)
   const transcript = createTranscript(store, kernel.messagesOf)
-  const outbox = createAuditOutbox({ store, sink: audit, clock })
+  const view = () => ({ store, runs, runtime, session: sessionId() })
+  const outbox = createAuditOutbox({
+    store,
+    sink: audit,
+    clock,
+    cardOf: (session) => cardOf(session, view()),
+  })
   const traces = createTraceOutbox({
     runtime,
     store,

@@ -13,6 +13,14 @@ export type Errand =
   /** What a run of this session has spent, for its principal's day. */
   | { readonly kind: 'settle'; readonly session: string; readonly run: string }
 
+/** A call that was cancelled before it reached this object. */
+export interface Grave {
+  readonly parentRun: string
+  readonly call: string
+  readonly reason: string
+  readonly atMs: number
+}
+
 /**
  * What this object still has to do or must not forget, in a table that is made when it is first needed: most
  * sessions never need it. Synchronous, so that it lands with what caused it.
@@ -23,9 +31,11 @@ export interface Todo {
   readonly add: (errand: Errand) => void
   readonly remove: (key: string) => void
   /** Remembers that a call was cancelled before it reached this object. */
-  readonly bury: (parentRun: string, call: string, reason: string) => void
+  readonly bury: (grave: Grave) => void
   /** Why it was cancelled, if it was. */
   readonly buried: (parentRun: string, call: string) => string | undefined
+  /** Forgets the calls that were cancelled before then. Returns when the oldest of the others was. */
+  readonly dropGraves: (beforeMs: number) => number | undefined
   /** Remembers that an operator was told of something; false if it was known. */
   readonly noteTrouble: (kind: string) => boolean
   /** False if there was nothing of the kind. */
@@ -95,8 +105,21 @@ export function createTodo(storage: DurableObjectStorage): Todo {
     remove(key) {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)
     },
-    bury: (parentRun, call, reason) => put(graveOf(parentRun, call), reason),
-    buried: (parentRun, call) => get(graveOf(parentRun, call)) as string | undefined,
+    bury: ({ parentRun, call, reason, atMs }) => put(graveOf(parentRun, call), { reason, atMs }),
+    buried(parentRun, call) {
+      const grave = get(graveOf(parentRun, call)) as Grave | string | undefined
+      return typeof grave === 'object' ? grave.reason : grave // older ones are the reason alone
+    },
+    dropGraves(beforeMs) {
+      if (!exists()) return undefined
+      const atMs = `coalesce(iif(json_type(body) = 'object', body->>'atMs', 0), 0)`
+      const graves = `key LIKE 'buried %'`
+      sql.exec(`DELETE FROM todo WHERE ${graves} AND ${atMs} <= ?`, beforeMs)
+      const [row] = sql
+        .exec(`SELECT min(${atMs}) AS oldest, count(*) AS graves FROM todo WHERE ${graves}`)
+        .toArray()
+      return Number(row?.['graves']) > 0 ? Number(row?.['oldest']) : undefined
+    },
     noteTrouble(kind) {
       const isNew = get(`trouble ${kind}`) === undefined
       if (isNew) put(`trouble ${kind}`, true)

@@ -6,6 +6,7 @@ import { expirePauses } from './outside.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
 import type { Courier } from './courier.ts'
 import type { Runs } from './runs.ts'
+import { lastUsedMs } from './session-card.ts'
 import { spentByRun } from './spending.ts'
 import type { RunRow, SessionRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
@@ -53,8 +54,10 @@ export interface Upkeep {
   readonly settle: (run: string) => Promise<void>
   /** Does what is to be done elsewhere, and comes back for what could not be. */
   readonly carry: () => void
-  /** Sees to it that the session is deleted when nobody has come back to it for long. */
-  readonly keep: () => void
+  /** The session was made: it is listed, and deleted when nobody has come back to it for long. */
+  readonly afterCreate: () => void
+  /** A call was cancelled before it came: that is remembered for as long as it may still come. */
+  readonly keepGraves: () => void
   /** Without a message: it is over. */
   readonly report: (kind: Incident['kind'], message: string | undefined, run?: string) => void
   /** The session was deleted. */
@@ -63,13 +66,8 @@ export interface Upkeep {
 
 const maxProblemChars = 200
 const maxBackoffFactor = 360
-
-/** When the last run came in or ended. */
-function lastUsedMs(store: SessionStore, { createdAtMs }: SessionRow): number {
-  const order = store.lastOrder()
-  const [last] = order > 0 ? store.runs(order, order) : []
-  return store.final(order)?.finishedAtMs ?? last?.createdAtMs ?? createdAtMs
-}
+/** How long it takes at most until a session notices that it is to be kept for less. */
+const lookEveryMs = 30 * 86_400_000
 
 function attempt(work: () => boolean): boolean {
   try {
@@ -139,10 +137,11 @@ export function createUpkeep({
   const keep = () => {
     const session = parts().store.session()
     if (!session || session.lineage || jobs.get('retention')) return
-    const time = expiresAtMs(session)
+    const time = nextLookMs(expiresAtMs(session))
     // Not even that could be stored: the next run asks for it again.
     jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
   }
+  const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
   const expiresAtMs = (session: SessionRow) =>
     lastUsedMs(parts().store, session) +
     (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
@@ -152,10 +151,20 @@ export function createUpkeep({
     const session = store.session()
     if (!session) return undefined
     const dueMs = expiresAtMs(session)
-    if (clock.nowMs() < dueMs) return dueMs
+    if (clock.nowMs() < dueMs) return nextLookMs(dueMs)
     if (!runs.isIdle()) return inAWhile()
     await onExpired()
     return undefined
+  }
+
+  const keepGraves = () => {
+    if (jobs.get('graves')) return
+    const time = clock.nowMs() + timing.keepGravesMs
+    jobs.push({ id: 'graves', fn: 'graves', time }).catch(() => {}) // the next one asks for it again
+  }
+  const dropGraves = () => {
+    const oldest = parts().todo.dropGraves(clock.nowMs() - timing.keepGravesMs)
+    return oldest === undefined ? undefined : oldest + timing.keepGravesMs
   }
 
   const watchPauses = (pauses: readonly { readonly expiresAtMs?: number }[]) => {
@@ -189,13 +198,18 @@ export function createUpkeep({
     ensureRecovery,
     settle,
     carry,
-    keep,
+    keepGraves,
+    afterCreate() {
+      ensureRecovery()
+      parts().outbox.nudge()
+    },
     begin() {
       hasRecoveryJob = sessionId() !== '' && jobs.get('recover') !== undefined
     },
     async onJob(fn) {
       try {
         if (fn === 'pauses') return expire()
+        if (fn === 'graves') return dropGraves()
         return fn === 'retention' ? await expireSession() : await recover()
       } catch (error) {
         report('alarm_failed', errorMessage(error))
@@ -226,6 +240,7 @@ export function createUpkeep({
       await jobs.cancel('recover')
       await jobs.cancel('pauses')
       await jobs.cancel('retention')
+      await jobs.cancel('graves')
     },
   }
 }

@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import type { AuditOwner, RunOutcome, SubmitRequest } from '#contracts/session.ts'
+import type { AuditOwner, RunOutcome, SessionCard, SubmitRequest } from '#contracts/session.ts'
 import type { SessionApi } from '#contracts/session.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
@@ -88,6 +88,7 @@ export function createSessionWorld(options: WorldOptions) {
   const reserved: string[] = []
   const settled: { run: string; tokens: number }[] = []
   const audit: SessionEvent[] = []
+  let listed: SessionCard | undefined
   let isAuditAway = false
   const reached = async () => {
     if (isAuditAway) throw new Error('D1_ERROR: Network connection lost.')
@@ -106,13 +107,18 @@ export function createSessionWorld(options: WorldOptions) {
       },
     },
     audit: {
-      async append(_owner: AuditOwner, events) {
+      async append(_owner: AuditOwner, { events, card }) {
         await reached()
         audit.push(...events)
+        listed = card
       },
       async watermark() {
         await reached()
-        return audit.at(-1)?.seq ?? 0
+        return listed ? (audit.at(-1)?.seq ?? 0) : -1
+      },
+      async unlist() {
+        await reached()
+        listed = undefined
       },
     },
     principals: {
@@ -186,6 +192,7 @@ export function createSessionWorld(options: WorldOptions) {
     reserved,
     settled,
     audit,
+    listed: () => listed,
     runtime,
     wake,
     setAuditAway: (isAway: boolean) => void (isAuditAway = isAway),

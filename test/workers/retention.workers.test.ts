@@ -85,4 +85,7 @@ it('DESIGN 11: a hundred stateless calls leave nothing behind', { timeout: 60_00
     left += await rowsIn(session)
   }
   expect(left).toBe(0)
+  const listed = `SELECT count(*) AS count FROM sessions WHERE id IN (SELECT value FROM json_each(?))`
+  const ids = JSON.stringify(sessions)
+  expect(await env.DB.prepare(listed).bind(ids).first('count')).toBe(0)
 })

@@ -70,7 +70,7 @@ describe('every method on every route', () => {
     [chat, ['POST']],
     ['/v1/models', ['GET']],
     ['/v1/models/orchestrator', ['GET']],
-    ['/api/sessions', ['POST']],
+    ['/api/sessions', ['GET', 'POST']],
     [session, ['GET', 'DELETE']],
     [runs, ['POST']],
     [`${runs}/${testRun}`, ['GET']],
