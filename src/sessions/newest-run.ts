@@ -1,5 +1,4 @@
 import type { TurnRecord } from '#contracts/journal.ts'
-import type { RunRow } from './store.ts'
 
 /** A run longer than this is read from the database like any other. */
 const maxChars = 2_000_000
@@ -8,16 +7,16 @@ const maxChars = 2_000_000
  * The run that this object began last, as the JSON that it wrote: while it is worked on, its rows are read several
  * times over. Holds what is in the database and nothing else; whoever is in doubt forgets it.
  */
-export interface NewestRun {
+export interface NewestRun<Run> {
   /** @param isNew Nothing of the run was in the database. */
   readonly wrote: (order: number, turn: number, text: string, isNew: boolean) => void
   readonly forget: () => void
   /** `undefined` if it is another run: the database has to be asked. */
-  readonly run: (order: number) => RunRow | undefined
+  readonly run: (order: number) => Run | undefined
   readonly turns: (order: number) => readonly TurnRecord[] | undefined
 }
 
-export function createNewestRun(): NewestRun {
+export function createNewestRun<Run>(): NewestRun<Run> {
   let held: { readonly order: number; readonly rows: Map<number, string> } | undefined
   let chars = 0
 
@@ -39,7 +38,7 @@ export function createNewestRun(): NewestRun {
     },
     run(order) {
       const text = held?.order === order ? held.rows.get(0) : undefined
-      return text === undefined ? undefined : (JSON.parse(text) as RunRow)
+      return text === undefined ? undefined : (JSON.parse(text) as Run)
     },
     turns(order) {
       if (held?.order !== order) return undefined

@@ -128,7 +128,7 @@ export function createSessionStore(
   let isReady: boolean | undefined
   let isClosed = false
   let known: SessionRow | undefined
-  const newest = createNewestRun()
+  const newest = createNewestRun<RunRow>()
 
   const exec = (query: string, ...values: SqlStorageValue[]): Row[] => {
     const cursor = sql.exec(query, ...values)
