@@ -11,7 +11,17 @@ export const newSecrets = {
 const needed = { ...newSecrets, ISOLA_ENV: () => 'development' }
 
 /** Settings that `npm start` takes from the shell, where they win over the file. */
-export const passedOn = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'ISOLA_MODEL', 'ISOLA_PROVIDERS']
+export const passedOn = [
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'ISOLA_MODEL',
+  'ISOLA_PROVIDERS',
+  'ISOLA_LOG',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_SERVICE_NAME',
+  'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
+]
 
 /** The variables of a .dev.vars file: `NAME=value` lines, quotes taken off, comments left out. */
 export function parseVars(text) {

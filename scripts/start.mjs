@@ -55,7 +55,7 @@ async function migrate() {
 }
 
 /** Starts wrangler in a process group of its own, so that all of it can be ended at once. */
-function startWrangler({ port, varsFiles }) {
+function startWrangler({ port, varsFiles, isLogged }) {
   const args = [
     '--no-warnings',
     `--import=${pathToFileURL(join(root, 'scripts', 'guard.mjs')).href}`,
@@ -66,7 +66,7 @@ function startWrangler({ port, varsFiles }) {
     `--port=${port}`,
     '--inspector-port=0',
     `--persist-to=${statePath}`,
-    '--log-level=warn',
+    `--log-level=${isLogged ? 'info' : 'warn'}`,
     '--show-interactive-dev-session=false',
     // Files rather than --var: a process list shows arguments to everyone on the machine.
     ...varsFiles.flatMap((path) => ['--env-file', path]),
@@ -177,6 +177,8 @@ if (Object.keys(shell).length > 0) {
 }
 
 const wrangler = startWrangler({
+  // Wrangler shows a line for each request then, too.
+  isLogged: (shell.ISOLA_LOG ?? vars.ISOLA_LOG) === 'info',
   port: probe.port,
   varsFiles: [varsPath, ...(existsSync(shellPath) ? [shellPath] : [])],
 })

@@ -17,6 +17,10 @@ import type { Sources } from '#contracts/sources.ts'
 import { parseConfig } from './settings.ts'
 import { systemSources } from './sources.ts'
 import { createAuthenticator } from './governance/authenticator.ts'
+import { createContent } from './governance/telemetry/content.ts'
+import { createLogWriter } from './governance/telemetry/log-writer.ts'
+import { createOtlpExporter } from './governance/telemetry/otlp-exporter.ts'
+import { createRedactor } from './governance/redactor.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
@@ -38,6 +42,7 @@ import { createDeploymentLog } from './storage/deployment-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
+import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
 import { createRetention } from './storage/retention.ts'
 import { createSessionIndex } from './storage/session-index.ts'
@@ -60,6 +65,9 @@ export function composeRuntime(
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
+  const redact = createRedactor(config.secrets)
+  const log = createLogWriter({ level: config.logLevel, redact, clock, write: writeLine })
+  const onFault = log.fault
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
   const keys = createKeyStore(env.DB)
@@ -72,11 +80,13 @@ export function composeRuntime(
     buildIndex: createSearchIndex,
     ai: env.AI,
   })
+  const modelReport = createModelReport(env.DB)
   const validator = createSchemaValidator()
   const loaded = loadPlugins(bundledPlugins, { validator })
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
+    sha256,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
@@ -103,6 +113,21 @@ export function composeRuntime(
     reflector: finishReflector,
     gates,
   })
+  const { url, headers, serviceName, capturesContent } = config.otlp
+  const telemetry =
+    url === undefined
+      ? undefined
+      : createOtlpExporter({
+          url,
+          headers,
+          serviceName,
+          version: packageJson.version,
+          redact,
+          clock,
+          sha256,
+          fetch: (input, init) => fetch(input, init),
+          ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
+        })
   const problems: readonly PluginProblem[] = [...loaded.problems, ...catalog.problems]
   const session: SessionRuntime = {
     ...sources,
@@ -112,6 +137,7 @@ export function composeRuntime(
     audit: createAuditSink(env.DB),
     principals,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
+    ...(telemetry && { telemetry }),
   }
   return {
     session,
@@ -154,7 +180,8 @@ export function composeRuntime(
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),
-      modelReport: createModelReport(env.DB),
+      modelReport,
+      metrics: createMetricsReport(env.DB, modelReport),
       principals,
       database: () => readDatabaseState(env.DB, { clock, timeoutMs: databaseTimeoutMs }),
       readiness: onceReady(async () => {
@@ -162,12 +189,13 @@ export function composeRuntime(
         const readiness = await readReadiness(env.DB)
         // The table serves the operator's eyes: work does not wait for it to succeed.
         if (readiness.state === 'ready')
-          await manifests.syncBundled(loaded.manifests).catch(onFault)
+          await manifests.syncBundled(loaded.manifests).catch((error: unknown) => onFault(error))
         return readiness
       }),
       version: packageJson.version,
       pluginProblems: () => problems,
       onFault,
+      onRequest: log.request,
       onClientGone: async ({ session: id, run, principal, reader }) => {
         await clock.sleep(goneGraceMs)
         await sessions.at(id).abandon(principal, run, reader)
@@ -182,10 +210,10 @@ const goneGraceMs = 10_000
 /** The health page waits no longer than this for the database. */
 const databaseTimeoutMs = 3_000
 
-/** What no caller sees. The Worker's log is the operator's. */
-function onFault(error: unknown, requestId = ''): void {
+/** The Worker's log, which is the operator's. */
+function writeLine(level: 'error' | 'info', line: string): void {
   // oxlint-disable-next-line no-console
-  console.error('fault', requestId, error)
+  console[level](line)
 }
 
 /** Asks until the answer is `ready`, then keeps it. */

@@ -6,6 +6,12 @@ import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { DayAmount } from '#contracts/principal.ts'
 import { providerSettings, toModelServers } from '#contracts/provider-settings.ts'
+import {
+  captureContent,
+  logLevel,
+  otlpEndpoint,
+  otlpHeaders,
+} from '#contracts/telemetry-settings.ts'
 import { dailyCostUsd, dailyTokens } from './governance/daily-limits.ts'
 
 const dayMs = 86_400_000
@@ -36,6 +42,12 @@ const configSchema = z.object({
   ISOLA_KEEP_DAYS: keepDays,
   ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
+  ISOLA_LOG: logLevel,
+  ISOLA_MASTER_KEY: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint,
+  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
+  OTEL_SERVICE_NAME: z.string().max(200).optional(),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: captureContent,
 })
 
 /** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
@@ -54,8 +66,26 @@ export function parseConfig(env: unknown) {
     servers: servers.list,
     isDevelopment: data.ISOLA_ENV === 'development',
   }
+  const otlp = {
+    url: data.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: data.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    serviceName: data.OTEL_SERVICE_NAME || 'isola',
+    capturesContent: data.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT ?? false,
+  }
   return {
     models,
+    otlp,
+    logLevel: data.ISOLA_LOG ?? (models.isDevelopment ? ('error' as const) : ('info' as const)),
+    /** Everything that may stand in no log and go to no collector. */
+    secrets: [
+      data.ISOLA_OPERATOR_KEY,
+      data.ISOLA_MASTER_KEY,
+      data.OPENAI_API_KEY,
+      ...servers.list.map(({ apiKey }) => apiKey),
+      ...Object.entries(otlp.headers).flatMap(([name, value]) =>
+        /auth|key|token|secret|password|cookie/.test(name) ? [value, value.split(' ').at(-1)] : [],
+      ),
+    ],
     isDevelopment: models.isDevelopment,
     operatorKey: data.ISOLA_OPERATOR_KEY,
     ...keptMs(env),

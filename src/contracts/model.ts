@@ -105,6 +105,8 @@ export interface ModelCallOptions {
   readonly signal: AbortSignal
   /** Nobody reads along: the provider may take the answer in one piece, which is cheaper. */
   readonly isUnwatched?: boolean
+  /** What the next request carries with it: each is a span of its own. */
+  readonly headers?: () => Readonly<Record<string, string>>
   /** Text as it arrives. */
   readonly onDelta: (text: string) => void
   /** Called whenever a request is on its way; the caller's row is written after it (section 4 step 4). */

@@ -119,6 +119,42 @@ export interface ModelReport {
   readonly since: (atMs: number) => Promise<readonly ModelRecord[]>
 }
 
+/** How an agent did. Tokens and cost are its own: what its sub-agents spent is theirs. */
+export interface AgentMetrics {
+  readonly agent: string
+  /** Runs that ended. */
+  readonly runs: number
+  readonly states: Readonly<Record<string, number>>
+  /** The part of them that completed, 0 to 1; absent if none ended. */
+  readonly successRate?: number
+  readonly turnsPerRun?: number
+  readonly modelCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly costNanoUsd: number
+}
+
+/** How a tool did. A failure is whatever the model was told of as one: refused, denied and timed out ones too. */
+export interface ToolMetrics {
+  readonly tool: string
+  readonly calls: number
+  /** By code. */
+  readonly failures: Readonly<Record<string, number>>
+  readonly errorRate: number
+  readonly latencyMs: { readonly mean: number; readonly max: number }
+}
+
+export interface Metrics {
+  readonly agents: readonly AgentMetrics[]
+  readonly tools: readonly ToolMetrics[]
+  readonly models: readonly ModelRecord[]
+}
+
+/** Like `ModelReport`, of everything (C7). May throw `request_unavailable`. */
+export interface MetricsReport {
+  readonly since: (atMs: number) => Promise<Metrics>
+}
+
 /** A plugin that is off, and why. Safe for the operator's eyes. */
 export interface PluginProblem {
   readonly plugin: string

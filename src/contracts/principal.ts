@@ -56,6 +56,7 @@ export interface Incident {
     | 'model_failing'
     | 'delivery_behind'
     | 'alarm_failed'
+    | 'telemetry_failed'
     | 'retention_failed'
   /** Empty if it is of no session. */
   readonly session: string

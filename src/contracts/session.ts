@@ -8,6 +8,7 @@ import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Decision, Pause } from './pause.ts'
 import type { OwnLimits } from './own-limits.ts'
 import type { Pauses, ToolResult } from './tool.ts'
+import type { TraceLink } from './trace.ts'
 
 /** Where a sub-agent's session hangs in its tree. */
 export interface Lineage {
@@ -39,6 +40,8 @@ export interface Submission {
   readonly model?: string
   readonly parameters?: ModelParameters
   readonly trace: string
+  /** What came in with the trace; absent if it begins here. */
+  readonly traceLink?: TraceLink
   /** The same key and body join the run that is there; another body is refused. */
   readonly idempotencyKey?: string
   readonly lineage?: Lineage

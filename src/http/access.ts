@@ -41,6 +41,7 @@ export const access = {
   '/api/operator/audit': { GET: readers },
   '/api/operator/health': { GET: readers },
   '/api/operator/models': { GET: readers },
+  '/api/operator/metrics': { GET: operators },
   '/api/operator/usage': { GET: readers },
   '/api/operator/runs': { GET: operators },
   '/api/operator/runs/:run': { GET: operators },

@@ -11,7 +11,8 @@ import { keyedRunId } from './gateway.ts'
 import { answerRun } from './client-answers.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from './response-places.ts'
-import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
+import { overridesOf } from './overrides.ts'
+import type { Audience, LiveRun, Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 import type { Todo } from './todo.ts'
 import type { Transcript } from './transcript.ts'
@@ -128,6 +129,7 @@ function bodyHashOf(submission: Submission, sha256: (text: string) => string): s
   const {
     idempotencyKey: _key,
     trace: _trace,
+    traceLink: _traceLink,
     lineage: _lineage,
     pauses: _pauses,
     key: _keyId,

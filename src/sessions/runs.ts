@@ -10,11 +10,13 @@ import { fullEvents, runStarted } from './log-view.ts'
 import { pausesOf } from './pauses.ts'
 import { executeRun } from './run-execution.ts'
 import { leaseOf } from './run-limits.ts'
+import { overridesOf } from './overrides.ts'
 import { isStorageFault } from './platform-fault.ts'
 import { usedUp } from './refusals.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
 import type { Todo } from './todo.ts'
+import { isTraced } from './trace-outbox.ts'
 import type { Transcript } from './transcript.ts'
 
 /** How often a wake may find the same turn open before the run is given up. */
@@ -351,10 +353,12 @@ export function createRuns(options: RunsOptions): Runs {
     const isAlone = final.state === 'completed' && !row.submission.lineage
     const turns = isAlone ? [] : [...store.turns(row.order), turn]
     const errands = isAlone ? [] : errandsOf(row, turns, final)
-    if (errands.length === 0) return store.writeTurn(row.order, turn)
+    const hasTrace = isTraced(row, runtime)
+    if (errands.length === 0 && !hasTrace) return store.writeTurn(row.order, turn)
     store.together(() => {
       store.writeTurn(row.order, turn)
       errands.forEach(todo.add)
+      if (hasTrace) todo.addTrace(row.id, 0)
     })
   }
 }
@@ -365,25 +369,5 @@ function thrownBy(work: () => void): unknown {
     return undefined
   } catch (error) {
     return error
-  }
-}
-
-export function overridesOf({
-  model,
-  parameters,
-  clientInstructions,
-  lineage,
-  clientTools,
-  mayAsk,
-  requireApproval,
-}: RunRow['submission']) {
-  return {
-    ...(model !== undefined && { model }),
-    ...(parameters && { parameters }),
-    ...(clientInstructions !== undefined && { clientInstructions }),
-    ...(lineage && { lease: lineage.lease }),
-    ...(clientTools && { clientTools }),
-    ...(mayAsk !== undefined && { mayAsk }),
-    ...(requireApproval && { requireApproval }),
   }
 }

@@ -7,6 +7,7 @@ import { createSpace, type Space } from './space.ts'
 import { createSessionStore, type RunRow, type SessionStore } from './store.ts'
 import { createStreamHub, type StreamHub } from './stream-hub.ts'
 import { createTodo, type Todo } from './todo.ts'
+import { createTraceOutbox, type TraceOutbox } from './trace-outbox.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 import { createUpkeep, type Jobs, type Upkeep } from './upkeep.ts'
 
@@ -18,6 +19,7 @@ export interface SessionParts {
   readonly hub: StreamHub
   readonly transcript: Transcript
   readonly outbox: AuditOutbox
+  readonly traces: TraceOutbox
   readonly runs: Runs
   readonly space: Space
   readonly upkeep: Upkeep
@@ -60,6 +62,14 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     clock,
     cardOf: (session) => cardOf(session, view()),
   })
+  const traces = createTraceOutbox({
+    runtime,
+    store,
+    todo,
+    transcript,
+    sessionId,
+    onTrouble: (problem, run) => report('telemetry_failed', problem, run),
+  })
   const runs = createRuns({
     runtime,
     store,
@@ -81,6 +91,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     hub,
     transcript,
     outbox,
+    traces,
     runs,
     space,
     upkeep,

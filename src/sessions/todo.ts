@@ -40,6 +40,10 @@ export interface Todo {
   readonly noteTrouble: (kind: string) => boolean
   /** False if there was nothing of the kind. */
   readonly clearTrouble: (kind: string) => boolean
+  /** Runs whose trace is still to be exported, and how often that was tried. */
+  readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
+  readonly addTrace: (run: string, tries: number) => void
+  readonly removeTrace: (run: string) => void
   readonly drop: () => void
 }
 
@@ -87,7 +91,7 @@ export function createTodo(storage: DurableObjectStorage): Todo {
       exists()
         ? sql
             .exec(
-              `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' ORDER BY key`,
+              `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' AND key NOT LIKE 'trace %' ORDER BY key`,
             )
             .toArray()
             .flatMap(({ key, body }) => {
@@ -125,6 +129,20 @@ export function createTodo(storage: DurableObjectStorage): Todo {
       if (get(`trouble ${kind}`) === undefined) return false
       sql.exec('DELETE FROM todo WHERE key = ?', `trouble ${kind}`)
       return true
+    },
+    traces: () =>
+      exists()
+        ? sql
+            .exec(`SELECT key, body FROM todo WHERE key LIKE 'trace %' ORDER BY key`)
+            .toArray()
+            .map(({ key, body }) => ({
+              run: String(key).slice('trace '.length),
+              tries: Number(body) || 0,
+            }))
+        : [],
+    addTrace: (run, tries) => put(`trace ${run}`, tries),
+    removeTrace(run) {
+      if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `trace ${run}`)
     },
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')

@@ -13,6 +13,7 @@ import { heldByRun, spentByRun } from './spending.ts'
 import type { RunRow, SessionRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
 import type { Todo } from './todo.ts'
+import type { TraceOutbox } from './trace-outbox.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The object's durable timers: the part of `agents/lifecycle`'s jobs that is used here. */
@@ -28,6 +29,7 @@ export interface UpkeepParts {
   readonly runs: Runs
   readonly outbox: AuditOutbox
   readonly courier: Courier
+  readonly traces: TraceOutbox
   readonly hub: StreamHub
   readonly transcript: Transcript
 }
@@ -117,21 +119,23 @@ export function createUpkeep({
   }
 
   const recover = async (): Promise<number | undefined> => {
-    const { runs, outbox, courier } = parts()
+    const { runs, outbox, courier, traces } = parts()
     if (runs.isBehind()) runs.resume()
     await courier.carry()
     const isCarried = await outbox.flush()
     report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
     report('alarm_failed', undefined)
     expire()
+    traces.nudge()
     const isQuiet = runs.isIdle() && !runs.isBehind() && isCarried && outbox.isEmpty()
-    if (isQuiet && courier.isDone()) {
+    if (isQuiet && courier.isDone() && traces.isDone()) {
       hasRecoveryJob = false
       keep()
       return undefined
     }
     // Somebody who cannot be reached for hours is not asked every few seconds.
-    const factor = isQuiet ? Math.min(2 ** courier.failures(), maxBackoffFactor) : 1
+    const failures = Math.max(courier.failures(), traces.failures())
+    const factor = isQuiet ? Math.min(2 ** failures, maxBackoffFactor) : 1
     return clock.nowMs() + timing.recoverEveryMs * factor
   }
 
@@ -237,8 +241,9 @@ export function createUpkeep({
       }
     },
     afterRun(row, outcome) {
-      const { outbox, runs, hub } = parts()
+      const { outbox, runs, hub, traces } = parts()
       outbox.nudge()
+      traces.nudge()
       carry()
       if (outcome === undefined) {
         report('storage_failed', 'The end of a run could not be written.', row.id)

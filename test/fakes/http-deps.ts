@@ -264,6 +264,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     givenUp: createGivenUpRuns(options.givenUp),
     modelReport: { since: async () => [] },
+    metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
     principals: {
       usage: async () => ({
         day: '2026-09-21',

@@ -5,6 +5,7 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
+import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { admit } from '../../src/sessions/admission.ts'
@@ -68,6 +69,7 @@ export interface WorldOptions {
   /** Awaited before an agent is there. */
   readonly loading?: () => Promise<void>
   readonly reserve?: PrincipalLedger['reserve']
+  readonly telemetry?: Telemetry
 }
 
 /** One session over several lives of its object: storage and timers stay, everything else is made anew. */
@@ -130,6 +132,7 @@ export function createSessionWorld(options: WorldOptions) {
       report: (incident) => void told.push(incident),
     },
     timing: { ...defaultTiming, pauseMs },
+    ...(options.telemetry && { telemetry: options.telemetry }),
   }
 
   /** Another life of the object, over what is stored. */

@@ -567,7 +567,7 @@ const session = [
       {
         name: 'errands-in-one-step',
         what: 'F7: the last turn and what is to be told land together or not at all',
-        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n    })',
+        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
         replace: 'store.writeTurn(row.order, turn)\n    errands.forEach(todo.add)',
       },
       {
@@ -1394,6 +1394,120 @@ const models = [
   ),
 ]
 
+const telemetry = 'test/unit/governance/telemetry'
+
+const exported = [
+  ...of(
+    'src/governance/telemetry/log-writer.ts',
+    [`${telemetry}/log-writer.test.ts`],
+    [
+      {
+        name: 'log-redacted',
+        what: 'T4, I28: a known secret does not come out in the log',
+        find: 'redactShown(redact(text))',
+        replace: 'redactShown(text)',
+      },
+      {
+        name: 'log-shown-key-redacted',
+        what: 'I28: a key that was shown does not come out in the log',
+        find: 'redactShown(redact(text))',
+        replace: 'redact(text)',
+      },
+      {
+        name: 'log-addresses-cut',
+        what: 'I28: what an address carries besides its place does not come out in the log',
+        find: 'withoutCredentials(redactShown',
+        replace: '((plain) => plain)(redactShown',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/telemetry/content.ts',
+    [`${telemetry}/otlp-exporter.test.ts`],
+    [
+      {
+        name: 'content-redacted-before-cut',
+        what: 'T4, I28: a secret is taken out of what is captured before that is cut',
+        find: 'const safe = redact(value)',
+        replace: 'const safe = value',
+      },
+      {
+        name: 'content-capped',
+        what: 'P29: what is captured has a largest size',
+        find: 'if (sizeChars > maxAttributeChars) break',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/telemetry/otlp-exporter.ts',
+    [`${telemetry}/otlp-exporter.test.ts`],
+    [
+      {
+        name: 'export-has-a-time',
+        what: 'N12: a collector that never answers is left after ten seconds',
+        filter: 'waits ten seconds',
+        find: 'Promise.race([posted, late])',
+        replace: 'Promise.race([posted, late.then(() => posted)])',
+      },
+    ],
+  ),
+  ...of(
+    'src/composition.ts',
+    ['test/unit/composition.test.ts'],
+    [
+      {
+        name: 'content-off',
+        what: 'P29: no message leaves unless that is asked for',
+        find: '...(capturesContent && { content',
+        replace: '...(true && { content',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/trace-outbox.ts',
+    ['test/unit/sessions/trace-outbox.test.ts'],
+    [
+      {
+        name: 'unsampled-not-exported',
+        what: 'N7: a trace that its caller does not record is not exported',
+        find: 'submission.traceLink?.isSampled !== false',
+        replace: 'true',
+      },
+      {
+        name: 'trace-dropped-in-the-end',
+        what: 'N7: a trace that is not taken is dropped after five tries',
+        find: 'if (tries + 1 < maxTries) todo',
+        replace: 'if (tries >= 0) todo',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/runs.ts',
+    ['test/unit/sessions/trace-outbox.test.ts'],
+    [
+      {
+        name: 'trace-with-the-end',
+        what: 'N7, I3: what is still to be exported is on record with the end of the run',
+        find: 'if (hasTrace) todo.addTrace(row.id, 0)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/contracts/trace.ts',
+    ['test/unit/contracts/trace.test.ts'],
+    [
+      {
+        name: 'tracestate-checked',
+        what: 'N7: a tracestate that is not valid goes no further',
+        find: 'members.every((member) => stateMember.test(member))',
+        replace: 'true',
+      },
+    ],
+  ),
+]
+
 const rest = [
   ...of(
     'src/plugins/egress.ts',
@@ -1422,6 +1536,12 @@ const rest = [
         what: 'T4: credentials do not follow a redirect to another origin',
         find: 'credentialHeaders.test(name))\n',
         replace: 'false)\n',
+      },
+      {
+        name: 'egress-own-trace',
+        what: 'N7: a plugin sends the trace of its call, and no state of anybody',
+        find: "  headers.delete('tracestate')\n",
+        replace: '',
       },
       {
         name: 'egress-size-cap',
@@ -1733,5 +1853,6 @@ export const switches = [
   ...object,
   ...governance,
   ...models,
+  ...exported,
   ...rest,
 ]

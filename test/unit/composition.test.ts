@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
@@ -84,6 +84,54 @@ describe('the composition', () => {
       BACKUP_KEY: 'sk',
     }
     await expect(compose(keyed).http.readiness()).resolves.toBeDefined()
+  })
+
+  it.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization'],
+    ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'maybe'],
+    ['ISOLA_LOG', 'debug'],
+  ])('says on every request what is wrong with %s', async (name, value) => {
+    const { http } = compose({ ...bindings(), [name]: value })
+    await expect(http.readiness()).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(`${name}: `),
+    })
+  })
+
+  it('N7, P29: exports traces only where there is a collector, and what was said only where it is asked for', () => {
+    expect(compose(bindings()).session.telemetry).toBeUndefined()
+    const set = { ...bindings(), OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
+    expect(compose(set).session.telemetry).toMatchObject({ capturesContent: false })
+    const captured = { ...set, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' }
+    expect(compose(captured).session.telemetry).toMatchObject({ capturesContent: true })
+  })
+
+  it('I28: no key of its settings comes out in its log, and none of its traces', async () => {
+    const secrets = {
+      ISOLA_OPERATOR_KEY: 'operator-key-0123',
+      ISOLA_MASTER_KEY: 'master-key-0123',
+      OPENAI_API_KEY: 'openai-key-0123',
+      BACKUP_KEY: 'backup-key-0123',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-key-0123,x-team=observability',
+    }
+    const server = {
+      id: 'backup',
+      base_url: 'https://m.example/v1',
+      api_key_secret_name: 'BACKUP_KEY',
+    }
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const env = { ...bindings(), ...secrets, ISOLA_PROVIDERS: JSON.stringify([server]) }
+    const { http } = compose(env)
+    await http.readiness()
+    const told =
+      'operator-key-0123 master-key-0123 openai-key-0123 backup-key-0123 collector-key-0123'
+    http.onFault?.(new Error(`${told} observability`), 'req_1')
+    const lines = log.mock.calls.map(([line]) => String(line))
+    log.mockRestore()
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).not.toContain('key-0123')
+    expect(lines[0]).toContain('observability')
   })
 
   it.each([

@@ -79,7 +79,7 @@ async function toPlanned(
     ...(instructions !== '' && { clientInstructions: instructions }),
     ...(target.model !== undefined && { model: target.model }),
     parameters: toParameters(request, toolChoice),
-    trace: readTrace(headers, deps.sources),
+    ...readTrace(context, deps.sources),
     protocol: sessionProtocol,
     pauses: 'client_tools',
     ...(clientTools.length > 0 && { clientTools }),
