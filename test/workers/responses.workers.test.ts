@@ -409,6 +409,9 @@ describe('a conversation', () => {
     const one = `${conversations}/${id}`
     const items = [{ role: 'user', content: 'Before.' }]
     expect((await callJson(`${one}/items`, { json: { items } })).data).toHaveLength(1)
+    const more = { items: [{ role: 'user', content: 'More.' }] }
+    const added = await callJson(`${one}/items`, { json: more })
+    expect(added.data.map((item: Answer) => item.content[0].text)).toEqual(['More.'])
     expect((await callJson(one, { json: { metadata: { a: 'b' } } })).metadata).toEqual({ a: 'b' })
     expect((await callJson(one)).metadata).toEqual({ a: 'b' })
     await create('one', { conversation: id })
