@@ -14,8 +14,11 @@ export const isolateSettings = {
   limits: { cpuMs: 10_000, subRequests: 1_200 },
 } as const
 
-/** Built-in modules that a plugin may not import: ours stand before them. `cloudflare:workers` is the entry's own. */
-const shadowed = ['cloudflare:sockets', 'cloudflare:node', 'cloudflare:workflows', 'node:process']
+/**
+ * Built-in modules that a plugin may not import: ours stand before them. `cloudflare:workers` is the entry's own, and
+ * before `node:` nothing can stand: of those the flag leaves async_hooks and a process without env.
+ */
+const shadowed = ['cloudflare:sockets', 'cloudflare:node', 'cloudflare:workflows']
 
 const entry = 'entry.ts'
 const forbidden = "throw new Error('A plugin imports isola/plugin only.')"
@@ -47,7 +50,8 @@ const unavailable: Readonly<Record<string, string>> = {
     import { abortIsolate, WorkerEntrypoint } from 'cloudflare:workers'
     export default class extends WorkerEntrypoint {
       run() {
-        setTimeout(() => abortIsolate('no code'), 0)
+        const answered = new Promise((resolve) => setTimeout(resolve, 0))
+        this.ctx.waitUntil(answered.then(() => abortIsolate('no code')))
         return '{"error":{"code":"plugin_code_unavailable","message":"","transient":true}}'
       }
     }`,
