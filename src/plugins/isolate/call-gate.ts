@@ -34,6 +34,11 @@ export function createCallGate({ port, fetcher, closed }: CallStubs): CallGate {
     state.isOpen = false
     end()
   }
+  /** A session that is gone is no error of the plugin's, and says nothing. */
+  const served = async <T>(work: Promise<T>): Promise<T | string> => {
+    const answer = await work.catch(() => unserved)
+    return state.isOpen ? answer : over
+  }
   const count = (of: 'portCalls' | 'fetches', max: number, what: string): boolean => {
     state[of] += 1
     if (state[of] <= max) return true
@@ -48,17 +53,18 @@ export function createCallGate({ port, fetcher, closed }: CallStubs): CallGate {
         if (!state.isOpen) return over
         if (!count('portCalls', callCaps.maxPortCalls, 'calls of the host')) return tooMany
         if (!isText(verb) || !isText(json)) return oddArguments
-        const answer = await port(verb, json)
-        return state.isOpen ? answer : over
+        return served(port(verb, json))
       },
       fetcher: async (json) => {
         if (!state.isOpen) return over
         if (!count('fetches', callCaps.maxFetches, 'requests')) return tooMany
         if (!isText(json)) return oddArguments
-        const answer = await fetcher(json)
-        return state.isOpen ? answer : over
+        return served(fetcher(json))
       },
-      closed: () => Promise.race([closed(), ended]),
+      closed: async () => {
+        if (!state.isOpen || !count('portCalls', callCaps.maxPortCalls, 'calls of the host')) return
+        await Promise.race([closed(), ended])
+      },
     },
   }
 }
@@ -68,5 +74,6 @@ export function refusal(message: string, transient = false): string {
   return JSON.stringify({ error: { message, transient } })
 }
 
+const unserved = refusal('The host did not answer.', true)
 const tooMany = refusal('This call has asked too much.')
 const oddArguments = refusal('Arguments are JSON text of at most 2 MiB.')

@@ -53,6 +53,20 @@ describe('the gate of one call', () => {
     expect(await gate.exceeded).toBe('made more than 1000 calls of the host')
   })
 
+  it('T8: asking when the call ends is counted as well', async () => {
+    const { gate } = createWorld()
+    for (let at = 0; at <= callCaps.maxPortCalls; at += 1) void gate.stubs.closed()
+    expect(await gate.exceeded).toBe('made more than 1000 calls of the host')
+  })
+
+  it('says nothing of a session that is gone', async () => {
+    const fail = () => Promise.reject(new Error('secret'))
+    const gate = createCallGate({ port: fail, fetcher: fail, closed: () => new Promise(() => {}) })
+    const unserved = '{"error":{"message":"The host did not answer.","transient":true}}'
+    expect(await gate.stubs.port('log', '[]')).toBe(unserved)
+    expect(await gate.stubs.fetcher('{}')).toBe(unserved)
+  })
+
   it('T8: counts requests apart', async () => {
     const { gate, asked } = createWorld()
     for (let at = 0; at <= callCaps.maxFetches; at += 1) await gate.stubs.fetcher('{}')
