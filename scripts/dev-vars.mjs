@@ -1,6 +1,7 @@
 // .dev.vars: made once, completed when something is missing, never rewritten.
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 
 /** Secrets that every deployment has, each with how one is made. */
 export const newSecrets = {
@@ -8,6 +9,19 @@ export const newSecrets = {
   ISOLA_MASTER_KEY: () => randomBytes(32).toString('base64'),
 }
 const needed = { ...newSecrets, ISOLA_ENV: () => 'development' }
+
+/** Settings that `npm start` takes from the shell, where they win over the file. */
+export const passedOn = [
+  'OPENAI_API_KEY',
+  'OPENAI_BASE_URL',
+  'ISOLA_MODEL',
+  'ISOLA_PROVIDERS',
+  'ISOLA_LOG',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_SERVICE_NAME',
+  'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
+]
 
 /** The variables of a .dev.vars file: `NAME=value` lines, quotes taken off, comments left out. */
 export function parseVars(text) {
@@ -21,6 +35,23 @@ export function parseVars(text) {
   return vars
 }
 
+const whyUnreadable = {
+  EISDIR: 'is a folder: move it away, and `npm start` makes the file',
+  EACCES: 'cannot be read: it is not yours, or `chmod 600 .dev.vars` is missing',
+  EPERM: 'cannot be read: it is not yours, or `chmod 600 .dev.vars` is missing',
+}
+
+/** What is in the file; undefined if there is none. Throws with what to do about one that cannot be read. */
+export function readVarsText(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    const why = whyUnreadable[error.code] ?? `cannot be read (${error.code})`
+    throw new Error(`${basename(path)} ${why}.`, { cause: error })
+  }
+}
+
 /**
  * Makes sure the file has a value for each variable a local server needs.
  * @returns The file's variables, whether it was created, and the names that were added to an existing file.
@@ -31,7 +62,7 @@ export function ensureVars(path) {
     const header = '# Made by `npm start`. Local secrets: keep this file out of git.\n'
     writeFileSync(path, header, { mode: 0o600 })
   }
-  const text = readFileSync(path, 'utf8')
+  const text = readVarsText(path) ?? ''
   const vars = parseVars(text)
   const added = Object.keys(needed).filter((name) => !vars[name])
   if (added.length > 0) {

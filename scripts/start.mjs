@@ -5,16 +5,23 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ensureVars } from './dev-vars.mjs'
+import { ensureVars, passedOn } from './dev-vars.mjs'
 import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
 
 const host = '127.0.0.1'
 const statePath = resolve(root, process.env.ISOLA_STATE || '.wrangler/state')
-const passedOn = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'ISOLA_MODEL', 'ISOLA_PROVIDERS']
 
 function fail(message) {
   console.error(message)
   process.exit(1)
+}
+
+function openVars(path) {
+  try {
+    return ensureVars(path)
+  } catch (error) {
+    return fail(error.message)
+  }
 }
 
 /** The port asked for; unset or empty is the default. */
@@ -48,7 +55,7 @@ async function migrate() {
 }
 
 /** Starts wrangler in a process group of its own, so that all of it can be ended at once. */
-function startWrangler({ port, varsFiles }) {
+function startWrangler({ port, varsFiles, isLogged }) {
   const args = [
     '--no-warnings',
     `--import=${pathToFileURL(join(root, 'scripts', 'guard.mjs')).href}`,
@@ -59,7 +66,7 @@ function startWrangler({ port, varsFiles }) {
     `--port=${port}`,
     '--inspector-port=0',
     `--persist-to=${statePath}`,
-    '--log-level=warn',
+    `--log-level=${isLogged ? 'info' : 'warn'}`,
     '--show-interactive-dev-session=false',
     // Files rather than --var: a process list shows arguments to everyone on the machine.
     ...varsFiles.flatMap((path) => ['--env-file', path]),
@@ -145,7 +152,7 @@ if (!probe.ok) {
 await ensureInstalled().catch((error) => fail(error.message))
 
 const varsPath = join(root, '.dev.vars')
-const { vars, created, added } = ensureVars(varsPath)
+const { vars, created, added } = openVars(varsPath)
 if (created) console.log('Created .dev.vars with new keys.')
 if (added.length > 0) console.log(`Added to .dev.vars: ${added.join(', ')}.`)
 
@@ -170,6 +177,8 @@ if (Object.keys(shell).length > 0) {
 }
 
 const wrangler = startWrangler({
+  // Wrangler shows a line for each request then, too.
+  isLogged: (shell.ISOLA_LOG ?? vars.ISOLA_LOG) === 'info',
   port: probe.port,
   varsFiles: [varsPath, ...(existsSync(shellPath) ? [shellPath] : [])],
 })

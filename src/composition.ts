@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { bundledPlugins } from './bundled.gen.ts'
 import { isolateModules, isolateVersion } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
@@ -7,16 +6,8 @@ import { withOutsideTools } from './catalog/outside-tools.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { createSearchIndex } from './catalog/search/search-index.ts'
 import { createToolset } from './catalog/toolset.ts'
-import type { ModelConfig } from '#contracts/config.ts'
-import { IsolaError } from '#contracts/errors.ts'
-import { unlimited } from '#contracts/lease.ts'
-import { providerSettings, toModelServers } from '#contracts/provider-settings.ts'
 import type { PluginProblem, Readiness } from '#contracts/operations.ts'
-import {
-  defaultPrincipalTiming,
-  type DayAmount,
-  type PrincipalTiming,
-} from '#contracts/principal.ts'
+import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import {
   defaultTiming,
   type GateParts,
@@ -24,9 +15,13 @@ import {
   type SessionTiming,
 } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { parseConfig } from './settings.ts'
 import { systemSources } from './sources.ts'
-import { dailyCostUsd, dailyTokens } from './governance/daily-limits.ts'
 import { createAuthenticator } from './governance/authenticator.ts'
+import { createContent } from './governance/telemetry/content.ts'
+import { createLogWriter } from './governance/telemetry/log-writer.ts'
+import { createOtlpExporter } from './governance/telemetry/otlp-exporter.ts'
+import { createRedactor } from './governance/redactor.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
@@ -52,73 +47,20 @@ import { createDeploymentLog } from './storage/deployment-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
+import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
+import { createRetention } from './storage/retention.ts'
+import { createSessionIndex } from './storage/session-index.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
-
-/** How long a named session is kept after its last run. */
-const keepDays = z
-  .union([z.literal(''), z.string().regex(/^[1-9]\d{0,3}$/, 'must be 1 to 9999 days')])
-  .optional()
-
-const configSchema = z.object({
-  ISOLA_ENV: z.string().optional(),
-  ISOLA_OPERATOR_KEY: z.string().optional(),
-  ISOLA_MODEL: z.string().optional(),
-  ISOLA_PROVIDERS: providerSettings,
-  OPENAI_API_KEY: z.string().optional(),
-  OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
-  ISOLA_DAILY_TOKENS: dailyTokens,
-  ISOLA_DAILY_COST_USD: dailyCostUsd,
-  ISOLA_KEEP_DAYS: keepDays,
-})
-
-/** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
-function parseConfig(env: unknown) {
-  const parsed = configSchema.safeParse(env)
-  const issue = parsed.error?.issues[0]
-  const data: Partial<z.infer<typeof configSchema>> = parsed.data ?? {}
-  const invalid =
-    issue && new IsolaError('config_invalid', `${issue.path.join('.')}: ${issue.message}`)
-  const servers = modelServers(data.ISOLA_PROVIDERS ?? [], env)
-  const problem = invalid ?? servers.problem
-  const models: ModelConfig = {
-    ...(data.OPENAI_API_KEY && { openaiApiKey: data.OPENAI_API_KEY }),
-    ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
-    ...(data.ISOLA_MODEL && { defaultModel: data.ISOLA_MODEL }),
-    servers: servers.list,
-    isDevelopment: data.ISOLA_ENV === 'development',
-  }
-  return {
-    models,
-    isDevelopment: models.isDevelopment,
-    operatorKey: data.ISOLA_OPERATOR_KEY,
-    keepNamedMs: data.ISOLA_KEEP_DAYS ? Number(data.ISOLA_KEEP_DAYS) * 86_400_000 : undefined,
-    /** Of every principal that has no limits of its own. */
-    dailyLimits: (): DayAmount => {
-      if (problem) throw problem
-      const { ISOLA_DAILY_TOKENS: tokens, ISOLA_DAILY_COST_USD: costNanoUsd } = data
-      return { tokens: tokens ?? unlimited, costNanoUsd: costNanoUsd ?? unlimited }
-    },
-    problem,
-  }
-}
-
-/** Further model servers, their keys looked up by name. */
-function modelServers(settings: Parameters<typeof toModelServers>[0], env: unknown) {
-  try {
-    return { list: toModelServers(settings, (name) => Reflect.get(Object(env), name)) }
-  } catch (error) {
-    if (error instanceof IsolaError) return { list: [], problem: error }
-    throw error
-  }
-}
 
 export interface Runtime {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
   readonly runner: RunnerParts
+  /** What is to be done once a day. Never throws. */
+  readonly daily: () => Promise<void>
 }
 
 /** What only the Worker's entry module can reach. */
@@ -136,6 +78,9 @@ export function composeRuntime(
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
+  const redact = createRedactor(config.secrets)
+  const log = createLogWriter({ level: config.logLevel, redact, clock, write: writeLine })
+  const onFault = log.fault
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
   const keys = createKeyStore(env.DB)
@@ -148,6 +93,7 @@ export function composeRuntime(
     buildIndex: createSearchIndex,
     ai: env.AI,
   })
+  const modelReport = createModelReport(env.DB)
   const validator = createSchemaValidator()
   const isolates = createIsolates({
     loader: env.LOADER,
@@ -162,6 +108,7 @@ export function composeRuntime(
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
+    sha256,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
@@ -188,6 +135,21 @@ export function composeRuntime(
     reflector: finishReflector,
     gates,
   })
+  const { url, headers, serviceName, capturesContent } = config.otlp
+  const telemetry =
+    url === undefined
+      ? undefined
+      : createOtlpExporter({
+          url,
+          headers,
+          serviceName,
+          version: packageJson.version,
+          redact,
+          clock,
+          sha256,
+          fetch: (input, init) => fetch(input, init),
+          ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
+        })
   const problems: readonly PluginProblem[] = [...loaded.problems, ...catalog.problems]
   const session: SessionRuntime = {
     ...sources,
@@ -197,14 +159,26 @@ export function composeRuntime(
     audit: createAuditSink(env.DB),
     principals,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
+    ...(telemetry && { telemetry }),
   }
   return {
     session,
     runner: { isolates, clock },
+    daily: createRetention({
+      database: env.DB,
+      clock,
+      ...(config.keepAuditMs !== undefined && { keepAuditMs: config.keepAuditMs }),
+      keep: session.timing,
+      tell: principals.tell,
+    }),
     principal: {
       clock,
       sessions,
-      timing: { ...defaultPrincipalTiming, ...timing },
+      timing: {
+        ...defaultPrincipalTiming,
+        ...(config.keepUsageDays && { keepUsageDays: config.keepUsageDays }),
+        ...timing,
+      },
       report: principals.report,
     },
     http: {
@@ -227,8 +201,10 @@ export function composeRuntime(
       }),
       keys: createKeyAdministration({ ...sources, keys }),
       audit: createAuditReader(env.DB),
+      sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),
-      modelReport: createModelReport(env.DB),
+      modelReport,
+      metrics: createMetricsReport(env.DB, modelReport),
       principals,
       database: () => readDatabaseState(env.DB, { clock, timeoutMs: databaseTimeoutMs }),
       readiness: onceReady(async () => {
@@ -236,12 +212,13 @@ export function composeRuntime(
         const readiness = await readReadiness(env.DB)
         // The table serves the operator's eyes: work does not wait for it to succeed.
         if (readiness.state === 'ready')
-          await manifests.syncBundled(loaded.manifests).catch(onFault)
+          await manifests.syncBundled(loaded.manifests).catch((error: unknown) => onFault(error))
         return readiness
       }),
       version: packageJson.version,
       pluginProblems: () => problems,
       onFault,
+      onRequest: log.request,
       onClientGone: async ({ session: id, run, principal, reader }) => {
         await clock.sleep(goneGraceMs)
         await sessions.at(id).abandon(principal, run, reader)
@@ -256,10 +233,10 @@ const goneGraceMs = 10_000
 /** The health page waits no longer than this for the database. */
 const databaseTimeoutMs = 3_000
 
-/** What no caller sees. The Worker's log is the operator's. */
-function onFault(error: unknown, requestId = ''): void {
+/** The Worker's log, which is the operator's. */
+function writeLine(level: 'error' | 'info', line: string): void {
   // oxlint-disable-next-line no-console
-  console.error('fault', requestId, error)
+  console[level](line)
 }
 
 /** Asks until the answer is `ready`, then keeps it. */

@@ -18,4 +18,5 @@ export class PluginRunner extends createPluginRunnerClass(() => runtime.runner) 
 
 export default {
   fetch: (request, bindings, context) => app.fetch(request, bindings, context),
+  scheduled: () => runtime.daily(),
 } satisfies ExportedHandler<Env>

@@ -4,8 +4,9 @@ import chat from './chat.mjs'
 import deploy from './deploy.mjs'
 import doctor from './doctor.mjs'
 import key from './key.mjs'
+import metrics from './metrics.mjs'
 import run from './run.mjs'
 import session from './session.mjs'
 import usage from './usage-today.mjs'
 
-export const commands = [chat, session, run, usage, audit, key, doctor, deploy]
+export const commands = [chat, session, run, usage, metrics, audit, key, doctor, deploy]

@@ -1,7 +1,6 @@
 // Which server, with which key, and one request to it.
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseVars } from '../dev-vars.mjs'
+import { parseVars, readVarsText } from '../dev-vars.mjs'
 import { root } from '../toolchain.mjs'
 
 const timeoutMs = 60_000
@@ -9,9 +8,9 @@ const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 export const isLocal = (url) => loopback.test(new URL(url).hostname)
 
-/** The variables of .dev.vars; none if there is no such file. */
+/** The variables of .dev.vars; none if there is no such file. Throws if it cannot be read. */
 export function readVars(path = join(root, '.dev.vars')) {
-  return existsSync(path) ? parseVars(readFileSync(path, 'utf8')) : {}
+  return parseVars(readVarsText(path) ?? '')
 }
 
 /**

@@ -6,6 +6,7 @@ import { checkDeployment } from './doctor/deployment.mjs'
 import { fail, ok } from './doctor/finding.mjs'
 import { checkModel } from './doctor/model.mjs'
 import { checkServer } from './doctor/server.mjs'
+import { checkSettings } from './doctor/settings.mjs'
 import { checkVariables } from './doctor/variables.mjs'
 import { checkWorker } from './doctor/worker.mjs'
 
@@ -20,10 +21,20 @@ function checkPackages() {
     : [ok('packages', 'Packages are what package-lock.json says.')]
 }
 
+/** A file that cannot be read is said by `variables`. */
+function varsOrNone() {
+  try {
+    return readVars()
+  } catch {
+    return {}
+  }
+}
+
 /** In the order in which one rests on the other. */
 const checks = [
   checkPackages,
   checkVariables,
+  checkSettings,
   checkWorker,
   checkDatabase,
   checkDeployment,
@@ -32,7 +43,7 @@ const checks = [
   ({ env, ...context }) =>
     URL.canParse(env.ISOLA_URL ?? '') && !isLocal(env.ISOLA_URL)
       ? []
-      : checkModel({ env, vars: readVars(), ...context }),
+      : checkModel({ env, vars: varsOrNone(), ...context }),
 ]
 
 const mark = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' }
@@ -75,7 +86,7 @@ async function run({ values, env, print, fetch }) {
 export default {
   noun: 'doctor',
   usage: 'isola doctor [--fix] [--tenant <name>] [--folder <path>]',
-  about: `Looks at packages, .dev.vars, wrangler.toml, the generated sources, the local database, the server and its model.
+  about: `Looks at packages, .dev.vars and what the Worker would refuse of it, wrangler.toml, the generated sources, the local database, the server and its model.
 Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.`,
   options: {
     fix: {

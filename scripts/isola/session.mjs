@@ -1,9 +1,10 @@
-// isola session show|export|delete
+// isola session list|show|export|delete
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { followEvents } from './events.mjs'
-import { dollars, short, time } from './text.mjs'
+import { dollars, short, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
 
 const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`
@@ -25,6 +26,39 @@ export function describe(tree, indent = '') {
 
 /** Every session of a tree, the root first. */
 const flatten = (tree) => [tree, ...tree.children.flatMap(flatten)]
+
+const filters = ['principal', 'agent', 'state', 'limit', 'after']
+
+/** What a list holds; whose it is only where there may be several. */
+function listed({ sessions, next }, withPrincipal) {
+  if (sessions.length === 0) return 'No sessions.'
+  const columns = [
+    ['session', ({ id }) => id],
+    ['agent', ({ agent }) => agent ?? ''],
+    ...(withPrincipal ? [['principal', ({ principal }) => principal]] : []),
+    ['runs', ({ runs }) => String(runs)],
+    ['last run', ({ state }) => state ?? ''],
+    ['made', ({ createdAtMs }) => time(createdAtMs)],
+    ['used', ({ usedAtMs }) => time(usedAtMs)],
+  ]
+  const head = columns.map(([name]) => name)
+  const rows = sessions.map((session) => columns.map(([, cellOf]) => cellOf(session)))
+  const more = next === undefined ? '' : `\nMore: --after ${next}`
+  return table([head, ...rows]) + more
+}
+
+async function list({ values, request, print }) {
+  const { all, principal, stateless } = values
+  if (all && principal !== undefined)
+    throw new UsageError('--all and --principal exclude each other.')
+  const query = new URLSearchParams(
+    filters.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
+  )
+  if (all) query.set('principal', '*')
+  if (stateless) query.set('stateless', 'true')
+  const answer = await request(`/api/sessions?${query}`)
+  print(answer, listed(answer, all === true || principal !== undefined))
+}
 
 async function show({ args: [id], request, print }) {
   const tree = await request(pathOf(id))
@@ -51,15 +85,34 @@ async function* exportLines(connect, request, { id, isDeep }) {
   }
 }
 
+/** Why a file could not be made, and what to do. */
+function whyNotWritten(path, { code, message }) {
+  const folder = dirname(path)
+  switch (code) {
+    case 'EEXIST':
+      return `${path} is there already (--force replaces it).`
+    case 'ENOENT':
+      return `--out ${path}: there is no folder ${folder}. Make it (mkdir -p ${folder}), or name another.`
+    case 'ENOTDIR':
+      return `--out ${path}: ${folder} is no folder. Name another.`
+    case 'EISDIR':
+      return `--out ${path} is a folder. Name a file in it.`
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return `--out ${path}: you may not write there (${code}). Name a folder of yours.`
+    default:
+      return `--out ${path} cannot be written: ${message}`
+  }
+}
+
 async function exportSession({ args: [id], values, connect, request, stdout }) {
   const lines = exportLines(connect, request, { id, isDeep: values.children === true })
   if (values.out === undefined) return writeLines(stdout, lines)
   // A conversation is private: its file is its owner's.
   const file = createWriteStream(values.out, { flags: values.force ? 'w' : 'wx', mode: 0o600 })
   await once(file, 'open').catch((error) => {
-    if (error.code === 'EEXIST')
-      throw new Error(`${values.out} is there already (--force replaces it).`)
-    throw error
+    throw new Error(whyNotWritten(values.out, error), { cause: error })
   })
   try {
     await writeLines(file, lines)
@@ -93,6 +146,25 @@ async function remove(context) {
 export default {
   noun: 'session',
   verbs: {
+    list: {
+      usage:
+        'isola session list [--agent <name>] [--state <state>] [--stateless] [--principal <name> | --all] [--limit <n>] [--after <next>]',
+      about:
+        "Your sessions, newest first, a moment after what happened in them. Those of sub-agents are in their parent's tree.",
+      options: {
+        agent: { type: 'string', value: 'name', about: 'with this agent' },
+        state: { type: 'string', about: 'of the last run: running, parked, completed, …' },
+        stateless: {
+          type: 'boolean',
+          about: 'calls that nobody named too; they are gone in an hour',
+        },
+        principal: { type: 'string', value: 'name', about: "another principal's; for operators" },
+        all: { type: 'boolean', about: "everybody's; for operators" },
+        limit: { type: 'string', value: 'n', about: '1 to 500' },
+        after: { type: 'string', value: 'next', about: 'go on where the last list ended' },
+      },
+      run: list,
+    },
     show: {
       usage: 'isola session show <session>',
       about: 'The session, its runs and its sub-agents, with usage and cost.',

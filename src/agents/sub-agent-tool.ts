@@ -132,7 +132,9 @@ function toSubmission(
   { task, context: material, background }: JsonObject,
   context: ToolContext,
 ): SubmitRequest {
-  const { pauses, requireApproval } = context
+  const { pauses, requireApproval, traceLink } = context
+  // The caller's span is this call's, which its lineage names.
+  const { span: _span, ...link } = traceLink ?? { isSampled: true }
   return {
     agent,
     protocol: sessionProtocol,
@@ -142,6 +144,7 @@ function toSubmission(
     principal: context.principal,
     messages: [{ role: 'user', text: toTaskText(String(task), material), taint: ['model'] }],
     trace: context.trace,
+    ...(traceLink && { traceLink: link }),
     idempotencyKey: context.call,
     lineage: {
       rootSession: context.rootSession,

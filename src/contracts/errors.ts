@@ -72,6 +72,7 @@ export type RequestErrorCode =
   | 'request_conflict'
   | 'request_idempotency_mismatch'
   | 'request_queue_full'
+  | 'request_insufficient_quota'
   | 'request_unavailable'
 
 export interface ErrorOptionsFor {

@@ -4,6 +4,7 @@ import type { Journal, TurnRecord } from './journal.ts'
 import type { Message } from './message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
 import type { Pauses, Toolset } from './tool.ts'
+import type { TraceLink } from './trace.ts'
 
 /** One run, as explicit input. */
 export interface RunInput {
@@ -12,6 +13,7 @@ export interface RunInput {
   readonly rootSession: string
   readonly principal: string
   readonly trace: string
+  readonly traceLink?: TraceLink
   readonly depth: number
   /** Agents above this one, root first. */
   readonly ancestry: readonly string[]
@@ -35,6 +37,8 @@ export interface RunPorts {
   readonly received?: (from: number) => readonly Message[]
   /** What came of a waiting call, if anything yet. */
   readonly answerTo?: (call: string) => PauseAnswer | undefined
+  /** What a turn's n-th model request, from 1, carries with it; those that a crash may have cut count too. */
+  readonly headersOf?: (turn: number, request: number) => Readonly<Record<string, string>>
   /** Asked before each model call: false if nobody reads the text as it arrives. */
   readonly isWatched?: () => boolean
   /** Called after each write, with what has become part of the log. */

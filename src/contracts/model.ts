@@ -21,6 +21,8 @@ export interface ModelParameters {
   /** Which tool the first model call of a run has to take; later calls choose freely. */
   readonly toolChoice?: ToolChoice
   readonly responseFormat?: ResponseFormat
+  /** `false`: at most one call a reply; of a service that makes more all the same the first one is taken. */
+  readonly parallelToolCalls?: boolean
 }
 
 /** `tool`: exactly this one, by the name the model sees. */
@@ -103,6 +105,8 @@ export interface ModelCallOptions {
   readonly signal: AbortSignal
   /** Nobody reads along: the provider may take the answer in one piece, which is cheaper. */
   readonly isUnwatched?: boolean
+  /** What the next request carries with it: each is a span of its own. */
+  readonly headers?: () => Readonly<Record<string, string>>
   /** Text as it arrives. */
   readonly onDelta: (text: string) => void
   /** Called whenever a request is on its way; the caller's row is written after it (section 4 step 4). */

@@ -1,3 +1,4 @@
+import type { RunState } from './agent.ts'
 import type { AuditRecord } from './event.ts'
 import type { Rights } from './keys.ts'
 import type { OwnLimits } from './own-limits.ts'
@@ -60,6 +61,47 @@ export interface AuditReader {
   readonly query: (query: AuditQuery) => Promise<AuditPage>
 }
 
+/** A session as it stood when its log was last carried: a moment ago, or longer while the database was away. */
+export interface SessionListing {
+  readonly id: string
+  /** `null` until its first run says which. */
+  readonly agent: string | null
+  readonly principal: string
+  readonly createdAtMs: number
+  /** When its last run came in or ended. */
+  readonly usedAtMs: number
+  readonly runs: number
+  /** Of the last run; `null` before the first. */
+  readonly state: RunState | null
+  readonly isStateless: boolean
+}
+
+/** A place in the list: what comes after it is older. */
+export interface SessionCursor {
+  readonly sinceMs: number
+  readonly id: string
+}
+
+export interface SessionQuery {
+  /** Absent: everybody's. */
+  readonly principal?: string
+  readonly agent?: string
+  readonly state?: RunState
+  /** Those too that nobody named. */
+  readonly withStateless?: boolean
+  readonly limit: number
+  readonly after?: SessionCursor
+}
+
+/** The list of sessions, those of sub-agents left out. May throw `request_unavailable`. */
+export interface SessionIndex {
+  /** Newest made first, which no later use changes: a page is as it was. `next` is present if there may be more. */
+  readonly list: (query: SessionQuery) => Promise<{
+    readonly sessions: readonly SessionListing[]
+    readonly next?: SessionCursor
+  }>
+}
+
 /** How a model did, as the record has it. `model` is the name that answered or, of a failure, that was asked. */
 export interface ModelRecord {
   readonly provider: string
@@ -75,6 +117,42 @@ export interface ModelRecord {
 /** Reads the newest part of the record only: what it costs has a bound. May throw `request_unavailable`. */
 export interface ModelReport {
   readonly since: (atMs: number) => Promise<readonly ModelRecord[]>
+}
+
+/** How an agent did. Tokens and cost are its own: what its sub-agents spent is theirs. */
+export interface AgentMetrics {
+  readonly agent: string
+  /** Runs that ended. */
+  readonly runs: number
+  readonly states: Readonly<Record<string, number>>
+  /** The part of them that completed, 0 to 1; absent if none ended. */
+  readonly successRate?: number
+  readonly turnsPerRun?: number
+  readonly modelCalls: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly costNanoUsd: number
+}
+
+/** How a tool did. A failure is whatever the model was told of as one: refused, denied and timed out ones too. */
+export interface ToolMetrics {
+  readonly tool: string
+  readonly calls: number
+  /** By code. */
+  readonly failures: Readonly<Record<string, number>>
+  readonly errorRate: number
+  readonly latencyMs: { readonly mean: number; readonly max: number }
+}
+
+export interface Metrics {
+  readonly agents: readonly AgentMetrics[]
+  readonly tools: readonly ToolMetrics[]
+  readonly models: readonly ModelRecord[]
+}
+
+/** Like `ModelReport`, of everything (C7). May throw `request_unavailable`. */
+export interface MetricsReport {
+  readonly since: (atMs: number) => Promise<Metrics>
 }
 
 /** A plugin that is off, and why. Safe for the operator's eyes. */

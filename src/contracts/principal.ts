@@ -56,6 +56,8 @@ export interface Incident {
     | 'model_failing'
     | 'delivery_behind'
     | 'alarm_failed'
+    | 'telemetry_failed'
+    | 'retention_failed'
   /** Empty if it is of no session. */
   readonly session: string
   readonly run?: string
@@ -126,6 +128,8 @@ export interface PrincipalTiming {
    * one to two intervals after it was reserved; of a run that goes on less and less often, at least every hour.
    */
   readonly sweepEveryMs: number
+  /** How many days it keeps, today included: what was settled in them. More than the seven a run may be parked. */
+  readonly keepUsageDays: number
 }
 
-export const defaultPrincipalTiming: PrincipalTiming = { sweepEveryMs: 60_000 }
+export const defaultPrincipalTiming: PrincipalTiming = { sweepEveryMs: 60_000, keepUsageDays: 40 }

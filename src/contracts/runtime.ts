@@ -6,6 +6,7 @@ import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from './p
 import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink, SessionGateway } from './session.ts'
 import type { Sources } from './sources.ts'
+import type { Telemetry } from './telemetry.ts'
 import type { SchemaValidator, Toolset } from './tool.ts'
 
 /** An agent with its tools, made ready for one session. */
@@ -53,6 +54,8 @@ export interface SessionRuntime extends Sources {
   readonly audit: AuditSink
   readonly principals: PrincipalLedger
   readonly timing: SessionTiming
+  /** Absent if traces are not exported. */
+  readonly telemetry?: Telemetry
 }
 
 /** How long a session waits for what. Milliseconds. */
@@ -65,6 +68,8 @@ export interface SessionTiming {
   readonly keepStatelessMs: number
   /** The same for one that was named. */
   readonly keepNamedMs: number
+  /** How long it is remembered that a call was cancelled before it came. */
+  readonly keepGravesMs: number
 }
 
 const dayMs = 86_400_000
@@ -74,4 +79,5 @@ export const defaultTiming: SessionTiming = {
   pauseMs: 7 * dayMs,
   keepStatelessMs: 3_600_000,
   keepNamedMs: 90 * dayMs,
+  keepGravesMs: dayMs,
 }

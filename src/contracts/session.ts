@@ -8,6 +8,7 @@ import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Decision, Pause } from './pause.ts'
 import type { OwnLimits } from './own-limits.ts'
 import type { Pauses, ToolResult } from './tool.ts'
+import type { TraceLink } from './trace.ts'
 
 /** Where a sub-agent's session hangs in its tree. */
 export interface Lineage {
@@ -39,6 +40,8 @@ export interface Submission {
   readonly model?: string
   readonly parameters?: ModelParameters
   readonly trace: string
+  /** What came in with the trace; absent if it begins here. */
+  readonly traceLink?: TraceLink
   /** The same key and body join the run that is there; another body is refused. */
   readonly idempotencyKey?: string
   readonly lineage?: Lineage
@@ -57,7 +60,7 @@ export interface Submission {
   readonly after?: ResponsePlace
   /** Nobody named the session, and nobody will come back to it: it is kept for an hour only. */
   readonly isStateless?: boolean
-  /** Nothing to the session: handed back by `recall`. */
+  /** Handed back by `recall`. To the session only `store` in it: with `false` nobody can name the response later. */
   readonly echo?: JsonObject
 }
 
@@ -75,6 +78,39 @@ export interface ClientAnswers {
   readonly run: string
   readonly outputs: readonly { readonly call: string; readonly output: Json }[]
 }
+
+/**
+ * One thing that was said in a session, as its client knows it. `run` and `key` name it for good; an output has the
+ * key of its call, if that is ours.
+ */
+export type SaidItem = {
+  /** Absent for what was said before the first run. */
+  readonly run?: string
+  readonly key: string
+  /** What the model said: the turn. What came to it: the turn after which it came. */
+  readonly turn: number
+} & (
+  | {
+      readonly type: 'message'
+      readonly role: 'user' | 'assistant'
+      readonly text: string
+      readonly images?: readonly string[]
+    }
+  | {
+      readonly type: 'call'
+      readonly call: string
+      /** The run that made the call; absent for one that the client brought. */
+      readonly callsOf?: string
+      readonly name: string
+      readonly input: JsonObject
+    }
+  | {
+      readonly type: 'output'
+      readonly call: string
+      readonly callsOf?: string
+      readonly output: Json
+    }
+)
 
 /** A submission as a surface sends it. */
 export interface SubmitRequest extends Omit<Submission, 'agent'> {
@@ -281,6 +317,7 @@ export interface SessionApi {
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
   readonly transcript: (principal: string) => Promise<Reply<readonly Message[]>>
+  readonly items: (principal: string) => Promise<Reply<readonly SaidItem[]>>
   readonly tree: (principal: string) => Promise<Reply<SessionTree>>
   readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
@@ -316,11 +353,32 @@ export interface AuditOwner {
   readonly sinceMs: number
 }
 
-/** Where a session's log goes; batches may arrive twice and must then land once. */
+/** A session as the list of sessions shows it. */
+export interface SessionCard {
+  readonly agent?: string
+  /** Named: somebody may come back to it. */
+  readonly kind: 'named' | 'stateless' | 'child'
+  /** When its last run came in or ended, epoch milliseconds. */
+  readonly usedAtMs: number
+  readonly runs: number
+  /** Of its last run. */
+  readonly state?: RunState
+}
+
+/** A stretch of a session's log, and how the session stands. */
+export interface AuditBatch {
+  /** May be none: then it tells of the session alone. */
+  readonly events: readonly SessionEvent[]
+  readonly card: SessionCard
+}
+
+/** Where a session's log goes, and the list of sessions with it; batches may arrive twice and must then land once. */
 export interface AuditSink {
-  readonly append: (owner: AuditOwner, events: readonly SessionEvent[]) => Promise<void>
-  /** The highest `seq` that landed; 0 if none. */
+  readonly append: (owner: AuditOwner, batch: AuditBatch) => Promise<void>
+  /** The highest `seq` that landed, 0 if the session is listed without an event, -1 if it is not listed. */
   readonly watermark: (owner: AuditOwner) => Promise<number>
+  /** Takes the session off the list; its events stay. Repeated, it changes nothing. */
+  readonly unlist: (owner: AuditOwner) => Promise<void>
 }
 
 export type Emit = (event: EventDraft) => void

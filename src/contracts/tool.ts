@@ -4,6 +4,7 @@ import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
 import type { ToolDefinition } from './model.ts'
+import type { TraceLink } from './trace.ts'
 
 /**
  * The one callable thing: a built-in, a plugin's, a remote server's, a person and a sub-agent look alike (N1, N2).
@@ -26,6 +27,8 @@ export interface ToolContext {
   readonly agent: string
   /** W3C trace id, one for the whole tree. */
   readonly trace: string
+  /** What came in with the trace; absent if it began with this run. */
+  readonly traceLink?: TraceLink
   readonly depth: number
   /** Agents above and including the caller; an agent that is in it may not be called again. */
   readonly ancestry: readonly string[]

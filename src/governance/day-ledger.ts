@@ -16,8 +16,6 @@ import {
 import { createLeaseChecks, type LeaseChecks } from './lease-checks.ts'
 import type { LeaseRow, PrincipalRows } from './principal-rows.ts'
 
-const keptDays = 40
-
 /**
  * One principal's days. At every moment, for every day: settled + reserved ≤ limit, but for overruns that were
  * booked (a run that spent more than it got, a limit that was lowered); then nothing more is given. Each verb is
@@ -33,14 +31,17 @@ export interface DayLedger {
   readonly checks: LeaseChecks
 }
 
-export function createDayLedger(rows: PrincipalRows, { sweepEveryMs }: PrincipalTiming): DayLedger {
+export function createDayLedger(
+  rows: PrincipalRows,
+  { sweepEveryMs, keepUsageDays }: PrincipalTiming,
+): DayLedger {
   const today = (nowMs: number) => laterDay(dayOf(nowMs), rows.lastDay())
 
   const openDay = (nowMs: number): string => {
     const day = today(nowMs)
     if (rows.lastDay() === day) return day
     rows.openDay(day)
-    rows.dropDaysBefore(keptFrom(day, keptDays))
+    rows.dropDaysBefore(keptFrom(day, keepUsageDays))
     return day
   }
 

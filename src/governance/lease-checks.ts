@@ -19,7 +19,7 @@ export interface LeaseChecks {
 
 export function createLeaseChecks(
   rows: PrincipalRows,
-  options: PrincipalTiming & {
+  options: Pick<PrincipalTiming, 'sweepEveryMs'> & {
     readonly settle: (run: string, spent: RunSpending['usage'], nowMs: number) => void
   },
 ): LeaseChecks {

@@ -25,6 +25,12 @@ export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'
   readonly limitsOf: LimitsOf
 }
 
+/** `report` for those who wait until it is told: nothing may outlive a Worker's own work. */
+export interface IncidentTeller {
+  /** May throw `request_unavailable`. */
+  readonly tell: (incident: Incident) => Promise<void>
+}
+
 /** Incidents of every session are kept by the operator's object. */
 const operator = 'operator'
 const retryAfterMs = 5_000
@@ -39,13 +45,15 @@ export function createPrincipalLedger({
   sha256,
   clock,
   limitsOf,
-}: PrincipalLedgerOptions): PrincipalLedger & PrincipalReader {
+}: PrincipalLedgerOptions): PrincipalLedger & PrincipalReader & IncidentTeller {
   const mayReport = createReportLimit(clock)
   // A stub whose object was reset stays broken: each attempt takes a new one.
   const at = (principal: string) =>
     namespace.getByName(sha256(lengthPrefixed(['principal', principal]))) as PrincipalApi
   const ask = <T>(principal: string, call: (api: PrincipalApi) => Promise<Reply<T>>): Promise<T> =>
     answered(() => call(at(principal)))
+  const tell = async (incident: Incident) =>
+    void (await ask(operator, (api) => api.report(incident)))
 
   return {
     async reserve({ limits: known, ...request }) {
@@ -61,8 +69,9 @@ export function createPrincipalLedger({
     },
     report(incident: Incident) {
       if (!mayReport(incident)) return
-      ask(operator, (api) => api.report(incident)).catch(() => undefined) // it is said again if it goes on
+      tell(incident).catch(() => undefined) // it is said again if it goes on
     },
+    tell,
     async usage(principal) {
       const limits = await limitsFor(limitsOf, principal)
       return ask(principal, (api) => api.usage(limits))

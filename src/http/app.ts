@@ -1,7 +1,10 @@
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
+import { matchedRoutes } from 'hono/route'
 import { IsolaError } from '#contracts/errors.ts'
-import type { HttpApp, HttpDeps, HttpEnv } from './deps.ts'
+import type { RequestEntry } from '#contracts/telemetry.ts'
+import { access } from './access.ts'
+import type { HttpApp, HttpContext, HttpDeps, HttpEnv } from './deps.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
 import { addConversationRoutes } from './openai/responses/conversations.ts'
@@ -9,6 +12,7 @@ import { createResponses } from './openai/responses/create-response.ts'
 import {
   createCancelResponse,
   createDeleteResponse,
+  createListInputItems,
   createShowResponse,
 } from './openai/responses/stored-response.ts'
 import { addOperatorRoutes } from './operator/operator.ts'
@@ -39,6 +43,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     DELETE: createDeleteResponse(deps),
   })
   addRoute('/v1/responses/:id/cancel', { POST: createCancelResponse(deps) })
+  addRoute('/v1/responses/:id/input_items', { GET: createListInputItems(deps) })
   addConversationRoutes(addRoute, deps)
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
@@ -50,7 +55,9 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
 /** Also the last net: what is thrown and is no Error passes the router's own handler by. */
 function addRequestId(app: HttpApp, deps: HttpDeps): void {
   app.use('*', async (context, next) => {
-    const requestId = deps.sources.ids.next('req')
+    const { clock, ids } = deps.sources
+    const requestId = ids.next('req')
+    const startedAtMs = clock.nowMs()
     context.set('requestId', requestId)
     try {
       await next()
@@ -59,7 +66,25 @@ function addRequestId(app: HttpApp, deps: HttpDeps): void {
     }
     context.res.headers.set('x-request-id', requestId)
     context.res.headers.set('x-content-type-options', 'nosniff')
+    deps.onRequest?.(entryOf(context, Math.max(0, clock.nowMs() - startedAtMs)))
   })
+}
+
+/** The route as it is in the table: an address may hold what somebody wrote. */
+function entryOf(context: HttpContext, ms: number): RequestEntry {
+  const { req, res } = context
+  const route = matchedRoutes(context).findLast(({ path }) => Object.hasOwn(access, path))?.path
+  const { requestId, trace, principal }: Partial<HttpEnv['Variables']> = context.var
+  return {
+    requestId: requestId ?? '',
+    method: req.method.slice(0, 20),
+    route: route ?? null,
+    status: res.status,
+    ms,
+    ...(trace !== undefined && { trace }),
+    ...(principal && { role: principal.role }),
+    ...(principal?.key !== undefined && { key: principal.key }),
+  }
 }
 
 /**

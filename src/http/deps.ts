@@ -6,15 +6,18 @@ import type {
   Authenticate,
   DatabaseState,
   GivenUpRuns,
+  MetricsReport,
   ModelReport,
   PluginProblem,
   Principal,
   Readiness,
+  SessionIndex,
 } from '#contracts/operations.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
+import type { RequestEntry } from '#contracts/telemetry.ts'
 
 /** A client closed a streamed `/v1` answer before its end. */
 export interface GoneClient {
@@ -37,8 +40,10 @@ export interface HttpDeps {
   readonly models: HttpModels
   readonly authenticate: Authenticate
   readonly audit: AuditReader
+  readonly sessionIndex: SessionIndex
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport
+  readonly metrics: MetricsReport
   readonly principals: PrincipalReader
   readonly keys: KeyAdministration
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
@@ -51,11 +56,18 @@ export interface HttpDeps {
   /** Kept alive with `waitUntil` where there is one. */
   readonly onClientGone?: (gone: GoneClient) => Promise<void> | void
   /** Gets what a caller never sees: the error behind a 5xx. */
-  readonly onFault?: (error: unknown, requestId: string) => void
+  readonly onFault?: (error: unknown, requestId: string, secrets?: readonly string[]) => void
+  /** Told of every request when its answer begins. */
+  readonly onRequest?: (entry: RequestEntry) => void
 }
 
 export interface HttpEnv {
-  Variables: { requestId: string; principal: Principal }
+  Variables: {
+    requestId: string
+    principal: Principal
+    /** Once something was begun under it. */
+    trace?: string
+  }
 }
 
 export type HttpContext = Context<HttpEnv>

@@ -1,9 +1,11 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { SubmitRequest } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
+import { parseTraceHeaders } from '#contracts/trace.ts'
+import type { HttpContext } from './deps.ts'
 
 const sessionId = /^ses_[0-9A-Za-z]{22}$/
 const runId = /^run_[0-9A-Za-z]{22}$/
-const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
 
 export function isSessionId(text: string): boolean {
   return sessionId.test(text)
@@ -32,15 +34,13 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
 }
 
 /** The caller's W3C trace if it sent a valid one (an invalid one is to be ignored), else a new one. */
-export function readTrace(headers: Headers, sources: Sources): string {
-  const match = traceparent.exec(headers.get('traceparent') ?? '')
-  const [, version, trace, parent, more] = match ?? []
-  const isValid =
-    trace !== undefined &&
-    parent !== undefined &&
-    version !== 'ff' &&
-    !(version === '00' && more !== undefined) &&
-    /[^0]/.test(trace) &&
-    /[^0]/.test(parent)
-  return isValid ? trace : sources.ids.traceId()
+export function readTrace(
+  context: HttpContext,
+  sources: Sources,
+): Pick<SubmitRequest, 'trace' | 'traceLink'> {
+  const { headers } = context.req.raw
+  const given = parseTraceHeaders(headers.get('traceparent'), headers.get('tracestate'))
+  const trace = given?.trace ?? sources.ids.traceId()
+  context.set('trace', trace)
+  return { trace, ...(given && { traceLink: given.link }) }
 }

@@ -16,7 +16,10 @@ export function errorResponse(
 ): Response {
   const requestId = context.get('requestId')
   const outgoing = toOutgoingError(error, options.run ?? requestId)
-  if (outgoing.status >= 500) options.deps.onFault?.(error, requestId)
+  if (outgoing.status >= 500) {
+    const shown = context.req.header('authorization')?.replace(/^\S+\s+/, '')
+    options.deps.onFault?.(error, requestId, shown === undefined ? [] : [shown])
+  }
   return jsonResponse(outgoing.body, {
     status: outgoing.status,
     headers: { ...outgoing.headers, ...options.headers },

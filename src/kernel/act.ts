@@ -253,6 +253,7 @@ function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
       call: record.id,
       tool: record.tool,
       argsHash: parts.sha256(JSON.stringify(record.input)),
+      inputChars: JSON.stringify(record.input).length,
       definitionHash: record.definitionHash,
       ...entry?.record,
     },

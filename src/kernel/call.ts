@@ -111,6 +111,7 @@ export function finishedEvent(call: FinishedCall): EventDraft {
       ok: result?.ok ?? false,
       ...(failed && { code: failed.code }),
       durationMs,
+      outputChars: result ? JSON.stringify(result.ok ? result.output : result.error).length : 0,
       ...(argsHash !== undefined && { argsHash }),
       taint: result?.ok ? [...(result.taint ?? [`tool:${tool}`])] : [],
       ...record,

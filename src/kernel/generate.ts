@@ -24,6 +24,8 @@ export interface GenerateOptions {
   readonly onSent: () => void
   /** Requests of this turn that a crash may have cut after they were sent: each is charged in full. */
   readonly lostCalls: number
+  /** Of the turn's n-th request. */
+  readonly headersOf: (request: number) => Readonly<Record<string, string>>
 }
 
 /**
@@ -34,7 +36,8 @@ export interface GenerateOptions {
  */
 export function createGenerate(options: GenerateOptions) {
   const { models, clock, ledger, draft, stamp, signal } = options
-  let lostCalls = options.lostCalls
+  let { lostCalls } = options
+  let requests = lostCalls
   return async (request: ModelRequest): Promise<ModelReply> => {
     let selection = models.select(request.model, request)
     let estimate = models.estimate(request)
@@ -46,10 +49,8 @@ export function createGenerate(options: GenerateOptions) {
     const refusal = reserve()
     if (refusal) {
       const { code, asked, left } = refusal
-      throw new IsolaError(
-        code,
-        `The budget does not allow another model call (${asked} asked, ${left} left).`,
-      )
+      const message = `The budget does not allow another model call (${asked} asked, ${left} left).`
+      throw new IsolaError(code, message)
     }
     if (selection.substituted) draft.events.push(stamp(substitutionOf(request, selection)))
     try {
@@ -57,8 +58,10 @@ export function createGenerate(options: GenerateOptions) {
         signal,
         onDelta(text) {
           if (attempt) attempt.partialChars += text.length
+          if (attempt) attempt.firstTextMs ??= Math.max(0, clock.nowMs() - attempt.startedAtMs)
           options.onDelta(text)
         },
+        headers: () => options.headersOf(attempt?.about.request ?? 0),
         isUnwatched: !options.isWatched(),
         onSent() {
           if (attempt) attempt.isSent = true
@@ -89,8 +92,9 @@ export function createGenerate(options: GenerateOptions) {
       const reservation = ledger.reserve(estimate)
       if (reservation.ok) {
         const { lease } = reservation
+        const about = { turn: draft.turn, request: (requests += 1) }
         const startedAtMs = clock.nowMs()
-        attempt = { lease, startedAtMs, isSent: false, hasBegun: false, partialChars: 0 }
+        attempt = { about, lease, startedAtMs, isSent: false, hasBegun: false, partialChars: 0 }
         return
       }
       draft.events.push(stamp({ type: 'lease_refused', data: { ...reservation.refusal } }))
@@ -100,14 +104,14 @@ export function createGenerate(options: GenerateOptions) {
     /** Closes the attempt with what it may have cost; one that is on record already stays as it is. */
     function fail(error: unknown) {
       if (!attempt) return
-      const { lease, startedAtMs, isSent, hasBegun, partialChars } = attempt
+      const { lease, about, startedAtMs, isSent, hasBegun, partialChars } = attempt
       attempt = undefined
       const isBilled = isSent && (hasBegun || !isRefusal(error))
       const spent = isBilled ? estimate : { tokens: 0, costNanoUsd: 0 }
       ledger.settle(lease, spent)
       draft.usage = addUsage(draft.usage, { ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
       const data = {
-        turn: draft.turn,
+        ...about,
         provider: selection.provider,
         model: selection.model,
         code: errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'),
@@ -120,7 +124,7 @@ export function createGenerate(options: GenerateOptions) {
 
     function book({ provider, model, finishReason, ...reply }: ModelReply) {
       if (!attempt) throw new Error('The provider sent a request again without leave.')
-      const { lease, startedAtMs } = attempt
+      const { lease, about, startedAtMs, firstTextMs } = attempt
       attempt = undefined
       const usage = billable(reply.usage, estimate)
       const { inputTokens, outputTokens, costNanoUsd } = usage
@@ -134,12 +138,14 @@ export function createGenerate(options: GenerateOptions) {
       draft.usage = addUsage(draft.usage, { ...zeroUsage, ...spent })
       draft.modelCalls.push({ provider, model, inputTokens, outputTokens, costNanoUsd })
       const data = {
-        turn: draft.turn,
+        ...about,
         provider,
         model,
+        ...(selection.model !== model && { requestedModel: selection.model }),
         ...usage,
         reservedTokens: estimate.tokens,
         finishReason,
+        ...(firstTextMs !== undefined && { firstTextMs }),
         durationMs: Math.max(0, clock.nowMs() - startedAtMs),
       }
       draft.events.push(stamp({ type: 'model_called', data }))
@@ -149,10 +155,12 @@ export function createGenerate(options: GenerateOptions) {
 
 /** A request within its reservation, as far as it is known what became of it. */
 interface Attempt {
+  readonly about: { readonly turn: number; readonly request: number }
   readonly lease: Lease
   readonly startedAtMs: number
   isSent: boolean
   hasBegun: boolean
   /** Text that arrived; an attempt that fails keeps none of it. */
   partialChars: number
+  firstTextMs?: number
 }

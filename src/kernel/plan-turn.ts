@@ -8,8 +8,7 @@ import type { Segment } from './segment.ts'
 import { shareOf } from './share.ts'
 import { messagesOf, type TurnDraft } from './turn.ts'
 
-export interface PlanTurnOptions {
-  readonly segment: Segment
+export interface OpenTurn {
   readonly draft: TurnDraft
   /** The run's finished turns. */
   readonly turns: readonly TurnRecord[]
@@ -17,12 +16,8 @@ export interface PlanTurnOptions {
 }
 
 /** Takes the lease of one turn and asks the planner what to do in it. */
-export async function planTurn({
-  segment,
-  draft,
-  turns,
-  lostCalls,
-}: PlanTurnOptions): Promise<void> {
+export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> {
+  const { draft, turns, lostCalls } = open
   const { parts, input, ports, ledger, stamp, signal } = segment
   const lease = ledger.reserve({ turns: 1 })
   if (!lease.ok) {
@@ -32,9 +27,8 @@ export async function planTurn({
   }
   ledger.settle(lease.lease, { turns: 1 })
   draft.received = ports.received?.(receivedBy(turns)) ?? []
-  if (draft.received.length > 0) {
+  if (draft.received.length > 0)
     draft.events.push(stamp({ type: 'run_steered', data: { turn: draft.turn } }))
-  }
   let offset = 0
   const generate = createGenerate({
     models: parts.models,
@@ -45,6 +39,7 @@ export async function planTurn({
     stamp,
     lostCalls,
     onSent: ports.onSent,
+    headersOf: (request) => ports.headersOf?.(draft.turn, request) ?? {},
     isWatched: ports.isWatched ?? (() => true),
     onDelta(text) {
       ports.onDelta({ type: 'message_delta', run: input.run, turn: draft.turn, offset, text })
@@ -66,9 +61,8 @@ export async function planTurn({
     generate,
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)
-  if (draft.steps.some((step) => 'message' in step && step.message !== '')) {
+  if (draft.steps.some((step) => 'message' in step && step.message !== ''))
     draft.events.push(stamp({ type: 'message_finished', data: { turn: draft.turn } }))
-  }
 }
 
 /** How many of the messages that came in meanwhile these turns have seen. */
@@ -80,7 +74,8 @@ export function scopeOf(
   { parts, input, ports, ledger, signal, timeLeftMs }: Segment,
   draft: TurnDraft,
 ): TurnScope {
-  const { run, session, rootSession, principal, agent, trace, depth, ancestry } = input
+  const { run, session, rootSession, principal, agent, trace, traceLink, depth, ancestry } = input
+  const who = { run, session, rootSession, principal, trace, depth }
   const last = draft.modelCalls.at(-1)
   const cap = agent.parameters.maxOutputTokens ?? defaultMaxOutputTokens
   const finalCall = {
@@ -106,13 +101,9 @@ export function scopeOf(
     signal,
     answerTo: ports.answerTo ?? (() => undefined),
     caller: {
-      run,
-      session,
-      rootSession,
-      principal,
-      trace,
-      depth,
+      ...who,
       agent: agent.id,
+      ...(traceLink && { traceLink }),
       ancestry: [...ancestry, agent.id],
       pauses: input.pauses ?? 'refuse',
       requireApproval: agent.requireApproval ?? [],

@@ -6,7 +6,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Kernel, Parked, RunInput, RunPorts } from '#contracts/kernel.ts'
 import type { Pause } from '#contracts/pause.ts'
 import { act } from './act.ts'
-import { planTurn, receivedBy, scopeOf } from './plan-turn.ts'
+import { planTurn, receivedBy, scopeOf, type OpenTurn } from './plan-turn.ts'
 import { finalOf, type Ending } from './result.ts'
 import { openSegment, type KernelParts, type Segment } from './segment.ts'
 import { messagesOf, openTurn, recordOf, usageOf, type TurnDraft } from './turn.ts'
@@ -57,18 +57,12 @@ async function runAgent(
   }
 }
 
-interface OpenTurn {
-  readonly draft: TurnDraft
-  readonly turns: readonly TurnRecord[]
-  readonly lostCalls: number
-}
-
 /** @returns How the run ends, if it does with this turn, or what it waits for. */
 async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parked | undefined> {
   const { parts, input, ports, signal } = segment
   const { draft } = open
   signal.throwIfAborted()
-  if (draft.steps.length === 0) await planTurn({ segment, ...open })
+  if (draft.steps.length === 0) await planTurn(segment, open)
   const acted = draft.steps.some(({ type }) => type === 'tool')
     ? await act(draft, {
         scope: scopeOf(segment, draft),
@@ -144,7 +138,7 @@ function end(segment: Segment, { draft, turns, ending }: EndOptions): AgentResul
     finishedAtMs: parts.clock.nowMs(),
   })
   const detail = ending.detail === undefined ? {} : { detail: ending.detail }
-  const data = { state: result.state, ...result.error, ...detail }
+  const data = { state: result.state, turns: result.steps, ...result.error, ...detail }
   draft.events.push(stamp({ type: 'run_finished', data }))
   write(segment, draft, result)
   return result

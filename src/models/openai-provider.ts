@@ -78,7 +78,9 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
       const { text, toolCalls, finishReason } = reply
       return {
         text,
-        toolCalls,
+        // Not every service keeps to it: what it was not to ask for is not done.
+        toolCalls:
+          request.parameters.parallelToolCalls === false ? toolCalls.slice(0, 1) : toolCalls,
         finishReason,
         usage: usageOf(reply, request, options),
         provider: id,

@@ -7,6 +7,7 @@ import {
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { ToolContext } from '#contracts/tool.ts'
+import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
 import {
   createGrantedStorage,
@@ -25,6 +26,7 @@ export interface CapabilityDeps {
   readonly createMemory: (ask: AskStorage) => MemoryClient
   readonly fetch: FetchFunction
   readonly isDevelopment: boolean
+  readonly sha256: (text: string) => string
 }
 
 /** Capabilities of one call and the way to end them. */
@@ -99,7 +101,7 @@ function createPluginFetch(
 ): Capabilities['fetch'] {
   const grants = manifest.grants.network
   if (grants.length === 0) return refuse('network')
-  const { emit, idempotencyKey } = context
+  const { emit, idempotencyKey, run, call, trace, traceLink: link } = context
   return createEgress({
     grants,
     tier,
@@ -107,6 +109,7 @@ function createPluginFetch(
     fetch: deps.fetch,
     emit,
     idempotencyKey,
+    traceparent: toTraceparent({ trace, span: spanIdOf(deps.sha256, run, call), link }),
     signal,
   })
 }

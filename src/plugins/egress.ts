@@ -12,6 +12,8 @@ export interface EgressOptions extends EgressRules {
   readonly fetch: FetchFunction
   readonly emit: Emit
   readonly idempotencyKey: string
+  /** The call as the span that each request comes from. */
+  readonly traceparent: string
   /** Fires when the call is over. */
   readonly signal: AbortSignal
 }
@@ -71,6 +73,9 @@ function firstHop(
   const headers = parseHeaders(init.headers)
   if (!isBodyless && !headers.has('idempotency-key'))
     headers.set('idempotency-key', options.idempotencyKey)
+  // One trace for all that a run does. A state of the plugin's own would belong to another one.
+  headers.set('traceparent', options.traceparent)
+  headers.delete('tracestate')
   return { url, method, headers, body: init.body }
 }
 

@@ -10,8 +10,9 @@ import {
 import { keyedRunId } from './gateway.ts'
 import { answerRun } from './client-answers.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
-import { checkPlace } from './response-places.ts'
-import { overridesOf, type Audience, type LiveRun, type Runs } from './runs.ts'
+import { checkNothingAsked, checkPlace, namedRun } from './response-places.ts'
+import { overridesOf } from './overrides.ts'
+import type { Audience, LiveRun, Runs } from './runs.ts'
 import type { SessionStore } from './store.ts'
 import type { Todo } from './todo.ts'
 import type { Transcript } from './transcript.ts'
@@ -45,6 +46,7 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
   const { runtime, store, runs, session, todo } = options
   const submission = addressed(request, store)
   refuseBuried(submission, todo)
+  if (submission.after) namedRun(submission.after, store)
   if (request.answers) return answered(request, request.answers, options)
   if (submission.after) checkPlace(submission.after, submission.messages, store)
   if (new TextEncoder().encode(JSON.stringify(submission)).byteLength > maxSubmissionBytes) {
@@ -64,6 +66,7 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
     addressed(request, store)
     refuseBuried(submission, todo)
     if (!runs.live(id) && !store.findRun(id)) {
+      checkNothingAsked(submission, store)
       const live = runs.start({ id, submission, bodyHash }, agent, options.audience)
       return { receipt: { session, run: id, isJoined: false }, live }
     }
@@ -126,6 +129,7 @@ function bodyHashOf(submission: Submission, sha256: (text: string) => string): s
   const {
     idempotencyKey: _key,
     trace: _trace,
+    traceLink: _traceLink,
     lineage: _lineage,
     pauses: _pauses,
     key: _keyId,

@@ -1,15 +1,16 @@
-import type { AuditSink } from '#contracts/session.ts'
+import type { AuditOwner, AuditSink, SessionCard } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { eventsAfter } from './log-view.ts'
-import type { SessionStore } from './store.ts'
+import type { SessionRow, SessionStore } from './store.ts'
 
 /** Runs that end close together share a batch. */
 const gatherMs = 1_000
 const maxBatch = 200
 
 /**
- * Carries the log to the audit sink, off the answer's path. The watermark is what the sink has: a batch that
- * arrives twice lands once, so nothing is stored here and nothing is lost.
+ * Carries the log to the audit sink, off the answer's path, and with each batch how the session stands. The watermark
+ * is what the sink has (-1: not even that there is a session): a batch that arrives twice lands once, so nothing is
+ * stored here and nothing is lost.
  */
 export interface AuditOutbox {
   /** Something was written; carry it soon. */
@@ -19,15 +20,24 @@ export interface AuditOutbox {
   readonly isEmpty: () => boolean
   /** The session is new: the sink has nothing of it. */
   readonly begin: () => void
+  /** Takes the session off the list, before it is deleted. Rejects if the sink could not be reached. */
+  readonly unlist: () => Promise<void>
 }
 
 export interface OutboxOptions {
   readonly store: SessionStore
   readonly sink: AuditSink
   readonly clock: Clock
+  readonly cardOf: (session: SessionRow) => SessionCard
 }
 
-export function createAuditOutbox({ store, sink, clock }: OutboxOptions): AuditOutbox {
+const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
+  session: id,
+  principal,
+  sinceMs: createdAtMs,
+})
+
+export function createAuditOutbox({ store, sink, clock, cardOf }: OutboxOptions): AuditOutbox {
   let sent: number | undefined
   let flushing: Promise<boolean> | undefined
   let isNudged = false
@@ -35,19 +45,16 @@ export function createAuditOutbox({ store, sink, clock }: OutboxOptions): AuditO
   const carry = async (): Promise<boolean> => {
     const session = store.session()
     if (!session) return true
-    const owner = {
-      session: session.id,
-      principal: session.principal,
-      sinceMs: session.createdAtMs,
-    }
+    const owner = ownerOf(session)
     try {
       sent ??= await sink.watermark(owner)
       while (sent < store.lastSeq()) {
-        const batch = eventsAfter(store, sent, 'bare').slice(0, maxBatch)
-        const last = batch.at(-1)
-        if (!last) return true
+        const events = eventsAfter(store, sent, 'bare').slice(0, maxBatch)
+        const seq: number = events.at(-1)?.seq ?? 0
+        if (seq <= sent) return true
+        const batch = { events, card: cardOf(store.session() ?? session) }
         await sink.append(owner, batch)
-        sent = last.seq
+        sent = seq
       }
       return true
     } catch {
@@ -58,7 +65,11 @@ export function createAuditOutbox({ store, sink, clock }: OutboxOptions): AuditO
 
   return {
     flush,
-    begin: () => void (sent ??= 0),
+    begin: () => void (sent ??= -1),
+    async unlist() {
+      const session = store.session()
+      if (session) await sink.unlist(ownerOf(session))
+    },
     isEmpty: () => sent !== undefined && sent >= store.lastSeq(),
     nudge() {
       if (isNudged) return

@@ -33,7 +33,7 @@ export function answerRun(
   const given = new Set(outputs.map(({ call }) => call))
   const isWaiting = waiting.some(({ call }) => given.has(call))
   const missing = waiting.find(({ call }) => !given.has(call))
-  if (isWaiting && missing) throw unanswered(missing.call)
+  if (isWaiting && missing) throw unanswered(run, missing.call)
   if (isWaiting && outputs.some(({ call }) => !waiting.some((pause) => pause.call === call))) {
     throw conflict('The run does not wait for these outputs.')
   }

@@ -18,6 +18,8 @@ export async function deleteSession(
   await courier.carry()
   if (!courier.isDone()) throw notYetDeletable()
   await deleteChildren(principal, store, sessions)
+  // Before it is gone: what is on the list and cannot be opened would stay there for ever.
+  await outbox.unlist().catch(() => Promise.reject(notYetDeletable()))
   if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
   store.drop()
   todo.drop()

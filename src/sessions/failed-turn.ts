@@ -52,7 +52,7 @@ export function failedTurn(options: FailedTurnOptions): {
     trace,
     atMs: nowMs,
     type: 'run_finished',
-    data: { state, ...error, ...(detail !== undefined && { detail }) },
+    data: { state, turns: turns.length, ...error, ...(detail !== undefined && { detail }) },
   } as const
   const turn: TurnRecord = {
     turn: open?.turn ?? nextTurn,

@@ -49,6 +49,7 @@ type Stub = Readonly<Record<Method, (...args: readonly unknown[]) => Promise<unk
 const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   create: 'change',
   amend: 'change',
+  items: 'read',
   submit: 'submission',
   run: 'submission',
   runStream: 'submission',
@@ -92,6 +93,8 @@ function guarded(
     // One that is overloaded is left alone: asking again makes it worse (SECURITY.md F30, T27).
     if (outcome.fault?.kind === 'broken' && kinds[method] === 'read')
       outcome = await attempt(method, args)
+    // It looked at nothing: whatever was asked is asked of the next one.
+    if (outcome.fault?.kind === 'gone') outcome = await attempt(method, args)
     if (outcome.fault) throw toError(outcome.fault, method, args)
     return outcome.value
   }

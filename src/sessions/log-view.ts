@@ -77,7 +77,7 @@ export function eventsAfter(
     .toSorted((one, other) => one.seq - other.seq) // a parked run goes on after later ones
 }
 
-const textOf = ({ steps }: TurnRecord) =>
+export const textOf = ({ steps }: TurnRecord) =>
   steps.flatMap((step) => ('message' in step ? [step.message] : [])).join('\n')
 
 const withData = (event: SessionEvent, more: SessionEvent['data']): SessionEvent => ({

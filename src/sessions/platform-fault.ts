@@ -2,14 +2,16 @@ import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 
 /** What went wrong between a caller and an object, as far as the platform tells. */
 export interface PlatformFault {
-  /** `broken`: the object or the way to it was lost. `overloaded`: it has too much to do. `outdated`: it runs older code. */
-  readonly kind: 'broken' | 'overloaded' | 'outdated'
+  /** `broken`: the object or the way to it was lost. `gone`: it was deleted, and has not looked at the request. `overloaded`: it has too much to do. `outdated`: it runs older code. */
+  readonly kind: 'broken' | 'gone' | 'overloaded' | 'outdated'
   readonly cause: unknown
 }
 
 /** What workerd says where it sets no flag: "Network connection lost.", "internal error; reference = …". */
 const brokenTexts =
   /\b(abort\w*|reset|evicted|disconnected|connection (was )?(lost|closed)|internal error|transient issue|exceeded|code (was|has been) updated)\b/i
+/** With what an object ends itself when somebody comes to it after its session was deleted. */
+export const goneText = 'isola: this session was deleted, the next request begins another'
 const overloadedTexts = /\b(overloaded|too much load on Durable Objects)\b/i
 const missingMethod = /^The RPC receiver does not implement /
 
@@ -27,6 +29,7 @@ export function faultOf(cause: unknown): PlatformFault | undefined {
     return missingMethod.test(text) ? { kind: 'outdated', cause } : undefined
   }
   const says = (pattern: RegExp) => cause.name === 'Error' && pattern.test(text)
+  if (cause.message === goneText) return { kind: 'gone', cause }
   if (has(cause, 'overloaded') || says(overloadedTexts)) return { kind: 'overloaded', cause }
   const isBroken = has(cause, 'durableObjectReset') || has(cause, 'retryable') || says(brokenTexts)
   return isBroken ? { kind: 'broken', cause } : undefined
@@ -38,6 +41,7 @@ export const isStorageFault = (error: unknown): boolean =>
 
 const texts = {
   broken: 'The connection to the session broke.',
+  gone: 'The session was deleted a moment ago.',
   overloaded: 'The session has too much to do at the moment.',
   outdated: 'The session still runs an older version.',
 }

@@ -1,4 +1,4 @@
-import { IsolaError } from '#contracts/errors.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
 
 export const unknownAgent = (agent: string) =>
   new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
@@ -9,3 +9,12 @@ export function otherBody(): IsolaError {
 }
 
 export const noSuchSession = () => new IsolaError('request_not_found', 'There is no such session.')
+
+/** The principal's day has nothing left for a run that has not begun. @param refusal What the day's ledger said. */
+export function usedUp(refusal: unknown): IsolaError {
+  const { retryAfterMs } = refusal as { readonly retryAfterMs?: unknown }
+  return new IsolaError('request_insufficient_quota', errorMessage(refusal), {
+    ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
+    cause: refusal,
+  })
+}

@@ -1,7 +1,9 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import type { Pause } from '#contracts/pause.ts'
 import type { ResponsePlace, Submission } from '#contracts/session.ts'
-import type { SessionStore } from './store.ts'
+import { pausesOf } from './pauses.ts'
+import type { RunRow, SessionStore } from './store.ts'
 
 /** The turn with which the response that begins after `from` ends: it waited for the client there. `undefined` if it ends with the run. */
 export function lastTurnOf(turns: readonly TurnRecord[], from: number): number | undefined {
@@ -14,30 +16,57 @@ export function lastTurnOf(turns: readonly TurnRecord[], from: number): number |
 export const answeredIn = (messages: Submission['messages']): ReadonlySet<string> =>
   new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.callId] : [])))
 
+/** The run of a response that others may go on from. Throws `request_not_found`, alike if it was not to be stored. */
+export function namedRun({ run, turn }: ResponsePlace, store: SessionStore): RunRow {
+  const row = store.findRun(run)
+  const echo = turn === 0 ? row?.submission.echo : row?.echoes?.[String(turn)]
+  if (!row || row.isHidden || row.submission.isStateless || echo?.['store'] === false)
+    throw new IsolaError('request_not_found', 'There is no such response.')
+  return row
+}
+
 /** Throws `request_not_found`, or `request_invalid` if it asked the client's tools something that is not answered here. */
 export function checkPlace(
   place: ResponsePlace,
   messages: Submission['messages'],
   store: SessionStore,
 ): void {
-  const row = store.findRun(place.run)
-  if (!row || row.isHidden || row.submission.isStateless)
-    throw new IsolaError('request_not_found', 'There is no such response.')
+  const row = namedRun(place, store)
   const turns = store.turns(row.order)
   const last = lastTurnOf(turns, place.turn)
   const answered = answeredIn(messages)
   const asked = clientCallsOf(turns.find(({ turn }) => turn === last))
   const missing = asked.find((call) => !answered.has(call))
-  if (missing) throw unanswered(missing)
+  if (missing) throw unanswered(row.id, missing)
 }
 
-export const unanswered = (call: string) =>
-  new IsolaError('request_invalid', `input: has no output for the function call ${call}.`, {
-    param: 'input',
-  })
+/**
+ * Throws `request_invalid` if the session's last run waits for its client's tools, and the same client goes on without
+ * their outputs: its model would not know what became of the calls. Who works with runs (`/api`) may start another.
+ */
+export function checkNothingAsked(next: Submission, store: SessionStore): void {
+  const order = store.lastOrder()
+  const [row] = next.after || order === 0 ? [] : store.runs(order, order)
+  if (!row || store.final(order)) return
+  const isClients = next.pauses === 'client_tools' && row.submission.pauses === 'client_tools'
+  const waiting = pausesOf(row, store.turns(order).at(-1))
+  const asked = waiting.find(({ kind }) => kind === 'client_tool')
+  if (isClients && asked) throw unanswered(row.id, asked.call)
+}
 
-function clientCallsOf(turn: TurnRecord | undefined): readonly string[] {
+/** The surface names the call as the client knows it. */
+export const unanswered = (run: string, call: string) =>
+  new IsolaError(
+    'request_invalid',
+    `input: has no output for the function call ${call} of ${run}.`,
+    {
+      param: 'input',
+    },
+  )
+
+/** The calls of a turn that went out to the client. */
+export function clientCallsOf(turn: TurnRecord | undefined): readonly string[] {
   const parked = (turn?.events ?? []).filter(({ type }) => type === 'run_parked')
-  const pauses = parked.flatMap(({ data }) => data['pauses'] as unknown as { call: string }[])
-  return [...new Set(pauses.map(({ call }) => call))]
+  const pauses = parked.flatMap(({ data }) => data['pauses'] as unknown as Pause[])
+  return [...new Set(pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : [])))]
 }

@@ -2,6 +2,7 @@ import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/session.ts'
+import { spanIdOf, toTraceHeaders } from '#contracts/trace.ts'
 import { fullEvents } from './log-view.ts'
 import { toView } from './pauses.ts'
 import type { RunRow, SessionStore } from './store.ts'
@@ -32,7 +33,7 @@ export async function executeRun(
 ): Promise<RunOutcome> {
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
-  const { lineage, principal, trace, messages, pauses } = submission
+  const { lineage, principal, trace, traceLink: link, messages, pauses } = submission
   let published = 0
   let failure: unknown
   const outcome = await runtime.kernel.run(
@@ -42,6 +43,7 @@ export async function executeRun(
       rootSession: lineage?.rootSession ?? sessionId(),
       principal,
       trace,
+      ...(link && { traceLink: link }),
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
       agent: spec,
@@ -56,6 +58,8 @@ export async function executeRun(
       nextSeq: options.nextSeq,
       onSent: options.persist,
       onDelta: hub.delta,
+      headersOf: (turn, request) =>
+        toTraceHeaders({ trace, span: spanIdOf(runtime.sha256, id, turn, request), link }),
       isWatched: () => audience === 'reader' || hub.hasReaders(),
       received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
       answerTo: (call) => row().answers?.[call],

@@ -10,10 +10,13 @@ import { fullEvents, runStarted } from './log-view.ts'
 import { pausesOf } from './pauses.ts'
 import { executeRun } from './run-execution.ts'
 import { leaseOf } from './run-limits.ts'
+import { overridesOf } from './overrides.ts'
 import { isStorageFault } from './platform-fault.ts'
+import { usedUp } from './refusals.ts'
 import type { RunRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
 import type { Todo } from './todo.ts'
+import { isTraced } from './trace-outbox.ts'
 import type { Transcript } from './transcript.ts'
 
 /** How often a wake may find the same turn open before the run is given up. */
@@ -50,6 +53,8 @@ export interface RunsOptions {
   /** Called in the same transaction as a run's first write, before it. */
   readonly onAccept: (run: RunRow) => void
   readonly onAccepted: () => void
+  /** Resolves when nothing that this run had reserved is being given back. */
+  readonly settled: (run: string) => Promise<void>
   /** A run ended, was parked, or (no outcome) could not even be brought to an end. */
   readonly onLeft: (run: RunRow, outcome: RunOutcome | undefined) => void
 }
@@ -244,11 +249,13 @@ export function createRuns(options: RunsOptions): Runs {
             writeFinal: (turn, final) => writeFinal(row, turn, final),
           },
         )
-      } catch (error) {
+      } catch (thrown) {
+        const isNew = acceptance.state() === 'new'
+        // Nothing was spent, and nobody has an answer yet: whoever asks is told, and may ask again.
+        const error = isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown
         const code = errorCode(error)
-        if (acceptance.state() === 'new' && code === 'request_unavailable') {
-          acceptance.decline(error)
-        }
+        const isDeclined = code === 'request_unavailable' || code === 'request_insufficient_quota'
+        if (isNew && isDeclined) acceptance.decline(error)
         if (acceptance.state() === 'declined' || isStorageFault(error)) throw error
         begin()
         acceptance.persist()
@@ -262,7 +269,7 @@ export function createRuns(options: RunsOptions): Runs {
       if (cancelled.signal.aborted) return spec.limits // it ends before it spends anything
       for (let tries = 1; ; tries += 1) {
         try {
-          return await leaseOf(row, spec.limits, options)
+          return await options.settled(row.id).then(() => leaseOf(row, spec.limits, options))
         } catch (error) {
           const mayWait = isStored() && tries < maxLeaseTries
           if (!mayWait || errorCode(error) !== 'request_unavailable') throw error
@@ -346,10 +353,12 @@ export function createRuns(options: RunsOptions): Runs {
     const isAlone = final.state === 'completed' && !row.submission.lineage
     const turns = isAlone ? [] : [...store.turns(row.order), turn]
     const errands = isAlone ? [] : errandsOf(row, turns, final)
-    if (errands.length === 0) return store.writeTurn(row.order, turn)
+    const hasTrace = isTraced(row, runtime)
+    if (errands.length === 0 && !hasTrace) return store.writeTurn(row.order, turn)
     store.together(() => {
       store.writeTurn(row.order, turn)
       errands.forEach(todo.add)
+      if (hasTrace) todo.addTrace(row.id, 0)
     })
   }
 }
@@ -360,25 +369,5 @@ function thrownBy(work: () => void): unknown {
     return undefined
   } catch (error) {
     return error
-  }
-}
-
-export function overridesOf({
-  model,
-  parameters,
-  clientInstructions,
-  lineage,
-  clientTools,
-  mayAsk,
-  requireApproval,
-}: RunRow['submission']) {
-  return {
-    ...(model !== undefined && { model }),
-    ...(parameters && { parameters }),
-    ...(clientInstructions !== undefined && { clientInstructions }),
-    ...(lineage && { lease: lineage.lease }),
-    ...(clientTools && { clientTools }),
-    ...(mayAsk !== undefined && { mayAsk }),
-    ...(requireApproval && { requireApproval }),
   }
 }

@@ -11,6 +11,7 @@ import type {
   RunOutcome,
   RunSpending,
   RunView,
+  SaidItem,
   SessionApi,
   SessionTree,
   StorageAnswer,
@@ -22,17 +23,22 @@ import type {
 } from '#contracts/session.ts'
 import { admit, type Admitted } from './admission.ts'
 import { deleteSession } from './deletion.ts'
+import { itemsOf } from './items.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
 import { decideCall, steerRun, takeDelivery } from './outside.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import type { Audience } from './runs.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
+import { goneText } from './platform-fault.ts'
 import { amendSession, begun, created, isSameAs } from './session-row.ts'
 import type { RunRow, SessionRow } from './store.ts'
 import { stopped } from './subtree.ts'
 import { treeOf } from './tree.ts'
 import { memoOf, outcomeOf, spendingOf, viewOf, type ViewOptions } from './views.ts'
+
+/** Between the answer that a session is deleted and the end of its database. */
+const vanishMs = 1_000
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
@@ -42,6 +48,8 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     #parts = this.#open()
     #id = ''
     #isDeleting = false
+    #answering = 0
+    #isGone = false
     readonly #waiting = new Map<string, number>()
 
     #open(): SessionParts {
@@ -79,7 +87,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
           throw unknownAgent(agent)
         this.#id = about.session
         this.#write(created(about, this.#runtime.clock.nowMs()))
-        this.#parts.upkeep.keep()
+        this.#parts.upkeep.afterCreate()
         return this.#tree(this.#own(about.principal))
       })
     }
@@ -256,10 +264,14 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
 
     async cancelCall(parentRun: string, call: string, reason: string): Promise<void> {
+      this.#leaveIfGone()
       await this.lifecycle.start()
-      const { runs, todo } = this.#parts
+      const { runs, todo, upkeep } = this.#parts
       const started = runs.cancelCall(parentRun, call, reason)
-      if (started.length === 0) todo.bury(parentRun, call, reason)
+      if (started.length === 0) {
+        todo.bury({ parentRun, call, reason, atMs: this.#runtime.clock.nowMs() })
+        upkeep.keepGraves()
+      }
       await Promise.all(started.map(stopped))
     }
 
@@ -280,6 +292,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
 
     async spentBy(run: string): Promise<RunSpending> {
+      this.#leaveIfGone()
       await this.lifecycle.start()
       const { store, runs } = this.#parts
       const spending = spendingOf(store.findRun(run), this.#parts)
@@ -290,6 +303,13 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         this.#own(principal)
         return this.#parts.transcript.all()
+      })
+    }
+
+    items(principal: string): Promise<Reply<readonly SaidItem[]>> {
+      return this.#answer(async () => {
+        this.#own(principal)
+        return itemsOf(this.#parts.store)
       })
     }
 
@@ -314,9 +334,24 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       } finally {
         this.#isDeleting = false
       }
+      this.ctx.waitUntil(this.#vanish())
+    }
+
+    /** An empty database is still tens of kilobytes: once nobody waits for an answer here, the object goes as a whole. */
+    async #vanish(): Promise<void> {
+      await this.#runtime.clock.sleep(vanishMs)
+      if (this.#answering > 0 || this.#parts.store.session()) return
+      this.#isGone = true
+      await this.ctx.storage.deleteAll()
+    }
+
+    /** What this object remembers of its tables holds no more: whoever comes now is sent to the next one. */
+    #leaveIfGone(): void {
+      if (this.#isGone) this.ctx.abort(goneText)
     }
 
     async storage(request: StorageRequest): Promise<StorageAnswer> {
+      this.#leaveIfGone()
       if (!this.lifecycle.isStarted()) await this.lifecycle.start()
       return this.#parts.space(request)
     }
@@ -419,6 +454,8 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
 
     async #answer<T>(work: () => Promise<T>): Promise<Reply<T>> {
+      this.#leaveIfGone()
+      this.#answering += 1
       try {
         if (!this.lifecycle.isStarted()) await this.#start()
         return { ok: true, value: await work() }
@@ -426,6 +463,8 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         return failureReply(error, (message) =>
           this.#parts.upkeep.report('storage_failed', message),
         )
+      } finally {
+        this.#answering -= 1
       }
     }
   }

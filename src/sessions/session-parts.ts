@@ -2,10 +2,12 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import { createAuditOutbox, type AuditOutbox } from './audit-outbox.ts'
 import { createCourier, type Courier } from './courier.ts'
 import { createRuns, type Runs } from './runs.ts'
+import { cardOf } from './session-card.ts'
 import { createSpace, type Space } from './space.ts'
 import { createSessionStore, type RunRow, type SessionStore } from './store.ts'
 import { createStreamHub, type StreamHub } from './stream-hub.ts'
 import { createTodo, type Todo } from './todo.ts'
+import { createTraceOutbox, type TraceOutbox } from './trace-outbox.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 import { createUpkeep, type Jobs, type Upkeep } from './upkeep.ts'
 
@@ -17,6 +19,7 @@ export interface SessionParts {
   readonly hub: StreamHub
   readonly transcript: Transcript
   readonly outbox: AuditOutbox
+  readonly traces: TraceOutbox
   readonly runs: Runs
   readonly space: Space
   readonly upkeep: Upkeep
@@ -52,7 +55,21 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   })
   const hub = createStreamHub(sync)
   const transcript = createTranscript(store, kernel.messagesOf)
-  const outbox = createAuditOutbox({ store, sink: audit, clock })
+  const view = () => ({ store, runs, runtime, session: sessionId() })
+  const outbox = createAuditOutbox({
+    store,
+    sink: audit,
+    clock,
+    cardOf: (session) => cardOf(session, view()),
+  })
+  const traces = createTraceOutbox({
+    runtime,
+    store,
+    todo,
+    transcript,
+    sessionId,
+    onTrouble: (problem, run) => report('telemetry_failed', problem, run),
+  })
   const runs = createRuns({
     runtime,
     store,
@@ -63,6 +80,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     sessionId,
     onAccept,
     onAccepted: upkeep.ensureRecovery,
+    settled: upkeep.settled,
     onLeft: upkeep.afterRun,
   })
   const space = createSpace(storage, clock)
@@ -73,6 +91,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     hub,
     transcript,
     outbox,
+    traces,
     runs,
     space,
     upkeep,

@@ -6,6 +6,7 @@ import type { Limits, Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
+import { createNewestRun } from './newest-run.ts'
 
 /** What identifies a session; its first row. */
 export interface SessionRow {
@@ -127,6 +128,7 @@ export function createSessionStore(
   let isReady: boolean | undefined
   let isClosed = false
   let known: SessionRow | undefined
+  const newest = createNewestRun<RunRow>()
 
   const exec = (query: string, ...values: SqlStorageValue[]): Row[] => {
     const cursor = sql.exec(query, ...values)
@@ -145,10 +147,12 @@ export function createSessionStore(
 
   const write = (key: Key, value: unknown) => {
     if (isClosed) throw new IsolaError('request_not_found', 'The session was deleted.')
-    const parts = toParts(JSON.stringify(value))
+    const text = JSON.stringify(value)
+    const parts = toParts(text)
+    const isNew = key.turn === 0 && index?.orders.has(key.id!) === false
     const put = () => {
       // A run's row may get shorter; nothing of its longer form may stay behind.
-      if (key.run > 0 && key.turn === 0) {
+      if (key.run > 0 && key.turn === 0 && !isNew) {
         exec('DELETE FROM log WHERE run = ? AND turn = 0 AND part >= ?', key.run, parts.length)
       }
       for (const [part, text] of parts.entries()) {
@@ -168,6 +172,7 @@ export function createSessionStore(
     if (parts.length === 1) put()
     else storage.transactionSync(put)
     if (key.lastSeq !== undefined) index?.note(key.run, key.lastSeq)
+    if (key.run > 0) newest.wrote(key.run, key.turn, text, isNew)
   }
 
   /** Puts the parts of each row together again. */
@@ -227,6 +232,7 @@ export function createSessionStore(
       isClosed = true
       known = undefined
       index = undefined
+      newest.forget()
     },
     together(work) {
       try {
@@ -236,6 +242,7 @@ export function createSessionStore(
         index = undefined
         isReady = undefined
         known = undefined
+        newest.forget()
         throw error
       }
     },
@@ -248,17 +255,17 @@ export function createSessionStore(
       write({ run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }, run)
       index?.orders.set(id, order)
     },
-    runs: (from = 1, to = Number.MAX_SAFE_INTEGER) =>
-      runsIn(
-        read(
-          'SELECT * FROM log WHERE run BETWEEN ? AND ? AND turn = 0 ORDER BY run, part',
-          from,
-          to,
-        ),
-      ),
+    runs(from = 1, to = Number.MAX_SAFE_INTEGER) {
+      const only = from === to ? newest.run(from) : undefined
+      if (only) return [only]
+      const query = 'SELECT * FROM log WHERE run BETWEEN ? AND ? AND turn = 0 ORDER BY run, part'
+      return runsIn(read(query, from, to))
+    },
     findRun(id) {
       const order = indexed().orders.get(id)
       if (order === undefined) return undefined
+      const held = newest.run(order)
+      if (held) return held
       return runsIn(read('SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part', order))[0]
     },
     unfinishedRuns: () =>
@@ -268,11 +275,12 @@ export function createSessionStore(
           ORDER BY run, part`),
       ),
     turns: (order) =>
+      newest.turns(order) ??
       turnsIn(read('SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part', order)),
-    final: (order) =>
-      turnsIn(
-        read('SELECT * FROM log WHERE run = ? AND is_final = 1 ORDER BY turn, part', order),
-      ).at(-1)?.final,
+    final(order) {
+      const query = 'SELECT * FROM log WHERE run = ? AND is_final = 1 ORDER BY turn, part'
+      return (newest.turns(order) ?? turnsIn(read(query, order))).at(-1)?.final
+    },
     writeTurn(order, turn) {
       const key = {
         run: order,

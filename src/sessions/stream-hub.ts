@@ -3,6 +3,8 @@ import type { MessageDelta, SessionEvent, StreamItem } from '#contracts/event.ts
 /** A reader that is this far behind gets no more pieces of text; finished messages it does get. */
 const maxBehindBytes = 4 * 1_048_576
 
+const maxPieceChars = 65_536
+
 export interface Reader {
   /** For `detach`. */
   readonly id?: string
@@ -123,12 +125,14 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
           while (queue.length === 0 && !isEnding) {
             await new Promise<void>((resolve) => (wake = resolve))
           }
-          const item = queue.shift()
-          if (item) {
+          // What came while the last piece was on its way goes as one: each costs a hop.
+          let lines = ''
+          while (queue.length > 0 && lines.length < maxPieceChars) {
+            const item = queue.shift()!
             if (!('seq' in item)) behindBytes -= item.text.length
-            controller.enqueue(encoder.encode(`${JSON.stringify(item)}\n`))
-            return
+            lines += `${JSON.stringify(item)}\n`
           }
+          if (lines !== '') return controller.enqueue(encoder.encode(lines))
           controller.close()
           controller.byobRequest?.respond(0)
         },

@@ -13,6 +13,14 @@ export type Errand =
   /** What a run of this session has spent, for its principal's day. */
   | { readonly kind: 'settle'; readonly session: string; readonly run: string }
 
+/** A call that was cancelled before it reached this object. */
+export interface Grave {
+  readonly parentRun: string
+  readonly call: string
+  readonly reason: string
+  readonly atMs: number
+}
+
 /**
  * What this object still has to do or must not forget, in a table that is made when it is first needed: most
  * sessions never need it. Synchronous, so that it lands with what caused it.
@@ -23,13 +31,19 @@ export interface Todo {
   readonly add: (errand: Errand) => void
   readonly remove: (key: string) => void
   /** Remembers that a call was cancelled before it reached this object. */
-  readonly bury: (parentRun: string, call: string, reason: string) => void
+  readonly bury: (grave: Grave) => void
   /** Why it was cancelled, if it was. */
   readonly buried: (parentRun: string, call: string) => string | undefined
+  /** Forgets the calls that were cancelled before then. Returns when the oldest of the others was. */
+  readonly dropGraves: (beforeMs: number) => number | undefined
   /** Remembers that an operator was told of something; false if it was known. */
   readonly noteTrouble: (kind: string) => boolean
   /** False if there was nothing of the kind. */
   readonly clearTrouble: (kind: string) => boolean
+  /** Runs whose trace is still to be exported, and how often that was tried. */
+  readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
+  readonly addTrace: (run: string, tries: number) => void
+  readonly removeTrace: (run: string) => void
   readonly drop: () => void
 }
 
@@ -77,7 +91,7 @@ export function createTodo(storage: DurableObjectStorage): Todo {
       exists()
         ? sql
             .exec(
-              `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' ORDER BY key`,
+              `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' AND key NOT LIKE 'trace %' ORDER BY key`,
             )
             .toArray()
             .flatMap(({ key, body }) => {
@@ -91,8 +105,21 @@ export function createTodo(storage: DurableObjectStorage): Todo {
     remove(key) {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', key)
     },
-    bury: (parentRun, call, reason) => put(graveOf(parentRun, call), reason),
-    buried: (parentRun, call) => get(graveOf(parentRun, call)) as string | undefined,
+    bury: ({ parentRun, call, reason, atMs }) => put(graveOf(parentRun, call), { reason, atMs }),
+    buried(parentRun, call) {
+      const grave = get(graveOf(parentRun, call)) as Grave | string | undefined
+      return typeof grave === 'object' ? grave.reason : grave // older ones are the reason alone
+    },
+    dropGraves(beforeMs) {
+      if (!exists()) return undefined
+      const atMs = `coalesce(iif(json_type(body) = 'object', body->>'atMs', 0), 0)`
+      const graves = `key LIKE 'buried %'`
+      sql.exec(`DELETE FROM todo WHERE ${graves} AND ${atMs} <= ?`, beforeMs)
+      const [row] = sql
+        .exec(`SELECT min(${atMs}) AS oldest, count(*) AS graves FROM todo WHERE ${graves}`)
+        .toArray()
+      return Number(row?.['graves']) > 0 ? Number(row?.['oldest']) : undefined
+    },
     noteTrouble(kind) {
       const isNew = get(`trouble ${kind}`) === undefined
       if (isNew) put(`trouble ${kind}`, true)
@@ -102,6 +129,20 @@ export function createTodo(storage: DurableObjectStorage): Todo {
       if (get(`trouble ${kind}`) === undefined) return false
       sql.exec('DELETE FROM todo WHERE key = ?', `trouble ${kind}`)
       return true
+    },
+    traces: () =>
+      exists()
+        ? sql
+            .exec(`SELECT key, body FROM todo WHERE key LIKE 'trace %' ORDER BY key`)
+            .toArray()
+            .map(({ key, body }) => ({
+              run: String(key).slice('trace '.length),
+              tries: Number(body) || 0,
+            }))
+        : [],
+    addTrace: (run, tries) => put(`trace ${run}`, tries),
+    removeTrace(run) {
+      if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `trace ${run}`)
     },
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')

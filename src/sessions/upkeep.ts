@@ -1,4 +1,5 @@
 import { errorMessage } from '#contracts/errors.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
 import type { Incident } from '#contracts/principal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/session.ts'
@@ -6,10 +7,13 @@ import { expirePauses } from './outside.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
 import type { Courier } from './courier.ts'
 import type { Runs } from './runs.ts'
-import { spentByRun } from './spending.ts'
+import { pausesOf } from './pauses.ts'
+import { lastUsedMs } from './session-card.ts'
+import { heldByRun, spentByRun } from './spending.ts'
 import type { RunRow, SessionRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
 import type { Todo } from './todo.ts'
+import type { TraceOutbox } from './trace-outbox.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The object's durable timers: the part of `agents/lifecycle`'s jobs that is used here. */
@@ -25,6 +29,7 @@ export interface UpkeepParts {
   readonly runs: Runs
   readonly outbox: AuditOutbox
   readonly courier: Courier
+  readonly traces: TraceOutbox
   readonly hub: StreamHub
   readonly transcript: Transcript
 }
@@ -49,10 +54,14 @@ export interface Upkeep {
   readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
   /** Tells the principal's day what a run has spent by now. Rejects if it cannot be told. */
   readonly settle: (run: string) => Promise<void>
+  /** Resolves when nothing of this run is on its way to the day: what is told late must not end a new reservation. */
+  readonly settled: (run: string) => Promise<void>
   /** Does what is to be done elsewhere, and comes back for what could not be. */
   readonly carry: () => void
-  /** Sees to it that the session is deleted when nobody has come back to it for long. */
-  readonly keep: () => void
+  /** The session was made: it is listed, and deleted when nobody has come back to it for long. */
+  readonly afterCreate: () => void
+  /** A call was cancelled before it came: that is remembered for as long as it may still come. */
+  readonly keepGraves: () => void
   /** Without a message: it is over. */
   readonly report: (kind: Incident['kind'], message: string | undefined, run?: string) => void
   /** The session was deleted. */
@@ -61,13 +70,8 @@ export interface Upkeep {
 
 const maxProblemChars = 200
 const maxBackoffFactor = 360
-
-/** When the last run came in or ended. */
-function lastUsedMs(store: SessionStore, { createdAtMs }: SessionRow): number {
-  const order = store.lastOrder()
-  const [last] = order > 0 ? store.runs(order, order) : []
-  return store.final(order)?.finishedAtMs ?? last?.createdAtMs ?? createdAtMs
-}
+/** How long it takes at most until a session notices that it is to be kept for less. */
+const lookEveryMs = 30 * 86_400_000
 
 function attempt(work: () => boolean): boolean {
   try {
@@ -86,6 +90,8 @@ export function createUpkeep({
 }: UpkeepOptions): Upkeep {
   const { clock, timing, principals } = runtime
   const told = new Set<Incident['kind']>()
+  /** What is being told to the principal's day, by run. */
+  const settling = new Map<string, Promise<void>>()
   let hasRecoveryJob = false
   const inAWhile = () => clock.nowMs() + timing.recoverEveryMs
 
@@ -113,21 +119,23 @@ export function createUpkeep({
   }
 
   const recover = async (): Promise<number | undefined> => {
-    const { runs, outbox, courier } = parts()
+    const { runs, outbox, courier, traces } = parts()
     if (runs.isBehind()) runs.resume()
     await courier.carry()
     const isCarried = await outbox.flush()
     report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
     report('alarm_failed', undefined)
     expire()
+    traces.nudge()
     const isQuiet = runs.isIdle() && !runs.isBehind() && isCarried && outbox.isEmpty()
-    if (isQuiet && courier.isDone()) {
+    if (isQuiet && courier.isDone() && traces.isDone()) {
       hasRecoveryJob = false
       keep()
       return undefined
     }
     // Somebody who cannot be reached for hours is not asked every few seconds.
-    const factor = isQuiet ? Math.min(2 ** courier.failures(), maxBackoffFactor) : 1
+    const failures = Math.max(courier.failures(), traces.failures())
+    const factor = isQuiet ? Math.min(2 ** failures, maxBackoffFactor) : 1
     return clock.nowMs() + timing.recoverEveryMs * factor
   }
 
@@ -135,10 +143,11 @@ export function createUpkeep({
   const keep = () => {
     const session = parts().store.session()
     if (!session || session.lineage || jobs.get('retention')) return
-    const time = expiresAtMs(session)
+    const time = nextLookMs(expiresAtMs(session))
     // Not even that could be stored: the next run asks for it again.
     jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
   }
+  const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
   const expiresAtMs = (session: SessionRow) =>
     lastUsedMs(parts().store, session) +
     (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
@@ -148,10 +157,20 @@ export function createUpkeep({
     const session = store.session()
     if (!session) return undefined
     const dueMs = expiresAtMs(session)
-    if (clock.nowMs() < dueMs) return dueMs
+    if (clock.nowMs() < dueMs) return nextLookMs(dueMs)
     if (!runs.isIdle()) return inAWhile()
     await onExpired()
     return undefined
+  }
+
+  const keepGraves = () => {
+    if (jobs.get('graves')) return
+    const time = clock.nowMs() + timing.keepGravesMs
+    jobs.push({ id: 'graves', fn: 'graves', time }).catch(() => {}) // the next one asks for it again
+  }
+  const dropGraves = () => {
+    const oldest = parts().todo.dropGraves(clock.nowMs() - timing.keepGravesMs)
+    return oldest === undefined ? undefined : oldest + timing.keepGravesMs
   }
 
   const watchPauses = (pauses: readonly { readonly expiresAtMs?: number }[]) => {
@@ -166,12 +185,29 @@ export function createUpkeep({
     const { store } = parts()
     const row = store.findRun(run)
     if (!row || row.submission.lineage) return // a child's part is out of its parent's
-    if (!store.final(row.order)) return // it keeps what it reserved until it ends
-    const { tokens, costNanoUsd } = spentByRun(row, store.turns(row.order))
+    const turns = store.turns(row.order)
+    if (!store.final(row.order) && !isAtRest(row, turns)) return // it keeps what it reserved
+    const { tokens, costNanoUsd } = spentByRun(row, turns)
     const { principal, dayLimits: limits } = row.submission
     const spent = { tokens, costNanoUsd }
     const about = { principal, session: sessionId(), run, ...(limits && { limits }) }
     await principals.settle({ ...about, spent })
+  }
+
+  /** It waits for somebody, and nothing that waits with it may spend: the day has better use for what it reserved. */
+  const isAtRest = (row: RunRow, turns: readonly TurnRecord[]): boolean => {
+    const { tokens, costNanoUsd } = heldByRun(turns)
+    const isParked = !parts().runs.live(row.id) && pausesOf(row, turns.at(-1)).length > 0
+    return isParked && tokens === 0 && costNanoUsd === 0
+  }
+  /** The day's ledger asks by itself for what it was not told. */
+  const settleSoon = (run: string) => {
+    const told = settle(run)
+      .catch(() => {})
+      .finally(() => {
+        if (settling.get(run) === told) settling.delete(run)
+      })
+    settling.set(run, told)
   }
 
   const carry = () => {
@@ -184,14 +220,20 @@ export function createUpkeep({
     report,
     ensureRecovery,
     settle,
+    settled: (run) => settling.get(run) ?? Promise.resolve(),
     carry,
-    keep,
+    keepGraves,
+    afterCreate() {
+      ensureRecovery()
+      parts().outbox.nudge()
+    },
     begin() {
       hasRecoveryJob = sessionId() !== '' && jobs.get('recover') !== undefined
     },
     async onJob(fn) {
       try {
         if (fn === 'pauses') return expire()
+        if (fn === 'graves') return dropGraves()
         return fn === 'retention' ? await expireSession() : await recover()
       } catch (error) {
         report('alarm_failed', errorMessage(error))
@@ -199,16 +241,16 @@ export function createUpkeep({
       }
     },
     afterRun(row, outcome) {
-      const { outbox, runs, hub } = parts()
+      const { outbox, runs, hub, traces } = parts()
       outbox.nudge()
+      traces.nudge()
       carry()
       if (outcome === undefined) {
         report('storage_failed', 'The end of a run could not be written.', row.id)
       } else report('storage_failed', undefined)
+      if (outcome) settleSoon(row.id)
       if (outcome?.state === 'parked') watchPauses(outcome.pauses)
       else if (outcome) {
-        // The day's ledger asks by itself for what it was not told.
-        settle(row.id).catch(() => {})
         const { error } = outcome
         if (error?.code === 'run_given_up') report('run_given_up', error.message, row.id)
         if (error?.code.startsWith('model_')) report('model_failing', error.message, row.id)
@@ -221,6 +263,7 @@ export function createUpkeep({
       await jobs.cancel('recover')
       await jobs.cancel('pauses')
       await jobs.cancel('retention')
+      await jobs.cancel('graves')
     },
   }
 }

@@ -2,11 +2,13 @@ import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunMemo, RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
 import { pausesOf, toView } from './pauses.ts'
-import type { SessionParts } from './session-parts.ts'
+import type { Runs } from './runs.ts'
 import { heldByRun, spentByRun } from './spending.ts'
-import type { RunRow } from './store.ts'
+import type { RunRow, SessionStore } from './store.ts'
 
-export interface ViewOptions extends Pick<SessionParts, 'store' | 'runs'> {
+export interface ViewOptions {
+  readonly store: SessionStore
+  readonly runs: Pick<Runs, 'live'>
   readonly runtime: SessionRuntime
   readonly session: string
 }

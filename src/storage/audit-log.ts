@@ -1,10 +1,11 @@
 import type { AuditRecord, SessionEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { AuditPage, AuditQuery, AuditReader } from '#contracts/operations.ts'
-import type { AuditSink } from '#contracts/session.ts'
+import type { AuditBatch, AuditSink } from '#contracts/session.ts'
 import type { Database } from './database.ts'
 import { listGivenUp } from './given-up-runs.ts'
 import { reached } from './outage.ts'
+import { listSession, unlistSession } from './session-index.ts'
 
 // A bound value of D1 ends at 2 MB; characters may be three bytes each.
 const maxBatchChars = 500_000
@@ -17,27 +18,30 @@ const insert = `
   ON CONFLICT (session, since_ms, seq) DO NOTHING`
 
 /**
- * Takes batches of a session's log; each is one statement, and may come twice (M5, invariant 8). A batch in which
- * a run was given up puts it on the operator's list as well, both or neither.
+ * Takes batches of a session's log; each is one statement, and may come twice (M5, invariant 8). In one go with it,
+ * all or nothing, the session is listed as it stands, and a run that was given up is put on the operator's list.
  */
 export function createAuditSink(database: Database): AuditSink {
   return {
-    async append(owner, events) {
+    async append(owner, { events, card }) {
       const { session, principal, sinceMs } = owner
+      if (events.length === 0) await listSession(database, owner, { card, seq: 0 }).run()
       for (const batch of toBatches(events)) {
-        const audit = database.prepare(insert).bind(session, principal, batch.json, sinceMs)
-        const others = listGivenUp(database, owner, batch.events)
-        await (others.length === 0 ? audit.run() : database.batch([audit, ...others]))
+        const seq = batch.events.at(-1)?.seq ?? 0
+        await database.batch([
+          database.prepare(insert).bind(session, principal, batch.json, sinceMs),
+          ...listGivenUp(database, owner, batch.events),
+          listSession(database, owner, { card, seq }),
+        ])
       }
     },
+    // Not asked of the events themselves, which expire: they would all be sent again.
     async watermark({ session, sinceMs }) {
-      const sql = 'SELECT max(seq) AS seq FROM audit WHERE session = ?1 AND since_ms = ?2'
-      const row = await database
-        .prepare(sql)
-        .bind(session, sinceMs)
-        .first<{ readonly seq: number | null }>()
-      return row?.seq ?? 0
+      const sql = 'SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?2'
+      const row = await database.prepare(sql).bind(session, sinceMs).first<{ seq: number }>()
+      return row?.seq ?? -1
     },
+    unlist: async (owner) => void (await unlistSession(database, owner).run()),
   }
 }
 
@@ -102,12 +106,12 @@ function toRecord(row: AuditRow): AuditRecord {
   return { session, seq, run, trace, agent, principal, type, atMs, data }
 }
 
-interface Batch {
+interface Rows {
   readonly json: string
   readonly events: readonly SessionEvent[]
 }
 
-function toBatches(events: readonly SessionEvent[]): readonly Batch[] {
+function toBatches(events: AuditBatch['events']): readonly Rows[] {
   const batches: { json: string[]; events: SessionEvent[] }[] = []
   let sizeChars = maxBatchChars
   for (const event of events) {

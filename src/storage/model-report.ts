@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { reached } from './outage.ts'
 
 /** The newest records that are looked at: the log has no index by time, and a question must not read all of it. */
-const maxRecords = 50_000
+export const maxRecords = 50_000
 
 const select = `
   SELECT data->>'provider' AS provider, data->>'model' AS model, data->>'code' AS code, count(*) AS count,

@@ -93,8 +93,8 @@ interface Drive {
 }
 
 const traceId = 'c0ffee00'.repeat(4)
-const finishedKeys = ['argsHash', 'call', 'durationMs', 'ok', 'taint', 'tool']
-const startedKeys = ['argsHash', 'call', 'definitionHash', 'tool']
+const finishedKeys = ['argsHash', 'call', 'durationMs', 'ok', 'outputChars', 'taint', 'tool']
+const startedKeys = ['argsHash', 'call', 'definitionHash', 'inputChars', 'tool']
 
 /**
  * What every tool must do whatever stands behind it (N1, E3): a built-in, a plugin's and a sub-agent's run the same
@@ -283,9 +283,15 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
           tool: tool.name,
           definitionHash,
           argsHash: systemSources.sha256(JSON.stringify(given[index])),
+          inputChars: JSON.stringify(given[index]).length,
         }),
       )
-      for (const { data } of finished) expect(data).toMatchObject({ ...record, tool: tool.name })
+      finished.forEach(({ data }, index) => {
+        const outcome = calls[index]?.outcome
+        const told = JSON.stringify(outcome?.ok ? outcome.output : outcome?.error)
+        expect(data).toMatchObject({ ...record, tool: tool.name, outputChars: told.length })
+        expect(data['durationMs']).toBeGreaterThanOrEqual(0)
+      })
     })
 
     if (long) {

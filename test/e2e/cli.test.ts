@@ -92,7 +92,10 @@ describe('the isola command against a running server, with the offline model', (
       new Set([session, tree.children[0].id]),
     )
 
+    const listed = async () => (await isola(['session', 'list', '--state', 'completed'])).stdout
+    while (!(await listed()).includes(session)) await new Promise((done) => setTimeout(done, 200))
     expect((await isola(['session', 'delete', session, '--yes'])).code).toBe(0)
+    expect(await listed()).not.toContain(session)
     expect(await isola(['session', 'show', session])).toMatchObject({
       code: 1,
       stderr: 'isola: There is no such session or run.\n',

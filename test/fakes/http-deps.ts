@@ -4,7 +4,12 @@ import type { StreamItem } from '../../src/contracts/event.ts'
 import type { JsonObject } from '../../src/contracts/json.ts'
 import { unlimited, zeroUsage } from '../../src/contracts/lease.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
-import type { AuditQuery, GivenUpRun, GivenUpRuns } from '../../src/contracts/operations.ts'
+import type {
+  AuditQuery,
+  GivenUpRun,
+  GivenUpRuns,
+  SessionQuery,
+} from '../../src/contracts/operations.ts'
 import type {
   ParkedView,
   Reply,
@@ -162,6 +167,7 @@ export function createFakeApp(options: FakeOptions = {}) {
   const gone: GoneClient[] = []
   const faults: unknown[] = []
   const audits: AuditQuery[] = []
+  const lists: SessionQuery[] = []
   const { sources, tick } = createCountedSources()
   const result = options.result ?? resultOf()
   const receipt = { ...freshReceipt, ...options.receipt }
@@ -197,6 +203,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     return {
       create: answer('create', () => tree),
       amend: answer('amend', () => tree),
+      items: answer('items', () => []),
       submit: answer('submit', () => ({ ...receipt, session })),
       run: answer('run', () => options.outcome ?? result),
       runStream: answer('runStream', () => ({
@@ -249,8 +256,15 @@ export function createFakeApp(options: FakeOptions = {}) {
         return { records: [] }
       },
     },
+    sessionIndex: {
+      list: async (query) => {
+        lists.push(query)
+        return { sessions: [] }
+      },
+    },
     givenUp: createGivenUpRuns(options.givenUp),
     modelReport: { since: async () => [] },
+    metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
     principals: {
       usage: async () => ({
         day: '2026-09-21',
@@ -287,7 +301,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     if (!call) throw new Error('nothing was submitted')
     return call.args[1] as SubmitRequest
   }
-  return { app, send, calls, submitted, gone, faults, audits, tick }
+  return { app, send, calls, submitted, gone, faults, audits, lists, tick }
 }
 
 /** The list as the table keeps it: only what is open is decided. */

@@ -2,6 +2,7 @@ import type { BundledPlugin } from '#contracts/manifest.ts'
 import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import { createScratchpad } from '../../src/memory/scratchpad.ts'
+import { sha256 } from './kernel.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
@@ -54,6 +55,7 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
       throw new Error('no network in tests')
     },
     isDevelopment: false,
+    sha256,
     ...overrides,
   }
 }

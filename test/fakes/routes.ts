@@ -18,6 +18,7 @@ export const routesOf = (
 const parts: Readonly<Record<string, string>> = {
   ':id{.+}': 'orchestrator',
   ':id': `ses_${'S'.repeat(22)}`,
+  ':item': 'msg_nope',
   ':run': `run_${'R'.repeat(22)}`,
   ':principal': 'nobody',
   ':key': `key_${'K'.repeat(22)}`,

@@ -61,6 +61,7 @@ export function createFakeGateway(
       return {
         create: unexpected('create'),
         amend: unexpected('amend'),
+        items: unexpected('items'),
         submit: unexpected('submit'),
         run: unexpected('run'),
         runStream: unexpected('runStream'),

@@ -15,8 +15,8 @@ export const operatorKey = 'isk_faults'
 const settings = readConfig({ config: wranglerConfig })
 
 /** @returns the folder with the modules that `wrangler deploy` would upload. */
-export const buildWorker = (outDir) =>
-  build({ entry: join(root, 'src', 'index.ts'), config: wranglerConfig, outDir })
+export const buildWorker = (outDir, entry = join(root, 'src', 'index.ts')) =>
+  build({ entry, config: wranglerConfig, outDir })
 
 /**
  * Serves a built Worker over `stateDir`; without one nothing is kept.

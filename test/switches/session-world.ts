@@ -1,10 +1,11 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import type { AuditOwner, RunOutcome, SubmitRequest } from '#contracts/session.ts'
+import type { AuditOwner, RunOutcome, SessionCard, SubmitRequest } from '#contracts/session.ts'
 import type { SessionApi } from '#contracts/session.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
+import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { admit } from '../../src/sessions/admission.ts'
@@ -68,6 +69,7 @@ export interface WorldOptions {
   /** Awaited before an agent is there. */
   readonly loading?: () => Promise<void>
   readonly reserve?: PrincipalLedger['reserve']
+  readonly telemetry?: Telemetry
 }
 
 /** One session over several lives of its object: storage and timers stay, everything else is made anew. */
@@ -86,6 +88,7 @@ export function createSessionWorld(options: WorldOptions) {
   const reserved: string[] = []
   const settled: { run: string; tokens: number }[] = []
   const audit: SessionEvent[] = []
+  let listed: SessionCard | undefined
   let isAuditAway = false
   const reached = async () => {
     if (isAuditAway) throw new Error('D1_ERROR: Network connection lost.')
@@ -104,13 +107,18 @@ export function createSessionWorld(options: WorldOptions) {
       },
     },
     audit: {
-      async append(_owner: AuditOwner, events) {
+      async append(_owner: AuditOwner, { events, card }) {
         await reached()
         audit.push(...events)
+        listed = card
       },
       async watermark() {
         await reached()
-        return audit.at(-1)?.seq ?? 0
+        return listed ? (audit.at(-1)?.seq ?? 0) : -1
+      },
+      async unlist() {
+        await reached()
+        listed = undefined
       },
     },
     principals: {
@@ -124,6 +132,7 @@ export function createSessionWorld(options: WorldOptions) {
       report: (incident) => void told.push(incident),
     },
     timing: { ...defaultTiming, pauseMs },
+    ...(options.telemetry && { telemetry: options.telemetry }),
   }
 
   /** Another life of the object, over what is stored. */
@@ -183,6 +192,7 @@ export function createSessionWorld(options: WorldOptions) {
     reserved,
     settled,
     audit,
+    listed: () => listed,
     runtime,
     wake,
     setAuditAway: (isAway: boolean) => void (isAuditAway = isAway),

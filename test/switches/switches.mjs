@@ -505,6 +505,12 @@ const session = [
     [switchedSessions],
     [
       {
+        name: 'used-up-refused',
+        what: "E1: with nothing left of its principal's day a new run is refused, and nothing is kept of it",
+        find: "isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown",
+        replace: 'thrown',
+      },
+      {
         name: 'queue-cap',
         what: 'F18, T27: a session takes so many messages and no more',
         find: 'if (live.size > maxQueued) {',
@@ -561,7 +567,7 @@ const session = [
       {
         name: 'errands-in-one-step',
         what: 'F7: the last turn and what is to be told land together or not at all',
-        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n    })',
+        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
         replace: 'store.writeTurn(row.order, turn)\n    errands.forEach(todo.add)',
       },
       {
@@ -784,7 +790,7 @@ const session = [
       {
         name: 'day-settled',
         what: "E1: a run that is over gives back what it did not use of its principal's day",
-        find: 'settle(row.id).catch(() => {})',
+        find: 'if (outcome) settleSoon(row.id)',
         replace: '',
       },
     ],
@@ -852,6 +858,42 @@ const session = [
         what: 'E1: what a background child did not use comes back when it reports',
         find: 'addUsage(sum, correctionOf(item, turns))',
         replace: 'sum',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/deletion.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'unlisted-first',
+        what: 'I12: a session that is on the list can be opened: it is taken off before it is gone',
+        find: 'await outbox.unlist().catch(() => Promise.reject(notYetDeletable()))',
+        replace: 'await outbox.unlist().catch(() => {})',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/session-card.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'card-holds-up-nothing',
+        what: 'F36: a run that cannot be read does not hold up the record',
+        find: '} catch {',
+        replace: '} catch (error) {\n    throw error',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/todo.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'graves-end',
+        what: 'a cancel that its call never followed is forgotten',
+        find: 'AND ${atMs} <= ?`',
+        replace: 'AND ${atMs} < ? - 1e15`',
       },
     ],
   ),
@@ -936,6 +978,41 @@ const session = [
     ],
   ),
   ...of(
+    'src/sessions/gateway.ts',
+    ['test/workers/retention.workers.test.ts'],
+    [
+      {
+        name: 'gone-asked-again',
+        what: 'DESIGN 11: a session that was deleted can be begun again at once',
+        filter: 'its name begins another',
+        find: `if (outcome.fault?.kind === 'gone')`,
+        replace: 'if (false)',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/response-places.ts',
+    ['test/workers/responses.workers.test.ts'],
+    [
+      {
+        name: 'unstored-not-named',
+        what: 'M6: a response that was not to be stored cannot be named, whatever it went on from',
+        filter: 'cannot be named',
+        find: " || echo?.['store'] === false)",
+        replace: ')',
+      },
+      {
+        name: 'open-calls-answered',
+        what: 'M6: a conversation does not go on while a call of its client has no output',
+        filter: 'does not go on while',
+        find: 'if (isClients && asked) throw',
+        replace: 'if (false && asked) throw',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
     'src/sessions/failure-reply.ts',
     [outages],
     [
@@ -989,7 +1066,7 @@ const object = of(
       what: 'E8: a cancel that comes before what it cancels is remembered',
       tests: [outside],
       filter: 'that comes before what it cancels',
-      find: 'if (started.length === 0) todo.bury(parentRun, call, reason)',
+      find: 'todo.bury({ parentRun, call, reason, atMs: this.#runtime.clock.nowMs() })',
       replace: '',
     },
     {
@@ -1317,6 +1394,120 @@ const models = [
   ),
 ]
 
+const telemetry = 'test/unit/governance/telemetry'
+
+const exported = [
+  ...of(
+    'src/governance/telemetry/log-writer.ts',
+    [`${telemetry}/log-writer.test.ts`],
+    [
+      {
+        name: 'log-redacted',
+        what: 'T4, I28: a known secret does not come out in the log',
+        find: 'redactShown(redact(text))',
+        replace: 'redactShown(text)',
+      },
+      {
+        name: 'log-shown-key-redacted',
+        what: 'I28: a key that was shown does not come out in the log',
+        find: 'redactShown(redact(text))',
+        replace: 'redact(text)',
+      },
+      {
+        name: 'log-addresses-cut',
+        what: 'I28: what an address carries besides its place does not come out in the log',
+        find: 'withoutCredentials(redactShown',
+        replace: '((plain) => plain)(redactShown',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/telemetry/content.ts',
+    [`${telemetry}/otlp-exporter.test.ts`],
+    [
+      {
+        name: 'content-redacted-before-cut',
+        what: 'T4, I28: a secret is taken out of what is captured before that is cut',
+        find: 'const safe = redact(value)',
+        replace: 'const safe = value',
+      },
+      {
+        name: 'content-capped',
+        what: 'P29: what is captured has a largest size',
+        find: 'if (sizeChars > maxAttributeChars) break',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/telemetry/otlp-exporter.ts',
+    [`${telemetry}/otlp-exporter.test.ts`],
+    [
+      {
+        name: 'export-has-a-time',
+        what: 'N12: a collector that never answers is left after ten seconds',
+        filter: 'waits ten seconds',
+        find: 'Promise.race([posted, late])',
+        replace: 'Promise.race([posted, late.then(() => posted)])',
+      },
+    ],
+  ),
+  ...of(
+    'src/composition.ts',
+    ['test/unit/composition.test.ts'],
+    [
+      {
+        name: 'content-off',
+        what: 'P29: no message leaves unless that is asked for',
+        find: '...(capturesContent && { content',
+        replace: '...(true && { content',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/trace-outbox.ts',
+    ['test/unit/sessions/trace-outbox.test.ts'],
+    [
+      {
+        name: 'unsampled-not-exported',
+        what: 'N7: a trace that its caller does not record is not exported',
+        find: 'submission.traceLink?.isSampled !== false',
+        replace: 'true',
+      },
+      {
+        name: 'trace-dropped-in-the-end',
+        what: 'N7: a trace that is not taken is dropped after five tries',
+        find: 'if (tries + 1 < maxTries) todo',
+        replace: 'if (tries >= 0) todo',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/runs.ts',
+    ['test/unit/sessions/trace-outbox.test.ts'],
+    [
+      {
+        name: 'trace-with-the-end',
+        what: 'N7, I3: what is still to be exported is on record with the end of the run',
+        find: 'if (hasTrace) todo.addTrace(row.id, 0)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/contracts/trace.ts',
+    ['test/unit/contracts/trace.test.ts'],
+    [
+      {
+        name: 'tracestate-checked',
+        what: 'N7: a tracestate that is not valid goes no further',
+        find: 'members.every((member) => stateMember.test(member))',
+        replace: 'true',
+      },
+    ],
+  ),
+]
+
 const rest = [
   ...of(
     'src/plugins/egress.ts',
@@ -1345,6 +1536,12 @@ const rest = [
         what: 'T4: credentials do not follow a redirect to another origin',
         find: 'credentialHeaders.test(name))\n',
         replace: 'false)\n',
+      },
+      {
+        name: 'egress-own-trace',
+        what: 'N7: a plugin sends the trace of its call, and no state of anybody',
+        find: "  headers.delete('tracestate')\n",
+        replace: '',
       },
       {
         name: 'egress-size-cap',
@@ -1406,8 +1603,68 @@ const rest = [
       {
         name: 'audit-names-used-again',
         what: 'M5: the record of a session that was deleted does not hide that of its name used anew',
-        find: 'WHERE session = ?1 AND since_ms = ?2',
-        replace: 'WHERE session = ?1 AND ?2 = ?2',
+        find: 'WHERE id = ?1 AND since_ms = ?2',
+        replace: 'WHERE id = ?1 AND ?2 = ?2',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/session-index.ts',
+    ['test/unit/storage/session-index.test.ts'],
+    [
+      {
+        name: 'list-never-back',
+        what: 'M5: a batch that comes late does not turn the list of sessions back',
+        find: '>=\n    (sessions.since_ms',
+        replace: '<>\n    (sessions.since_ms',
+      },
+      {
+        name: 'list-later-stays',
+        what: 'M5: a late deletion does not take a session of the same name off the list',
+        find: 'WHERE id = ?1 AND since_ms <= ?2',
+        replace: 'WHERE id = ?1 AND ?2 = ?2',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/retention.ts',
+    ['test/unit/storage/retention.test.ts'],
+    [
+      {
+        name: 'events-from-the-beginning',
+        what: 'invariant 8: of a log only its beginning is deleted, so that the rest stays provable',
+        find: 'AND id < coalesce((SELECT min(id) FROM oldest WHERE at_ms >= ?1), (SELECT max(id) FROM audit))',
+        replace: 'AND at_ms < ?1 AND id < (SELECT max(id) FROM audit)',
+      },
+      {
+        name: 'newest-event-stays',
+        what: 'M5: the cursor of a reader goes on after everything has expired',
+        find: ', (SELECT max(id) FROM audit))',
+        replace: ', 1e15)',
+      },
+      {
+        name: 'deployment-head-stays',
+        what: "M5: the numbers of the deployment's own log go on after it has expired",
+        find: `AND id <> coalesce((SELECT id FROM audit WHERE session = '' AND since_ms = 0 ORDER BY seq DESC LIMIT 1), 0)`,
+        replace: '',
+      },
+      {
+        name: 'open-runs-stay',
+        what: 'N12: a given-up run that can still be retried stays on the list',
+        find: `AND (state <> 'open' OR NOT EXISTS (SELECT 1 FROM sessions WHERE id = given_up_runs.session))`,
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/sessions/list-sessions.ts',
+    ['test/unit/http/list-sessions.test.ts'],
+    [
+      {
+        name: 'list-own-sessions',
+        what: 'T2: nobody but an operator sees the sessions of others',
+        find: `if (principal !== id && role !== 'operator') {`,
+        replace: 'if (false) {',
       },
     ],
   ),
@@ -1802,5 +2059,6 @@ export const switches = [
   ...object,
   ...governance,
   ...models,
+  ...exported,
   ...rest,
 ]

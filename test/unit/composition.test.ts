@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
@@ -6,6 +6,7 @@ import { createToolset } from '../../src/catalog/toolset.ts'
 import { composeRuntime } from '../../src/composition.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { createPromptStore } from '../../src/memory/prompt-store.ts'
+import { batchOf } from '../fakes/audit-batch.ts'
 import {
   createFakeModel,
   createFakeSources,
@@ -19,6 +20,13 @@ import {
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { createSqliteDatabase } from '../fakes/sqlite-database.ts'
 
+const event = {
+  run: 'run_1',
+  agent: 'orchestrator',
+  trace: 'aa',
+  type: 'tool_finished',
+  data: {},
+} as const
 const key = 'isk_0123456789abcdef0123456789abcdef'
 
 /** Bindings as a deployment has them; what is not asked for here is not there. */
@@ -76,6 +84,101 @@ describe('the composition', () => {
       BACKUP_KEY: 'sk',
     }
     await expect(compose(keyed).http.readiness()).resolves.toBeDefined()
+  })
+
+  it.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'localhost:4318'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization'],
+    ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT', 'maybe'],
+    ['ISOLA_LOG', 'debug'],
+  ])('says on every request what is wrong with %s', async (name, value) => {
+    const { http } = compose({ ...bindings(), [name]: value })
+    await expect(http.readiness()).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining(`${name}: `),
+    })
+  })
+
+  it('N7, P29: exports traces only where there is a collector, and what was said only where it is asked for', () => {
+    expect(compose(bindings()).session.telemetry).toBeUndefined()
+    const set = { ...bindings(), OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
+    expect(compose(set).session.telemetry).toMatchObject({ capturesContent: false })
+    const captured = { ...set, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' }
+    expect(compose(captured).session.telemetry).toMatchObject({ capturesContent: true })
+  })
+
+  it('I28: no key of its settings comes out in its log, and none of its traces', async () => {
+    const secrets = {
+      ISOLA_OPERATOR_KEY: 'operator-key-0123',
+      ISOLA_MASTER_KEY: 'master-key-0123',
+      OPENAI_API_KEY: 'openai-key-0123',
+      BACKUP_KEY: 'backup-key-0123',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-key-0123,x-team=observability',
+    }
+    const server = {
+      id: 'backup',
+      base_url: 'https://m.example/v1',
+      api_key_secret_name: 'BACKUP_KEY',
+    }
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const env = { ...bindings(), ...secrets, ISOLA_PROVIDERS: JSON.stringify([server]) }
+    const { http } = compose(env)
+    await http.readiness()
+    const told =
+      'operator-key-0123 master-key-0123 openai-key-0123 backup-key-0123 collector-key-0123'
+    http.onFault?.(new Error(`${told} observability`), 'req_1')
+    const lines = log.mock.calls.map(([line]) => String(line))
+    log.mockRestore()
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).not.toContain('key-0123')
+    expect(lines[0]).toContain('observability')
+  })
+
+  it.each([
+    ['ISOLA_KEEP_DAYS', 'forever', 'must be 1 to 9999 days'],
+    ['ISOLA_KEEP_AUDIT_DAYS', '0', 'must be 1 to 9999 days, or forever'],
+    ['ISOLA_KEEP_AUDIT_DAYS', '1 year', 'must be 1 to 9999 days, or forever'],
+    ['ISOLA_KEEP_USAGE_DAYS', '7', 'must be 8 to 9999 days'],
+  ])('says that %s=%s is wrong, and what is right', async (name, value, what) => {
+    const { http } = compose({ ...bindings(), [name]: value })
+    const message = `${name}: ${what}`
+    await expect(http.readiness()).rejects.toMatchObject({ code: 'config_invalid', message })
+  })
+
+  it.each([
+    ['by default a year', {}, 400, 0],
+    ['not less', {}, 364, 1],
+    ['as set', { ISOLA_KEEP_AUDIT_DAYS: '30' }, 31, 0],
+    ['empty is the default', { ISOLA_KEEP_AUDIT_DAYS: '' }, 364, 1],
+    ['for ever', { ISOLA_KEEP_AUDIT_DAYS: 'forever' }, 9_000, 1],
+    ['everything while the setting is wrong', { ISOLA_KEEP_AUDIT_DAYS: '30 days' }, 400, 1],
+    [
+      'as set while another one is wrong',
+      { ISOLA_KEEP_AUDIT_DAYS: '500', ISOLA_DAILY_TOKENS: 'x' },
+      400,
+      1,
+    ],
+  ])('keeps the record: %s', async (_what, settings, ageDays, expected) => {
+    const env = { ...bindings(), ...settings }
+    const runtime = compose(env)
+    const nowMs = runtime.session.clock.nowMs()
+    const { audit } = runtime.session
+    const at = (seq: number, days: number) => ({ ...event, seq, atMs: nowMs - days * 86_400_000 })
+    const owner = { session: 'ses_a', principal: 'operator', sinceMs: 1 }
+    await audit.append(owner, batchOf([at(1, ageDays), at(2, 0)], { usedAtMs: nowMs }))
+    await runtime.daily()
+    const row = await env.DB.prepare('SELECT count(*) AS count FROM audit').first<{
+      count: number
+    }>()
+    expect(row?.count).toBe(1 + expected)
+  })
+
+  it('keeps sessions as long as is set, though another setting is wrong, and longest if that one is', () => {
+    const keptDays = (settings: object) =>
+      compose({ ...bindings(), ...settings }).session.timing.keepNamedMs / 86_400_000
+    expect(keptDays({})).toBe(90)
+    expect(keptDays({ ISOLA_KEEP_DAYS: '500', ISOLA_DAILY_TOKENS: 'x' })).toBe(500)
+    expect(keptDays({ ISOLA_KEEP_DAYS: '5 years' })).toBe(9_999)
   })
 
   it('X5, N5: a call gets explicit inputs only, the same names for every tool', async () => {

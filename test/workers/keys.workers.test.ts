@@ -283,11 +283,51 @@ describe("a principal's own limits", () => {
     )
     await setTokens(principal, 110)
     const other = await callJson(keysPath, { json: { principal } })
-    expect(await runOf(other.key)).toMatchObject({
-      state: 'stopped',
-      error: { code: 'lease_tokens', message: expect.stringContaining('110 tokens') },
-    })
+    await expect(runOf(other.key)).rejects.toThrow(/429 .*insufficient_quota.*110 tokens/)
     expect(upstream.requests).toHaveLength(1)
+  })
+
+  it.each([
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] }],
+    ['/v1/responses', { input: 'Hi' }],
+    ['/v1/responses', { input: 'Hi', stream: true }],
+    ['/v1/responses', { input: 'Hi', background: true }],
+  ])('E1: used up, %s is 429 before anything is spent', async (path, body) => {
+    const { key } = await addKey({ limits: { dailyTokens: 0 } })
+    const refused = await as(key, path, { json: { model: 'orchestrator', ...body } })
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    const { error } = (await refused.json()) as Answer
+    expect(error.code).toBe('insufficient_quota')
+    expect(upstream.requests).toHaveLength(0)
+  })
+
+  it('E1: keep nothing for a run that only waits for its client, and are asked again when it goes on', async () => {
+    upstream.restore()
+    upstream = installUpstream((_request, index) =>
+      index === 0 ? { calls: [{ name: 'look', input: {} }] } : { text: 'done' },
+    )
+    const { key, principal } = await addKey({ limits: { dailyTokens: 200_000 } })
+    const ask = (input: unknown, more: object = {}): Promise<Answer> => {
+      const tools = [{ type: 'function', name: 'look', parameters: { type: 'object' } }]
+      return asJson(key, '/v1/responses', {
+        json: { model: 'orchestrator', input, tools, ...more },
+      })
+    }
+    const first = await ask('Hi')
+    const atRest = (tokens: number) =>
+      vi.waitFor(async () =>
+        expect(await usageOf(principal)).toMatchObject({
+          settled: { tokens },
+          reserved: { tokens: 0 },
+          openRuns: 0,
+        }),
+      )
+    await atRest(110)
+    const answer = { type: 'function_call_output', call_id: first.output[0].call_id, output: 'x' }
+    const second = await ask([answer], { previous_response_id: first.id })
+    expect(second.status).toBe('completed')
+    await atRest(220)
   })
 
   it('E1: are nothing to those who have none', async () => {

@@ -6,6 +6,7 @@ import type { DayAmount, DayUsage, PrincipalApi } from '#contracts/principal.ts'
 import type { Reply } from '#contracts/session.ts'
 import { composeRuntime } from '../../src/composition.ts'
 import { createAuditSink } from '../../src/storage/audit-log.ts'
+import { batchOf } from '../fakes/audit-batch.ts'
 import { call, callJson } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
@@ -188,7 +189,8 @@ describe("the operator's page", () => {
     const event = { seq: 1, run, agent: 'orchestrator', trace: 'aa', atMs: 5 } as const
     const sink = createAuditSink(env.DB)
     const owner = { session: `ses_${'G'.repeat(22)}`, principal: 'operator', sinceMs: 1 }
-    for (const _ of [1, 2]) await sink.append(owner, [{ ...event, type: 'run_finished', data }])
+    for (const _ of [1, 2])
+      await sink.append(owner, batchOf([{ ...event, type: 'run_finished', data }]))
     const { runs } = await callJson('/api/operator/runs')
     expect(runs).toMatchObject([{ run, state: 'open', message: 'Interrupted too often.' }])
     // Its session was never there: the row tells what is known.

@@ -175,6 +175,38 @@ describe('a response that calls the client’s tools', () => {
     expect(error.message).toContain(first.output[0].call_id)
   })
 
+  it('makes one call at a time if the client wants that, whatever its model does', async () => {
+    const two = [askWeather, { ...askWeather, input: { city: 'Rome' } }]
+    const { requests } = withModel(() => ({ calls: two }))
+    const one = await create('Both?', { tools: [weather], parallel_tool_calls: false })
+    expect(one.parallel_tool_calls).toBe(false)
+    expect(one.output).toMatchObject([{ type: 'function_call', arguments: '{"city":"Oslo"}' }])
+    expect(requests[0]).toMatchObject({ parallel_tool_calls: false })
+    expect((await create('Both?', { tools: [weather] })).output).toHaveLength(2)
+  })
+
+  it('cannot be named if it was not to be stored, whatever it went on from', async () => {
+    withModel(() => ({ calls: [askWeather] }))
+    const kept = await create('Oslo?', { tools: [weather] })
+    const answer = [output(kept.output[0].call_id, 'rain')]
+    const goOn = { tools: [weather], previous_response_id: kept.id, store: false }
+    const child = await create(answer, goOn)
+    expect((await call(`${path}/${child.id}`)).status).toBe(404)
+    for (const input of ['And then?', [output(child.output[0].call_id, 'sun')]]) {
+      const json = {
+        model: 'orchestrator',
+        input,
+        tools: [weather],
+        previous_response_id: child.id,
+      }
+      const refused = await call(path, { json })
+      expect([refused.status, ((await refused.json()) as Answer).error.param]).toEqual([
+        404,
+        'previous_response_id',
+      ])
+    }
+  })
+
   it('keeps a namespace, and leaves out what nobody here runs', async () => {
     const { requests } = withModel(() => ({ calls: [{ ...askWeather, name: 'disk__read_file' }] }))
     const { name, ...read } = { ...weather, name: 'read_file' }
@@ -273,6 +305,66 @@ describe('a conversation', () => {
     ])
     for (const item of [...items.data, ...rest.data])
       expect(responseProblems('ItemField', item)).toEqual([])
+  })
+
+  it('M6: lists calls and outputs under the ids that the responses had, and never our own tools', async () => {
+    withModel((_request, index) => {
+      const own = { name: 'kv__set', input: { key: 'a', value: 1 } }
+      return index === 0 ? { text: 'Let me look.', calls: [own, askWeather] } : { text: 'Rain.' }
+    })
+    const items = [{ role: 'user', content: 'Earlier.' }]
+    const { id } = await callJson(conversations, { json: { items } })
+    const inIt = { conversation: id, tools: [weather] }
+    const first = await create('Oslo?', inIt)
+    const [spoken, called] = first.output
+    const answer = [output(called.call_id, 'rain'), { role: 'user', content: 'Be quick.' }]
+    const second = await create(answer, inIt)
+    const one = `${conversations}/${id}/items`
+    const all = (await callJson(`${one}?order=asc`)).data
+    expect(all).toMatchObject([
+      { type: 'message', role: 'user', content: [{ text: 'Earlier.' }] },
+      { type: 'message', role: 'user', content: [{ text: 'Oslo?' }] },
+      spoken,
+      called,
+      { type: 'function_call_output', call_id: called.call_id, output: 'rain' },
+      { type: 'message', role: 'user', content: [{ text: 'Be quick.' }] },
+      second.output[0],
+    ])
+    const ids = all.map((item: Answer) => item.id)
+    expect(new Set(ids).size).toBe(all.length)
+    for (const item of all) {
+      expect(responseProblems('ItemField', item)).toEqual([])
+      expect(await callJson(`${one}/${item.id}`)).toEqual(item)
+    }
+    await create('And now?', inIt)
+    const later = (await callJson(`${one}?order=asc`)).data
+    expect(later.slice(0, all.length)).toEqual(all)
+    expect((await call(`${one}/msg_nope`)).status).toBe(404)
+
+    const inputOf = async (response: Answer) =>
+      (await callJson(`${path}/${response.id}/input_items?order=asc`)).data
+    expect(await inputOf(first)).toEqual([all[1]])
+    expect(await inputOf(second)).toEqual([all[4], all[5]])
+    const unstored = await create('Hi', { store: false })
+    expect((await call(`${path}/${unstored.id}/input_items`)).status).toBe(404)
+  })
+
+  it('does not go on while a call has no output, naming the call', async () => {
+    const { requests } = withModel((_request, index) =>
+      index === 0 ? { calls: [askWeather] } : { text: 'Rain.' },
+    )
+    const { id } = await callJson(conversations, { json: {} })
+    const inIt = { conversation: id, tools: [weather] }
+    const first = await create('Oslo?', inIt)
+    const json = { model: 'orchestrator', input: 'Never mind', ...inIt }
+    const refused = await call(path, { json })
+    expect(refused.status).toBe(400)
+    const { error } = (await refused.json()) as Answer
+    expect(error).toMatchObject({ param: 'input' })
+    expect(error.message).toContain(first.output[0].call_id)
+    expect(requests).toHaveLength(1)
+    const second = await create([output(first.output[0].call_id, 'rain')], inIt)
+    expect(second.output).toMatchObject([{ content: [{ text: 'Rain.' }] }])
   })
 
   it('is changed, refuses to be rewritten once it has begun, and is deleted', async () => {

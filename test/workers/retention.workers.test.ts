@@ -85,4 +85,27 @@ it('DESIGN 11: a hundred stateless calls leave nothing behind', { timeout: 60_00
     left += await rowsIn(session)
   }
   expect(left).toBe(0)
+  const listed = `SELECT count(*) AS count FROM sessions WHERE id IN (SELECT value FROM json_each(?))`
+  const ids = JSON.stringify(sessions)
+  expect(await env.DB.prepare(listed).bind(ids).first('count')).toBe(0)
+})
+
+it('DESIGN 11: nothing is left of the database of a deleted session, and its name begins another', async () => {
+  upstream = installUpstream(() => ({ text: 'Hello' }))
+  const headers = { 'x-isola-session': 'comes back' }
+  const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'Hi' }] }
+  const say = () => call('/v1/chat/completions', { json, headers })
+  const session = (await say()).headers.get('x-isola-session')!
+  const tables = () =>
+    runInDurableObject(stubOf(session), (_instance, { storage }) =>
+      storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`).toArray(),
+    )
+  expect(await tables()).not.toEqual([])
+  await callJson(`/api/sessions/${session}`, { method: 'DELETE' })
+  await vi.waitFor(async () => expect(await tables()).toEqual([]), { timeout: 10_000 })
+  const again = await say()
+  expect([again.status, again.headers.get('x-isola-session')]).toEqual([200, session])
+  expect(await callJson(`/api/sessions/${session}/transcript`)).toMatchObject({
+    messages: [{ role: 'user' }, { role: 'assistant' }],
+  })
 })

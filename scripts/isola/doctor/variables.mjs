@@ -42,7 +42,14 @@ export function checkVariables({ path = join(root, '.dev.vars') } = {}) {
       }),
     ]
   }
-  const vars = readVars(path)
+  let vars
+  try {
+    vars = readVars(path)
+  } catch (error) {
+    // What is there is not ours to move or to open.
+    const fix = 'Put it right, then run `isola doctor --fix`.'
+    return [fail('variables', error.message, { fix })]
+  }
   const findings = ['ISOLA_OPERATOR_KEY', 'ISOLA_MASTER_KEY'].map((name) =>
     checkSecret(name, vars[name], repair),
   )

@@ -4,6 +4,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { ResponseFormat } from '#contracts/model.ts'
 import { parseFields } from '../validate.ts'
 import { chatTools, toolChoice } from './client-tools.ts'
+import { jsonSchema } from './json-schema.ts'
 
 const roles = 'system, developer, user, assistant or tool'
 const textPart = z.object({ type: z.literal('text'), text: z.string() })
@@ -50,7 +51,7 @@ const message = z.discriminatedUnion(
 export const jsonSchemaFormat = z.object({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -'),
   description: z.string().nullish(),
-  schema: z.record(z.string(), z.unknown()).nullish(),
+  schema: jsonSchema.nullish(),
   strict: z.boolean().nullish(),
 })
 
@@ -89,6 +90,7 @@ const chatRequest = z.object({
   tools: chatTools.nullish(),
   functions: z.array(z.unknown()).nullish(),
   tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
   function_call: z.union([z.string(), z.looseObject({})]).nullish(),
 })
 

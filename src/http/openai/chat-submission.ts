@@ -39,7 +39,7 @@ export async function toSubmission(
     }),
     ...(target.model !== undefined && { model: target.model }),
     parameters: toParameters(request, tools.toolChoice),
-    trace: readTrace(headers, deps.sources),
+    ...readTrace(context, deps.sources),
     protocol: sessionProtocol,
     // A chat client runs its own tools; it has no way to approve or to answer: what needs that fails and says so.
     pauses: 'client_tools',
@@ -94,6 +94,7 @@ function toParameters(
     }),
     ...(request.seed != null && { seed: request.seed }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(request.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(responseFormat && { responseFormat }),
   }
 }

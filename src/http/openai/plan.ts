@@ -30,8 +30,11 @@ export function planAfter(previous: PlaceInSession, history: History): Plan {
     const taint = ['user'] as const
     return { role: 'tool', callId: call, name: '', output, isError: false, taint }
   })
+  const answer = planAnswer(previous, outputs, messages)
   return {
-    ...planAnswer(previous, outputs, messages),
+    ...answer,
+    // It has to be there for whoever names it, also where the call says which run goes on.
+    request: { ...answer.request, after: { run, turn } },
     otherwise: branch([...results, ...messages]),
   }
 }
@@ -109,10 +112,10 @@ const isPast = (code: string): boolean =>
   code === 'request_conflict' || code === 'request_not_found'
 
 /** A message that names a call names it as the client knows it. */
-function withWireIds(error: unknown, { session, request }: Plan): unknown {
-  const run = request.answers?.run ?? request.after?.run
-  if (run === undefined || errorCode(error) !== 'request_invalid') return error
-  const message = errorMessage(error).replace(/\bcall_\d+_\d+_[0-9a-f]{8}\b/, (call) =>
+function withWireIds(error: unknown, { session }: Plan): unknown {
+  const named = /\b(call_\d+_\d+_[0-9a-f]{8}) of (run_[0-9A-Za-z]{22})\b/
+  if (errorCode(error) !== 'request_invalid' || !named.test(errorMessage(error))) return error
+  const message = errorMessage(error).replace(named, (_all, call: string, run: string) =>
     toCallId({ session, run }, call),
   )
   return new IsolaError('request_invalid', message, { param: 'input', cause: error })

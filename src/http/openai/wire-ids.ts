@@ -1,4 +1,4 @@
-import type { ResponsePlace } from '#contracts/session.ts'
+import type { ResponsePlace, SaidItem } from '#contracts/session.ts'
 
 /** The ids that clients get say where they belong: a stateless client brings back all that is needed (DESIGN.md section 12). */
 export interface RunPlace {
@@ -52,6 +52,12 @@ export const toMessageId = (place: RunPlace, turn: number): string => `msg_${key
 
 export const toFunctionCallId = (place: RunPlace, call: string): string =>
   `fc_${keysOf(place)}_${call.slice('call_'.length)}`
+
+const prefixes = { message: 'msg', call: 'fc', output: 'fco' } as const
+
+/** Of what the model said it is the id that its response has. */
+export const toItemId = ({ type, run = '', key: own }: SaidItem, session: string): string =>
+  `${prefixes[type]}_${keysOf({ session, run })}_${own}`
 
 /** The run that an item is of. */
 export function parseItemId(text: string): RunPlace | undefined {

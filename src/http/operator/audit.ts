@@ -3,7 +3,7 @@ import type { AuditQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { defaultListLimit, digits, listLimit } from './queries.ts'
+import { defaultListLimit, digits, listLimit } from '../list-queries.ts'
 
 const auditQuery = z.strictObject({
   trace: z

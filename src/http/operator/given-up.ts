@@ -7,7 +7,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId } from '../headers.ts'
 import { jsonResponse, replayed, unwrap } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { defaultListLimit, listLimit } from './queries.ts'
+import { defaultListLimit, listLimit } from '../list-queries.ts'
 
 const listQuery = z.strictObject({
   state: z.enum(['open', 'retried', 'dropped'], 'must be one of open, retried, dropped').optional(),

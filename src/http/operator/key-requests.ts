@@ -5,7 +5,7 @@ import { roles, type KeyEnd, type Rights, type RightsChange } from '#contracts/k
 import type { HttpDeps } from '../deps.ts'
 import { hasAgent, isServed } from '../targets.ts'
 import { parseFields } from '../validate.ts'
-import { defaultListLimit, listLimit } from './queries.ts'
+import { defaultListLimit, listLimit } from '../list-queries.ts'
 
 const nanoPerUsd = 1e9
 const maxDurationMs = 10 * 365 * 86_400_000

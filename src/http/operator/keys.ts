@@ -101,7 +101,7 @@ function readKeyId(context: HttpContext): string {
 function administrator({ sources }: HttpDeps, context: HttpContext): Administrator {
   return {
     principal: context.get('principal').id,
-    trace: readTrace(context.req.raw.headers, sources),
+    trace: readTrace(context, sources).trace,
     requestId: context.get('requestId'),
   }
 }

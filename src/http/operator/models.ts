@@ -3,7 +3,7 @@ import type { ModelRecord } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { digits } from './queries.ts'
+import { digits } from '../list-queries.ts'
 
 const hourMs = 3_600_000
 const modelsQuery = z.strictObject({

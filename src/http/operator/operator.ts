@@ -3,6 +3,7 @@ import type { AddRoute } from '../routes.ts'
 import { readAudit } from './audit.ts'
 import { dropGivenUp, listGivenUp, retryGivenUp, showGivenUp } from './given-up.ts'
 import { readHealth } from './health.ts'
+import { readMetrics } from './metrics.ts'
 import { readModels } from './models.ts'
 import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
 import { readUsage } from './usage.ts'
@@ -12,6 +13,7 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/audit', { GET: readAudit(deps) })
   addRoute('/api/operator/health', { GET: readHealth(deps) })
   addRoute('/api/operator/models', { GET: readModels(deps) })
+  addRoute('/api/operator/metrics', { GET: readMetrics(deps) })
   addRoute('/api/operator/usage', { GET: readUsage(deps) })
   addRoute('/api/operator/runs', { GET: listGivenUp(deps) })
   addRoute('/api/operator/runs/:run', { GET: showGivenUp(deps) })

@@ -99,7 +99,7 @@ function toSubmission(
     ...(request.mayAsk === true && { mayAsk: true }),
     pauses: 'park',
     protocol: sessionProtocol,
-    trace: readTrace(headers, deps.sources),
+    ...readTrace(from.context, deps.sources),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }
 }

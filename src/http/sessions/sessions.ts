@@ -4,13 +4,17 @@ import { eventStreamResponse, jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { createSession } from './create-session.ts'
 import { createEventView, parseEventsQuery } from './event-view.ts'
+import { listSessions } from './list-sessions.ts'
 import { openSession } from './open-session.ts'
 import { addRunInputRoutes } from './run-input.ts'
 import { addRunRoutes } from './runs.ts'
 
 /** `/api/sessions…`, the native API: everything a program wants. Unknown fields are refused. */
 export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
-  addRoute('/api/sessions', { POST: (context) => createSession(deps, context) })
+  addRoute('/api/sessions', {
+    GET: (context) => listSessions(deps, context),
+    POST: (context) => createSession(deps, context),
+  })
   addRoute('/api/sessions/:id', {
     GET: async (context) => {
       const { session, principal } = openSession(deps, context)

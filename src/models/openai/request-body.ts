@@ -21,7 +21,7 @@ export function toBody(
   capField: 'max_tokens' | 'max_completion_tokens',
 ): Body {
   const { model, messages, tools, parameters } = request
-  const { temperature, topP, stop, seed, toolChoice } = parameters
+  const { temperature, topP, stop, seed, toolChoice, parallelToolCalls } = parameters
   const format = formatOf(request)
   return {
     model,
@@ -41,6 +41,7 @@ export function toBody(
       })),
       // Without tools a service refuses the field.
       ...(toolChoice !== undefined && { tool_choice: toBodyChoice(toolChoice) }),
+      ...(parallelToolCalls === false && { parallel_tool_calls: false }),
     }),
     ...(format && { response_format: format }),
   }

@@ -41,7 +41,12 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
       if (watch.hasHeard()) watch.beat()
     },
   }
-  const settings = { signal, timeout: timeoutMs, fetchOptions: asFetchOptions(hooks) }
+  const settings = {
+    signal,
+    timeout: timeoutMs,
+    headers: call.headers?.() ?? {},
+    fetchOptions: asFetchOptions(hooks),
+  }
   if (isUnwatched) {
     const completion = await client.chat.completions.create(inOnePiece(body), settings)
     if (hasError(completion)) throw new APIError(undefined, completion.error, undefined, undefined)

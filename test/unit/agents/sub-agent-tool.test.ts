@@ -84,6 +84,19 @@ describe('a sub-agent as a tool', () => {
     })
   })
 
+  test('N7: the child is told what came in with the trace, not whose span it was', async () => {
+    const submissions: SubmitRequest[] = []
+    const { call } = setUp(
+      async (_session, submission) => (
+        submissions.push(submission),
+        { ok: true, value: resultOf() }
+      ),
+    )
+    const traceLink = { span: 'b7ad6b7169203331', isSampled: false, state: 'vendor=a' }
+    await call({ task: 'Review a.ts' }, createToolContext({ traceLink }))
+    expect(submissions[0]?.traceLink).toEqual({ isSampled: false, state: 'vendor=a' })
+  })
+
   test('Y8: the child gets task and context, never the history, within the lease of this call', async () => {
     const submissions: [string, SubmitRequest][] = []
     const { call } = setUp(

@@ -1,10 +1,11 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Finding } from '../../../scripts/isola/doctor/finding.mjs'
 import { checkModel } from '../../../scripts/isola/doctor/model.mjs'
 import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.mjs'
+import { checkSettings } from '../../../scripts/isola/doctor/settings.mjs'
 import { checkVariables, weakness } from '../../../scripts/isola/doctor/variables.mjs'
 import { bindingsIn, checkConfig, checkWorker } from '../../../scripts/isola/doctor/worker.mjs'
 
@@ -70,6 +71,71 @@ describe('doctor: .dev.vars', () => {
       'warn: ISOLA_ENV is production: no offline model, no requests to this machine.',
       'warn: Others on this machine can read .dev.vars.',
     ])
+  })
+})
+
+describe('doctor: settings', () => {
+  let folder: string
+  let path: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'isola-doctor-'))
+    path = join(folder, '.dev.vars')
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  const check = (text: string, env: Record<string, string> = {}) => {
+    writeFileSync(path, text)
+    return checkSettings({ path, env })
+  }
+  const keys = 'ISOLA_OPERATOR_KEY=isk_of_mine_since_long_ago\n# mine\n\n'
+
+  it.each([
+    ['ISOLA_DAILY_TOKENS=abc', 'ISOLA_DAILY_TOKENS: must be a whole number'],
+    ['ISOLA_KEEP_AUDIT_DAYS=0', 'ISOLA_KEEP_AUDIT_DAYS: must be 1 to 9999 days, or forever'],
+    ['OPENAI_BASE_URL=localhost:11434', 'OPENAI_BASE_URL'],
+    ['ISOLA_PROVIDERS=[{"id":"x"}]', 'ISOLA_PROVIDERS'],
+  ])('fails for %s, which the Worker would refuse', async (line, what) => {
+    expect(bad(await check(keys + line)).join()).toMatch(
+      `fail: The Worker refuses every request: ${what}`,
+    )
+  })
+
+  it('fails for what the shell sets instead', async () => {
+    const env = { OPENAI_BASE_URL: 'nowhere' }
+    expect(states(await check(keys, env))).toEqual(['fail'])
+  })
+
+  it('is content with what the Worker takes', async () => {
+    const providers =
+      'ISOLA_PROVIDERS=[{"id":"backup","base_url":"https://models.example/v1","api_key_secret_name":"OPENAI_BACKUP","models":[{"name":"m"}]}]'
+    const lines = ['ISOLA_DAILY_TOKENS=5', 'export ISOLA_KEEP_DAYS="30"', 'MY_KEY=x', providers]
+    expect(bad(await check(`${keys}${lines.join('\n')}\nOPENAI_BACKUP=sk\n`))).toEqual([])
+  })
+
+  it('warns of lines that set nothing, and does not repeat them', async () => {
+    const found = await check(`${keys}isk_secret_alone\nISOLA_DALIY_TOKENS=5\n`)
+    expect(bad(found)).toEqual([
+      'warn: Line 4 of .dev.vars is no NAME=value: it sets nothing.',
+      'warn: ISOLA_DALIY_TOKENS in .dev.vars is no setting: nothing reads it. Did you mean ISOLA_DAILY_TOKENS?',
+    ])
+    expect(JSON.stringify(found)).not.toContain('isk_secret')
+  })
+})
+
+describe('doctor: a .dev.vars that cannot be read', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'isola-doctor-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('is named with what to do, once, and --fix leaves it alone', async () => {
+    const found = [
+      ...checkVariables({ path: folder }),
+      ...(await checkSettings({ path: folder, env: {} })),
+    ]
+    expect(bad(found)).toEqual([
+      expect.stringMatching(
+        /^fail: isola-doctor-\w+ is a folder: move it away, and `npm start` makes the file\.$/,
+      ),
+    ])
+    expect(found[0]?.repair).toBeUndefined()
   })
 })
 

@@ -75,6 +75,35 @@ describe('the isola command', () => {
     expect(text.stdout).toMatch(/limit\s+no limit\s+no limit/)
   })
 
+  it('C7: shows how agents, tools and models did, and refuses a time that is none', async () => {
+    const latencyMs = { mean: 40, max: 60 }
+    const agent = {
+      agent: 'orchestrator',
+      runs: 4,
+      states: { completed: 3, failed: 1 },
+      successRate: 0.75,
+      turnsPerRun: 2.5,
+      modelCalls: 10,
+      inputTokens: 1_000,
+      outputTokens: 100,
+      costUsd: 0.5,
+    }
+    const tool = {
+      tool: 'kv__get',
+      calls: 2,
+      failures: { tool_failed: 1 },
+      errorRate: 0.5,
+      latencyMs,
+    }
+    const { asked, fetch } = answering(200, { agents: [agent], tools: [tool], models: [] })
+    const { stdout } = await isola(['metrics', 'show'], { env: server, fetch })
+    expect(stdout).toMatch(/orchestrator\s+4\s+75\.0 %\s+2\.5\s+1000\s+100\s+\$0\.50/)
+    expect(stdout).toMatch(/kv__get\s+2\s+50\.0 %\s+40 ms\s+60 ms\s+tool_failed 1/)
+    expect(asked[0]?.url).toMatch(/metrics\?since=\d{13}&format=json$/)
+    const wrong = await isola(['metrics', 'show', '--hours', '0'], { env: server, fetch })
+    expect(wrong.code).toBe(2)
+  })
+
   it('answers 1 with what the server says, and names the field', async () => {
     const { fetch } = answering(400, { error: { message: 'must be a number', param: 'limit' } })
     const { code, stderr } = await isola(['audit', 'list', '--limit', 'x'], { env: server, fetch })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage } from '../../../src/contracts/lease.ts'
-import type { DayAmount } from '../../../src/contracts/principal.ts'
+import { defaultPrincipalTiming, type DayAmount } from '../../../src/contracts/principal.ts'
 import type { RunSpending } from '../../../src/contracts/session.ts'
 import { createDayLedger, type DayLedger } from '../../../src/governance/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/governance/principal-rows.ts'
@@ -16,7 +16,8 @@ const spentTokens = (tokens: number): DayAmount => ({ tokens, costNanoUsd: 0 })
 /** A ledger whose object can restart: what it knows is in the rows. */
 function open() {
   const storage = createPrincipalStorage()
-  const start = () => createDayLedger(createPrincipalRows(storage), { sweepEveryMs })
+  const start = () =>
+    createDayLedger(createPrincipalRows(storage), { ...defaultPrincipalTiming, sweepEveryMs })
   let ledger = start()
   return {
     storage,

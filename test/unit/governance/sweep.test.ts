@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage } from '../../../src/contracts/lease.ts'
+import { defaultPrincipalTiming } from '../../../src/contracts/principal.ts'
 import type { RunSpending } from '../../../src/contracts/session.ts'
 import { createDayLedger } from '../../../src/governance/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/governance/principal-rows.ts'
@@ -12,6 +13,7 @@ const limits = { tokens: 1_000, costNanoUsd: unlimited }
 function open(runs: readonly string[]) {
   let nowMs = 1_790_000_000_000
   const ledger = createDayLedger(createPrincipalRows(createPrincipalStorage()), {
+    ...defaultPrincipalTiming,
     sweepEveryMs: 60,
   })
   for (const run of runs) {

@@ -235,4 +235,18 @@ describe('what a chat request submits', () => {
   ])('with traceparent %s has trace %s', async (traceparent, expected) => {
     expect((await submit({}, { traceparent })).submission.trace).toBe(expected)
   })
+
+  it.each([
+    ['00', 'vendor=a, other@system=b', { isSampled: false, state: 'vendor=a,other@system=b' }],
+    ['01', 'not a list', { isSampled: true }],
+  ])('N7: hands on who asked, flags %s and the tracestate %s', async (flags, tracestate, link) => {
+    const traceparent = `00-${trace}-b7ad6b7169203331-${flags}`
+    const { submission } = await submit({}, { traceparent, tracestate })
+    expect(submission.traceLink).toEqual({ span: 'b7ad6b7169203331', ...link })
+  })
+
+  it('hands on nothing of a trace that begins here', async () => {
+    const { submission } = await submit({}, { traceparent: 'nonsense', tracestate: 'vendor=a' })
+    expect(submission).not.toHaveProperty('traceLink')
+  })
 })

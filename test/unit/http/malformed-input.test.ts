@@ -70,7 +70,7 @@ describe('every method on every route', () => {
     [chat, ['POST']],
     ['/v1/models', ['GET']],
     ['/v1/models/orchestrator', ['GET']],
-    ['/api/sessions', ['POST']],
+    ['/api/sessions', ['GET', 'POST']],
     [session, ['GET', 'DELETE']],
     [runs, ['POST']],
     [`${runs}/${testRun}`, ['GET']],
@@ -83,6 +83,7 @@ describe('every method on every route', () => {
     ['/api/operator/health', ['GET']],
     ['/api/operator/usage', ['GET']],
     ['/api/operator/models', ['GET']],
+    ['/api/operator/metrics', ['GET']],
     [givenUp, ['GET']],
     [`${givenUp}/${testRun}`, ['GET']],
     [retry, ['POST']],
@@ -655,6 +656,11 @@ describe('every field of /api', () => {
     [`${givenUp}/x`, '', 404, null],
     ['/api/operator/usage', '?principal=', 400, 'principal'],
     ['/api/operator/models', '?hours=-1', 400, 'hours'],
+    ['/api/operator/metrics', '?since=-1', 400, 'since'],
+    ['/api/operator/metrics', '?since=yesterday', 400, 'since'],
+    ['/api/operator/metrics', '?since=2026-13-40', 400, 'since'],
+    ['/api/operator/metrics', '?format=xml', 400, 'format'],
+    ['/api/operator/metrics', '?hours=1', 400, 'hours'],
     ['/api/operator/usage', `?principal=${'x'.repeat(201)}`, 400, 'principal'],
     ['/api/operator/usage', '?day=today', 400, 'day'],
   ]
@@ -763,4 +769,43 @@ describe('every field of a request for a response', () => {
       [{ text: { format: { type: 'json_schema', name: 'a b', schema: {} } } }, 'text.format.name'],
     ]),
   )
+})
+
+describe('a schema that the answer is to fit', () => {
+  const { send, calls } = createFakeApp()
+  const asked = async (schema: object) => {
+    const format = { type: 'json_schema', name: 'city' }
+    const sent = [
+      send('/v1/chat/completions', {
+        json: {
+          model: 'orchestrator',
+          messages: [{ role: 'user', content: 'Hi' }],
+          response_format: { type: 'json_schema', json_schema: { name: 'city', schema } },
+        },
+      }),
+      send('/v1/responses', {
+        json: { model: 'orchestrator', input: 'Hi', text: { format: { ...format, schema } } },
+      }),
+    ]
+    return Promise.all(
+      sent.map(async (sending) => {
+        const answer = await sending
+        const { error } = (await answer.json()) as { error?: { param: string } }
+        return [answer.status, error?.param]
+      }),
+    )
+  }
+
+  it.each([
+    [{ type: 'text' }, 'type'],
+    [{ type: 'object', properties: { name: { type: 'str' } } }, 'properties.name.type'],
+    [{ type: 'object', required: 'name' }, 'required'],
+    [{ type: 'array', items: { anyOf: [] } }, 'items.anyOf'],
+  ])('that is none is refused, naming what is wrong: %j', async (schema, param) => {
+    expect(await asked(schema)).toEqual([
+      [400, `response_format.json_schema.schema.${param}`],
+      [400, `text.format.schema.${param}`],
+    ])
+    expect(calls).toEqual([])
+  })
 })

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import { unlimited } from '../../../src/contracts/lease.ts'
-import type { GivenUpRun } from '../../../src/contracts/operations.ts'
+import type { GivenUpRun, Metrics } from '../../../src/contracts/operations.ts'
 import type { IncidentRecord } from '../../../src/contracts/principal.ts'
 import { createAuditReader } from '../../../src/storage/audit-log.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
+import { createMetricsReport } from '../../../src/storage/metrics-report.ts'
 import { createModelReport } from '../../../src/storage/model-report.ts'
 import { createFakeApp, errorOf, testRun, testSession, testTrace } from '../../fakes/http-deps.ts'
 
@@ -93,6 +94,84 @@ describe('GET /api/operator/models', () => {
   })
 })
 
+describe('GET /api/operator/metrics', () => {
+  const dayMs = 86_400_000
+  const metrics: Metrics = {
+    agents: [
+      {
+        agent: 'orchestrator',
+        runs: 4,
+        states: { completed: 3, failed: 1 },
+        successRate: 0.75,
+        turnsPerRun: 2.5,
+        modelCalls: 10,
+        inputTokens: 1_000,
+        outputTokens: 100,
+        costNanoUsd: 1_500_000,
+      },
+    ],
+    tools: [
+      {
+        tool: 'a"b',
+        calls: 2,
+        failures: { tool_failed: 1 },
+        errorRate: 0.5,
+        latencyMs: { mean: 40, max: 60 },
+      },
+    ],
+    models: [{ provider: 'p', model: 'm', calls: 0, failures: { model_auth: 2 }, costNanoUsd: 0 }],
+  }
+  const setUp = () => {
+    const asked: number[] = []
+    const since = async (atMs: number) => (asked.push(atMs), metrics)
+    return { ...createFakeApp({ deps: { metrics: { since } } }), asked }
+  }
+
+  it('C7: shows success, turns, tool errors and latency, tokens and cost of the last day', async () => {
+    const { send, asked } = setUp()
+    const [status, body] = await getJson(send('/api/operator/metrics'))
+    expect(status).toBe(200)
+    const { costNanoUsd: _cost, ...agent } = metrics.agents[0]!
+    const { costNanoUsd: _none, ...model } = metrics.models[0]!
+    expect(body).toEqual({
+      sinceMs: nowMs - dayMs,
+      agents: [{ ...agent, costUsd: 0.0015 }],
+      tools: metrics.tools,
+      models: [{ ...model, costUsd: 0 }],
+    })
+    expect(asked).toEqual([nowMs - dayMs])
+  })
+
+  it.each([
+    [`${nowMs - 5_000}`, nowMs - 5_000],
+    ['2026-09-21', Date.UTC(2026, 8, 21)],
+    ['2026-09-21T12:00:00Z', Date.UTC(2026, 8, 21, 12)],
+    ['0', nowMs - 31 * dayMs],
+  ])('counts since %s, but for no more than 31 days', async (since, expected) => {
+    const { send, asked } = setUp()
+    await send(`/api/operator/metrics?since=${since}`)
+    expect(asked).toEqual([expected])
+  })
+
+  it.each([
+    ['?format=prometheus', '*/*'],
+    ['', 'text/plain;version=0.0.4;q=0.5,*/*;q=0.1'],
+    ['', 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4'],
+  ])('speaks to Prometheus with %s and Accept: %s', async (query, accept) => {
+    const { send } = setUp()
+    const response = await send(`/api/operator/metrics${query}`, { headers: { accept } })
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+    const text = await response.text()
+    expect(text).toContain(
+      '# TYPE isola_runs gauge\nisola_runs{agent="orchestrator",state="completed"} 3\n',
+    )
+    expect(text).toContain('isola_tool_failures{tool="a\\"b",code="tool_failed"} 1\n')
+    expect(text).toContain('isola_model_failures{provider="p",model="m",code="model_auth"} 2\n')
+    expect(text).toContain('isola_cost_usd{agent="orchestrator"} 0.0015\n')
+    expect(text).not.toContain('isola_model_latency_seconds')
+  })
+})
+
 describe('the database being away', () => {
   it.each([
     ['GET', '/api/operator/audit'],
@@ -101,11 +180,13 @@ describe('the database being away', () => {
     ['POST', `${run}/retry`],
     ['POST', `${run}/drop`],
     ['GET', '/api/operator/models'],
+    ['GET', '/api/operator/metrics'],
   ])('N12: %s %s answers 503 and when to come back', async (method, path) => {
     const deps = {
       audit: createAuditReader(down),
       givenUp: createGivenUpRuns(down),
       modelReport: createModelReport(down),
+      metrics: createMetricsReport(down, createModelReport(down)),
     }
     const { send, calls } = createFakeApp({ deps })
     const response = await send(path, { method })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import type { ModelProvider } from '#contracts/model.ts'
 import {
   agentSpec,
   createFakeClock,
@@ -37,6 +38,47 @@ describe('a run', () => {
       output: '12:00',
       isError: false,
     })
+  })
+
+  it('N7: asks for the headers of each model request by turn and place, and has both on record', async () => {
+    const asked: (readonly [number, number])[] = []
+    const model = createFakeModel([{ text: 'never' }])
+    const models: ModelProvider = {
+      ...model,
+      async generate(request, call) {
+        call.headers?.()
+        call.onSent()
+        if (asked.length === 1) {
+          call.mayRetry(new IsolaError('model_unavailable', 'away'))
+          call.headers?.()
+        }
+        return createFakeModel([asked.length > 2 ? { text: 'noon' } : callOf('clock')]).generate(
+          request,
+          call,
+        )
+      },
+    }
+    const journal = createMemoryJournal()
+    const toolset = toolsetOf([toolEntry('clock', async () => says('12:00'))])
+    await createEndingKernel(createKernelParts(models)).run(
+      runInput({ toolset, lostCalls: 1 }),
+      runPorts({
+        journal,
+        headersOf: (turn, request) => (asked.push([turn, request]), {}),
+      }),
+    )
+    // One was sent before the crash: its place is not given to another.
+    const places = [
+      [1, 2],
+      [1, 3],
+      [2, 1],
+    ]
+    expect(asked).toEqual(places)
+    const events = journal.load().flatMap((turn) => turn.events)
+    const requests = events.filter(({ type }) => /^model_(called|failed)$/.test(type))
+    expect(requests.map(({ data }) => [data['turn'], data['request']])).toEqual(places)
+    expect(requests[1]?.data).toMatchObject({ durationMs: 0 })
+    expect(requests[2]?.data).toMatchObject({ firstTextMs: 0 })
   })
 
   it('holds only the first model call to a tool, and tells each what may be spent', async () => {

@@ -85,6 +85,18 @@ const failure = ({ error }: Outcome): IsolaError => {
 }
 
 describe('a request to an OpenAI-compatible server', () => {
+  it('N7: carries what its caller says, asked for anew with each try', async () => {
+    server.script([{ status: 500 }, { text: 'Hi' }])
+    let tries = 0
+    const headers = () => ({ traceparent: `try-${(tries += 1)}`, tracestate: 'vendor=a' })
+    await provider().generate(ask(), callOptions({ headers }))
+    expect(server.requests.map((request) => request.headers['traceparent'])).toEqual([
+      'try-1',
+      'try-2',
+    ])
+    expect(server.requests[1]?.headers['tracestate']).toBe('vendor=a')
+  })
+
   it('carries messages, images, tool calls and results, tools, parameters and the schema asked for', async () => {
     const messages: readonly Message[] = [
       { role: 'system', text: 'Be brief.' },

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import type { StorageRequest } from '#contracts/session.ts'
+import { spanIdOf } from '#contracts/trace.ts'
 import { openCapabilities } from '../../../src/plugins/capabilities.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
+import { sha256 } from '../../fakes/kernel.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
@@ -42,6 +44,23 @@ describe('what was not granted', () => {
     await expect(open({ storage: { quota: '1mb', scope } }).storage.get('a')).rejects.toThrow(
       'not yet',
     )
+  })
+})
+
+describe('the network', () => {
+  test('N7: is asked in the name of the span that the call is exported as', async () => {
+    const asked: (string | null)[] = []
+    const deps = createCapabilityDeps({
+      fetch: async (_url, { headers }) => (
+        asked.push(new Headers(headers).get('traceparent')),
+        new Response('ok')
+      ),
+    })
+    const grants = { network: [{ host: 'a.example', methods: ['GET'] }] }
+    const { fetch, context } = { ...open(grants, deps) }
+    await fetch('https://a.example/')
+    const { trace, run, call } = context
+    expect(asked).toEqual([`00-${trace}-${spanIdOf(sha256, run, call)}-01`])
   })
 })
 

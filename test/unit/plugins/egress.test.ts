@@ -14,6 +14,8 @@ const anyHost: RequestedGrants['network'] = [
   { host: '*', methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] },
 ]
 
+const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+
 function setUp({
   grants = anyHost,
   tier = 'builtin',
@@ -45,6 +47,7 @@ function setUp({
     fetch: platformFetch,
     emit: (event) => events.push(event),
     idempotencyKey: 'key_1',
+    traceparent,
     signal: controller.signal,
   })
   return { fetch, requests, events, controller }
@@ -345,8 +348,8 @@ describe('redirects', () => {
       ]),
     })
     await fetch('https://a.example/', { headers })
-    expect(requests[1]?.headers).toEqual(headers)
-    expect(requests[2]?.headers).toEqual({ accept: 'text/html' })
+    expect(requests[1]?.headers).toEqual({ ...headers, traceparent })
+    expect(requests[2]?.headers).toEqual({ accept: 'text/html', traceparent })
   })
 })
 
@@ -363,6 +366,13 @@ describe('requests', () => {
       'key_1',
       'own',
     ])
+  })
+
+  test('N7: each carries the trace of the call, whatever the plugin says, and no state of anybody', async () => {
+    const { fetch, requests } = setUp()
+    const headers = { traceparent: `00-${'e'.repeat(32)}-${'e'.repeat(16)}-01`, TraceState: 'a=b' }
+    await fetch('https://a.example/', { headers })
+    expect(requests[0]?.headers).toEqual({ traceparent })
   })
 
   test.each([

@@ -45,6 +45,7 @@ function scripted(faults: readonly unknown[], value: unknown = { ok: true, value
 const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<unknown>>> = {
   create: (api) => api.create({ agent: 'orchestrator', principal: 'operator', session }),
   amend: (api) => api.amend('operator', {}),
+  items: (api) => api.items('operator'),
   submit: (api) => api.submit(session, submission),
   run: (api) => api.run(session, submission),
   runStream: (api) => api.runStream(session, submission),
@@ -73,7 +74,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   delete: (api) => api.delete('operator'),
   storage: (api) => api.storage({ verb: 'clear', space: 's' }),
 }
-const reads = ['result', 'recall', 'events', 'spentBy', 'transcript', 'tree']
+const reads = ['result', 'recall', 'events', 'spentBy', 'transcript', 'items', 'tree']
 const calls = Object.entries(everyCall)
 
 describe('a call of a session', () => {

@@ -3,6 +3,7 @@ import type { SessionEvent } from '../../../src/contracts/event.ts'
 import { createAuditReader, createAuditSink } from '../../../src/storage/audit-log.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
+import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const message = 'The run was interrupted 5 times in the same turn.'
@@ -30,7 +31,10 @@ const openRuns = { state: 'open', limit: 10 } as const
 describe('the list of given-up runs', () => {
   it('N12: has a run as soon as the record says that it was given up, newest first', async () => {
     const { sink, list } = open()
-    await sink.append(owner, [finished(1), givenUp(2), finished(3, 'model_auth'), givenUp(4)])
+    await sink.append(
+      owner,
+      batchOf([finished(1), givenUp(2), finished(3, 'model_auth'), givenUp(4)]),
+    )
     const rows = await list.list(openRuns)
     expect(rows.map(({ run }) => run)).toEqual(['run_4', 'run_2'])
     expect(rows[1]).toEqual({
@@ -50,16 +54,16 @@ describe('the list of given-up runs', () => {
 
   it('I10: has it once though the batch comes twice, and keeps what was decided', async () => {
     const { sink, list } = open()
-    await sink.append(owner, [givenUp(1)])
+    await sink.append(owner, batchOf([givenUp(1)]))
     await list.resolve('run_1', 'retried')
-    await sink.append(owner, [givenUp(1), givenUp(2)])
+    await sink.append(owner, batchOf([givenUp(1), givenUp(2)]))
     expect((await list.list(openRuns)).map(({ run }) => run)).toEqual(['run_2'])
     expect(await list.find('run_1')).toMatchObject({ state: 'retried' })
   })
 
   it('is decided once: a second decision changes nothing', async () => {
     const { sink, list } = open()
-    await sink.append(owner, [givenUp(1)])
+    await sink.append(owner, batchOf([givenUp(1)]))
     await list.resolve('run_1', 'dropped')
     await list.resolve('run_1', 'retried')
     await list.resolve('run_9', 'dropped')
@@ -68,16 +72,16 @@ describe('the list of given-up runs', () => {
 
   it('opens anew for a run of the same id in a session of the same name that came later', async () => {
     const { sink, list } = open()
-    await sink.append(owner, [givenUp(1)])
+    await sink.append(owner, batchOf([givenUp(1)]))
     await list.resolve('run_1', 'dropped')
-    await sink.append({ ...owner, sinceMs: 2 }, [givenUp(1)])
+    await sink.append({ ...owner, sinceMs: 2 }, batchOf([givenUp(1)]))
     expect(await list.find('run_1')).toMatchObject({ state: 'open' })
   })
 
   it('lands with its batch or not at all', async () => {
     const { database, sqlite, list } = open()
     sqlite.exec('ALTER TABLE given_up_runs RENAME TO elsewhere')
-    await expect(createAuditSink(database).append(owner, [givenUp(1)])).rejects.toThrow()
+    await expect(createAuditSink(database).append(owner, batchOf([givenUp(1)]))).rejects.toThrow()
     expect(await createAuditReader(database).query({ limit: 10 })).toEqual({ records: [] })
     sqlite.exec('ALTER TABLE elsewhere RENAME TO given_up_runs')
     expect(await list.list(openRuns)).toEqual([])

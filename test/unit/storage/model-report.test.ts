@@ -3,6 +3,7 @@ import type { EventType, SessionEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createModelReport } from '../../../src/storage/model-report.ts'
+import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const noon = 1_790_000_000_000
@@ -20,16 +21,19 @@ const a = { provider: 'first', model: 'a' }
 
 it('C2: counts calls, failures by code, latency and cost of each model', async () => {
   const { database } = createSqliteDatabase()
-  await createAuditSink(database).append({ session: 'ses_a', principal: 'operator', sinceMs: 1 }, [
-    event('model_called', { ...a, durationMs: 100, costNanoUsd: 5 }),
-    event('model_called', { ...a, durationMs: 301, costNanoUsd: 6 }),
-    event('model_failed', { ...a, durationMs: 9_000, code: 'model_timeout' }),
-    event('model_failed', { ...a, durationMs: 10, code: 'model_rate_limited' }),
-    event('model_failed', { ...a, durationMs: 10, code: 'model_rate_limited' }),
-    event('model_failed', { provider: 'second', model: 'b', durationMs: 1, code: 'model_auth' }),
-    event('tool_finished', { ok: true, durationMs: 77 }),
-    event('model_called', { ...a, durationMs: 1, costNanoUsd: 1 }, noon - 1),
-  ])
+  await createAuditSink(database).append(
+    { session: 'ses_a', principal: 'operator', sinceMs: 1 },
+    batchOf([
+      event('model_called', { ...a, durationMs: 100, costNanoUsd: 5 }),
+      event('model_called', { ...a, durationMs: 301, costNanoUsd: 6 }),
+      event('model_failed', { ...a, durationMs: 9_000, code: 'model_timeout' }),
+      event('model_failed', { ...a, durationMs: 10, code: 'model_rate_limited' }),
+      event('model_failed', { ...a, durationMs: 10, code: 'model_rate_limited' }),
+      event('model_failed', { provider: 'second', model: 'b', durationMs: 1, code: 'model_auth' }),
+      event('tool_finished', { ok: true, durationMs: 77 }),
+      event('model_called', { ...a, durationMs: 1, costNanoUsd: 1 }, noon - 1),
+    ]),
+  )
   expect(await createModelReport(database).since(noon)).toEqual([
     {
       provider: 'first',

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
+import { deleteSession } from '../../../src/sessions/deletion.ts'
 import { eventsAfter } from '../../../src/sessions/log-view.ts'
 import { decideCall, expirePauses, steerRun, takeDelivery } from '../../../src/sessions/outside.ts'
 import {
@@ -316,10 +317,12 @@ describe('what a run leaves to be told elsewhere', () => {
 })
 
 describe('a call that was cancelled before it came', () => {
+  const grave = { parentRun: 'run_above', call: 'call_above', reason: 'enough', atMs: 0 }
+
   it('E8: begins nothing', async () => {
     const { wake, model } = createSessionWorld(answers)
     const life = wake()
-    life.todo.bury('run_above', 'call_above', 'enough')
+    life.todo.bury(grave)
     await refusedWith('request_conflict')(life.take({ lineage }))
     expect(model.requests).toHaveLength(0)
   })
@@ -330,10 +333,71 @@ describe('a call that was cancelled before it came', () => {
     const life = wake()
     const taking = life.take({ lineage })
     await settle()
-    life.todo.bury('run_above', 'call_above', 'enough')
+    life.todo.bury(grave)
     gate.resolve()
     await refusedWith('request_conflict')(taking)
     expect(model.requests).toHaveLength(0)
+  })
+})
+
+describe('a session that nobody comes back to', () => {
+  it('DESIGN 11: looks every month whether it is to be kept for less', async () => {
+    const { wake, runtime, clock, timers } = createSessionWorld(answers)
+    const monthMs = 30 * 86_400_000
+    const life = wake()
+    await life.run()
+    await life.upkeep.onJob('recover')
+    expect(timers.get('retention')?.time).toBe(clock.nowMs() + monthMs)
+    await clock.advance(monthMs)
+    expect(await life.upkeep.onJob('retention')).toBe(clock.nowMs() + monthMs)
+    await clock.advance(monthMs)
+    Object.assign(runtime.timing, { keepNamedMs: 61 * 86_400_000 })
+    expect(await life.upkeep.onJob('retention')).toBe(clock.nowMs() + 86_400_000)
+  })
+})
+
+describe('a call that was cancelled and never came', () => {
+  const grave = { parentRun: 'run_above', reason: 'enough' }
+
+  it('is forgotten after a day, one after the other, and nothing is left', async () => {
+    const { wake, clock, timers, runtime, sqlite } = createSessionWorld(answers)
+    const { keepGravesMs } = runtime.timing
+    const rows = () => sqlite.prepare('SELECT key FROM todo').all().length
+    const life = wake()
+    const bury = (call: string) => {
+      life.todo.bury({ ...grave, call, atMs: clock.nowMs() })
+      life.upkeep.keepGraves()
+    }
+    bury('call_1')
+    const firstMs = clock.nowMs()
+    expect(timers.get('graves')?.time).toBe(firstMs + keepGravesMs)
+    await clock.advance(keepGravesMs - 1)
+    bury('call_2')
+    expect(await life.upkeep.onJob('graves')).toBe(firstMs + keepGravesMs)
+    expect(rows()).toBe(2)
+    await clock.advance(1)
+    expect(await life.upkeep.onJob('graves')).toBe(firstMs + 2 * keepGravesMs - 1)
+    expect([
+      life.todo.buried('run_above', 'call_1'),
+      life.todo.buried('run_above', 'call_2'),
+    ]).toEqual([undefined, 'enough'])
+    await clock.advance(keepGravesMs)
+    expect(await life.upkeep.onJob('graves')).toBeUndefined()
+    expect(rows()).toBe(0)
+  })
+
+  it('is read as an older version wrote it, and then forgotten too', async () => {
+    const { wake, clock, sqlite, runtime } = createSessionWorld(answers)
+    const { keepGravesMs } = runtime.timing
+    const life = wake()
+    life.todo.bury({ ...grave, call: 'call_2', atMs: clock.nowMs() })
+    sqlite.exec(`INSERT INTO todo VALUES ('buried run_above call_1', '"enough"')`)
+    expect(life.todo.buried('run_above', 'call_1')).toBe('enough')
+    await clock.advance(keepGravesMs)
+    life.todo.bury({ ...grave, call: 'call_2', atMs: clock.nowMs() })
+    await life.upkeep.onJob('graves')
+    expect(life.todo.buried('run_above', 'call_1')).toBeUndefined()
+    expect(life.todo.buried('run_above', 'call_2')).toBe('enough')
   })
 })
 
@@ -473,7 +537,7 @@ describe('the lease of a run', () => {
       reserve: async () =>
         Promise.reject(Object.assign(new Error('used up'), { code: 'lease_tokens' })),
     })
-    expect(await world.wake().run()).toMatchObject({ state: 'stopped' })
+    await expect(world.wake().run()).rejects.toMatchObject({ code: 'request_insufficient_quota' })
     expect(world.model.requests).toHaveLength(0)
     const other = createSessionWorld(answers)
     const { id } = await other.wake().run()
@@ -530,6 +594,67 @@ describe('the record of a session', () => {
     expect(await third.outbox.flush()).toBe(true)
     expect(audit.map(({ seq }) => seq)).toEqual(third.events())
     expect(audit.length).toBeGreaterThan(4)
+  })
+
+  it('lists the session with it, as it stands: by name, as one nobody named, or a sub-agent', async () => {
+    for (const [about, kind] of [
+      [{}, 'named'],
+      [{ isStateless: true }, 'stateless'],
+      [{ lineage }, 'child'],
+    ] as const) {
+      const { wake, listed, clock } = createSessionWorld(answers)
+      const life = wake({ createdAtMs: 3, ...about })
+      await life.outbox.flush()
+      expect(listed()).toEqual({ agent: 'tester', kind, usedAtMs: 3, runs: 0 })
+      if (kind === 'child') continue
+      await life.run()
+      await life.outbox.flush()
+      const usedAtMs = clock.nowMs()
+      expect(listed()).toMatchObject({ kind, usedAtMs, runs: 1, state: 'completed' })
+    }
+  })
+
+  it('has a timer for a session that was only made, until it is listed', async () => {
+    const { wake, listed, timers, setAuditAway } = createSessionWorld(answers)
+    setAuditAway(true)
+    const life = wake({ createdAtMs: 3 })
+    life.upkeep.afterCreate()
+    expect(await life.upkeep.onJob('recover')).toBeGreaterThan(0)
+    setAuditAway(false)
+    const next = wake() // another life knows nothing of the first one's
+    expect(timers.has('recover')).toBe(true)
+    expect(await next.upkeep.onJob('recover')).toBeUndefined()
+    expect(listed()).toMatchObject({ runs: 0 })
+    expect(timers.has('retention')).toBe(true)
+  })
+
+  it('F36: is not held up by a run whose state cannot be read', async () => {
+    const { wake, sqlite, listed, audit } = createSessionWorld(answers)
+    await wake().run()
+    sqlite.exec('DELETE FROM log WHERE is_final = 1 AND turn > 1')
+    sqlite.exec(
+      `UPDATE log SET is_final = 0, body = json_remove(json_set(body, '$.calls', json('[null]')), '$.final', '$.isDone') WHERE turn = 1`,
+    )
+    const next = wake()
+    expect(await next.outbox.flush()).toBe(true)
+    expect(listed()).toMatchObject({ kind: 'named', runs: 1 })
+    expect(listed()?.state).toBeUndefined()
+    expect(audit.length).toBeGreaterThan(0)
+  })
+
+  it('is off the list before the session is gone, and the session stays while that cannot be', async () => {
+    const { wake, runtime, listed } = createSessionWorld(answers)
+    const life = wake()
+    await life.run()
+    const { unlist } = runtime.audit
+    const away = { ...runtime.audit, unlist: async () => Promise.reject(new Error('away')) }
+    Object.assign(runtime.audit, away)
+    const gone = () => deleteSession('operator', life, runtime.sessions)
+    await expect(gone()).rejects.toMatchObject({ code: 'request_unavailable' })
+    expect([life.store.session()?.id, listed()?.runs]).toEqual([session, 1])
+    Object.assign(runtime.audit, { unlist })
+    await gone()
+    expect([life.store.session(), listed()]).toEqual([undefined, undefined])
   })
 
   it('F15: keeps its timer until the database has it', async () => {

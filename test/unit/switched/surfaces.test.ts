@@ -32,6 +32,7 @@ it('T9: an answer over 2 MiB is cut off for a plugin', async () => {
     fetch: async () => new Response(new Uint8Array(2_097_153)),
     emit: () => {},
     idempotencyKey: 'k',
+    traceparent: '',
     signal: new AbortController().signal,
   })
   const answer = await fetch('https://example.com/')

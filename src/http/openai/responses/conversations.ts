@@ -8,22 +8,15 @@ import { jsonResponse, unwrap } from '../../responses.ts'
 import type { AddRoute } from '../../routes.ts'
 import { parseFields } from '../../validate.ts'
 import { invalid, toHistory } from '../history.ts'
-import { parseConversationId, toConversationId } from '../wire-ids.ts'
+import { parseConversationId, toConversationId, toItemId } from '../wire-ids.ts'
 import { inputItem, type InputItem, toSaidItems } from './input-items.ts'
 import { metadata } from './response-request.ts'
+import { pageOfItems, toItem } from './said-items.ts'
 
 const items = z.array(inputItem).max(20)
 const createRequest = z.object({ metadata: metadata.nullish(), items: items.nullish() })
 const updateRequest = z.object({ metadata })
 const addRequest = z.object({ items: items.min(1) })
-const listQuery = z.object({
-  limit: z
-    .string()
-    .regex(/^([1-9]\d?|100)$/, 'must be 1 to 100')
-    .optional(),
-  after: z.string().optional(),
-  order: z.enum(['asc', 'desc']).optional(),
-})
 
 /** `/v1/conversations…`: a session that responses are sent to. Its agent is the one of its first response. */
 export function addConversationRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -54,6 +47,7 @@ export function addConversationRoutes(addRoute: AddRoute, deps: HttpDeps): void 
       return list(deps, context)
     },
   })
+  addRoute('/v1/conversations/:id/items/:item', { GET: (context) => show(deps, context) })
 }
 
 async function create(deps: HttpDeps, context: HttpContext): Promise<Response> {
@@ -79,7 +73,12 @@ function open(deps: HttpDeps, context: HttpContext) {
   if (session === undefined) {
     throw new IsolaError('request_not_found', 'There is no such conversation.')
   }
-  return { id, session: deps.sessions.at(session), principal: context.get('principal').id }
+  return {
+    id,
+    sessionId: session,
+    session: deps.sessions.at(session),
+    principal: context.get('principal').id,
+  }
 }
 
 const toConversation = (id: string, { createdAtMs, metadata: about }: SessionTree) => ({
@@ -102,32 +101,17 @@ function toMessages(said: readonly InputItem[]): readonly Message[] {
   return messages
 }
 
-/** Newest first, unless asked otherwise. What our own tools said is not the client's affair. */
+/** What our own tools said is not the client's affair. */
 async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const { id, session, principal } = open(deps, context)
-  const { limit = '20', after, order = 'desc' } = parseFields(listQuery, context.req.query())
-  const messages = unwrap(await session.transcript(principal))
-  const all = messages.flatMap((message, index) => toItem(message, `item_${id.slice(5)}_${index}`))
-  const sorted = order === 'desc' ? all.toReversed() : all
-  const start = after === undefined ? 0 : sorted.findIndex((item) => item.id === after) + 1
-  if (after !== undefined && start === 0) throw invalid('after', 'is no item of this conversation')
-  const page = sorted.slice(start, start + Number(limit))
-  return jsonResponse({
-    object: 'list',
-    data: page,
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: start + page.length < sorted.length,
-  })
+  const { sessionId, session, principal } = open(deps, context)
+  return pageOfItems(unwrap(await session.items(principal)), sessionId, context.req.query())
 }
 
-function toItem(message: Message, id: string) {
-  if (message.role !== 'user' && message.role !== 'assistant') return []
-  const { role, text } = message
-  if (text === '') return []
-  const content =
-    role === 'user'
-      ? [{ type: 'input_text', text }]
-      : [{ type: 'output_text', text, annotations: [], logprobs: [] }]
-  return [{ type: 'message', id, status: 'completed', role, content }]
+async function show(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const { sessionId, session, principal } = open(deps, context)
+  const wanted = context.req.param('item')
+  const items = unwrap(await session.items(principal))
+  const found = items.find((item) => toItemId(item, sessionId) === wanted)
+  if (found) return jsonResponse(toItem(found, sessionId))
+  throw new IsolaError('request_not_found', 'There is no such item in this conversation.')
 }

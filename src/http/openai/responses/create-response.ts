@@ -79,7 +79,7 @@ async function toPlanned(
     ...(instructions !== '' && { clientInstructions: instructions }),
     ...(target.model !== undefined && { model: target.model }),
     parameters: toParameters(request, toolChoice),
-    trace: readTrace(headers, deps.sources),
+    ...readTrace(context, deps.sources),
     protocol: sessionProtocol,
     pauses: 'client_tools',
     ...(clientTools.length > 0 && { clientTools }),
@@ -157,6 +157,7 @@ function toParameters(
     ...(request.top_p != null && { topP: request.top_p }),
     ...(request.max_output_tokens != null && { maxOutputTokens: request.max_output_tokens }),
     ...(toolChoice !== undefined && { toolChoice }),
+    ...(request.parallel_tool_calls === false && { parallelToolCalls: false }),
     ...(responseFormat && { responseFormat }),
   }
 }

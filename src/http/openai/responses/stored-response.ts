@@ -9,6 +9,7 @@ import { headersFor, readLog } from '../run-response.ts'
 import { parseResponseId, type PlaceInSession } from '../wire-ids.ts'
 import { type ResponseHead, toResource } from './resource.ts'
 import { createResponseView } from './response-view.ts'
+import { inputsAfter, pageOfItems } from './said-items.ts'
 
 const flag = z.enum(['true', 'false', '1', '0']).optional()
 const query = z.object({
@@ -45,6 +46,18 @@ export function createShowResponse(deps: HttpDeps): HttpHandler {
     const { signal } = context.req.raw
     const body = toEventStream(source, view, { clock: deps.sources.clock, signal })
     return eventStreamResponse(body, headers)
+  }
+}
+
+/** `GET /v1/responses/:id/input_items`: what this request brought, not what was said before. */
+export function createListInputItems(deps: HttpDeps): HttpHandler {
+  return async (context) => {
+    const place = placeOf(context)
+    await recall(deps, context, place)
+    const { session, run, turn } = place
+    const all = unwrap(await deps.sessions.at(session).items(context.get('principal').id))
+    const items = all.filter((item) => item.run === run)
+    return pageOfItems(inputsAfter(items, turn), session, context.req.query())
   }
 }
 

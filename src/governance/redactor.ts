@@ -1,0 +1,34 @@
+/** Takes out of a text what nobody may read there. */
+export type Redact = (text: string) => string
+
+const mark = '[redacted]'
+/** A shorter value is no secret (`ollama` as the key of a local server), and taking it out would hide other words. */
+const minChars = 8
+
+/** Keys of this deployment, which it knows by their hash only. */
+const ownKey = /\bisk_[\w-]{16,}/g
+
+/**
+ * The one writer of everything that leaves for a log or a collector: replaces known secrets by exact value, as they are
+ * and as they look in JSON, in an address and in base64.
+ */
+export function createRedactor(secrets: readonly (string | undefined)[]): Redact {
+  const forms = secrets.flatMap((secret) => (secret ? formsOf(secret) : []))
+  // The longest first: one may be part of another.
+  const values = [...new Set(forms)].toSorted((one, other) => other.length - one.length)
+  return (text) =>
+    values.reduce((rest, value) => rest.replaceAll(value, mark), text).replace(ownKey, mark)
+}
+
+function formsOf(secret: string): readonly string[] {
+  const trimmed = secret.trim()
+  if (trimmed.length < minChars) return []
+  const base64 = btoa(String.fromCharCode(...new TextEncoder().encode(trimmed)))
+  return [
+    secret,
+    trimmed,
+    JSON.stringify(trimmed).slice(1, -1),
+    encodeURIComponent(trimmed.toWellFormed()),
+    base64.replace(/=+$/, ''),
+  ]
+}

@@ -1,0 +1,117 @@
+import type { SessionEvent } from '#contracts/event.ts'
+import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
+import type { Kernel } from '#contracts/kernel.ts'
+import type { Message } from '#contracts/message.ts'
+import type { RunRecord } from '#contracts/telemetry.ts'
+import type { Redact } from '../redactor.ts'
+import type { Attributes } from './span.ts'
+
+/** What was said, as attributes of the spans in which it was said. */
+export interface ContentOf {
+  readonly ofRun: (run: RunRecord) => Attributes
+  readonly ofModelCall: (run: RunRecord, turn: TurnRecord, event: SessionEvent) => Attributes
+  readonly ofCall: (call: CallRecord) => Attributes
+}
+
+/** The default: no message, argument or result leaves. */
+export const noContent: ContentOf = {
+  ofRun: () => ({}),
+  ofModelCall: () => ({}),
+  ofCall: () => ({}),
+}
+
+/** Of one attribute, and of one text within a list of messages. */
+const maxAttributeChars = 16_000
+const maxTextChars = 4_000
+
+/**
+ * Captures messages in the form of the GenAI conventions, as JSON. Secrets are taken out before anything is cut, and a
+ * list that is too long loses its oldest messages.
+ */
+export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact): ContentOf {
+  const cut = (value: string, maxChars: number) => {
+    const safe = redact(value)
+    return safe.length <= maxChars
+      ? safe
+      : `${safe.slice(0, maxChars)} [cut: ${safe.length} characters]`
+  }
+  const say = (value: string) => cut(value, maxTextChars)
+  const toList = (messages: readonly Message[], finish?: string) => {
+    const kept: string[] = []
+    let sizeChars = 0
+    for (const message of messages.toReversed()) {
+      const reason = finish === undefined ? {} : { finish_reason: finish }
+      const json = JSON.stringify({ ...toParts(message, say), ...reason })
+      sizeChars += json.length + 1
+      if (sizeChars > maxAttributeChars) break
+      kept.unshift(json)
+    }
+    return `[${kept.join(',')}]`
+  }
+  const isHost = ({ role }: Message) => role === 'system'
+  return {
+    ofRun({ content, final }) {
+      const task = content?.messages.findLast(({ role }) => role === 'user')
+      const result: Message = { role: 'assistant', text: final.result, taint: ['model'] }
+      return {
+        'gen_ai.input.messages': task && toList([task]),
+        'gen_ai.output.messages': toList([result], final.finishReason ?? 'stop'),
+      }
+    },
+    ofModelCall({ content, turns }, turn, event) {
+      const instructions = content?.instructions
+      const before = turns.filter((other) => other.turn < turn.turn).flatMap(messagesOf)
+      const messages = [...(content?.messages ?? []), ...before, ...(turn.received ?? [])]
+      const isLast = turn.events.findLast(({ type }) => type === 'model_called') === event
+      const said = isLast ? messagesOf({ steps: turn.steps, calls: [] }) : []
+      return {
+        'gen_ai.system_instructions':
+          instructions === undefined
+            ? undefined
+            : JSON.stringify([{ type: 'text', content: cut(instructions, maxAttributeChars) }]),
+        'gen_ai.input.messages': toList(messages.filter((message) => !isHost(message))),
+        'gen_ai.output.messages': isLast
+          ? toList(said, String(event.data['finishReason']))
+          : undefined,
+      }
+    },
+    ofCall({ input, outcome }) {
+      const result = outcome?.ok ? outcome.output : outcome?.error
+      return {
+        'gen_ai.tool.call.arguments': cut(JSON.stringify(input), maxAttributeChars),
+        'gen_ai.tool.call.result':
+          result === undefined ? undefined : cut(JSON.stringify(result), maxAttributeChars),
+      }
+    },
+  }
+}
+
+type Say = (text: string) => string
+
+/** Pictures stay here: what they show is not a text that could be looked through for secrets. */
+function toParts(message: Message, say: Say): { readonly role: string; readonly parts: object[] } {
+  const spoken = (value: string) => (value === '' ? [] : [{ type: 'text', content: say(value) }])
+  switch (message.role) {
+    case 'system':
+    case 'user':
+      return { role: message.role, parts: spoken(message.text) }
+    case 'assistant':
+      return {
+        role: 'assistant',
+        parts: [
+          ...spoken(message.text),
+          ...(message.toolCalls ?? []).map(({ id, name, input }) => ({
+            type: 'tool_call',
+            id,
+            name,
+            arguments: say(JSON.stringify(input)),
+          })),
+        ],
+      }
+    case 'tool': {
+      const { callId: id, output } = message
+      const response = say(typeof output === 'string' ? output : JSON.stringify(output))
+      return { role: 'tool', parts: [{ type: 'tool_call_response', id, response }] }
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { errorCode } from '#contracts/errors.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { RequestEntry } from '#contracts/telemetry.ts'
+import type { LogLevel } from '#contracts/telemetry-settings.ts'
+import { createRedactor, type Redact } from '../redactor.ts'
+
+export interface LogWriterOptions {
+  readonly level: LogLevel
+  readonly redact: Redact
+  readonly clock: Pick<Clock, 'nowMs'>
+  /** Takes one line of JSON. */
+  readonly write: (level: 'error' | 'info', line: string) => void
+}
+
+/** The Worker's log: one line of JSON for each request and for each fault. Nothing else writes to it. */
+export interface LogWriter {
+  readonly request: (entry: RequestEntry) => void
+  /** @param secrets What came in with the request and is known to nobody else, such as a key that was shown. */
+  readonly fault: (error: unknown, requestId?: string, secrets?: readonly string[]) => void
+}
+
+const maxTextChars = 4_000
+const maxCauses = 5
+const maxFrames = 6
+
+export function createLogWriter({ level, redact, clock, write }: LogWriterOptions): LogWriter {
+  const line = (severity: 'error' | 'info', event: string, fields: object) => {
+    const at = new Date(clock.nowMs()).toISOString()
+    write(severity, JSON.stringify({ level: severity, event, at, ...fields }))
+  }
+  return {
+    request(entry) {
+      if (level !== 'info') return
+      line('info', 'request', entry)
+    },
+    fault(error, requestId, secrets = []) {
+      if (level === 'off') return
+      const redactShown = createRedactor(secrets)
+      const clean = (text: string) =>
+        withoutCredentials(redactShown(redact(text))).slice(0, maxTextChars)
+      const [first, ...causes] = chainOf(error).map((one) => describe(one, clean))
+      line('error', 'fault', {
+        ...(requestId && { requestId }),
+        ...first,
+        ...(causes.length > 0 && { causes }),
+      })
+    },
+  }
+}
+
+/** An error, what it was caused by, and so on; a ring ends. */
+function chainOf(error: unknown): readonly unknown[] {
+  const chain: unknown[] = []
+  for (let next = error; next !== undefined && next !== null && chain.length < maxCauses;) {
+    if (chain.includes(next)) break
+    chain.push(next)
+    next = typeof next === 'object' && 'cause' in next ? next.cause : undefined
+  }
+  return chain.length > 0 ? chain : [error]
+}
+
+function describe(error: unknown, clean: Redact): object {
+  if (!(error instanceof Error)) return { message: clean(String(error)) }
+  const detail: unknown = Reflect.get(error, 'detail')
+  return {
+    name: clean(error.name),
+    ...(errorCode(error) !== undefined && { code: errorCode(error) }),
+    message: clean(error.message),
+    ...(typeof detail === 'string' && { detail: clean(detail) }),
+    ...(error.stack !== undefined && { frames: framesOf(error.stack).map(clean) }),
+  }
+}
+
+/** Without the message, which is there already. */
+const framesOf = (stack: string): readonly string[] =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, maxFrames)
+    .map((line) => line.trim())
+
+/** Whoever holds it: what an address carries besides its place, and what an Authorization header looks like. */
+const withoutCredentials = (text: string): string =>
+  text
+    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>]*@/gi, '$1[redacted]@')
+    .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, '$1?[cut]')
+    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi, '$1 [redacted]')

@@ -1,0 +1,35 @@
+import type { SessionEvent } from '#contracts/event.ts'
+import type { Json } from '#contracts/json.ts'
+import type { Attributes, AttributeValue, SpanEvent } from './span.ts'
+
+/** Which fields of which events go out with a span, and under which name: never a text that somebody wrote. */
+const shown: Readonly<Partial<Record<SessionEvent['type'], Readonly<Record<string, string>>>>> = {
+  network_requested: {
+    host: 'server.address',
+    method: 'http.request.method',
+    status: 'http.response.status_code',
+    refused: 'isola.network.refused',
+  },
+  lease_refused: { code: 'isola.lease.code', asked: 'isola.lease.asked', left: 'isola.lease.left' },
+  lease_overdrawn: { tokens: 'isola.lease.spent_tokens', reserved: 'isola.lease.reserved_tokens' },
+  agent_error: { code: 'error.type' },
+  run_parked: {},
+  run_resumed: { lostCalls: 'isola.lost_calls' },
+  pause_answered: { kind: 'isola.pause.kind', answer: 'isola.pause.answer' },
+}
+
+export function toSpanEvents(events: readonly SessionEvent[]): readonly SpanEvent[] {
+  return events.flatMap(({ type, atMs, data }) => {
+    const fields = shown[type]
+    if (!fields) return []
+    const attributes: Attributes = Object.fromEntries(
+      Object.entries(fields).map(([field, name]) => [name, plain(data[field])]),
+    )
+    return [{ name: `isola.${type}`, atMs, attributes }]
+  })
+}
+
+const plain = (value: Json | undefined): AttributeValue | undefined =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : undefined

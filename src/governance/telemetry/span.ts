@@ -1,0 +1,33 @@
+/** A `double` stays one when it is whole. */
+export type AttributeValue =
+  | string
+  | number
+  | boolean
+  | readonly string[]
+  | { readonly double: number }
+
+/** What is `undefined` is left out. */
+export type Attributes = Readonly<Record<string, AttributeValue | undefined>>
+
+/** One span, in OpenTelemetry's words but for units. */
+export interface Span {
+  readonly id: string
+  readonly parent?: string | undefined
+  /** The parent is in another service. */
+  readonly isParentRemote?: boolean
+  readonly name: string
+  /** `client`: the work is done elsewhere. */
+  readonly kind: 'internal' | 'client'
+  readonly startMs: number
+  readonly endMs: number
+  readonly attributes: Attributes
+  readonly events: readonly SpanEvent[]
+  /** Why it failed, as a code. */
+  readonly error?: string | undefined
+}
+
+export interface SpanEvent {
+  readonly name: string
+  readonly atMs: number
+  readonly attributes: Attributes
+}

@@ -1,0 +1,194 @@
+import type { SessionEvent } from '#contracts/event.ts'
+import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
+import type { RunRecord } from '#contracts/telemetry.ts'
+import { spanIdOf } from '#contracts/trace.ts'
+import type { ContentOf } from './content.ts'
+import { toSpanEvents } from './span-events.ts'
+import type { Attributes, Span } from './span.ts'
+
+export interface SpanOptions {
+  readonly sha256: (text: string) => string
+  /** What was said, as attributes; nothing unless it is captured. */
+  readonly content: ContentOf
+}
+
+/**
+ * The spans of a run: the run, its turns, their model requests and calls. A pure function of its rows, so a run that is
+ * exported twice has the same spans. Names and attributes are those of the OpenTelemetry GenAI conventions; what they
+ * have no name for is under `isola.`.
+ *
+ * A sub-agent's run is exported by its own session: its parent is the span of the call that asked for it.
+ */
+export function toSpans(run: RunRecord, { sha256, content }: SpanOptions): readonly Span[] {
+  const idOf = (...place: (string | number)[]) => spanIdOf(sha256, run.run, ...place)
+  const turns = run.turns.flatMap((turn) => {
+    const parts = [
+      ...turn.events.filter(isModelCall).map((event) => {
+        const id = idOf(Number(event.data['turn']), requestOf(event))
+        return toModelSpan(event, turn, { id, content: content.ofModelCall(run, turn, event) })
+      }),
+      ...turn.calls.map((call) =>
+        toToolSpan(call, turn, { id: idOf(call.id), content: content.ofCall(call) }),
+      ),
+    ]
+    if (parts.length === 0 && turn.events.length === 0) return []
+    const id = idOf(turn.turn)
+    const owner = toTurnSpan(turn, parts, id)
+    return [owner, ...parts.map((span) => ({ ...span, parent: id }))]
+  })
+  const common = {
+    'gen_ai.conversation.id': run.session,
+    'gen_ai.agent.id': run.agent,
+    'gen_ai.agent.name': run.agent,
+    'isola.run.id': run.run,
+  }
+  const id = idOf()
+  const root = toRunSpan(run, { id, content: content.ofRun(run) })
+  const { parent } = run
+  const above = parent ? spanIdOf(sha256, parent.run, parent.call) : run.link?.span
+  return [
+    {
+      ...root,
+      endMs: Math.max(root.endMs, ...turns.map(({ endMs }) => endMs)),
+      parent: above,
+      isParentRemote: !parent && above !== undefined,
+    },
+    ...turns.map((span) => ({ ...span, parent: span.parent ?? id })),
+  ].map((span) => ({ ...span, attributes: { ...span.attributes, ...common } }))
+}
+
+interface SpanParts {
+  readonly id: string
+  readonly content: Attributes
+}
+
+const isModelCall = ({ type }: SessionEvent) => type === 'model_called' || type === 'model_failed'
+const requestOf = ({ data }: SessionEvent) => Number(data['request'] ?? 1)
+
+function toRunSpan(run: RunRecord, { id, content }: SpanParts): Span {
+  const { final } = run
+  const last = final.modelCalls.at(-1)
+  const sum = (of: 'inputTokens' | 'outputTokens') =>
+    final.modelCalls.reduce((total, call) => total + call[of], 0)
+  return {
+    id,
+    name: `invoke_agent ${run.agent}`,
+    kind: 'internal',
+    startMs: run.startedAtMs,
+    endMs: final.finishedAtMs,
+    error: final.success ? undefined : (final.error?.code ?? final.state),
+    events: [],
+    attributes: {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': last?.provider,
+      'gen_ai.response.model': last?.model,
+      'gen_ai.usage.input_tokens': sum('inputTokens'),
+      'gen_ai.usage.output_tokens': sum('outputTokens'),
+      'gen_ai.response.finish_reasons': final.success ? [final.finishReason ?? 'stop'] : undefined,
+      'isola.run.state': final.state,
+      'isola.run.turns': final.steps,
+      'isola.run.tool_calls': final.usage.toolCalls,
+      // Everything below it included, as the run's lease counts.
+      'isola.usage.total_tokens': final.usage.tokens,
+      'isola.usage.cost_usd': { double: final.costEstimateUsd },
+      ...content,
+    },
+  }
+}
+
+function toTurnSpan(turn: TurnRecord, parts: readonly Span[], id: string): Span {
+  const times = turn.events.map(({ atMs }) => atMs)
+  return {
+    id,
+    name: `turn ${turn.turn}`,
+    kind: 'internal',
+    startMs: Math.min(...parts.map(({ startMs }) => startMs), ...times),
+    endMs: Math.max(...parts.map(({ endMs }) => endMs), ...times),
+    events: toSpanEvents(turn.events.filter(({ data }) => data['call'] === undefined)),
+    attributes: { 'isola.turn': turn.turn, 'isola.turn.active_ms': turn.usage.timeMs },
+  }
+}
+
+function toModelSpan(event: SessionEvent, turn: TurnRecord, { id, content }: SpanParts): Span {
+  const { data, atMs } = event
+  const asked = text(data['requestedModel']) ?? text(data['model'])
+  const isAnswered = event.type === 'model_called'
+  const substitution = turn.events.findLast(
+    ({ type, seq }) => type === 'model_substituted' && seq < event.seq,
+  )
+  const isSubstitute = substitution && text(substitution.data['model']) === asked
+  const firstTextMs = number(data['firstTextMs'])
+  return {
+    id,
+    name: `chat ${asked ?? ''}`.trim(),
+    kind: 'client',
+    startMs: atMs - (number(data['durationMs']) ?? 0),
+    endMs: atMs,
+    error: isAnswered ? undefined : (text(data['code']) ?? '_OTHER'),
+    events: [],
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': text(data['provider']),
+      'gen_ai.request.model': asked,
+      'gen_ai.response.model': isAnswered ? text(data['model']) : undefined,
+      'gen_ai.usage.input_tokens': number(data['inputTokens']),
+      'gen_ai.usage.output_tokens': number(data['outputTokens']),
+      'gen_ai.response.finish_reasons': isAnswered ? [String(data['finishReason'])] : undefined,
+      'gen_ai.request.stream': firstTextMs === undefined ? undefined : true,
+      'gen_ai.response.time_to_first_chunk':
+        firstTextMs === undefined ? undefined : { double: firstTextMs / 1_000 },
+      'isola.model.substituted_for': isSubstitute
+        ? text(substitution.data['asked']) || 'default'
+        : undefined,
+      'isola.model.request': requestOf(event),
+      'isola.lease.reserved_tokens': number(data['reservedTokens']),
+      'isola.lease.booked_tokens': number(data['bookedTokens']),
+      'isola.usage.estimated': data['estimated'] === true ? true : undefined,
+      'isola.usage.cost_usd':
+        data['priced'] === true ? { double: (number(data['costNanoUsd']) ?? 0) / 1e9 } : undefined,
+      ...content,
+    },
+  }
+}
+
+function toToolSpan(call: CallRecord, turn: TurnRecord, { id, content }: SpanParts): Span {
+  const events = turn.events.filter(({ data }) => data['call'] === call.id)
+  const of = (type: SessionEvent['type']) => events.find((event) => event.type === type)
+  const [started, finished, child] = [of('tool_started'), of('tool_finished'), of('agent_invoked')]
+  const startMs = call.startedAtMs
+  // What waited, or was cut, has its own duration after that only.
+  const isInOneGo = !of('pause_answered') && !turn.events.some(({ type }) => type === 'run_resumed')
+  const lastMs = turn.events.at(-1)?.atMs ?? startMs
+  const endMs = isInOneGo ? startMs + (call.durationMs ?? lastMs - startMs) : finished?.atMs
+  const { outcome } = call
+  const failed = outcome?.ok === false ? outcome.error.code : undefined
+  return {
+    id,
+    name: `execute_tool ${call.tool}`,
+    kind: 'internal',
+    startMs,
+    endMs: Math.max(startMs, endMs ?? lastMs),
+    error: outcome ? failed : 'tool_outcome_unknown',
+    events: toSpanEvents(events),
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': call.tool,
+      'gen_ai.tool.call.id': call.id,
+      'gen_ai.tool.type': 'function',
+      'isola.tool.args_hash': call.argsHash,
+      'isola.tool.input_chars': number(started?.data['inputChars']),
+      'isola.tool.output_chars': number(finished?.data['outputChars']),
+      'isola.plugin.id': text(started?.data['plugin']),
+      'isola.plugin.version': text(started?.data['version']),
+      'isola.plugin.tier': text(started?.data['tier']),
+      'isola.child.session': text(child?.data['session']),
+      ...content,
+    },
+  }
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+const number = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined

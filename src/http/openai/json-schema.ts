@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+const typeNames = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'] as const
+const typeName = z.enum(typeNames, `must be one of ${typeNames.join(', ')}`)
+
+/** What a service would stumble over in a schema; what else is in it is for the model to read. */
+const fields = {
+  type: z.union([typeName, z.array(typeName).min(1)]).optional(),
+  required: z.array(z.string()).optional(),
+  enum: z.array(z.unknown()).optional(),
+  $ref: z.string().optional(),
+}
+const part: z.ZodType<unknown> = z.lazy(() => z.union([jsonSchema, z.boolean()]))
+const parts = z.record(z.string(), part).optional()
+const list = z.array(part).min(1).optional()
+
+/** A JSON Schema by its shape. */
+export const jsonSchema = z.looseObject({
+  ...fields,
+  properties: parts,
+  $defs: parts,
+  definitions: parts,
+  items: z.union([part, z.array(part)]).optional(),
+  additionalProperties: part.optional(),
+  not: part.optional(),
+  allOf: list,
+  anyOf: list,
+  oneOf: list,
+})

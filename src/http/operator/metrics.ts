@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import type { Metrics } from '#contracts/operations.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { jsonResponse } from '../responses.ts'
+import { parseFields } from '../validate.ts'
+import { toExposition } from './metrics-text.ts'
+
+const dayMs = 86_400_000
+const maxWindowMs = 31 * dayMs
+const nanoPerUsd = 1e9
+
+const metricsQuery = z.strictObject({
+  since: z
+    .string()
+    .regex(/^(\d{1,15}|\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?)$/, 'must be epoch milliseconds or a UTC date')
+    .transform((text) => (/^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text)))
+    .refine((atMs) => Number.isFinite(atMs), 'must be epoch milliseconds or a UTC date')
+    .optional(),
+  format: z.enum(['json', 'prometheus'], 'must be json or prometheus').optional(),
+})
+
+/**
+ * Task success, turns, tool errors and latency, tokens and cost since a moment (C7): the last day unless `since` says
+ * more, at most 31 days. As JSON, or in Prometheus's text format.
+ */
+export const readMetrics =
+  (deps: HttpDeps) =>
+  async (context: HttpContext): Promise<Response> => {
+    const { since, format } = parseFields(metricsQuery, context.req.query())
+    const nowMs = deps.sources.clock.nowMs()
+    const sinceMs = Math.max(since ?? nowMs - dayMs, nowMs - maxWindowMs)
+    const metrics = await deps.metrics.since(sinceMs)
+    const isText = (format ?? formatOf(context.req.header('accept'))) === 'prometheus'
+    if (!isText) return jsonResponse(shown(sinceMs, metrics))
+    return new Response(toExposition(metrics), {
+      headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+    })
+  }
+
+/** What a scraper asks for; a browser and curl get JSON. */
+const formatOf = (accept = ''): 'json' | 'prometheus' =>
+  /text\/plain|openmetrics-text/.test(accept) && !accept.includes('json') ? 'prometheus' : 'json'
+
+function shown(sinceMs: number, { agents, tools, models }: Metrics) {
+  const inDollars = <T extends { readonly costNanoUsd: number }>({ costNanoUsd, ...rest }: T) => ({
+    ...rest,
+    costUsd: costNanoUsd / nanoPerUsd,
+  })
+  return { sinceMs, agents: agents.map(inDollars), tools, models: models.map(inDollars) }
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { Principal, SessionCursor, SessionQuery } from '#contracts/operations.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { defaultListLimit, listLimit } from '../list-queries.ts'
+import { jsonResponse } from '../responses.ts'
+import { parseFields } from '../validate.ts'
+
+const states = [
+  'queued',
+  'running',
+  'parked',
+  'completed',
+  'stopped',
+  'failed',
+  'cancelled',
+] as const
+const everybody = '*'
+
+const listQuery = z.strictObject({
+  agent: z.string().min(1).max(200).optional(),
+  principal: z.string().min(1).max(200).optional(),
+  state: z.enum(states, `must be one of ${states.join(', ')}`).optional(),
+  stateless: z.enum(['true', 'false'], 'must be true or false').optional(),
+  limit: listLimit.optional(),
+  after: z
+    .string()
+    .regex(/^\d{1,15}-ses_[0-9A-Za-z]{22}$/, 'must be the `next` of another page')
+    .transform(toCursor)
+    .optional(),
+})
+
+/**
+ * `GET /api/sessions`: the caller's own, newest made first. An operator may name another principal, or `*` for all.
+ * What a key may not see is not told apart from what is not there: nothing but the caller's own is looked up for it.
+ */
+export async function listSessions(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const query = toQuery(context.req.query(), context.get('principal'))
+  const { sessions, next } = await deps.sessionIndex.list(query)
+  return jsonResponse({ sessions, ...(next && { next: `${next.sinceMs}-${next.id}` }) })
+}
+
+function toQuery(
+  given: Readonly<Record<string, string>>,
+  { id, role }: Pick<Principal, 'id' | 'role'>,
+): SessionQuery {
+  const { agent, principal = id, state, stateless, limit, after } = parseFields(listQuery, given)
+  if (principal !== id && role !== 'operator') {
+    const message = 'principal: only an operator sees the sessions of others; leave it out.'
+    throw new IsolaError('request_forbidden', message, { param: 'principal' })
+  }
+  return {
+    ...(principal !== everybody && { principal }),
+    ...(agent !== undefined && { agent }),
+    ...(state !== undefined && { state }),
+    ...(stateless === 'true' && { withStateless: true }),
+    limit: limit ?? defaultListLimit,
+    ...(after && { after }),
+  }
+}
+
+function toCursor(text: string): SessionCursor {
+  const [sinceMs = '', id = ''] = text.split('-')
+  return { sinceMs: Number(sinceMs), id }
+}

@@ -1,0 +1,95 @@
+import type { TurnRecord } from '#contracts/journal.ts'
+import type { Message } from '#contracts/message.ts'
+import type { SaidItem } from '#contracts/session.ts'
+import { textOf } from './log-view.ts'
+import { clientCallsOf } from './response-places.ts'
+import type { RunRow, SessionStore } from './store.ts'
+
+/** What was said in a session as its client knows it: every branch in accept order, without the agent's own tools. */
+export function itemsOf(store: SessionStore): readonly SaidItem[] {
+  return [
+    ...inputsOf(store.session()?.preamble ?? [], {}),
+    ...store.runs().flatMap((row) => itemsOfRun(row, store.turns(row.order))),
+  ]
+}
+
+function itemsOfRun(row: RunRow, turns: readonly TurnRecord[]): readonly SaidItem[] {
+  const { id: run, submission, inbox = [] } = row
+  const { after, messages } = submission
+  let seen = 0
+  /** What came in on its way, but for what became of a sub-agent. */
+  const received = (count: number, turn: number): readonly SaidItem[] => {
+    const from = seen
+    seen += count
+    return inbox.slice(from, seen).flatMap(({ message, call }, index) => {
+      if (call !== undefined || message.role !== 'user') return []
+      return [{ run, key: `s${from + index}`, turn: turn - 1, type: 'message', ...said(message) }]
+    })
+  }
+  return [
+    ...inputsOf(messages, { run, ...(after && { callsOf: after.run }) }),
+    ...turns.flatMap((turn) => [
+      ...received(turn.received?.length ?? 0, turn.turn),
+      ...spokenIn(turn, run),
+    ]),
+    ...received(inbox.length, (turns.at(-1)?.turn ?? 0) + 1),
+  ]
+}
+
+/** The ids of these are those that its responses have. */
+function spokenIn(turn: TurnRecord, run: string): readonly SaidItem[] {
+  const text = textOf(turn)
+  const of = { run, turn: turn.turn }
+  const asked = new Set(clientCallsOf(turn))
+  const calls = turn.calls.filter(({ id }) => asked.has(id))
+  return [
+    ...(text === ''
+      ? []
+      : [{ ...of, key: `${turn.turn}`, type: 'message', role: 'assistant', text } as const]),
+    ...calls.map(({ id, tool: name, input }) => {
+      return { ...of, key: keyOf(id), type: 'call', call: id, callsOf: run, name, input } as const
+    }),
+    ...calls.flatMap(({ id, outcome }) => {
+      if (!outcome) return []
+      const output = outcome.ok ? outcome.output : { error: { ...outcome.error } }
+      return [{ ...of, key: keyOf(id), type: 'output', call: id, callsOf: run, output } as const]
+    }),
+  ]
+}
+
+const keyOf = (call: string): string => call.slice('call_'.length)
+
+const said = ({ role, text, images }: Extract<Message, { role: 'user' }>) => {
+  return { role, text, ...(images && { images }) }
+}
+
+/** What a client brought with it. @param of.callsOf The run whose calls it answers, if they are ours. */
+function inputsOf(
+  messages: readonly Message[],
+  of: { readonly run?: string; readonly callsOf?: string },
+): readonly SaidItem[] {
+  const { callsOf, ...place } = of
+  return messages.flatMap((message, index): readonly SaidItem[] => {
+    const key = `i${index}`
+    switch (message.role) {
+      case 'system':
+        return []
+      case 'user':
+        return [{ ...place, turn: 0, key, type: 'message', ...said(message) }]
+      case 'assistant': {
+        const { role, text, toolCalls = [] } = message
+        const calls = toolCalls.map(({ id: call, name, input }, number): SaidItem => {
+          return { ...place, turn: 0, key: `${key}_${number}`, type: 'call', call, name, input }
+        })
+        const spoken = { ...place, turn: 0, key, type: 'message', role, text } as const
+        return text === '' ? calls : [spoken, ...calls]
+      }
+      case 'tool': {
+        const { callId: call, name, output } = message
+        // Only an output of a call that is not in the list has no name: it is of the response before.
+        const ours = name === '' && callsOf !== undefined ? { callsOf } : {}
+        return [{ ...place, turn: 0, key, type: 'output', call, ...ours, output }]
+      }
+    }
+  })
+}

@@ -1,0 +1,40 @@
+import type { SessionCard } from '#contracts/session.ts'
+import type { RunRow, SessionRow, SessionStore } from './store.ts'
+import { viewOf, type ViewOptions } from './views.ts'
+
+/** The last run that was accepted. */
+const lastRun = (store: SessionStore) => {
+  const order = store.lastOrder()
+  return order > 0 ? store.runs(order, order)[0] : undefined
+}
+
+/** When the last run came in or ended. */
+export function lastUsedMs(store: SessionStore, { createdAtMs }: SessionRow): number {
+  const last = lastRun(store)
+  if (!last) return createdAtMs
+  return store.final(last.order)?.finishedAtMs ?? last.createdAtMs
+}
+
+/** A run that cannot be read has none, and holds up no record. */
+function stateOf(run: RunRow, options: ViewOptions): SessionCard['state'] {
+  try {
+    return viewOf(run, options).state
+  } catch {
+    return undefined
+  }
+}
+
+/** The session as the list of sessions shows it. */
+export function cardOf(session: SessionRow, options: ViewOptions): SessionCard {
+  const { store } = options
+  const { agent, lineage, isStateless } = session
+  const last = lastRun(store)
+  const state = last && stateOf(last, options)
+  return {
+    ...(agent !== undefined && { agent }),
+    kind: lineage ? 'child' : isStateless ? 'stateless' : 'named',
+    usedAtMs: lastUsedMs(store, session),
+    runs: store.lastOrder(),
+    ...(state && { state }),
+  }
+}

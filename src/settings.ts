@@ -1,0 +1,133 @@
+// What the deployment was told: variables and secrets. Imported by the Worker, and by `isola doctor`, which asks the same
+// code what is wrong with them.
+import { z } from 'zod'
+import type { ModelConfig } from '#contracts/config.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import { unlimited } from '#contracts/lease.ts'
+import type { DayAmount } from '#contracts/principal.ts'
+import { providerSettings, toModelServers } from '#contracts/provider-settings.ts'
+import {
+  captureContent,
+  logLevel,
+  otlpEndpoint,
+  otlpHeaders,
+} from '#contracts/telemetry-settings.ts'
+import { dailyCostUsd, dailyTokens } from './governance/daily-limits.ts'
+
+const dayMs = 86_400_000
+/** A variable of `wrangler.toml` may be a number, a secret is text; empty means not set. */
+const days = (form: RegExp, message: string) =>
+  z
+    .union([z.string(), z.number()], message)
+    .optional()
+    .transform((value) => String(value ?? '').trim())
+    .refine((text) => text === '' || form.test(text), message)
+/** How long a named session is kept after its last run. */
+const keepDays = days(/^[1-9]\d{0,3}$/, 'must be 1 to 9999 days')
+/** How long the record is kept. Not 0: it could mean nothing, or all of it. */
+const keepAuditDays = days(/^(forever|[1-9]\d{0,3})$/, 'must be 1 to 9999 days, or forever')
+/** How long a principal's days are kept: more than a run may be parked, so that each settles in its own. */
+const keepUsageDays = days(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
+const defaultKeepAuditDays = 365
+
+const configSchema = z.object({
+  ISOLA_ENV: z.string().optional(),
+  ISOLA_OPERATOR_KEY: z.string().optional(),
+  ISOLA_MODEL: z.string().optional(),
+  ISOLA_PROVIDERS: providerSettings,
+  OPENAI_API_KEY: z.string().optional(),
+  OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
+  ISOLA_DAILY_TOKENS: dailyTokens,
+  ISOLA_DAILY_COST_USD: dailyCostUsd,
+  ISOLA_KEEP_DAYS: keepDays,
+  ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
+  ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
+  ISOLA_LOG: logLevel,
+  ISOLA_MASTER_KEY: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint,
+  OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
+  OTEL_SERVICE_NAME: z.string().max(200).optional(),
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: captureContent,
+})
+
+/** Reads the settings once. What is wrong with them is told on every request: a Worker that cannot start tells nothing. */
+export function parseConfig(env: unknown) {
+  const parsed = configSchema.safeParse(env)
+  const issue = parsed.error?.issues[0]
+  const data: Partial<z.infer<typeof configSchema>> = parsed.data ?? {}
+  const invalid =
+    issue && new IsolaError('config_invalid', `${issue.path.join('.')}: ${issue.message}`)
+  const servers = modelServers(data.ISOLA_PROVIDERS ?? [], env)
+  const problem = invalid ?? servers.problem
+  const models: ModelConfig = {
+    ...(data.OPENAI_API_KEY && { openaiApiKey: data.OPENAI_API_KEY }),
+    ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
+    ...(data.ISOLA_MODEL && { defaultModel: data.ISOLA_MODEL }),
+    servers: servers.list,
+    isDevelopment: data.ISOLA_ENV === 'development',
+  }
+  const otlp = {
+    url: data.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: data.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    serviceName: data.OTEL_SERVICE_NAME || 'isola',
+    capturesContent: data.OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT ?? false,
+  }
+  return {
+    models,
+    otlp,
+    logLevel: data.ISOLA_LOG ?? (models.isDevelopment ? ('error' as const) : ('info' as const)),
+    /** Everything that may stand in no log and go to no collector. */
+    secrets: [
+      data.ISOLA_OPERATOR_KEY,
+      data.ISOLA_MASTER_KEY,
+      data.OPENAI_API_KEY,
+      ...servers.list.map(({ apiKey }) => apiKey),
+      ...Object.entries(otlp.headers).flatMap(([name, value]) =>
+        /auth|key|token|secret|password|cookie/.test(name) ? [value, value.split(' ').at(-1)] : [],
+      ),
+    ],
+    isDevelopment: models.isDevelopment,
+    operatorKey: data.ISOLA_OPERATOR_KEY,
+    ...keptMs(env),
+    keepUsageDays: data.ISOLA_KEEP_USAGE_DAYS ? Number(data.ISOLA_KEEP_USAGE_DAYS) : undefined,
+    /** Of every principal that has no limits of its own. */
+    dailyLimits: (): DayAmount => {
+      if (problem) throw problem
+      const { ISOLA_DAILY_TOKENS: tokens, ISOLA_DAILY_COST_USD: costNanoUsd } = data
+      return { tokens: tokens ?? unlimited, costNanoUsd: costNanoUsd ?? unlimited }
+    },
+    problem,
+  }
+}
+
+/**
+ * How long is kept what nobody can bring back, each read by itself: another setting that is wrong must not shorten it,
+ * and one that is wrong itself keeps everything.
+ */
+function keptMs(env: unknown): {
+  /** Absent: as the timing says. */
+  readonly keepNamedMs?: number
+  /** Absent: for ever. */
+  readonly keepAuditMs?: number
+} {
+  const read = (schema: typeof keepDays, name: string, whenWrong: string) => {
+    const parsed = schema.safeParse(Reflect.get(Object(env), name))
+    return parsed.success ? parsed.data : whenWrong
+  }
+  const named = read(keepDays, 'ISOLA_KEEP_DAYS', '9999')
+  const audit = read(keepAuditDays, 'ISOLA_KEEP_AUDIT_DAYS', 'forever')
+  return {
+    ...(named && { keepNamedMs: Number(named) * dayMs }),
+    ...(audit !== 'forever' && { keepAuditMs: Number(audit || defaultKeepAuditDays) * dayMs }),
+  }
+}
+
+/** Further model servers, their keys looked up by name. */
+function modelServers(settings: Parameters<typeof toModelServers>[0], env: unknown) {
+  try {
+    return { list: toModelServers(settings, (name) => Reflect.get(Object(env), name)) }
+  } catch (error) {
+    if (error instanceof IsolaError) return { list: [], problem: error }
+    throw error
+  }
+}

@@ -1,0 +1,79 @@
+import { errorMessage } from '#contracts/errors.ts'
+import type { Incident } from '#contracts/principal.ts'
+import type { SessionTiming } from '#contracts/runtime.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { Database } from './database.ts'
+
+export interface RetentionOptions {
+  readonly database: Database
+  readonly clock: Pick<Clock, 'nowMs'>
+  /** Absent: for ever. */
+  readonly keepAuditMs?: number
+  readonly keep: Pick<SessionTiming, 'keepNamedMs' | 'keepStatelessMs'>
+  readonly tell: (incident: Incident) => Promise<void>
+  readonly batchRows?: number
+  readonly maxBatches?: number
+}
+
+/**
+ * The oldest events whose time is over. In the order they arrived, and nothing is left out in between: what goes of a
+ * session's log is always its beginning, so that a chain over the rest stays provable. Two rows always stay: the
+ * newest, since ids must go on from it, and the newest of the deployment's own log, whose numbers do.
+ */
+const deleteEvents = `
+  WITH oldest AS (SELECT id, at_ms FROM audit ORDER BY id LIMIT ?2)
+  DELETE FROM audit
+  WHERE id IN (SELECT id FROM oldest)
+    AND id < coalesce((SELECT min(id) FROM oldest WHERE at_ms >= ?1), (SELECT max(id) FROM audit))
+    AND id <> coalesce((SELECT id FROM audit WHERE session = '' AND since_ms = 0 ORDER BY seq DESC LIMIT 1), 0)
+  RETURNING id`
+
+/** Who would decide about a run whose session is gone? */
+const deleteGivenUp = `
+  DELETE FROM given_up_runs WHERE run IN (
+    SELECT run FROM given_up_runs
+    WHERE at_ms < ?1
+      AND (state <> 'open' OR NOT EXISTS (SELECT 1 FROM sessions WHERE id = given_up_runs.session))
+    LIMIT ?2)
+  RETURNING run`
+
+/** A session takes its own row with it. This is for one that came after: a write that was thought lost. */
+const deleteSessions = `
+  DELETE FROM sessions WHERE id IN (
+    SELECT id FROM sessions WHERE used_at_ms < iif(kind = 'stateless', ?1, ?2) LIMIT ?3)
+  RETURNING id`
+
+/** Deleting itself may take a session that much longer than it is kept. */
+const marginMs = 30 * 86_400_000
+
+/**
+ * Empties the tables of what is not kept any longer, in batches with a bound; the next time goes on. Never throws:
+ * what went wrong is an incident, and the operator's page shows it until a time went well.
+ */
+export function createRetention(options: RetentionOptions): () => Promise<void> {
+  const { database, clock, keepAuditMs, keep, tell, batchRows = 5_000, maxBatches = 40 } = options
+  return async () => {
+    const nowMs = clock.nowMs()
+    let left = maxBatches
+    const empty = async (sql: string, ...cutoffs: readonly number[]) => {
+      for (;;) {
+        if (left === 0) throw new Error('There is more than one time can delete: the next goes on.')
+        left -= 1
+        const statement = database.prepare(sql).bind(...cutoffs, batchRows)
+        if ((await statement.all()).results.length === 0) return
+      }
+    }
+    const about = { kind: 'retention_failed', session: '' } as const
+    try {
+      const lateMs = nowMs - marginMs
+      await empty(deleteSessions, lateMs - keep.keepStatelessMs, lateMs - keep.keepNamedMs)
+      if (keepAuditMs !== undefined) {
+        await empty(deleteGivenUp, nowMs - keepAuditMs)
+        await empty(deleteEvents, nowMs - keepAuditMs)
+      }
+      await tell({ ...about, message: '', isOver: true }).catch(() => {}) // told the next time
+    } catch (error) {
+      await tell({ ...about, message: errorMessage(error) }).catch(() => {}) // nobody can be told
+    }
+  }
+}

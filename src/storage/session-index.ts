@@ -1,0 +1,91 @@
+import type { SessionIndex, SessionListing, SessionQuery } from '#contracts/operations.ts'
+import type { AuditOwner, SessionCard } from '#contracts/session.ts'
+import type { Database, Statement } from './database.ts'
+import { reached } from './outage.ts'
+
+// What is known of a later time stays: a batch may come twice, and one that was thought lost may come last.
+const upsert = `
+  INSERT INTO sessions (id, since_ms, principal, agent, kind, used_at_ms, runs, state, seq)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+  ON CONFLICT (id) DO UPDATE SET
+    since_ms = excluded.since_ms, principal = excluded.principal, agent = excluded.agent, kind = excluded.kind,
+    used_at_ms = excluded.used_at_ms, runs = excluded.runs, state = excluded.state, seq = excluded.seq
+  WHERE (excluded.since_ms, excluded.seq, excluded.used_at_ms) >=
+    (sessions.since_ms, sessions.seq, sessions.used_at_ms)`
+
+/** The statement that lists a session as it stands, to land in one go with the events up to `seq`. */
+export function listSession(
+  database: Database,
+  { session, sinceMs, principal }: AuditOwner,
+  { card, seq }: { readonly card: SessionCard; readonly seq: number },
+): Statement {
+  const { agent = null, kind, usedAtMs, runs, state = null } = card
+  return database
+    .prepare(upsert)
+    .bind(session, sinceMs, principal, agent, kind, usedAtMs, runs, state, seq)
+}
+
+/** The statement that takes it off; one of the same name that was made later stays. */
+export function unlistSession(
+  database: Database,
+  { session, sinceMs }: Pick<AuditOwner, 'session' | 'sinceMs'>,
+): Statement {
+  const sql = 'DELETE FROM sessions WHERE id = ?1 AND since_ms <= ?2'
+  return database.prepare(sql).bind(session, sinceMs)
+}
+
+/** The list of sessions, those of sub-agents left out: they are found through the session above them. */
+export function createSessionIndex(database: Database): SessionIndex {
+  return {
+    async list(query) {
+      const { sql, values } = toSelect(query)
+      const { results } = await reached(() =>
+        database
+          .prepare(sql)
+          .bind(...values)
+          .all<SessionRow>(),
+      )
+      const last = results.at(-1)
+      const next = last && results.length === query.limit && { sinceMs: last.since_ms, id: last.id }
+      return { sessions: results.map(toListing), ...(next && { next }) }
+    },
+  }
+}
+
+interface SessionRow {
+  readonly id: string
+  readonly since_ms: number
+  readonly principal: string
+  readonly agent: string | null
+  readonly kind: SessionCard['kind']
+  readonly used_at_ms: number
+  readonly runs: number
+  readonly state: SessionListing['state']
+}
+
+function toSelect(query: SessionQuery): {
+  readonly sql: string
+  readonly values: readonly (string | number)[]
+} {
+  const { principal, agent, state, after, limit } = query
+  const values: (string | number)[] = []
+  // The condition of the indexes, word by word.
+  const conditions = [`kind <> 'child'`]
+  const where = (column: string, value: string | undefined) => {
+    if (value !== undefined) conditions.push(`${column} = ?${values.push(value)}`)
+  }
+  if (!query.withStateless) where('kind', 'named')
+  where('principal', principal)
+  where('agent', agent)
+  where('state', state)
+  if (after)
+    conditions.push(`(since_ms, id) < (?${values.push(after.sinceMs)}, ?${values.push(after.id)})`)
+  const order = `ORDER BY since_ms DESC, id DESC LIMIT ?${values.push(limit)}`
+  return { sql: `SELECT * FROM sessions WHERE ${conditions.join(' AND ')} ${order}`, values }
+}
+
+function toListing(row: SessionRow): SessionListing {
+  const { id, principal, agent, kind, runs, state } = row
+  const times = { createdAtMs: row.since_ms, usedAtMs: row.used_at_ms }
+  return { id, agent, principal, ...times, runs, state, isStateless: kind === 'stateless' }
+}

@@ -1,0 +1,18 @@
+import type { SessionEvent } from '../../src/contracts/event.ts'
+import type { AuditBatch, SessionCard } from '../../src/contracts/session.ts'
+
+/** Events of a session's log as they are carried, with how the session stands. */
+export const batchOf = (
+  events: readonly SessionEvent[],
+  card: Partial<SessionCard> = {},
+): AuditBatch => ({
+  events,
+  card: {
+    agent: 'orchestrator',
+    kind: 'named',
+    usedAtMs: 1,
+    runs: 1,
+    state: 'completed',
+    ...card,
+  },
+})

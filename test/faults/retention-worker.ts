@@ -1,0 +1,20 @@
+// The product with a short life for what nobody named, for retention.mjs only. Nothing of this is in a deployment.
+import { env } from 'cloudflare:workers'
+import { composeRuntime } from '../../src/composition.ts'
+import { defaultTiming } from '../../src/contracts/runtime.ts'
+import { createPrincipalClass } from '../../src/governance/principal-object.ts'
+import { createHttpApp } from '../../src/http/app.ts'
+import { createSessionClass } from '../../src/sessions/session-object.ts'
+import { systemSources } from '../../src/sources.ts'
+
+const timing = { ...defaultTiming, recoverEveryMs: 1_000, keepStatelessMs: 2_000 }
+const runtime = composeRuntime(env, systemSources, timing)
+const app = createHttpApp(runtime.http)
+
+export class Session extends createSessionClass(() => runtime.session) {}
+export class Principal extends createPrincipalClass(() => runtime.principal) {}
+
+export default {
+  fetch: (request, bindings, context) => app.fetch(request, bindings, context),
+  scheduled: () => runtime.daily(),
+} satisfies ExportedHandler<Env>

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { parseTraceHeaders, spanIdOf, toTraceHeaders, toTraceparent } from '#contracts/trace.ts'
+import { sha256 } from '../../fakes/kernel.ts'
+
+const trace = '0af7651916cd43dd8448eb211c80319c'
+const span = 'b7ad6b7169203331'
+const parent = `00-${trace}-${span}-01`
+
+describe('trace context', () => {
+  it('N7: names a span by its place, always the same, and never zero', () => {
+    const id = spanIdOf(sha256, 'run_1', 1, 2)
+    expect(id).toMatch(/^[0-9a-f]{16}$/)
+    expect(spanIdOf(sha256, 'run_1', 1, 2)).toBe(id)
+    const others = [spanIdOf(sha256, 'run_1', 12), spanIdOf(sha256, 'run_11', 2)]
+    expect(new Set([id, ...others, spanIdOf(sha256, 'run_1')]).size).toBe(4)
+    expect(spanIdOf(() => '0'.repeat(64), 'run_1')).toBe('0000000000000001')
+  })
+
+  it('reads back what it writes, with the flag of whoever began', () => {
+    const link = { span, isSampled: false, state: 'vendor=a,other@system=b' }
+    const headers = toTraceHeaders({ trace, span, link })
+    expect(headers).toEqual({ traceparent: `00-${trace}-${span}-00`, tracestate: link.state })
+    const { traceparent = '', tracestate = '' } = headers
+    expect(parseTraceHeaders(traceparent, tracestate)).toEqual({ trace, link })
+    expect(toTraceparent({ trace, span })).toBe(parent)
+    expect(toTraceHeaders({ trace, span })).not.toHaveProperty('tracestate')
+  })
+
+  it.each([
+    'UPPER=a',
+    'a',
+    'a=b=c',
+    'a=1,a=2',
+    `a=${'x'.repeat(257)}`,
+    Array.from({ length: 33 }, (_, index) => `k${index}=v`).join(','),
+    `a=${'x'.repeat(250)},b=${'x'.repeat(250)},c=${'x'.repeat(20)}`,
+    'a=b\u00e9',
+  ])('drops the tracestate %s', (state) => {
+    expect(parseTraceHeaders(parent, state)?.link).toEqual({ span, isSampled: true })
+  })
+
+  it.each([null, '', parent.toUpperCase(), `${parent}-more`, parent.slice(1)])(
+    'takes %s for no trace at all',
+    (text) => expect(parseTraceHeaders(text, 'vendor=a')).toBeUndefined(),
+  )
+})

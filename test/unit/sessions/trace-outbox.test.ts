@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import type { ExportOutcome, RunRecord, Telemetry } from '#contracts/telemetry.ts'
+import { createSessionWorld, never, settle } from '../../switches/session-world.ts'
+
+const away: ExportOutcome = { ok: false, message: 'The collector is away.', isFinal: false }
+const refused: ExportOutcome = { ok: false, message: 'The collector answered 401.', isFinal: true }
+
+function setUp(answer: () => Promise<ExportOutcome>, capturesContent = false) {
+  const records: RunRecord[] = []
+  const telemetry: Telemetry = {
+    capturesContent,
+    export: (record) => (records.push(record), answer()),
+  }
+  const world = createSessionWorld({ script: () => ({ text: 'ANSWER' }), telemetry })
+  const troubles = () => world.told.filter(({ kind }) => kind === 'telemetry_failed')
+  return { world, records, troubles }
+}
+
+describe('the trace of a run', () => {
+  it('N7: is exported once the run is over, with its rows and who asked for it', async () => {
+    const { world, records } = setUp(async () => ({ ok: true }))
+    const object = world.wake()
+    const traceLink = { span: 'abcdef0123456789', isSampled: true }
+    await object.run({ traceLink })
+    await settle()
+    expect(records).toHaveLength(1)
+    const [record] = records
+    expect(record).toMatchObject({ session: 'ses_1', agent: 'tester', link: traceLink })
+    expect(record?.final).toMatchObject({ id: record?.run, state: 'completed' })
+    expect(record?.turns).toHaveLength(1)
+    expect(record).not.toHaveProperty('content')
+    expect(object.traces.isDone()).toBe(true)
+  })
+
+  it('P29: comes with what was said only where that is captured', async () => {
+    const { world, records } = setUp(async () => ({ ok: true }), true)
+    const object = world.wake()
+    await object.run()
+    await object.run()
+    await settle()
+    expect(records[1]?.content).toEqual({
+      instructions: 'You test.',
+      messages: [
+        { role: 'user', text: 'go', taint: ['user'] },
+        { role: 'assistant', text: 'ANSWER', taint: ['model'] },
+        { role: 'user', text: 'go', taint: ['user'] },
+      ],
+    })
+  })
+
+  it('is not exported if whoever began it does not record it', async () => {
+    const { world, records } = setUp(async () => ({ ok: true }))
+    const object = world.wake()
+    await object.run({ traceLink: { span: 'abcdef0123456789', isSampled: false } })
+    await settle()
+    expect(records).toEqual([])
+    expect(object.traces.isDone()).toBe(true)
+  })
+
+  it('is on record with the end of the run: after a crash another life exports it, the same', async () => {
+    let answer: Promise<ExportOutcome> = never
+    const { world, records } = setUp(() => answer)
+    await world.wake().run()
+    await settle()
+    answer = Promise.resolve({ ok: true })
+    const later = world.wake()
+    await later.upkeep.onJob('recover')
+    await settle()
+    expect(records).toHaveLength(2)
+    expect(records[1]).toEqual(records[0])
+    expect(later.traces.isDone()).toBe(true)
+  })
+
+  it('that a collector does not take holds up neither its run, nor the next, nor what others are owed', async () => {
+    const { world, records } = setUp(() => never)
+    const object = world.wake()
+    expect(await object.run()).toMatchObject({ state: 'completed' })
+    expect(await object.run()).toMatchObject({ state: 'completed' })
+    await object.upkeep.onJob('recover')
+    expect(object.courier.isDone()).toBe(true)
+    expect(object.outbox.isEmpty()).toBe(true)
+    expect(records).toHaveLength(1)
+  })
+
+  it('is tried five times, less and less often, then dropped and told', async () => {
+    const { world, records, troubles } = setUp(async () => away)
+    const object = world.wake()
+    await object.run()
+    await settle()
+    const waits: number[] = []
+    for (let tries = 2; tries <= 5; tries += 1) {
+      expect(troubles()).toEqual([])
+      const next = await object.upkeep.onJob('recover')
+      waits.push(next! - world.clock.nowMs())
+      await settle()
+    }
+    expect(records).toHaveLength(5)
+    expect(waits).toEqual([20_000, 40_000, 80_000, 160_000])
+    expect(troubles()).toMatchObject([
+      { run: records[0]?.run, message: 'The trace of a run was dropped. The collector is away.' },
+    ])
+    expect(object.traces.isDone()).toBe(true)
+    expect(await object.upkeep.onJob('recover')).toBeUndefined()
+  })
+
+  it('that is refused for good is dropped and told at once, and the end of that is told too', async () => {
+    let outcome: ExportOutcome = refused
+    const { world, records, troubles } = setUp(async () => outcome)
+    const object = world.wake()
+    await object.run()
+    await settle()
+    expect(records).toHaveLength(1)
+    expect(troubles()).toMatchObject([{ message: expect.stringContaining('401') as string }])
+    outcome = { ok: true }
+    await object.run()
+    await settle()
+    expect(troubles().at(-1)).toMatchObject({ isOver: true })
+  })
+
+  it('costs nothing where there is no collector', async () => {
+    const world = createSessionWorld({ script: () => ({ text: 'ANSWER' }) })
+    await world.wake().run()
+    const tables = world.sqlite.prepare(`SELECT name FROM sqlite_master WHERE name = 'todo'`).all()
+    expect(tables).toEqual([])
+  })
+})
