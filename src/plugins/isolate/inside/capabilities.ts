@@ -16,11 +16,7 @@ export function openCapabilities(
   { port, fetcher, closed }: CallStubs,
   idempotencyKey: string,
 ): { readonly capabilities: Capabilities; readonly settle: () => Promise<void> } {
-  const over = new AbortController()
-  void closed().then(
-    () => over.abort(new ToolError('tool_failed', { message: 'This call is over.' })),
-    () => over.abort(),
-  )
+  const listening: { signal?: AbortSignal } = {}
   const ask = async (verb: string, given: readonly unknown[]): Promise<unknown> =>
     read(await port(verb, JSON.stringify(toJson(given))))
   const told: Promise<unknown>[] = []
@@ -36,10 +32,22 @@ export function openCapabilities(
       idempotencyKey,
       log: (message) => tell('log', message),
       progress: (message) => tell('progress', message),
-      signal: over.signal,
+      get signal() {
+        return (listening.signal ??= toSignal(closed))
+      },
     },
     settle: async () => void (await Promise.allSettled(told)),
   }
+}
+
+/** A call for whoever listens: most plugins do not, and whatever they do ends with the call anyway. */
+function toSignal(closed: CallStubs['closed']): AbortSignal {
+  const over = new AbortController()
+  void closed().then(
+    () => over.abort(new ToolError('tool_failed', { message: 'This call is over.' })),
+    () => over.abort(),
+  )
+  return over.signal
 }
 
 function read(text: string): unknown {

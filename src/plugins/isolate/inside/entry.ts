@@ -5,6 +5,9 @@ import type { PluginParts } from '#contracts/plugin.ts'
 import { openCapabilities, toGlobalFetch, type CallStubs } from './capabilities.ts'
 import { describeParts, LoadFault, loadParts, type About } from './load.ts'
 
+/** The longest a tool may ask for. */
+const maxCallMs = 600_000
+
 interface Job {
   readonly about: About
   readonly work:
@@ -46,10 +49,13 @@ async function work(job: Job, stubs: CallStubs): Promise<unknown> {
   const parts = await loadParts(job.about)
   if (job.work.do === 'inspect') return toJson(describeParts(parts))
   const { capabilities, settle } = openCapabilities(stubs, job.idempotencyKey)
+  // The runtime ends a request that waits for nothing it knows as "hung": that is for the session to say.
+  const awake = setTimeout(() => {}, maxCallMs)
   try {
     const run = toRun(parts, job.work)
     return toJson(await withFetch(toGlobalFetch(capabilities.fetch), async () => run(capabilities)))
   } finally {
+    clearTimeout(awake)
     await settle()
   }
 }
