@@ -26,6 +26,9 @@ const bodies = vi.hoisted(() => ({
   keeperOfFetch: `
     if (input.step === 'keep') { globalThis.kept = fetch; return 'kept' }
     return tried(() => globalThis.kept('https://elsewhere.example.com/'))`,
+  keeperOfBody: `
+    if (input.step === 'keep') { globalThis.kept = (await can.fetch('https://api.example.com/')).body.getReader(); return 'kept' }
+    return tried(async () => (await globalThis.kept.read()).value.length)`,
   zombie: `
     const write = () => can.storage.set('zombie', 1).catch(() => {})
     setTimeout(write, 30); setInterval(write, 20)
@@ -159,6 +162,15 @@ describe('T10: a plugin does not outlive its call', () => {
     expect(await output(run('keep'))).toBe('kept')
     expect(await output(run('use'))).toEqual(['refused', expect.stringMatching(/not granted/)])
     expect(asked).toEqual([])
+  })
+
+  it('with the body of a page that it did not read', async () => {
+    const { run } = createWorld('keeperOfBody')
+    expect(await output(run('keep'))).toBe('kept')
+    expect(await output(run('use'))).toEqual([
+      'refused',
+      expect.stringMatching(/different request/),
+    ])
   })
 
   it('with timers that go on after it answered', async () => {

@@ -3,7 +3,8 @@ import { ToolError } from '#contracts/plugin.ts'
 import { OutputError } from '../output-error.ts'
 
 const answerSchema = z.union([
-  z.strictObject({ value: z.json() }),
+  // Whether it is JSON all through is checked once, where the other host's answers are.
+  z.strictObject({ value: z.custom<unknown>((value) => value !== undefined) }),
   z.strictObject({
     error: z.strictObject({
       code: z.string().max(64),

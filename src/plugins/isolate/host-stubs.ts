@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { Json } from '#contracts/json.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
 import { NotJsonError, toJson } from '../json-border.ts'
 import { refusal } from './call-gate.ts'
@@ -18,6 +19,8 @@ function verb<S extends z.ZodType>(
 }
 
 const text = z.string()
+/** Storage checks it itself, and cheaper: it came out of JSON.parse. */
+const anything = z.custom<Json>((value) => value !== undefined, 'is missing')
 const count = z.number().optional()
 const page = z.strictObject({ prefix: text.optional(), limit: count })
 const limit = z.strictObject({ limit: count })
@@ -32,7 +35,7 @@ const storageVerbs = (space: 'storage' | 'workspace'): readonly (readonly [strin
   [`${space}.get`, verb(z.tuple([text]), (can, [key]) => can[space].get(key))],
   [
     `${space}.set`,
-    verb(z.tuple([text, z.json()]), (can, [key, value]) => can[space].set(key, value)),
+    verb(z.tuple([text, anything]), (can, [key, value]) => can[space].set(key, value)),
   ],
   [`${space}.delete`, verb(z.tuple([text]), (can, [key]) => can[space].delete(key))],
   [`${space}.list`, verb(z.tuple([page]), (can, [options]) => can[space].list(given(options)))],

@@ -75,6 +75,13 @@ describe('the port', () => {
     expect(answer).toEqual(refused('Arguments are JSON.'))
   })
 
+  it('T8: takes no value of a million levels', async () => {
+    const depth = 1_000_000
+    const json = `["a",${'['.repeat(depth)}${']'.repeat(depth)}]`
+    const answer: unknown = JSON.parse(await createStubs().port('storage.set', json))
+    expect(answer).toEqual(refused(/deeper than 100 levels/))
+  })
+
   it('T10: is dead when the call is over', async () => {
     const { ask, close, closed, fetcher } = createStubs()
     close()

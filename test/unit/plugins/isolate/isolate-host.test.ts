@@ -69,6 +69,22 @@ describe('a plugin for an isolate', () => {
     })
   })
 
+  it.each([1_000, 400_000])(
+    'T9: is refused an answer of %i levels in one clear error',
+    async (depth) => {
+      const { isolates } = createRunner(`{"value":${'['.repeat(depth)}${']'.repeat(depth)}}`)
+      const { plugins } = loadPlugins([plugin()], { validator: passAll, isolates })
+      const [entry] = toToolEntries(plugins[0]!, createCapabilityDeps())
+      expect(await entry!.tool.execute({}, createToolContext())).toEqual({
+        ok: false,
+        error: {
+          code: 'tool_failed',
+          message: expect.stringMatching(/not JSON: .*deeper than 100 levels/) as unknown,
+        },
+      })
+    },
+  )
+
   it('is an agent with code of its own if it has both', async () => {
     const { requests, isolates } = createRunner('{"value":"reviewed"}')
     const agent = { integration_mode: 'tool', model: 'm', instructions: 'p.md' }
