@@ -40,6 +40,13 @@ async function attack(probe: Probe): Promise<void> {
   const context = createToolContext()
   const result = await entry!.tool.execute({}, context)
   probe.expect({ result, events: context.events })
+  // What the host refused is on the record; what the runtime refused inside, the host never saw.
+  if (/not granted/.test(JSON.stringify(result)))
+    expect(
+      context.events.filter(
+        ({ type, data }) => type === 'capability_refused' || data['refused'] === true,
+      ),
+    ).not.toEqual([])
   expect(requests.filter((url) => !url.startsWith('https://api.example.com/'))).toEqual([])
   expect(JSON.stringify(result).length).toBeLessThan(10_000)
   // The host lives, and whoever else runs in it.

@@ -1850,6 +1850,18 @@ const isolateTests = (name) => `test/unit/plugins/isolate/${name}.test.ts`
 
 const isolates = [
   ...of(
+    'src/plugins/capabilities.ts',
+    ['test/unit/plugins/capabilities.test.ts'],
+    [
+      {
+        name: 'refusals-on-record',
+        what: 'T8: what a plugin uses without a grant is on the record',
+        find: "if (!told.isOnRecord) emit({ type: 'capability_refused', data: { call, capability } })",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
     'src/plugins/isolate/worker-code.ts',
     [isolateTests('worker-code')],
     [
