@@ -1,6 +1,6 @@
 // What a call of a plugin costs in each host, from a Durable Object as in the product, beside a direct call of its
 // function and a bare call of the Worker Loader.
-import { DurableObject, env as bindings, type WorkerEntrypoint } from 'cloudflare:workers'
+import { DurableObject, env as bindings } from 'cloudflare:workers'
 import type { BundledPlugin } from '#contracts/manifest.ts'
 import type { Plugin } from '#contracts/plugin.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
@@ -82,9 +82,7 @@ export class Caller extends DurableObject {
         modules: { 'bare.js': bare },
         env: {},
         globalOutbound: null,
-      })).getEntrypoint() as unknown as WorkerEntrypoint & {
-        run: (text: string) => Promise<string>
-      }
+      })).getEntrypoint() as unknown as { run: (text: string) => Promise<string> }
     const [bundled, warm] = [toEntry(runner), toEntry(runner, 0)]
     const kinds: Record<string, () => Promise<unknown>> = {
       direct: async () => echo?.(input, {} as never),
