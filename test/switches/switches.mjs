@@ -1416,8 +1416,22 @@ const exported = [
       {
         name: 'log-addresses-cut',
         what: 'I28: what an address carries besides its place does not come out in the log',
-        find: 'withoutCredentials(redactShown',
-        replace: '((plain) => plain)(redactShown',
+        find: 'withoutCredentials(cutShort',
+        replace: '((plain) => plain)(cutShort',
+      },
+      {
+        name: 'log-cut-before-credentials',
+        what: 'F36: a long text is cut before credentials are looked for in it',
+        filter: 'F36: a text is cut',
+        find: 'cutShort(redactShown(redact(text)))',
+        replace: 'redactShown(redact(text))',
+      },
+      {
+        name: 'log-cut-user-part',
+        what: 'I28: the user part of an address that the cut parts from its end does not come out',
+        filter: 'userinfo without an end',
+        find: `.replace(/:\\/\\/[^\\s/?#"'<>]*$/, '://[cut]')`,
+        replace: '',
       },
     ],
   ),
@@ -1440,6 +1454,47 @@ const exported = [
     ],
   ),
   ...of(
+    'src/governance/telemetry/span-limits.ts',
+    [`${telemetry}/spans.test.ts`],
+    [
+      {
+        name: 'spans-limited',
+        what: 'F36: a run of a thousand turns is exported within the memory of its object',
+        filter: 'F36: of a long run',
+        find: 'if (room <= 0) continue',
+        replace: '',
+      },
+      {
+        name: 'spans-of-a-turn-limited',
+        what: 'F36: a turn of a thousand calls is exported within the memory of its object',
+        filter: 'F36: of one turn',
+        find: 'const kept = Math.min(spans, room - 1)',
+        replace: 'const kept = spans',
+      },
+      {
+        name: 'content-limited',
+        what: 'F36: what is captured of a run has a largest size',
+        tests: [`${telemetry}/otlp-exporter.test.ts`],
+        filter: 'F36: captures',
+        find: 'const attributes = leftChars > 0 ? read(...given) : undefined',
+        replace: 'const attributes = read(...given)\n      leftChars = maxContentChars * 2',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/telemetry/span-events.ts',
+    [`${telemetry}/spans.test.ts`],
+    [
+      {
+        name: 'span-events-limited',
+        what: 'F36: a call of a thousand requests is exported within the memory of its object',
+        filter: 'F36: of one turn',
+        find: 'all.length > maxEvents ? all.slice(1 - maxEvents) : all',
+        replace: 'all',
+      },
+    ],
+  ),
+  ...of(
     'src/governance/telemetry/otlp-exporter.ts',
     [`${telemetry}/otlp-exporter.test.ts`],
     [
@@ -1449,6 +1504,13 @@ const exported = [
         filter: 'waits ten seconds',
         find: 'Promise.race([posted, late])',
         replace: 'Promise.race([posted, late.then(() => posted)])',
+      },
+      {
+        name: 'export-made-as-it-is-sent',
+        what: 'F36: the requests of a long run are not all held at once',
+        filter: 'F36: makes no request',
+        find: 'of toBodies(toSpans(run, { sha256, content }), run, options)',
+        replace: 'of [...toBodies(toSpans(run, { sha256, content }), run, options)]',
       },
     ],
   ),
@@ -1461,6 +1523,26 @@ const exported = [
         what: 'P29: no message leaves unless that is asked for',
         find: '...(capturesContent && { content',
         replace: '...(true && { content',
+      },
+    ],
+  ),
+  ...of(
+    'src/settings.ts',
+    ['test/unit/composition.test.ts'],
+    [
+      {
+        name: 'secrets-known-each',
+        what: 'I28: what is wrong with one setting makes no other a text that may be logged',
+        filter: 'I28: no key of its settings',
+        find: 'secrets: secretsIn(env)',
+        replace: 'secrets: parsed.success ? secretsIn(env) : []',
+      },
+      {
+        name: 'header-values-secret',
+        what: "I28: no value of the collector's headers comes out, whatever its header is called",
+        filter: 'I28: no key of its settings',
+        find: `...read('OTEL_EXPORTER_OTLP_HEADERS').flatMap(headerSecretsIn),`,
+        replace: '',
       },
     ],
   ),
