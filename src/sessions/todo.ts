@@ -40,7 +40,7 @@ export interface Todo {
   readonly noteTrouble: (kind: string) => boolean
   /** False if there was nothing of the kind. */
   readonly clearTrouble: (kind: string) => boolean
-  /** Runs whose trace is still to be exported, and how often that was begun or waited for. */
+  /** Runs whose trace is still to be exported, and how often that was tried. */
   readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
   readonly addTrace: (run: string, tries: number) => void
   readonly removeTrace: (run: string) => void

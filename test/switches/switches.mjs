@@ -1782,8 +1782,29 @@ const rest = [
       {
         name: 'open-runs-stay',
         what: 'N12: a given-up run that can still be retried stays on the list',
-        find: `AND (state <> 'open' OR NOT EXISTS (SELECT 1 FROM sessions WHERE id = given_up_runs.session))`,
+        filter: 'takes a run off',
+        find: `AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = given_up_runs.session)`,
         replace: '',
+      },
+      {
+        name: 'retention-by-index',
+        what: 'F36: the daily sweep does not read the list of sessions as a whole for each batch',
+        filter: 'F36: reads no table',
+        find: `WHERE kind <> 'stateless' AND used_at_ms < ?2`,
+        replace: `WHERE +kind <> 'stateless' AND +used_at_ms < ?2`,
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/session-index.ts',
+    ['test/unit/storage/session-index.test.ts'],
+    [
+      {
+        name: 'list-own-by-index',
+        what: "F36: a page of somebody's sessions is not looked for among everybody's",
+        filter: 'finds a page',
+        find: `principal === undefined ? '' : '+'`,
+        replace: `''`,
       },
     ],
   ),

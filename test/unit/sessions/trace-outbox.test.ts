@@ -145,7 +145,7 @@ describe('the trace of a run', () => {
   })
 
   it('waits for its next try in time, however many runs end meanwhile', async () => {
-    let outcome = away
+    let outcome: ExportOutcome = away
     const { world, records, troubles } = setUp(async () => outcome)
     const object = world.wake()
     for (let run = 1; run <= 7; run += 1) {
