@@ -11,7 +11,8 @@ import type {
   RunOutcome,
   RunSpending,
   RunView,
-  SaidItem,
+  ItemsPage,
+  ItemsQuery,
   SessionApi,
   SessionTree,
   StorageAnswer,
@@ -23,9 +24,9 @@ import type {
 } from '#contracts/session.ts'
 import { admit, type Admitted } from './admission.ts'
 import { deleteSession } from './deletion.ts'
-import { itemsOf } from './items.ts'
+import { itemsPage } from './items.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
-import { decideCall, steerRun, takeDelivery } from './outside.ts'
+import { decideCalls, steerRun, takeDelivery } from './outside.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import type { Audience } from './runs.ts'
@@ -39,6 +40,8 @@ import { memoOf, outcomeOf, spendingOf, viewOf, type ViewOptions } from './views
 
 /** Between the answer that a session is deleted and the end of its database. */
 const vanishMs = 1_000
+const vanishAgainMs = 60_000
+const vanishJob = 'vanish'
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
@@ -70,6 +73,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
+      if (job.fn === vanishJob) return this.#parts.store.session() ? undefined : this.#vanishSoon()
       const next = await this.#parts.upkeep.onJob(job.fn)
       return next === undefined ? undefined : { rescheduleAt: next }
     }
@@ -239,7 +243,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         this.#refuseWhileDeleting()
         const { clock, timing, sha256 } = this.#runtime
         const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
-        decideCall(this.#row(run), { call, decision, ...now }, this.#parts)
+        decideCalls(this.#row(run), { decisions: [{ call, decision }], ...now }, this.#parts)
         return this.#view(run)
       })
     }
@@ -306,10 +310,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
-    items(principal: string): Promise<Reply<readonly SaidItem[]>> {
+    items(principal: string, query: ItemsQuery): Promise<Reply<ItemsPage>> {
       return this.#answer(async () => {
         this.#own(principal)
-        return itemsOf(this.#parts.store)
+        return itemsPage(this.#parts.store, query)
       })
     }
 
@@ -334,7 +338,14 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       } finally {
         this.#isDeleting = false
       }
+      const { rescheduleAt: time } = this.#vanishSoon()
+      // It goes with everything else; what ends before that comes back for it. If it cannot be stored, the rest is small.
+      await this.lifecycle.jobs.push({ id: vanishJob, fn: vanishJob, time }).catch(() => {})
+    }
+
+    #vanishSoon(): { rescheduleAt: number } {
       this.ctx.waitUntil(this.#vanish())
+      return { rescheduleAt: this.#runtime.clock.nowMs() + vanishAgainMs }
     }
 
     /** An empty database is still tens of kilobytes: once nobody waits for an answer here, the object goes as a whole. */
