@@ -16,3 +16,8 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_principal ON sessions (principal, since_ms, id) WHERE kind <> 'child';
 CREATE INDEX sessions_by_age ON sessions (since_ms, id) WHERE kind <> 'child';
+CREATE INDEX sessions_by_agent ON sessions (agent, since_ms, id) WHERE kind <> 'child';
+CREATE INDEX sessions_by_state ON sessions (state, since_ms, id) WHERE kind <> 'child';
+-- For what sweeps up: each row is in one of them.
+CREATE INDEX sessions_by_use ON sessions (used_at_ms) WHERE kind <> 'stateless';
+CREATE INDEX sessions_unnamed_by_use ON sessions (used_at_ms) WHERE kind = 'stateless';

@@ -5,9 +5,10 @@ import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { DayAmount } from '#contracts/principal.ts'
-import { providerSettings, toModelServers } from '#contracts/provider-settings.ts'
+import { keyNamesIn, providerSettings, toModelServers } from '#contracts/provider-settings.ts'
 import {
   captureContent,
+  headerSecretsIn,
   logLevel,
   otlpEndpoint,
   otlpHeaders,
@@ -77,15 +78,7 @@ export function parseConfig(env: unknown) {
     otlp,
     logLevel: data.ISOLA_LOG ?? (models.isDevelopment ? ('error' as const) : ('info' as const)),
     /** Everything that may stand in no log and go to no collector. */
-    secrets: [
-      data.ISOLA_OPERATOR_KEY,
-      data.ISOLA_MASTER_KEY,
-      data.OPENAI_API_KEY,
-      ...servers.list.map(({ apiKey }) => apiKey),
-      ...Object.entries(otlp.headers).flatMap(([name, value]) =>
-        /auth|key|token|secret|password|cookie/.test(name) ? [value, value.split(' ').at(-1)] : [],
-      ),
-    ],
+    secrets: secretsIn(env),
     isDevelopment: models.isDevelopment,
     operatorKey: data.ISOLA_OPERATOR_KEY,
     ...keptMs(env),
@@ -120,6 +113,19 @@ function keptMs(env: unknown): {
     ...(named && { keepNamedMs: Number(named) * dayMs }),
     ...(audit !== 'forever' && { keepAuditMs: Number(audit || defaultKeepAuditDays) * dayMs }),
   }
+}
+
+/** Each read by itself: what is wrong with a setting is logged, and the log must know the rest then more than ever. */
+function secretsIn(env: unknown): readonly string[] {
+  const read = (name: string): readonly string[] => {
+    const value: unknown = Reflect.get(Object(env), name)
+    return typeof value === 'string' ? [value] : []
+  }
+  const named = ['ISOLA_OPERATOR_KEY', 'ISOLA_MASTER_KEY', 'OPENAI_API_KEY']
+  return [
+    ...[...named, ...read('ISOLA_PROVIDERS').flatMap(keyNamesIn)].flatMap(read),
+    ...read('OTEL_EXPORTER_OTLP_HEADERS').flatMap(headerSecretsIn),
+  ]
 }
 
 /** Further model servers, their keys looked up by name. */

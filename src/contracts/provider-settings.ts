@@ -61,6 +61,10 @@ export const providerSettings = z
   })
   .pipe(providers)
 
+/** Under which names the keys of model servers are, whatever else is wrong with the setting. */
+export const keyNamesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/"api_key_secret_name"\s*:\s*"([^"]+)"/g)].flatMap(([, name]) => name ?? [])
+
 /**
  * The servers with their keys. Throws `config_invalid` for a key that is named and not there: without it the server
  * would refuse every call.

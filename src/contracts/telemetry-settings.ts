@@ -48,6 +48,16 @@ export const otlpHeaders = z
     return headers
   })
 
+/** What nobody else may read of it: every value, whatever its header is called and whatever is wrong with the rest. */
+export function headerSecretsIn(text: string): readonly string[] {
+  return text.split(',').flatMap((entry) => {
+    const given = entry.slice(entry.indexOf('=') + 1).trim()
+    const value = decoded(given) ?? given
+    // `Bearer …`: what comes after the scheme is the secret, also by itself.
+    return [given, value, ...value.split(' ').slice(-1)]
+  })
+}
+
 const isValue = (value: string | undefined): value is string =>
   value !== undefined && value !== '' && /^[\x20-\x7e]+$/.test(value)
 

@@ -67,6 +67,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     store,
     todo,
     transcript,
+    sync,
     sessionId,
     onTrouble: (problem, run) => report('telemetry_failed', problem, run),
   })

@@ -84,6 +84,8 @@ export function createTodo(storage: DurableObjectStorage): Todo {
     const [row] = sql.exec('SELECT body FROM todo WHERE key = ?', key).toArray()
     return row && (JSON.parse(String(row['body'])) as unknown)
   }
+  // Below a word that the version before this one passes over: it would take what it does not know for an errand.
+  const tracePrefix = 'trouble trace '
   const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
 
   return {
@@ -91,7 +93,7 @@ export function createTodo(storage: DurableObjectStorage): Todo {
       exists()
         ? sql
             .exec(
-              `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' AND key NOT LIKE 'trace %' ORDER BY key`,
+              `SELECT key, body FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %' ORDER BY key`,
             )
             .toArray()
             .flatMap(({ key, body }) => {
@@ -133,16 +135,16 @@ export function createTodo(storage: DurableObjectStorage): Todo {
     traces: () =>
       exists()
         ? sql
-            .exec(`SELECT key, body FROM todo WHERE key LIKE 'trace %' ORDER BY key`)
+            .exec(`SELECT key, body FROM todo WHERE key LIKE '${tracePrefix}%' ORDER BY key`)
             .toArray()
             .map(({ key, body }) => ({
-              run: String(key).slice('trace '.length),
+              run: String(key).slice(tracePrefix.length),
               tries: Number(body) || 0,
             }))
         : [],
-    addTrace: (run, tries) => put(`trace ${run}`, tries),
+    addTrace: (run, tries) => put(`${tracePrefix}${run}`, tries),
     removeTrace(run) {
-      if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `trace ${run}`)
+      if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${tracePrefix}${run}`)
     },
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')

@@ -13,10 +13,15 @@ const maxTries = 5
  * to be sent is on record with the end of its run, so a crash loses nothing.
  */
 export interface TraceOutbox {
-  /** Sends what is to be sent, one run after the other, until something is not taken. */
+  /**
+   * A run is over: sends what is to be sent, one run after the other, until something is not taken. What was tried
+   * before waits for `retry`, and the rest with it. Never throws: the run's end is no place for it.
+   */
   readonly nudge: () => void
+  /** The same with what was tried before. Whoever calls it sees to the wait between two tries. */
+  readonly retry: () => void
   readonly isDone: () => boolean
-  /** How often in a row something was not taken. */
+  /** How often what waits was tried. */
   readonly failures: () => number
 }
 
@@ -25,6 +30,7 @@ export interface TraceOutboxOptions {
   readonly store: Pick<SessionStore, 'findRun' | 'turns'>
   readonly todo: Pick<Todo, 'traces' | 'addTrace' | 'removeTrace'>
   readonly transcript: Pick<Transcript, 'before'>
+  readonly sync: () => Promise<void>
   readonly sessionId: () => string
   /** Told when traces are dropped, and when one was taken again. */
   readonly onTrouble: (problem: string | undefined, run: string) => void
@@ -37,54 +43,80 @@ export const isTraced = (
 ): boolean => telemetry !== undefined && submission.traceLink?.isSampled !== false
 
 export function createTraceOutbox(options: TraceOutboxOptions): TraceOutbox {
-  const { runtime, store, todo, onTrouble } = options
+  const { runtime, store, todo, sync, onTrouble } = options
   const { telemetry } = runtime
   let isSending = false
-  let failures = 0
 
-  const settle = (run: string, outcome: ExportOutcome): boolean => {
-    failures = outcome.ok ? 0 : failures + 1
-    if (outcome.ok || outcome.isFinal) todo.removeTrace(run)
-    else {
-      // It is the collector that is away: all that wait for it have been tried.
-      for (const { run: waiting, tries } of todo.traces())
-        if (tries + 1 < maxTries) todo.addTrace(waiting, tries + 1)
-        else todo.removeTrace(waiting)
-    }
-    const isDropped = !outcome.ok && !todo.traces().some((waiting) => waiting.run === run)
-    if (outcome.ok) onTrouble(undefined, run)
-    else if (isDropped) onTrouble(`The trace of a run was dropped. ${outcome.message}`, run)
-    return outcome.ok || outcome.isFinal
+  const drop = (runs: readonly string[], why: string) => {
+    runs.forEach(todo.removeTrace)
+    const [run] = runs
+    const what =
+      runs.length > 1 ? `The traces of ${runs.length} runs were` : 'The trace of a run was'
+    if (run !== undefined) onTrouble(`${what} dropped. ${why}`, run)
   }
 
-  const nudge = (): void => {
+  const settle = (run: string, outcome: ExportOutcome): boolean => {
+    if (outcome.ok) {
+      todo.removeTrace(run)
+      onTrouble(undefined, run)
+      return true
+    }
+    if (outcome.isFinal) {
+      drop([run], outcome.message)
+      return true
+    }
+    const waiting = todo.traces()
+    // It is the collector that is away: all that wait for it have been tried. This one's try is on record already.
+    const others = waiting.filter((other) => other.run !== run)
+    for (const other of others) todo.addTrace(other.run, other.tries + 1)
+    const last = waiting.filter((one) => one.tries + (one.run === run ? 0 : 1) >= maxTries)
+    drop(toRuns(last), outcome.message)
+    return false
+  }
+
+  const send = (run: string): Promise<ExportOutcome> => {
+    const row = store.findRun(run)
+    const record = row ? recordOf(row, options) : Promise.resolve(undefined)
+    return record.then((found) => (found && telemetry ? telemetry.export(found) : gone))
+  }
+
+  const sendNext = (isRetry: boolean): boolean | Promise<boolean> => {
+    const waiting = todo.traces()
+    const spent = waiting.filter(({ tries }) => tries >= maxTries)
+    drop(toRuns(spent), 'No export of it came to an end.')
+    const left = waiting.filter(({ tries }) => tries < maxTries)
+    if (!isRetry && left.some(({ tries }) => tries > 0)) return false
+    const [next] = left.toSorted((one, other) => one.tries - other.tries)
+    if (!next) return false
+    // On record before it goes out: an export that ends this object has been a try, and not the last one for ever.
+    todo.addTrace(next.run, next.tries + 1)
+    return sync()
+      .then(() => send(next.run))
+      .then((outcome) => settle(next.run, outcome))
+  }
+
+  const begin = (isRetry: boolean): void => {
     if (!telemetry || isSending) return
-    const [next] = todo.traces()
-    if (!next) return
     isSending = true
-    const row = store.findRun(next.run)
-    const sending = row
-      ? recordOf(row, options).then((record) => (record ? telemetry.export(record) : gone))
-      : Promise.resolve(gone)
-    void sending
-      .then(
-        (outcome) => settle(next.run, outcome),
-        (error: unknown) => settle(next.run, { ...gone, message: String(error) }),
-      )
-      // A store that takes nothing: the recovery job comes back.
+    void Promise.resolve(isRetry)
+      .then(sendNext)
+      // A store that gives or takes nothing: the recovery job comes back, and has its count.
       .catch(() => false)
       .then((mayGoOn) => {
         isSending = false
-        if (mayGoOn) nudge()
+        if (mayGoOn) begin(isRetry)
       })
   }
 
   return {
-    nudge,
-    failures: () => failures,
+    nudge: () => begin(false),
+    retry: () => begin(true),
+    failures: () => (telemetry ? Math.max(0, ...todo.traces().map(({ tries }) => tries)) : 0),
     isDone: () => telemetry === undefined || todo.traces().length === 0,
   }
 }
+
+const toRuns = (traces: ReturnType<Todo['traces']>) => traces.map(({ run }) => run)
 
 const gone = { ok: false, isFinal: true, message: 'Its record cannot be read.' } as const
 

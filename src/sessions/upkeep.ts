@@ -126,7 +126,7 @@ export function createUpkeep({
     report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
     report('alarm_failed', undefined)
     expire()
-    traces.nudge()
+    traces.retry()
     const isQuiet = runs.isIdle() && !runs.isBehind() && isCarried && outbox.isEmpty()
     if (isQuiet && courier.isDone() && traces.isDone()) {
       hasRecoveryJob = false

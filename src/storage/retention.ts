@@ -28,19 +28,23 @@ const deleteEvents = `
     AND id <> coalesce((SELECT id FROM audit WHERE session = '' AND since_ms = 0 ORDER BY seq DESC LIMIT 1), 0)
   RETURNING id`
 
-/** Who would decide about a run whose session is gone? */
+/** Who would decide about a run whose session is gone? Each half by its part of the index: an OR would read them all. */
 const deleteGivenUp = `
   DELETE FROM given_up_runs WHERE run IN (
-    SELECT run FROM given_up_runs
-    WHERE at_ms < ?1
-      AND (state <> 'open' OR NOT EXISTS (SELECT 1 FROM sessions WHERE id = given_up_runs.session))
+    SELECT run FROM given_up_runs WHERE state IN ('retried', 'dropped') AND at_ms < ?1
+    UNION ALL
+    SELECT run FROM given_up_runs WHERE state = 'open' AND at_ms < ?1
+      AND NOT EXISTS (SELECT 1 FROM sessions WHERE id = given_up_runs.session)
     LIMIT ?2)
   RETURNING run`
 
 /** A session takes its own row with it. This is for one that came after: a write that was thought lost. */
 const deleteSessions = `
   DELETE FROM sessions WHERE id IN (
-    SELECT id FROM sessions WHERE used_at_ms < iif(kind = 'stateless', ?1, ?2) LIMIT ?3)
+    SELECT id FROM sessions WHERE kind = 'stateless' AND used_at_ms < ?1
+    UNION ALL
+    SELECT id FROM sessions WHERE kind <> 'stateless' AND used_at_ms < ?2
+    LIMIT ?3)
   RETURNING id`
 
 /** Deleting itself may take a session that much longer than it is kept. */

@@ -124,6 +124,9 @@ describe('traces of a running server, with a collector on loopback', () => {
       expect(BigInt(span.startTimeUnixNano)).toBeGreaterThanOrEqual(
         BigInt(parent.startTimeUnixNano),
       )
+      // Two objects have two clocks, each as old as what it received last: the end of one is not compared with the other's.
+      const [own, above] = [span, parent].map((one) => one.attributes['gen_ai.conversation.id'])
+      if (own !== above) continue
       expect(BigInt(span.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(parent.endTimeUnixNano))
     }
     // What went out to the model is what came out at the collector.

@@ -5,6 +5,14 @@ import type { Database, Statement } from '../../src/storage/database.ts'
 
 type Value = string | number | null
 
+/** How SQLite goes about a statement: which index it uses, what it reads as a whole. */
+export const planOf = (sqlite: DatabaseSync, sql: string): string =>
+  sqlite
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map(({ detail }) => String(detail))
+    .join('\n')
+
 /** SQLite in memory behind the part of D1 that storage uses, so that its SQL really runs. */
 export function createSqliteDatabase(options: { readonly isMigrated?: boolean } = {}) {
   const sqlite = new DatabaseSync(':memory:')

@@ -107,13 +107,22 @@ describe('the composition', () => {
     expect(compose(captured).session.telemetry).toMatchObject({ capturesContent: true })
   })
 
-  it('I28: no key of its settings comes out in its log, and none of its traces', async () => {
+  it.each([
+    ['nothing', {}],
+    ['another setting', { ISOLA_LOG: 'verbose' }],
+    ['the model servers', { ISOLA_PROVIDERS: '[{"api_key_secret_name": "BACKUP_KEY"},' }],
+    [
+      'a further header',
+      { OTEL_EXPORTER_OTLP_HEADERS: 'x-team=team-key-0123,wrong,a=%zz-key-0123' },
+    ],
+  ])('I28: no key of its settings comes out in its log, if %s is wrong', (_what, wrong) => {
     const secrets = {
       ISOLA_OPERATOR_KEY: 'operator-key-0123',
       ISOLA_MASTER_KEY: 'master-key-0123',
       OPENAI_API_KEY: 'openai-key-0123',
       BACKUP_KEY: 'backup-key-0123',
-      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-key-0123,x-team=observability',
+      OTEL_EXPORTER_OTLP_HEADERS:
+        'authorization=Bearer%20collector-key-0123,x-honeycomb-team=team-key-0123',
     }
     const server = {
       id: 'backup',
@@ -121,11 +130,10 @@ describe('the composition', () => {
       api_key_secret_name: 'BACKUP_KEY',
     }
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
-    const env = { ...bindings(), ...secrets, ISOLA_PROVIDERS: JSON.stringify([server]) }
-    const { http } = compose(env)
-    await http.readiness()
-    const told =
-      'operator-key-0123 master-key-0123 openai-key-0123 backup-key-0123 collector-key-0123'
+    const given = { ...secrets, ISOLA_PROVIDERS: JSON.stringify([server]), ...wrong }
+    const { http } = compose({ ...bindings(), ...given })
+    const headers = given.OTEL_EXPORTER_OTLP_HEADERS.matchAll(/[\w%]+-key-0123/g)
+    const told = `operator-key-0123 master-key-0123 openai-key-0123 backup-key-0123 ${[...headers].join(' ')}`
     http.onFault?.(new Error(`${told} observability`), 'req_1')
     const lines = log.mock.calls.map(([line]) => String(line))
     log.mockRestore()

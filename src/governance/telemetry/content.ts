@@ -36,10 +36,11 @@ export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact):
       : `${safe.slice(0, maxChars)} [cut: ${safe.length} characters]`
   }
   const say = (value: string) => cut(value, maxTextChars)
-  const toList = (messages: readonly Message[], finish?: string) => {
+  /** @param newest The newest first. What is older than what is kept is not even looked at. */
+  const toList = (newest: Iterable<Message>, finish?: string) => {
     const kept: string[] = []
     let sizeChars = 0
-    for (const message of messages.toReversed()) {
+    for (const message of newest) {
       const reason = finish === undefined ? {} : { finish_reason: finish }
       const json = JSON.stringify({ ...toParts(message, say), ...reason })
       sizeChars += json.length + 1
@@ -48,7 +49,12 @@ export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact):
     }
     return `[${kept.join(',')}]`
   }
-  const isHost = ({ role }: Message) => role === 'system'
+  function* saidBefore({ content, turns }: RunRecord, turn: TurnRecord): Iterable<Message> {
+    yield* turn.received?.toReversed() ?? []
+    for (const other of turns.slice(0, turns.indexOf(turn)).toReversed())
+      yield* messagesOf(other).toReversed()
+    yield* content?.messages.toReversed() ?? []
+  }
   return {
     ofRun({ content, final }) {
       const task = content?.messages.findLast(({ role }) => role === 'user')
@@ -58,10 +64,8 @@ export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact):
         'gen_ai.output.messages': toList([result], final.finishReason ?? 'stop'),
       }
     },
-    ofModelCall({ content, turns }, turn, event) {
-      const instructions = content?.instructions
-      const before = turns.filter((other) => other.turn < turn.turn).flatMap(messagesOf)
-      const messages = [...(content?.messages ?? []), ...before, ...(turn.received ?? [])]
+    ofModelCall(run, turn, event) {
+      const instructions = run.content?.instructions
       const isLast = turn.events.findLast(({ type }) => type === 'model_called') === event
       const said = isLast ? messagesOf({ steps: turn.steps, calls: [] }) : []
       return {
@@ -69,9 +73,9 @@ export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact):
           instructions === undefined
             ? undefined
             : JSON.stringify([{ type: 'text', content: cut(instructions, maxAttributeChars) }]),
-        'gen_ai.input.messages': toList(messages.filter((message) => !isHost(message))),
+        'gen_ai.input.messages': toList(withoutHost(saidBefore(run, turn))),
         'gen_ai.output.messages': isLast
-          ? toList(said, String(event.data['finishReason']))
+          ? toList(said.toReversed(), String(event.data['finishReason']))
           : undefined,
       }
     },
@@ -84,6 +88,10 @@ export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact):
       }
     },
   }
+}
+
+function* withoutHost(messages: Iterable<Message>): Iterable<Message> {
+  for (const message of messages) if (message.role !== 'system') yield message
 }
 
 type Say = (text: string) => string

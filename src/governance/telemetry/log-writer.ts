@@ -20,6 +20,8 @@ export interface LogWriter {
 }
 
 const maxTextChars = 4_000
+/** So much of a text is looked through. */
+const maxReadChars = 4 * maxTextChars
 const maxCauses = 5
 const maxFrames = 6
 
@@ -37,7 +39,7 @@ export function createLogWriter({ level, redact, clock, write }: LogWriterOption
       if (level === 'off') return
       const redactShown = createRedactor(secrets)
       const clean = (text: string) =>
-        withoutCredentials(redactShown(redact(text))).slice(0, maxTextChars)
+        withoutCredentials(cutShort(redactShown(redact(text)))).slice(0, maxTextChars)
       const [first, ...causes] = chainOf(error).map((one) => describe(one, clean))
       line('error', 'fault', {
         ...(requestId && { requestId }),
@@ -79,9 +81,25 @@ const framesOf = (stack: string): readonly string[] =>
     .slice(0, maxFrames)
     .map((line) => line.trim())
 
-/** Whoever holds it: what an address carries besides its place, and what an Authorization header looks like. */
+/** An address whose user part is cut shows no end of it: it goes. Known secrets are out by now, so none is cut. */
+const cutShort = (text: string): string =>
+  text.length <= maxReadChars
+    ? text
+    : text.slice(0, maxReadChars).replace(/:\/\/[^\s/?#"'<>]*$/, '://[cut]')
+
+/**
+ * Whoever holds it: what an address carries besides its place, and what an Authorization header looks like. Every
+ * expression here takes time in proportion to the text: an error may quote anything.
+ */
 const withoutCredentials = (text: string): string =>
   text
-    .replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>]*@/gi, '$1[redacted]@')
-    .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, '$1?[cut]')
+    .replace(/[^\s"'<>]+/g, toPlace)
     .replace(/\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi, '$1 [redacted]')
+
+function toPlace(word: string): string {
+  const from = word.indexOf('://')
+  if (from < 0) return word
+  const length = word.slice(from).search(/[?#]/)
+  const place = length < 0 ? word : `${word.slice(0, from + length)}?[cut]`
+  return place.replace(/:\/\/[^/]*@/g, '://[redacted]@')
+}

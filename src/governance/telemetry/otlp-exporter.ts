@@ -27,8 +27,8 @@ export function createOtlpExporter(options: ExporterOptions): Telemetry {
   return {
     capturesContent: options.content !== undefined,
     async export(run) {
-      for (const spans of toBatches(toSpans(run, { sha256, content }), run, options)) {
-        const outcome = await send(spans, options)
+      for (const body of toBodies(toSpans(run, { sha256, content }), run, options)) {
+        const outcome = await send(body, options)
         if (!outcome.ok) return outcome
       }
       return { ok: true }
@@ -36,15 +36,25 @@ export function createOtlpExporter(options: ExporterOptions): Telemetry {
   }
 }
 
-function toBatches(
+/** One request after the other, each made when it is sent: never all of them at once. */
+function* toBodies(
   spans: readonly Span[],
   run: RunRecord,
   options: ExporterOptions,
-): readonly string[] {
-  const body = JSON.stringify(toExportRequest(run, spans, options))
-  if (body.length <= maxRequestChars || spans.length < 2) return [body]
-  const half = Math.ceil(spans.length / 2)
-  return [spans.slice(0, half), spans.slice(half)].flatMap((part) => toBatches(part, run, options))
+): Iterable<string> {
+  const toBody = (of: readonly Span[]) => JSON.stringify(toExportRequest(run, of, options))
+  const emptyChars = toBody([]).length
+  let [batch, sizeChars] = [[] as Span[], emptyChars]
+  for (const span of spans) {
+    const chars = toBody([span]).length - emptyChars + 1 // and its comma
+    if (batch.length > 0 && sizeChars + chars > maxRequestChars) {
+      yield toBody(batch)
+      ;[batch, sizeChars] = [[], emptyChars]
+    }
+    batch.push(span)
+    sizeChars += chars
+  }
+  yield toBody(batch)
 }
 
 async function send(

@@ -19,7 +19,19 @@ const shown: Readonly<Partial<Record<SessionEvent['type'], Readonly<Record<strin
   pause_answered: { kind: 'isola.pause.kind', answer: 'isola.pause.answer' },
 }
 
+/** Of one span; the newest stay, and the first of them says how many went. */
+const maxEvents = 128
+
 export function toSpanEvents(events: readonly SessionEvent[]): readonly SpanEvent[] {
+  const all = events.filter(({ type }) => shown[type])
+  const kept = toShown(all.length > maxEvents ? all.slice(1 - maxEvents) : all)
+  const [first] = kept
+  if (!first || kept.length === all.length) return kept
+  const attributes = { 'isola.events_left_out': all.length - kept.length }
+  return [{ name: 'isola.events_left_out', atMs: first.atMs, attributes }, ...kept]
+}
+
+function toShown(events: readonly SessionEvent[]): readonly SpanEvent[] {
   return events.flatMap(({ type, atMs, data }) => {
     const fields = shown[type]
     if (!fields) return []

@@ -4,6 +4,7 @@ import type { RunRecord } from '#contracts/telemetry.ts'
 import { spanIdOf } from '#contracts/trace.ts'
 import type { ContentOf } from './content.ts'
 import { toSpanEvents } from './span-events.ts'
+import { limitContent, newestParts, type TurnPart } from './span-limits.ts'
 import type { Attributes, Span } from './span.ts'
 
 export interface SpanOptions {
@@ -17,25 +18,33 @@ export interface SpanOptions {
  * exported twice has the same spans. Names and attributes are those of the OpenTelemetry GenAI conventions; what they
  * have no name for is under `isola.`.
  *
+ * Their number and what they hold have a limit: of a longer run these are the newest, and the run's span counts the rest.
+ *
  * A sub-agent's run is exported by its own session: its parent is the span of the call that asked for it.
  */
-export function toSpans(run: RunRecord, { sha256, content }: SpanOptions): readonly Span[] {
+export function toSpans(run: RunRecord, { sha256, ...options }: SpanOptions): readonly Span[] {
+  const content = limitContent(options.content)
   const idOf = (...place: (string | number)[]) => spanIdOf(sha256, run.run, ...place)
-  const turns = run.turns.flatMap((turn) => {
+  const toTurn = ({ turn, requests, calls }: TurnPart): readonly Span[] => {
     const parts = [
-      ...turn.events.filter(isModelCall).map((event) => {
-        const id = idOf(Number(event.data['turn']), requestOf(event))
+      ...requests.map((event) => {
+        // One of a version that did not number them has a place of its own: its number in the log.
+        const place = requestOf(event) ?? `event ${event.seq}`
+        const id = idOf(Number(event.data['turn']), place)
         return toModelSpan(event, turn, { id, content: content.ofModelCall(run, turn, event) })
       }),
-      ...turn.calls.map((call) =>
+      ...calls.map((call) =>
         toToolSpan(call, turn, { id: idOf(call.id), content: content.ofCall(call) }),
       ),
     ]
-    if (parts.length === 0 && turn.events.length === 0) return []
     const id = idOf(turn.turn)
     const owner = toTurnSpan(turn, parts, id)
     return [owner, ...parts.map((span) => ({ ...span, parent: id }))]
-  })
+  }
+  const captured = content.ofRun(run)
+  const { parts, leftOut } = newestParts(run.turns)
+  // The newest first, here too: what they say is what is captured.
+  const turns = parts.toReversed().map(toTurn).toReversed().flat()
   const common = {
     'gen_ai.conversation.id': run.session,
     'gen_ai.agent.id': run.agent,
@@ -43,13 +52,17 @@ export function toSpans(run: RunRecord, { sha256, content }: SpanOptions): reado
     'isola.run.id': run.run,
   }
   const id = idOf()
-  const root = toRunSpan(run, { id, content: content.ofRun(run) })
+  const cut = {
+    'isola.trace.spans_left_out': leftOut || undefined,
+    'isola.trace.content_left_out': content.leftOut() || undefined,
+  }
+  const root = toRunSpan(run, { id, content: { ...captured, ...cut } })
   const { parent } = run
   const above = parent ? spanIdOf(sha256, parent.run, parent.call) : run.link?.span
   return [
     {
       ...root,
-      endMs: Math.max(root.endMs, ...turns.map(({ endMs }) => endMs)),
+      endMs: turns.reduce((latest, { endMs }) => Math.max(latest, endMs), root.endMs),
       parent: above,
       isParentRemote: !parent && above !== undefined,
     },
@@ -62,8 +75,7 @@ interface SpanParts {
   readonly content: Attributes
 }
 
-const isModelCall = ({ type }: SessionEvent) => type === 'model_called' || type === 'model_failed'
-const requestOf = ({ data }: SessionEvent) => Number(data['request'] ?? 1)
+const requestOf = ({ data }: SessionEvent) => number(data['request'])
 
 function toRunSpan(run: RunRecord, { id, content }: SpanParts): Span {
   const { final } = run

@@ -16,6 +16,9 @@ function setUp(answer: () => Promise<ExportOutcome>, capturesContent = false) {
   return { world, records, troubles }
 }
 
+const triesOf = ({ sqlite }: ReturnType<typeof createSessionWorld>) =>
+  Number(sqlite.prepare(`SELECT body FROM todo WHERE key LIKE '%trace %'`).get()?.['body'])
+
 describe('the trace of a run', () => {
   it('N7: is exported once the run is over, with its rows and who asked for it', async () => {
     const { world, records } = setUp(async () => ({ ok: true }))
@@ -101,6 +104,103 @@ describe('the trace of a run', () => {
     ])
     expect(object.traces.isDone()).toBe(true)
     expect(await object.upkeep.onJob('recover')).toBeUndefined()
+  })
+
+  it('F36: whose export ends the object each time is tried five times, then dropped and told', async () => {
+    const { world, records, troubles } = setUp(() => never)
+    await world.wake().run()
+    await settle()
+    for (let life = 2; life <= 10; life += 1) {
+      await world.wake().upkeep.onJob('recover')
+      await settle()
+    }
+    expect(records).toHaveLength(5)
+    const message = 'The trace of a run was dropped. No export of it came to an end.'
+    expect(troubles()).toMatchObject([{ run: records[0]?.run, message }])
+    expect(await world.wake().upkeep.onJob('recover')).toBeUndefined()
+  })
+
+  it('F36: has its try on record, and synced, before it goes out', async () => {
+    const { world } = setUp(() => never)
+    const steps: string[] = []
+    Object.assign(world.storage, { sync: async () => void steps.push(`sync ${triesOf(world)}`) })
+    const { telemetry } = world.runtime
+    Object.assign(telemetry!, { export: () => (steps.push('export'), never) })
+    await world.wake().run()
+    await settle()
+    expect(steps[steps.indexOf('export') - 1]).toBe('sync 1')
+  })
+
+  it('F36: of another run goes out before the one that ended the object', async () => {
+    const { world, records } = setUp(() => never)
+    await world.wake().run()
+    await settle()
+    const later = world.wake()
+    const { id } = await later.run()
+    await settle()
+    expect(records).toHaveLength(1) // what was tried is for the recovery job, and what waits with it
+    await later.upkeep.onJob('recover')
+    await settle()
+    expect(records.map(({ run }) => run === id)).toEqual([false, true])
+  })
+
+  it('waits for its next try in time, however many runs end meanwhile', async () => {
+    let outcome: ExportOutcome = away
+    const { world, records, troubles } = setUp(async () => outcome)
+    const object = world.wake()
+    for (let run = 1; run <= 7; run += 1) {
+      await object.run()
+      await settle()
+    }
+    expect(records).toHaveLength(1)
+    expect(troubles()).toEqual([])
+    outcome = { ok: true }
+    await world.wake().upkeep.onJob('recover')
+    await settle()
+    expect(new Set(records.map(({ run }) => run)).size).toBe(7)
+  })
+
+  it.each([
+    ['what is to be sent', /^SELECT key, body FROM todo WHERE key LIKE/],
+    ['that it is tried', /^INSERT OR REPLACE INTO todo/],
+    ['the turns', /^SELECT \* FROM log WHERE run = \? AND turn > 0/],
+  ])('F7: goes out later if the storage fails once over %s', async (_what, failing) => {
+    let answer: Promise<ExportOutcome> = never
+    const { world, records } = setUp(() => answer)
+    await world.wake().run()
+    await settle()
+    answer = Promise.resolve({ ok: true })
+    const life = world.wake()
+    let isBroken = true
+    world.failWhere((query) => isBroken && failing.test(query) && !(isBroken = false))
+    for (let job = 0; job < 3; job += 1) {
+      await life.upkeep.onJob('recover')
+      await settle()
+    }
+    expect(isBroken).toBe(false)
+    expect(records).toHaveLength(2)
+    expect(life.traces.isDone()).toBe(true)
+  })
+
+  it('F7: that cannot be read harms no run that is over', async () => {
+    const { world, records } = setUp(async () => ({ ok: true }))
+    const object = world.wake()
+    world.failWhere((query) => query.startsWith('SELECT key, body FROM todo WHERE key LIKE'))
+    expect(await object.run()).toMatchObject({ state: 'completed' })
+    expect(world.settled).toHaveLength(1)
+    world.failWhere(() => false)
+    await object.upkeep.onJob('recover')
+    await settle()
+    expect(records).toHaveLength(1)
+  })
+
+  it('F32: is no errand to the version before this one', async () => {
+    const { world } = setUp(async () => away)
+    await world.wake().run()
+    await settle()
+    expect(triesOf(world)).toBe(1)
+    const read = `SELECT key FROM todo WHERE key NOT LIKE 'buried %' AND key NOT LIKE 'trouble %'`
+    expect(world.sqlite.prepare(read).all()).toEqual([])
   })
 
   it('that is refused for good is dropped and told at once, and the end of that is told too', async () => {

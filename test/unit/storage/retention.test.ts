@@ -5,7 +5,7 @@ import { createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createDeploymentLog } from '../../../src/storage/deployment-log.ts'
 import { createRetention, type RetentionOptions } from '../../../src/storage/retention.ts'
 import { batchOf as batch } from '../../fakes/audit-batch.ts'
-import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 
 const batchOf: typeof batch = (events, card) => batch(events, { usedAtMs: nowMs, ...card })
 const dayMs = 86_400_000
@@ -143,5 +143,25 @@ describe('retention of the other tables', () => {
       await sink.append(owner(session), batchOf([], { kind, usedAtMs: nowMs - ageDays * dayMs }))
     await run()
     expect(all('SELECT id FROM sessions ORDER BY id')).toEqual(['b', 'd'])
+  })
+
+  it('F36: reads no table as a whole for what is to go', async () => {
+    const { database, sqlite } = createSqliteDatabase()
+    const asked: string[] = []
+    const { run } = open({
+      database: { ...database, prepare: (sql) => (asked.push(sql), database.prepare(sql)) },
+    })
+    await run()
+    const plans = asked.map((sql) => planOf(sqlite, sql))
+    expect(plans).toHaveLength(3)
+    const [sessions, givenUp, events] = plans
+    expect(sessions).toMatch(/INDEX sessions_unnamed_by_use \(used_at_ms<\?\)/)
+    expect(sessions).toMatch(/INDEX sessions_by_use \(used_at_ms<\?\)/)
+    expect(givenUp?.match(/INDEX given_up_runs_by_state \(state=\? AND at_ms<\?\)/g)).toHaveLength(
+      2,
+    )
+    expect(sessions + givenUp!).not.toMatch(/SCAN (sessions|given_up_runs)/)
+    // In the order of their ids, as far as its limit.
+    expect(events).not.toContain('TEMP B-TREE')
   })
 })

@@ -5,7 +5,7 @@ import { createAuditReader, createAuditSink } from '../../../src/storage/audit-l
 import type { Database } from '../../../src/storage/database.ts'
 import { createSessionIndex } from '../../../src/storage/session-index.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
-import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 
 function open() {
   const { database, sqlite } = createSqliteDatabase()
@@ -149,15 +149,27 @@ describe('the list of sessions', () => {
   })
 
   it.each([
-    ['of a principal', `AND principal = 'ann'`, 'sessions_by_principal'],
-    ['of everybody', '', 'sessions_by_age'],
-  ])('finds a page %s by an index', (_what, condition, name) => {
-    const { sqlite } = open()
-    const sql = `SELECT * FROM sessions WHERE kind <> 'child' AND kind = 'named' ${condition} ORDER BY since_ms DESC, id DESC LIMIT 5`
-    const plan = sqlite.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()
-    const text = plan.map(({ detail }) => String(detail)).join('\n')
-    expect(text).toContain(name)
-    expect(text).not.toContain('TEMP B-TREE')
+    ['of a principal', { principal: 'ann' }, 'SEARCH sessions USING INDEX sessions_by_principal'],
+    ['of a principal and agent', { principal: 'ann', agent: 'a' }, 'sessions_by_principal'],
+    ['of a principal and state', { principal: 'ann', state: 'parked' }, 'sessions_by_principal'],
+    ['of everybody', {}, 'sessions_by_age'],
+    ['of an agent', { agent: 'a' }, 'SEARCH sessions USING INDEX sessions_by_agent'],
+    ['in a state', { state: 'parked' }, 'SEARCH sessions USING INDEX sessions_by_state'],
+  ] as const)('F36: finds a page %s by an index', async (_what, query, name) => {
+    const { database, sqlite } = createSqliteDatabase()
+    const asked: string[] = []
+    const index = createSessionIndex({
+      ...database,
+      prepare: (sql) => (asked.push(sql), database.prepare(sql)),
+    })
+    for (const more of [{}, { withStateless: true }, { after: { sinceMs: 5, id: 'ses_a' } }])
+      await index.list({ limit: 5, ...query, ...more })
+    expect(asked).toHaveLength(3)
+    for (const sql of asked) {
+      const plan = planOf(sqlite, sql)
+      expect(plan).toContain(name)
+      expect(plan).not.toContain('TEMP B-TREE')
+    }
   })
 
   it('is told from a database that is away', async () => {

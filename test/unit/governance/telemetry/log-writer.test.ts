@@ -63,11 +63,47 @@ describe('the log', () => {
     ['userinfo of a database', 'postgres://user:hunter22hunter@a.example', 'hunter22hunter'],
     ['query of an address', 'https://a.example/path?token=hunter22hunter', 'hunter22hunter'],
     ['Authorization header', 'authorization: Basic aHVudGVyMjI6aHVudGVyMjI=', 'aHVudGVy'],
+    [
+      'userinfo of a second address',
+      'https://a.example,x://u:hunter22hunter@b.example',
+      'hunter22',
+    ],
+    ['userinfo after a digit', '1https://user:hunter22hunter@a.example', 'hunter22hunter'],
+    ['userinfo without an end', `https://${'hunter22'.repeat(9_000)}@a.example`, 'hunter22'],
     ['key of ours', 'isk_0123456789abcdefABCDEF', '0123456789abcdefABCDEF'],
   ])('I28: the %s does not come out, whoever it belongs to', (_what, text, unseen) => {
     const { log, lines } = setUp()
     log.fault(new Error(`Failed: ${text}`))
     expect(lines.join('')).not.toContain(unseen)
+  })
+
+  it.each([
+    ['letters', 'a'],
+    ['addresses', 'a://'],
+    ['users', '://@'],
+    ['questions', '://?'],
+    ['headers', 'basic '],
+    ['spaces', ' '],
+    ['keys', 'isk_'],
+    ['schemes', 'a+b.'],
+  ])(
+    'F36: a long text that is built to be looked through again and again comes out cut: %s',
+    (_what, unit) => {
+      const { log, read } = setUp()
+      log.fault({ toString: () => unit.repeat(40_000) })
+      expect(String(read()[0]?.['message']).length).toBeLessThanOrEqual(4_000)
+    },
+  )
+
+  it('F36: a text is cut before it is looked through, but not before known secrets are out', () => {
+    const { log, read } = setUp()
+    const at = 16_000 - 'https://a.example/?'.length - 3
+    log.fault({ toString: () => `https://a.example/?${'q'.repeat(at)}${secret} AFTER` })
+    log.fault({ toString: () => `https://a.example/?${'q'.repeat(100)}${secret} AFTER` })
+    expect(read().map(({ message }) => message)).toEqual([
+      'https://a.example/?[cut]',
+      'https://a.example/?[cut] AFTER',
+    ])
   })
 
   it('I28: what was shown with the request does not come out', () => {

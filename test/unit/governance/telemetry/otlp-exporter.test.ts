@@ -168,6 +168,47 @@ describe('the export of a run', () => {
     expect(JSON.stringify(messages)).not.toContain('TASK')
   })
 
+  it('F36: captures of a long run the newest 2,000,000 characters, and says of how many spans nothing', async () => {
+    let read = 0
+    const counted: typeof messagesOf = (turn) => ((read += 1), messagesOf(turn))
+    const content = createContent(counted, createRedactor([secret]))
+    const { exporter, sent } = setUp(undefined, { content })
+    await exporter.export(recordOf('z'.repeat(5_000), 600))
+    const spans = sent.flatMap(({ init }) => spansIn(JSON.parse(String(init.body))))
+    const captured = spans.flatMap(({ attributes }) =>
+      Object.entries(attributes).flatMap(([key, value]) =>
+        /message|argument|result|instruction/.test(key) ? String(value) : [],
+      ),
+    )
+    const chars = captured.reduce((sum, text) => sum + text.length, 0)
+    expect(chars).toBeGreaterThan(1_900_000)
+    expect(chars).toBeLessThanOrEqual(2_000_000)
+    const without = spans.filter(
+      ({ name, attributes }) =>
+        !name.startsWith('turn') && !/messages|arguments/.test(Object.keys(attributes).join()),
+    )
+    expect(without.length).toBeGreaterThan(0)
+    expect(spans[0]?.attributes['isola.trace.content_left_out']).toBe(String(without.length))
+    expect(spans.at(-1)?.attributes['gen_ai.tool.call.result']).toContain('zzz')
+    // What was said before a request is read back from its end, no further than it goes out.
+    expect(read).toBeLessThan(600 * 10)
+  })
+
+  it('F36: makes no request before the one before it was taken', async () => {
+    const looked: string[] = []
+    const redact = (text: string) => (looked.push(text), text)
+    const { exporter, sent } = setUp(() => new Response(null, { status: 503 }), { redact })
+    const long = recordOf('ANSWER', 600)
+    const turns = long.turns.map((turn) => ({
+      ...turn,
+      calls: turn.calls.map((one) => ({ ...one, tool: 't'.repeat(5_000) + one.id })),
+    }))
+    expect(await exporter.export({ ...long, turns })).toMatchObject({ ok: false })
+    expect(sent).toHaveLength(1)
+    expect(looked).toContain('turn 2')
+    expect(looked).not.toContain('turn 600')
+  })
+
   it('goes in several requests where one would be too large', async () => {
     const { exporter, sent } = setUp(undefined, withContent())
     await exporter.export(recordOf('y'.repeat(20_000), 40))

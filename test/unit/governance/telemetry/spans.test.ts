@@ -217,6 +217,57 @@ describe('the spans of a run', () => {
     expect(new Set(after.map(({ id }) => id)).size).toBe(after.length)
   })
 
+  it('have ids of their own where the requests of a turn have no numbers yet', async () => {
+    const run = await runOf(withFallback(lines))
+    const turns = run.turns.map((turn) => ({
+      ...turn,
+      events: turn.events.map((event) => {
+        const { request: _request, ...data } = event.data
+        return { ...event, data }
+      }),
+    }))
+    const spans = spansOf({ ...run, turns })
+    expect(spans).toHaveLength(11)
+    expect(new Set(spans.map(({ id }) => id)).size).toBe(11)
+    expect(spansOf({ ...run, turns }).map(({ id }) => id)).toEqual(spans.map(({ id }) => id))
+  })
+
+  it('F36: of a long run are the newest 2,000, a tree still, and the run says how many there were', async () => {
+    const run = await runOf(createFakeModel(lines))
+    const [, turn] = run.turns
+    const turns = Array.from({ length: 1_000 }, (_, at) => ({
+      ...turn!,
+      turn: at + 1,
+      calls: turn!.calls.map((one) => ({ ...one, id: `${one.id}_${at}` })),
+      events: turn!.events.map((event) => ({ ...event, data: { ...event.data, turn: at + 1 } })),
+    }))
+    const spans = spansOf({ ...run, turns })
+    const ids = new Set(spans.map(({ id }) => id))
+    expect(ids.size).toBe(2_000)
+    expect(spans[0]?.attributes['isola.trace.spans_left_out']).toBe(1_000 * 4 - 1_999)
+    expect(spans.slice(1).every(({ parent }) => ids.has(parent!))).toBe(true)
+    expect(spans.map(({ name }) => name)).toContain('turn 1000')
+    expect(spans.map(({ name }) => name)).not.toContain('turn 500')
+    expect(spansOf(run)[0]?.attributes['isola.trace.spans_left_out']).toBeUndefined()
+  })
+
+  it('F36: of one turn with more calls than that are its newest, and of their events the newest 128', async () => {
+    const run = await runOf(createFakeModel(lines))
+    const [, turn] = run.turns
+    const [first] = turn!.calls
+    const calls = Array.from({ length: 3_000 }, (_, at) => ({ ...first!, id: `call_${at}` }))
+    const request = turn!.events.find(({ type }) => type === 'network_requested')!
+    const events = Array.from({ length: 200 }, (_, at) => {
+      return { ...request, atMs: at, data: { ...request.data, call: 'call_2999' } }
+    })
+    const spans = spansOf({ ...run, turns: [{ ...turn!, calls, events }] })
+    expect(spans).toHaveLength(2_000)
+    expect(spans[0]?.attributes['isola.trace.spans_left_out']).toBe(3_002 - 2_000)
+    expect(spans.at(-1)?.events).toHaveLength(128)
+    expect(spans.at(-1)?.events[0]?.attributes).toEqual({ 'isola.events_left_out': 73 })
+    expect(spans.at(-1)?.events[1]?.atMs).toBe(73)
+  })
+
   it('a run that fails, and one that was cancelled within a call, say so', async () => {
     const failure = new IsolaError('model_auth', 'The key is wrong.')
     const failed = spansOf(await runOf(createFakeModel([{ error: failure }])))
