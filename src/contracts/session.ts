@@ -112,6 +112,26 @@ export type SaidItem = {
     }
 )
 
+/** Names one `SaidItem`. */
+export type ItemPlace = Pick<SaidItem, 'type' | 'run' | 'key'>
+
+export interface ItemsQuery {
+  /** Only what came in with this response. Everything that was said otherwise. */
+  readonly inputsOf?: ResponsePlace
+  /** The one item, or none. */
+  readonly only?: ItemPlace
+  /** Those behind it, in the order asked for. Throws `request_invalid` if it is not among them. */
+  readonly after?: ItemPlace
+  readonly order: 'asc' | 'desc'
+  /** At most so many; fewer if they are long, but one at least. */
+  readonly limit: number
+}
+
+export interface ItemsPage {
+  readonly items: readonly SaidItem[]
+  readonly hasMore: boolean
+}
+
 /** A submission as a surface sends it. */
 export interface SubmitRequest extends Omit<Submission, 'agent'> {
   /** Without it the session must be there, and its own agent works. */
@@ -317,7 +337,8 @@ export interface SessionApi {
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
   readonly transcript: (principal: string) => Promise<Reply<readonly Message[]>>
-  readonly items: (principal: string) => Promise<Reply<readonly SaidItem[]>>
+  /** What was said as the client knows it, every branch in accept order. */
+  readonly items: (principal: string, query: ItemsQuery) => Promise<Reply<ItemsPage>>
   readonly tree: (principal: string) => Promise<Reply<SessionTree>>
   readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>

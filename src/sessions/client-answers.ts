@@ -1,11 +1,11 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { ClientAnswers, SubmitRequest } from '#contracts/session.ts'
-import { decideCall, steerRun, type DecideOptions, type OutsideParts } from './outside.ts'
+import { decideCalls, steerRun, type DecideOptions, type OutsideParts } from './outside.ts'
 import { conflict, pausesOf } from './pauses.ts'
 import { unanswered } from './response-places.ts'
 import type { RunRow } from './store.ts'
 
-export interface AnswerOptions extends Omit<DecideOptions, 'call' | 'decision'> {
+export interface AnswerOptions extends Omit<DecideOptions, 'decisions'> {
   readonly request: SubmitRequest
   readonly answers: ClientAnswers
 }
@@ -37,10 +37,10 @@ export function answerRun(
   if (isWaiting && outputs.some(({ call }) => !waiting.some((pause) => pause.call === call))) {
     throw conflict('The run does not wait for these outputs.')
   }
-  const decide = () => {
-    for (const { call, output } of outputs)
-      decideCall(find(), { ...options, call, decision: { decision: 'result', output } }, parts)
-  }
+  const decisions = outputs.map(({ call, output }) => {
+    return { call, decision: { decision: 'result', output } } as const
+  })
+  const decide = () => decideCalls(find(), { ...options, decisions }, parts)
   if (!isWaiting) {
     decide() // throws unless each was said before
     return true

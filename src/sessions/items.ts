@@ -1,12 +1,55 @@
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Message } from '#contracts/message.ts'
-import type { SaidItem } from '#contracts/session.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type {
+  ItemPlace,
+  ItemsPage,
+  ItemsQuery,
+  ResponsePlace,
+  SaidItem,
+} from '#contracts/session.ts'
 import { textOf } from './log-view.ts'
 import { clientCallsOf } from './response-places.ts'
 import type { RunRow, SessionStore } from './store.ts'
 
+/** A page longer than this ends early: an answer of the object may have 32 MiB. */
+const maxPageChars = 4_000_000
+
+export function itemsPage(store: SessionStore, query: ItemsQuery): ItemsPage {
+  const { inputsOf: place, only, after, order, limit } = query
+  const all = place ? inputsAfter(place, store) : itemsOf(store)
+  if (only) return { items: all.filter((item) => isAt(item, only)), hasMore: false }
+  const sorted = order === 'desc' ? all.toReversed() : all
+  const start = after ? sorted.findIndex((item) => isAt(item, after)) + 1 : 0
+  if (after && start === 0) {
+    throw new IsolaError('request_invalid', 'after: is no item of this list.', { param: 'after' })
+  }
+  const items: SaidItem[] = []
+  let chars = 0
+  for (const item of sorted.slice(start, start + limit)) {
+    chars += JSON.stringify(item).length
+    if (items.length > 0 && chars > maxPageChars) break
+    items.push(item)
+  }
+  return { items, hasMore: start + items.length < sorted.length }
+}
+
+const isAt = (item: SaidItem, { type, run, key }: ItemPlace) =>
+  item.type === type && item.run === run && item.key === key
+
+/** The input of a response: of its run's beginning, or what its client's tools returned and what came with it. */
+function inputsAfter({ run, turn }: ResponsePlace, store: SessionStore): readonly SaidItem[] {
+  const row = store.findRun(run)
+  return (row ? itemsOfRun(row, store.turns(row.order)) : []).filter((item) => {
+    if (item.turn !== turn) return false
+    return turn === 0
+      ? item.key.startsWith('i')
+      : item.type === 'output' || item.key.startsWith('s')
+  })
+}
+
 /** What was said in a session as its client knows it: every branch in accept order, without the agent's own tools. */
-export function itemsOf(store: SessionStore): readonly SaidItem[] {
+function itemsOf(store: SessionStore): readonly SaidItem[] {
   return [
     ...inputsOf(store.session()?.preamble ?? [], {}),
     ...store.runs().flatMap((row) => itemsOfRun(row, store.turns(row.order))),

@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Decision } from '#contracts/pause.ts'
+import type { Decision, PauseAnswer } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/session.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { conflict, expiredOf, outcome, pausesOf, toAnswer } from './pauses.ts'
@@ -48,34 +48,41 @@ export function steerRun(
 }
 
 export interface DecideOptions {
-  readonly call: string
-  readonly decision: Decision
+  readonly decisions: readonly { readonly call: string; readonly decision: Decision }[]
   readonly nowMs: number
   readonly pauseMs: number
   readonly sha256: (text: string) => string
 }
 
-/** Somebody outside has decided: the run goes on, or has one decision less to wait for. */
-export function decideCall(row: RunRow, options: DecideOptions, parts: OutsideParts): void {
-  const { call, decision, nowMs, pauseMs, sha256 } = options
+/** Somebody outside has decided: the run goes on, or has less to wait for. All of it is taken at once, or nothing. */
+export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideParts): void {
+  const { decisions, nowMs, pauseMs, sha256 } = options
   const { store, runs } = parts
   const turns = store.turns(row.order)
-  const pause = pausesOf(row, turns.at(-1)).find((one) => one.call === call)
-  const digest = sha256(JSON.stringify(decision.decision === 'approve' ? 'approve' : decision))
-  if (!pause) {
-    const before = row.decided?.[call]
-    if (before === digest) return
-    if (before !== undefined) throw conflict('This call was decided already, and otherwise.')
-    if (store.final(row.order)) throw conflict('The run is over.')
-    const message = 'This run has no such call waiting.'
-    throw new IsolaError('request_not_found', message, { param: 'call' })
+  const waiting = pausesOf(row, turns.at(-1))
+  const answers: Record<string, PauseAnswer> = {}
+  const decided: Record<string, string> = {}
+  for (const { call, decision } of decisions) {
+    const pause = waiting.find((one) => one.call === call)
+    const digest = sha256(JSON.stringify(decision.decision === 'approve' ? 'approve' : decision))
+    const before = row.decided?.[call] ?? decided[call]
+    if (pause && decided[call] === undefined) {
+      if (pause.expires && pause.sinceMs + pauseMs <= nowMs) {
+        throw conflict('It is too late to decide this call.')
+      }
+      answers[call] = toAnswer(decision, pause)
+      decided[call] = digest
+    } else if (before !== digest) {
+      if (before !== undefined) throw conflict('This call was decided already, and otherwise.')
+      if (store.final(row.order)) throw conflict('The run is over.')
+      const message = 'This run has no such call waiting.'
+      throw new IsolaError('request_not_found', message, { param: 'call' })
+    }
   }
-  if (pause.expires && pause.sinceMs + pauseMs <= nowMs) {
-    throw conflict('It is too late to decide this call.')
-  }
+  if (Object.keys(decided).length === 0) return
   runs.change(row, {
-    answers: withAnswers(row, turns, { [call]: toAnswer(decision, pause) }),
-    decided: { ...row.decided, [call]: digest },
+    answers: withAnswers(row, turns, answers),
+    decided: { ...row.decided, ...decided },
   })
   runs.wake(row.id)
 }

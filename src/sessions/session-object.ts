@@ -11,7 +11,8 @@ import type {
   RunOutcome,
   RunSpending,
   RunView,
-  SaidItem,
+  ItemsPage,
+  ItemsQuery,
   SessionApi,
   SessionTree,
   StorageAnswer,
@@ -23,9 +24,9 @@ import type {
 } from '#contracts/session.ts'
 import { admit, type Admitted } from './admission.ts'
 import { deleteSession } from './deletion.ts'
-import { itemsOf } from './items.ts'
+import { itemsPage } from './items.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
-import { decideCall, steerRun, takeDelivery } from './outside.ts'
+import { decideCalls, steerRun, takeDelivery } from './outside.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import type { Audience } from './runs.ts'
@@ -239,7 +240,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         this.#refuseWhileDeleting()
         const { clock, timing, sha256 } = this.#runtime
         const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
-        decideCall(this.#row(run), { call, decision, ...now }, this.#parts)
+        decideCalls(this.#row(run), { decisions: [{ call, decision }], ...now }, this.#parts)
         return this.#view(run)
       })
     }
@@ -306,10 +307,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
-    items(principal: string): Promise<Reply<readonly SaidItem[]>> {
+    items(principal: string, query: ItemsQuery): Promise<Reply<ItemsPage>> {
       return this.#answer(async () => {
         this.#own(principal)
-        return itemsOf(this.#parts.store)
+        return itemsPage(this.#parts.store, query)
       })
     }
 

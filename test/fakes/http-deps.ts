@@ -203,7 +203,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     return {
       create: answer('create', () => tree),
       amend: answer('amend', () => tree),
-      items: answer('items', () => []),
+      items: answer('items', () => ({ items: [], hasMore: false })),
       submit: answer('submit', () => ({ ...receipt, session })),
       run: answer('run', () => options.outcome ?? result),
       runStream: answer('runStream', () => ({

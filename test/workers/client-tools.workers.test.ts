@@ -72,6 +72,36 @@ describe('a tool of a chat client', () => {
     expect(results).toHaveLength(2)
   })
 
+  it.each([
+    ['a chat', undefined],
+    ['a chat with a named session', 'side by side'],
+  ])('M6: calls that are made side by side in %s are answered at once', async (_where, name) => {
+    const headers: Record<string, string> = name === undefined ? {} : { 'x-isola-session': name }
+    const { requests } = withModel((_request, index) =>
+      index === 0
+        ? { calls: ['Oslo', 'Rome'].map((city) => ({ ...askWeather, input: { city } })) }
+        : { text: 'Both.' },
+    )
+    const send = (messages: readonly object[]) =>
+      callJson('/v1/chat/completions', {
+        json: { model: 'orchestrator', messages, tools: [weather] },
+        headers,
+      })
+    const { message } = (await send([user('both')])).choices[0]
+    expect(message.tool_calls).toHaveLength(2)
+    const outputs = message.tool_calls.map(({ id }: { id: string }, index: number) => {
+      return { role: 'tool', tool_call_id: id, content: ['rain', 'sun'][index] }
+    })
+    const all = [user('both'), message, ...outputs]
+    const second = await send(all)
+    expect(second.choices[0].message.content).toBe('Both.')
+    const tools = requests[1]!.messages.filter(({ role }) => role === 'tool')
+    expect(tools.map(({ content }) => content)).toEqual(['rain', 'sun'])
+    // The same outputs again are the same answer, and nobody is asked for it.
+    expect((await send(all)).choices[0].message.content).toBe('Both.')
+    expect(requests).toHaveLength(2)
+  })
+
   it('is answered a second time in a session of its own, with all that the client sent', async () => {
     const { requests } = withModel((request, index) =>
       index === 0 ? { calls: [askWeather] } : { text: String(lastOf(request).content) },

@@ -128,6 +128,42 @@ describe('a response that calls the client’s tools', () => {
     expect(await callJson(`${path}/${second.id}`)).toEqual(second)
   })
 
+  it.each(['conversation', 'previous_response_id', 'stateless'])(
+    'M6: that are made side by side goes on once all are answered: %s',
+    async (how) => {
+      const { requests } = withModel((_request, index) =>
+        index === 0
+          ? { calls: ['Oslo', 'Rome'].map((city) => ({ name: 'get_weather', input: { city } })) }
+          : { text: 'Both.' },
+      )
+      const { id } = await callJson('/v1/conversations', { json: {} })
+      const base = {
+        tools: [weather],
+        ...(how === 'conversation' && { conversation: id }),
+        ...(how === 'stateless' && { store: false }),
+      }
+      const first = await create('both', base)
+      const outputs = first.output.map(({ call_id: call }: Answer, index: number) =>
+        output(call, ['rain', 'sun'][index]!),
+      )
+      expect(outputs).toHaveLength(2)
+      const goOn = how === 'previous_response_id' ? { previous_response_id: first.id } : {}
+      const input =
+        how === 'stateless'
+          ? [{ role: 'user', content: 'both' }, ...first.output, ...outputs]
+          : outputs
+      if (how !== 'stateless') {
+        const half = { model: 'orchestrator', input: outputs.slice(1), ...base, ...goOn }
+        expect((await call(path, { json: half })).status).toBe(400)
+      }
+      const second = await create(input, { ...base, ...goOn })
+      expect(second.output).toMatchObject([{ content: [{ text: 'Both.' }] }])
+      const tools = requests[1]!.messages.filter(({ role }) => role === 'tool')
+      expect(tools.map(({ content }) => content)).toEqual(['rain', 'sun'])
+      expect(requests).toHaveLength(2)
+    },
+  )
+
   it('goes on for a client that keeps nothing on the server and sends all of it again', async () => {
     const { requests } = withModel((_request, index) =>
       index === 0 ? { calls: [askWeather] } : { text: 'Rain.' },
@@ -383,4 +419,18 @@ describe('a conversation', () => {
     const gone = await call(path, { json: { model: 'orchestrator', input: 'x', conversation: id } })
     expect(gone.status).toBe(404)
   })
+})
+
+it('A7: one page of a conversation far longer than an answer may be', async () => {
+  withModel(() => ({ text: 'Hello' }))
+  const { id } = await callJson('/v1/conversations', { json: {} })
+  for (let count = 0; count < 20; count += 1) {
+    await create('x '.repeat(920_000), { conversation: id })
+  }
+  const items = `/v1/conversations/${id}/items`
+  expect((await callJson(`${items}?limit=1`)).data).toHaveLength(1)
+  const page = await callJson(`${items}?limit=100&order=asc`)
+  expect([page.data.length > 1, page.has_more]).toEqual([true, true])
+  const next = await callJson(`${items}?limit=100&order=asc&after=${page.last_id}`)
+  expect(next.data[0].id).not.toBe(page.data[0].id)
 })

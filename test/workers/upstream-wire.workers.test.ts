@@ -1,3 +1,4 @@
+import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { JsonObject } from '#contracts/json.ts'
@@ -13,8 +14,10 @@ import * as wire from '../faults/upstream-faults.wire.ts'
 // test/faults/upstream-faults.test.ts, in virtual time; here is what a client sees of it, in the books and on the record.
 
 const { setTimeout: setTimer } = globalThis
-afterEach(() => {
+afterEach(async () => {
   vi.restoreAllMocks()
+  // Hundreds of objects at once slow the test runtime down; what they hold is settled by now.
+  await abortAllDurableObjects()
 })
 
 /** Waits are shorter: those for silence most, since a slow machine must not look like one. */

@@ -1,4 +1,4 @@
-import type { ResponsePlace, SaidItem } from '#contracts/session.ts'
+import type { ItemPlace, ResponsePlace } from '#contracts/session.ts'
 
 /** The ids that clients get say where they belong: a stateless client brings back all that is needed (DESIGN.md section 12). */
 export interface RunPlace {
@@ -15,6 +15,7 @@ const responseId = new RegExp(`^resp_(${key})(${key})(?:_([1-9]\\d{0,5}))?$`)
 const callId = new RegExp(`^call_(${key})(${key})_(\\d{1,6}_\\d{1,3}_[0-9a-f]{8})$`)
 const messageId = new RegExp(`^msg_(${key})(${key})_\\d{1,6}$`)
 const functionCallId = new RegExp(`^fc_(${key})(${key})_\\d{1,6}_\\d{1,3}_[0-9a-f]{8}$`)
+const itemId = new RegExp(`^(msg|fc|fco)_(${key})(${key})?_(\\w{1,40})$`)
 const conversationId = new RegExp(`^conv_(${key})$`)
 
 const keysOf = ({ session, run }: RunPlace) =>
@@ -56,8 +57,16 @@ export const toFunctionCallId = (place: RunPlace, call: string): string =>
 const prefixes = { message: 'msg', call: 'fc', output: 'fco' } as const
 
 /** Of what the model said it is the id that its response has. */
-export const toItemId = ({ type, run = '', key: own }: SaidItem, session: string): string =>
+export const toItemId = ({ type, run = '', key: own }: ItemPlace, session: string): string =>
   `${prefixes[type]}_${keysOf({ session, run })}_${own}`
+
+/** The item of this session behind an id; `undefined` if there can be none. */
+export function parseItemOf(session: string, text: string): ItemPlace | undefined {
+  const [, prefix, owner, run, own] = itemId.exec(text) ?? []
+  const type = (['message', 'call', 'output'] as const).find((one) => prefixes[one] === prefix)
+  if (!type || own === undefined || `ses_${owner}` !== session) return undefined
+  return { type, key: own, ...(run && { run: `run_${run}` }) }
+}
 
 /** The run that an item is of. */
 export function parseItemId(text: string): RunPlace | undefined {

@@ -45,7 +45,7 @@ function scripted(faults: readonly unknown[], value: unknown = { ok: true, value
 const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<unknown>>> = {
   create: (api) => api.create({ agent: 'orchestrator', principal: 'operator', session }),
   amend: (api) => api.amend('operator', {}),
-  items: (api) => api.items('operator'),
+  items: (api) => api.items('operator', { limit: 1, order: 'asc' }),
   submit: (api) => api.submit(session, submission),
   run: (api) => api.run(session, submission),
   runStream: (api) => api.runStream(session, submission),

@@ -4,7 +4,7 @@ import type { Decision } from '#contracts/pause.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
 import { deleteSession } from '../../../src/sessions/deletion.ts'
 import { eventsAfter } from '../../../src/sessions/log-view.ts'
-import { decideCall, expirePauses, steerRun, takeDelivery } from '../../../src/sessions/outside.ts'
+import { decideCalls, expirePauses, steerRun, takeDelivery } from '../../../src/sessions/outside.ts'
 import {
   createSessionWorld,
   never,
@@ -464,7 +464,11 @@ describe('a run that waits for an approval', () => {
   const decideAt =
     ({ world, life, run, pause }: Awaited<ReturnType<typeof waiting>>) =>
     (decision: Decision, nowMs = world.clock.nowMs()) =>
-      decideCall(life.row(run), { call: pause.call, decision, nowMs, pauseMs, sha256 }, life)
+      decideCalls(
+        life.row(run),
+        { decisions: [{ call: pause.call, decision }], nowMs, pauseMs, sha256 },
+        life,
+      )
 
   it('E6, T21: takes no approval of other arguments', async () => {
     const parked = await waiting()

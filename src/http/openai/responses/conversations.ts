@@ -8,10 +8,10 @@ import { jsonResponse, unwrap } from '../../responses.ts'
 import type { AddRoute } from '../../routes.ts'
 import { parseFields } from '../../validate.ts'
 import { invalid, toHistory } from '../history.ts'
-import { parseConversationId, toConversationId, toItemId } from '../wire-ids.ts'
+import { parseConversationId, parseItemOf, toConversationId } from '../wire-ids.ts'
 import { inputItem, type InputItem, toSaidItems } from './input-items.ts'
 import { metadata } from './response-request.ts'
-import { pageOfItems, toItem } from './said-items.ts'
+import { pageOfItems, toItem, toItemsQuery } from './said-items.ts'
 
 const items = z.array(inputItem).max(20)
 const createRequest = z.object({ metadata: metadata.nullish(), items: items.nullish() })
@@ -104,14 +104,15 @@ function toMessages(said: readonly InputItem[]): readonly Message[] {
 /** What our own tools said is not the client's affair. */
 async function list(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const { sessionId, session, principal } = open(deps, context)
-  return pageOfItems(unwrap(await session.items(principal)), sessionId, context.req.query())
+  const query = toItemsQuery(context.req.query(), sessionId)
+  return pageOfItems(unwrap(await session.items(principal, query)), sessionId)
 }
 
 async function show(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const { sessionId, session, principal } = open(deps, context)
-  const wanted = context.req.param('item')
-  const items = unwrap(await session.items(principal))
-  const found = items.find((item) => toItemId(item, sessionId) === wanted)
+  const only = parseItemOf(sessionId, context.req.param('item') ?? '')
+  const query = only && ({ only, limit: 1, order: 'asc' } as const)
+  const [found] = query ? unwrap(await session.items(principal, query)).items : []
   if (found) return jsonResponse(toItem(found, sessionId))
   throw new IsolaError('request_not_found', 'There is no such item in this conversation.')
 }

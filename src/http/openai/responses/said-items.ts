@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { SaidItem } from '#contracts/session.ts'
+import type { ItemsPage, ItemsQuery, SaidItem } from '#contracts/session.ts'
 import { jsonResponse } from '../../responses.ts'
 import { parseFields } from '../../validate.ts'
 import { invalid } from '../history.ts'
-import { toCallId, toItemId } from '../wire-ids.ts'
+import { parseItemOf, toCallId, toItemId } from '../wire-ids.ts'
 import { textPart } from './resource.ts'
 
 const listQuery = z.object({
@@ -15,35 +15,26 @@ const listQuery = z.object({
   order: z.enum(['asc', 'desc']).optional(),
 })
 
-/** One page of a list of items, newest first unless asked otherwise. */
-export function pageOfItems(
-  items: readonly SaidItem[],
-  session: string,
-  query: Readonly<Record<string, string>>,
-): Response {
+/** What a request asks of a list of items: newest first unless it says otherwise. */
+export function toItemsQuery(query: Readonly<Record<string, string>>, session: string): ItemsQuery {
   const { limit = '20', after, order = 'desc' } = parseFields(listQuery, query)
-  const all = items.map((item) => toItem(item, session))
-  const sorted = order === 'desc' ? all.toReversed() : all
-  const start = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1
-  if (after !== undefined && start === 0) throw invalid('after', 'is no item of this list')
-  const page = sorted.slice(start, start + Number(limit))
-  return jsonResponse({
-    object: 'list',
-    data: page,
-    first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: start + page.length < sorted.length,
-  })
+  const page = { limit: Number(limit), order }
+  if (after === undefined) return page
+  const place = parseItemOf(session, after)
+  if (!place) throw invalid('after', 'is no item of this list')
+  return { ...page, after: place }
 }
 
-/** The input of a response: of its run's beginning, or what its client's tools returned and what came with it. */
-export const inputsAfter = (items: readonly SaidItem[], turn: number): readonly SaidItem[] =>
-  items.filter((item) => {
-    if (item.turn !== turn) return false
-    return turn === 0
-      ? item.key.startsWith('i')
-      : item.type === 'output' || item.key.startsWith('s')
+export function pageOfItems({ items, hasMore }: ItemsPage, session: string): Response {
+  const data = items.map((item) => toItem(item, session))
+  return jsonResponse({
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: hasMore,
   })
+}
 
 /** An item as its response has it, under the same id. */
 export function toItem(item: SaidItem, session: string) {

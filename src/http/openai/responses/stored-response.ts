@@ -9,7 +9,7 @@ import { headersFor, readLog } from '../run-response.ts'
 import { parseResponseId, type PlaceInSession } from '../wire-ids.ts'
 import { type ResponseHead, toResource } from './resource.ts'
 import { createResponseView } from './response-view.ts'
-import { inputsAfter, pageOfItems } from './said-items.ts'
+import { pageOfItems, toItemsQuery } from './said-items.ts'
 
 const flag = z.enum(['true', 'false', '1', '0']).optional()
 const query = z.object({
@@ -55,9 +55,9 @@ export function createListInputItems(deps: HttpDeps): HttpHandler {
     const place = placeOf(context)
     await recall(deps, context, place)
     const { session, run, turn } = place
-    const all = unwrap(await deps.sessions.at(session).items(context.get('principal').id))
-    const items = all.filter((item) => item.run === run)
-    return pageOfItems(inputsAfter(items, turn), session, context.req.query())
+    const query = { ...toItemsQuery(context.req.query(), session), inputsOf: { run, turn } }
+    const principal = context.get('principal').id
+    return pageOfItems(unwrap(await deps.sessions.at(session).items(principal, query)), session)
   }
 }
 
