@@ -50,8 +50,7 @@ export function createLeaseChecks(
         if (isSettled) settle(run, spending.usage, nowMs, spending.step)
         else if (spending?.state === 'unknown') rows.closeLease(run)
         // Also if it has gone on since it was asked: then its reservation is still open.
-        if (rows.lease(run))
-          rows.checkLater(run, nowMs + pauseAfter(lease, spending, sweepEveryMs))
+        if (rows.lease(run)) rows.checkLater(run, nowMs + pauseAfter(lease, spending, sweepEveryMs))
       })
     },
   }
