@@ -1257,8 +1257,8 @@ const governance = [
       {
         name: 'sweep-goes-on',
         what: 'I3: a run that has gone on since its session was asked is asked about again',
-        find: 'if (rows.lease(run))\n',
-        replace: 'if (!isSettled)\n',
+        find: 'if (rows.lease(run)) rows.checkLater',
+        replace: 'if (!isSettled) rows.checkLater',
       },
       {
         name: 'sweep-waits',
