@@ -40,6 +40,8 @@ import { memoOf, outcomeOf, spendingOf, viewOf, type ViewOptions } from './views
 
 /** Between the answer that a session is deleted and the end of its database. */
 const vanishMs = 1_000
+const vanishAgainMs = 60_000
+const vanishJob = 'vanish'
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
@@ -71,6 +73,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
+      if (job.fn === vanishJob) return this.#parts.store.session() ? undefined : this.#vanishSoon()
       const next = await this.#parts.upkeep.onJob(job.fn)
       return next === undefined ? undefined : { rescheduleAt: next }
     }
@@ -335,7 +338,14 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       } finally {
         this.#isDeleting = false
       }
+      const { rescheduleAt: time } = this.#vanishSoon()
+      // It goes with everything else; what ends before that comes back for it. If it cannot be stored, the rest is small.
+      await this.lifecycle.jobs.push({ id: vanishJob, fn: vanishJob, time }).catch(() => {})
+    }
+
+    #vanishSoon(): { rescheduleAt: number } {
       this.ctx.waitUntil(this.#vanish())
+      return { rescheduleAt: this.#runtime.clock.nowMs() + vanishAgainMs }
     }
 
     /** An empty database is still tens of kilobytes: once nobody waits for an answer here, the object goes as a whole. */

@@ -33,19 +33,12 @@ const chat = async (headers: Record<string, string> = {}): Promise<string> => {
   return response.headers.get('x-isola-session')!
 }
 const statusOf = async (session: string) => (await call(`/api/sessions/${session}`)).status
-/** Rows of every table but the platform's own. */
-const rowsIn = (session: string): Promise<number> =>
-  runInDurableObject(stubOf(session), (_instance, { storage }) => {
-    const tables = storage.sql
-      .exec(
-        `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'`,
-      )
-      .toArray()
-    return tables.reduce(
-      (sum, { name }) => sum + storage.sql.exec(`SELECT * FROM "${String(name)}"`).toArray().length,
-      0,
-    )
-  })
+const tablesOf = (session: string) =>
+  runInDurableObject(stubOf(session), (_instance, { storage }) =>
+    storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`).toArray(),
+  )
+const nothingLeft = (session: string) =>
+  vi.waitFor(async () => expect(await tablesOf(session)).toEqual([]), { timeout: 15_000 })
 
 it('DESIGN 11: a chat call that nobody named deletes itself an hour after its last run', async () => {
   upstream = installUpstream(() => ({ text: 'Hi' }))
@@ -54,7 +47,7 @@ it('DESIGN 11: a chat call that nobody named deletes itself an hour after its la
   expect(await statusOf(session)).toBe(200)
   await pass(session, hourMs)
   expect(await statusOf(session)).toBe(404)
-  expect(await rowsIn(session)).toBe(0)
+  await nothingLeft(session)
 })
 
 it('DESIGN 11: one that was named stays for ninety days after its last run', async () => {
@@ -79,12 +72,8 @@ it('DESIGN 11: a hundred stateless calls leave nothing behind', { timeout: 60_00
     sessions.push(...(await Promise.all(Array.from({ length: 20 }, () => chat()))))
   }
   expect(new Set(sessions).size).toBe(100)
-  let left = 0
-  for (const session of sessions) {
-    await pass(session, hourMs)
-    left += await rowsIn(session)
-  }
-  expect(left).toBe(0)
+  for (const session of sessions) await pass(session, hourMs)
+  for (const session of sessions) await nothingLeft(session)
   const listed = `SELECT count(*) AS count FROM sessions WHERE id IN (SELECT value FROM json_each(?))`
   const ids = JSON.stringify(sessions)
   expect(await env.DB.prepare(listed).bind(ids).first('count')).toBe(0)
@@ -96,16 +85,25 @@ it('DESIGN 11: nothing is left of the database of a deleted session, and its nam
   const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'Hi' }] }
   const say = () => call('/v1/chat/completions', { json, headers })
   const session = (await say()).headers.get('x-isola-session')!
-  const tables = () =>
-    runInDurableObject(stubOf(session), (_instance, { storage }) =>
-      storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`).toArray(),
-    )
-  expect(await tables()).not.toEqual([])
+  expect(await tablesOf(session)).not.toEqual([])
   await callJson(`/api/sessions/${session}`, { method: 'DELETE' })
-  await vi.waitFor(async () => expect(await tables()).toEqual([]), { timeout: 10_000 })
+  await nothingLeft(session)
   const again = await say()
   expect([again.status, again.headers.get('x-isola-session')]).toEqual([200, session])
   expect(await callJson(`/api/sessions/${session}/transcript`)).toMatchObject({
     messages: [{ role: 'user' }, { role: 'assistant' }],
   })
+})
+
+it('DESIGN 11: nothing is left of it either if its object ends before that', async () => {
+  upstream = installUpstream(() => ({ text: 'Hello' }))
+  const session = await chat({ 'x-isola-session': 'interrupted' })
+  await callJson(`/api/sessions/${session}`, { method: 'DELETE' })
+  await runInDurableObject(stubOf(session), (_instance, state) => state.abort('injected')).catch(
+    () => {},
+  )
+  expect(await tablesOf(session)).not.toEqual([])
+  vi.setSystemTime(Date.now() + 61_000)
+  await runDurableObjectAlarm(stubOf(session))
+  await nothingLeft(session)
 })

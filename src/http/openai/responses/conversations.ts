@@ -13,7 +13,8 @@ import { inputItem, type InputItem, toSaidItems } from './input-items.ts'
 import { metadata } from './response-request.ts'
 import { pageOfItems, toItem, toItemsQuery } from './said-items.ts'
 
-const items = z.array(inputItem).max(20)
+const maxAdded = 20
+const items = z.array(inputItem).max(maxAdded)
 const createRequest = z.object({ metadata: metadata.nullish(), items: items.nullish() })
 const updateRequest = z.object({ metadata })
 const addRequest = z.object({ items: items.min(1) })
@@ -39,13 +40,7 @@ export function addConversationRoutes(addRoute: AddRoute, deps: HttpDeps): void 
   })
   addRoute('/v1/conversations/:id/items', {
     GET: (context) => list(deps, context),
-    POST: async (context) => {
-      const { session, principal } = open(deps, context)
-      const request = parseFields(addRequest, await readJsonObject(context.req.raw))
-      const messages = toMessages(request.items)
-      unwrap(await session.amend(principal, { messages }))
-      return list(deps, context)
-    },
+    POST: (context) => add(deps, context),
   })
   addRoute('/v1/conversations/:id/items/:item', { GET: (context) => show(deps, context) })
 }
@@ -99,6 +94,18 @@ function toMessages(said: readonly InputItem[]): readonly Message[] {
     throw invalid('items', 'take no system or developer message: send instructions with a response')
   }
   return messages
+}
+
+/** Answers with what was added. */
+async function add(deps: HttpDeps, context: HttpContext): Promise<Response> {
+  const { sessionId, session, principal } = open(deps, context)
+  const request = parseFields(addRequest, await readJsonObject(context.req.raw))
+  const messages = toMessages(request.items)
+  const newest = { order: 'desc', limit: 1 } as const
+  const [last] = unwrap(await session.items(principal, newest)).items
+  unwrap(await session.amend(principal, { messages }))
+  const added = { order: 'asc', limit: maxAdded, ...(last && { after: last }) } as const
+  return pageOfItems(unwrap(await session.items(principal, added)), sessionId)
 }
 
 /** What our own tools said is not the client's affair. */
