@@ -78,13 +78,13 @@ function open(
     settleOther: (run: string, tokens: number) =>
       ledger.settle(run, { tokens, costNanoUsd: 0 }, nowMs()),
     /** The day's object asks the session, as often as it takes. */
-    sweep(run: string) {
+    sweep: (run: string) => {
       for (const _ of [1, 2])
         for (const lease of ledger.checks.start(ledger.checks.nextMs(nowMs()) ?? 0))
           if (lease.run === run)
             ledger.checks.finish(run, spendingOf(life.store.findRun(run), life), nowMs())
     },
-    approve(outcome: RunOutcome) {
+    approve: (outcome: RunOutcome) => {
       if (outcome.state !== 'parked') throw new Error(`not parked: ${outcome.state}`)
       const decisions = [
         { call: outcome.pauses[0]!.call, decision: { decision: 'approve' } as const },
@@ -93,7 +93,7 @@ function open(
       decideCalls(life.row(outcome.id), { decisions, ...at }, life)
     },
     /** The background child says what it took: 40 tokens of 5,000. */
-    report(parentRun: string) {
+    report: (parentRun: string) => {
       const calls = life.store.turns(1).flatMap((turn) => turn.calls)
       const call = calls.find(({ tool }) => tool === 'child')!.id
       const result = { ...says('found'), usage: { ...zeroUsage, tokens: 40 } }
