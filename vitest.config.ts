@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers'
 import { defineConfig } from 'vitest/config'
+import { isolatedCode } from './test/setup/isolated-code.mjs'
 import { switchedOff } from './test/switches/plugin.mjs'
 
 // What a developer's own .dev.vars holds must not reach a test. Wrangler loads the file and nothing
@@ -29,6 +30,7 @@ export default defineConfig({
       {
         plugins: [
           switchedOff(),
+          isolatedCode(),
           cloudflareTest(async () => ({
             wrangler: { configPath: './wrangler.toml' },
             remoteBindings: false,

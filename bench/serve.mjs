@@ -63,6 +63,9 @@ export async function serve({ folder, config, vars, stateDir, inspectorPort }) {
             ...Object.fromEntries(named('d1', settings.d1_databases)),
             ...Object.fromEntries(named('kv', settings.kv_namespaces)),
             ...Object.fromEntries(
+              settings.worker_loaders.map(({ binding }) => [binding, { type: 'worker-loader' }]),
+            ),
+            ...Object.fromEntries(
               settings.durable_objects.bindings.map((binding) => [
                 binding.name,
                 { type: 'durable-object', workerName: name, exportName: binding.class_name },

@@ -1,9 +1,10 @@
-// Writes src/bundled.gen.ts, the list of plugins/: a Worker has no folder to scan.
+// Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), and src/isolate.gen.ts.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LineCounter, parseDocument } from 'yaml'
+import { isIsolateCurrent, updateIsolate } from './generate-isolate.mjs'
 import { root } from './toolchain.mjs'
 
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
@@ -136,12 +137,15 @@ const target = join(root, 'src', 'bundled.gen.ts')
 
 /** Whether src/bundled.gen.ts says what plugins/ holds. Throws what is wrong with a manifest. */
 export function isCurrent() {
-  return existsSync(target) && readFileSync(target, 'utf8') === generate(root)
+  const isListed = existsSync(target) && readFileSync(target, 'utf8') === generate(root)
+  return isListed && isIsolateCurrent()
 }
 
-/** Brings src/bundled.gen.ts up to date. An unchanged file keeps its time, so a running dev server does not rebuild. */
+/** Brings both files up to date. An unchanged one keeps its time, so a running dev server does not rebuild. */
 export function update() {
-  if (!isCurrent()) writeFileSync(target, generate(root))
+  const text = generate(root)
+  if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
+  updateIsolate()
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {

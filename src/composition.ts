@@ -1,4 +1,5 @@
 import { bundledPlugins } from './bundled.gen.ts'
+import { isolateModules, isolateVersion } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
 import { createOutputStore, createOutputTool } from './catalog/output-tool.ts'
 import { withOutsideTools } from './catalog/outside-tools.ts'
@@ -35,6 +36,10 @@ import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
+import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
+import type { RunnerParts } from './plugins/isolate/run-call.ts'
+import { createCodeSource } from './plugins/isolate/code-source.ts'
+import { createIsolates } from './plugins/isolate/worker-code.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
 import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
@@ -53,8 +58,15 @@ export interface Runtime {
   readonly session: SessionRuntime
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
+  readonly runner: RunnerParts
   /** What is to be done once a day. Never throws. */
   readonly daily: () => Promise<void>
+}
+
+/** What only the Worker's entry module can reach. */
+export interface Platform {
+  /** This deployment's own `PluginRunner`. */
+  readonly runner?: () => PluginRunnerStub
 }
 
 /** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
@@ -62,6 +74,7 @@ export function composeRuntime(
   env: Env,
   sources: Sources = systemSources,
   timing: SessionTiming & Partial<PrincipalTiming> = defaultTiming,
+  { runner }: Platform = {},
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
@@ -82,7 +95,16 @@ export function composeRuntime(
   })
   const modelReport = createModelReport(env.DB)
   const validator = createSchemaValidator()
-  const loaded = loadPlugins(bundledPlugins, { validator })
+  const isolates = createIsolates({
+    loader: env.LOADER,
+    shim: { modules: isolateModules, version: isolateVersion },
+    codeOf: createCodeSource(bundledPlugins),
+  })
+  const loaded = loadPlugins(bundledPlugins, {
+    validator,
+    isolates:
+      runner && isolates && createIsolateHost({ runner, sha256, shimVersion: isolateVersion }),
+  })
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
@@ -141,6 +163,7 @@ export function composeRuntime(
   }
   return {
     session,
+    runner: { isolates, clock },
     daily: createRetention({
       database: env.DB,
       clock,

@@ -1,14 +1,20 @@
-import { env } from 'cloudflare:workers'
+import { env, exports } from 'cloudflare:workers'
 import { composeRuntime } from './composition.ts'
+import { defaultTiming } from '#contracts/runtime.ts'
 import { createPrincipalClass } from './governance/principal-object.ts'
 import { createHttpApp } from './http/app.ts'
+import { createPluginRunnerClass } from './plugins/isolate/plugin-runner.ts'
 import { createSessionClass } from './sessions/session-object.ts'
+import { systemSources } from './sources.ts'
 
-const runtime = composeRuntime(env)
+const runtime = composeRuntime(env, systemSources, defaultTiming, {
+  runner: () => exports.PluginRunner,
+})
 const app = createHttpApp(runtime.http)
 
 export class Session extends createSessionClass(() => runtime.session) {}
 export class Principal extends createPrincipalClass(() => runtime.principal) {}
+export class PluginRunner extends createPluginRunnerClass(() => runtime.runner) {}
 
 export default {
   fetch: (request, bindings, context) => app.fetch(request, bindings, context),

@@ -76,7 +76,8 @@ async function run({ values, env, print, isJson, stderr }) {
     throw new UsageError('--url must be an http or https URL.')
   const config = await readConfig()
   const folder = resolve(values.folder ?? join(root, '.isola'))
-  const plan = planTenant(config, { tenant: values.tenant, folder })
+  const withoutIsolates = values['without-isolates'] ?? false
+  const plan = planTenant(config, { tenant: values.tenant, folder, withoutIsolates })
   const keys = openKeys(plan.keysPath)
   const secrets = new Set(keys.values())
   const wrangler = createWrangler({
@@ -104,12 +105,13 @@ async function run({ values, env, print, isJson, stderr }) {
 export default {
   noun: 'deploy',
   usage:
-    'isola deploy [--tenant <name>] [--dry-run] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
+    'isola deploy [--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
   about: `Makes or brings up to date one deployment: Worker, D1 database, KV namespace, secrets, migrations, then a check.
 It may be run again at any time; after a failure it goes on with what is missing.`,
   options: {
     tenant: { type: 'string', value: 'name', about: 'a deployment of its own, isola-<name>' },
     'dry-run': { type: 'boolean', about: 'say what would be made; needs no account' },
+    'without-isolates': { type: 'boolean', about: 'for a plan without Worker Loader' },
     'rotate-key': { type: 'boolean', about: 'a new operator key in place of the one that is' },
     url: { type: 'string', value: 'url', about: 'where it answers, if wrangler does not say' },
     wait: { type: 'string', value: 'seconds', about: 'how long the check may take (60)' },

@@ -9,7 +9,8 @@ const allowedPackages = {
   sessions: ['cloudflare:workers', 'agents/lifecycle'],
   models: ['openai', 'openai/*', 'tokenx'],
   http: ['hono', 'hono/*', 'zod'],
-  plugins: ['zod'],
+  // Those beside zod and the entrypoint class: what our own modules inside an isolate import there.
+  plugins: ['zod', 'cloudflare:workers', 'node:async_hooks', 'isola/plugin', 'plugin-code.js'],
   catalog: ['@cfworker/json-schema'],
   memory: ['@huggingface/jinja'],
   governance: ['zod', 'cloudflare:workers', 'agents/lifecycle'],

@@ -18,6 +18,7 @@ export type PluginErrorCode =
   | 'plugin_dependency_missing'
   | 'plugin_name_collision'
   | 'plugin_code_unavailable'
+  | 'plugin_isolate_unavailable'
   | 'plugin_prompt_invalid'
 
 /** A failed `ToolResult` that the model reads; the run goes on. */

@@ -22,6 +22,7 @@ export type EventType =
   | 'tool_log'
   | 'tool_progress'
   | 'network_requested'
+  | 'capability_refused'
 
 /** An event before it has its place in the log. `data` is JSON and holds no secret. */
 export interface EventDraft {

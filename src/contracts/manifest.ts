@@ -174,6 +174,15 @@ export type RequestedGrants = Manifest['grants']
 /** Where a plugin came from decides how far it is trusted, never what it claims. */
 export type TrustTier = 'builtin' | 'trusted' | 'community'
 
+/** Code for an isolate of its own. */
+export interface IsolatedCode {
+  /** One ES module that imports nothing but `isola/plugin`; its default export is `register`. */
+  readonly code: string
+  readonly tier: TrustTier
+  /** Counted up by the operator to end whatever runs under older grants. */
+  readonly grantEpoch: number
+}
+
 /** A plugin folder as the generator writes it into `bundled.gen.ts`. */
 export interface BundledPlugin {
   readonly manifest: unknown
@@ -182,6 +191,8 @@ export interface BundledPlugin {
   /** sha-256 over manifest, code and files, lowercase hex. */
   readonly hash: string
   readonly register?: Plugin
+  /** Instead of `register`: code that does not run in the Worker's own process. */
+  readonly isolated?: IsolatedCode
 }
 
 /** Checks a manifest; throws `plugin_manifest_invalid` naming each path and what to do. */

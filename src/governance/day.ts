@@ -51,25 +51,33 @@ export type Granted =
 
 /** What a run that asks for the whole day gets at most of what is left: others beside it want something too. */
 const openShare = 1 / 8
+/** No less than this while it is there, or the end of a day would be cut into parts that pay for nothing. */
+const openLeast: DayAmount = { tokens: 50_000, costNanoUsd: 250_000_000 }
 
 /**
  * What a run gets of a day: what it asks, or what is left if that is less. One that asks for as much as a whole day
- * gets an eighth of what is left. Refused if it asks for something of which nothing is left; what is not limited is
+ * gets an eighth of what is left, or `openLeast`. Refused if it asks for something of which nothing is left; what is not limited is
  * not counted against anything.
  *
  * @param used Settled and reserved together; more than the limit after an overrun or a lowered limit.
  */
 export function grant(asked: DayAmount, limits: DayAmount, used: DayAmount): Granted {
-  const tokens = part(asked.tokens, limits.tokens, used.tokens)
+  const tokens = part(asked.tokens, limits.tokens, used.tokens, openLeast.tokens)
   if (tokens === undefined) return { ok: false, code: 'lease_tokens' }
-  const costNanoUsd = part(asked.costNanoUsd, limits.costNanoUsd, used.costNanoUsd)
+  const costNanoUsd = part(
+    asked.costNanoUsd,
+    limits.costNanoUsd,
+    used.costNanoUsd,
+    openLeast.costNanoUsd,
+  )
   if (costNanoUsd === undefined) return { ok: false, code: 'lease_cost' }
   return { ok: true, amount: { tokens, costNanoUsd } }
 }
 
-function part(asked: number, limit: number, used: number): number | undefined {
+function part(asked: number, limit: number, used: number, least: number): number | undefined {
   if (limit >= unlimited) return asked
   const left = Math.max(limit - used, 0)
   if (asked > 0 && left === 0) return undefined
-  return asked >= limit ? Math.ceil(left * openShare) : Math.min(asked, left)
+  const share = Math.max(Math.ceil(left * openShare), least)
+  return Math.min(asked >= limit ? share : asked, left)
 }

@@ -47,11 +47,12 @@ export function openCapabilities(
   const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
   const guard = createGuard(over.signal)
   const log = createLog(context, over.signal)
+  const refuse = createRefuse(context)
   const capabilities: Capabilities = {
     fetch: guard(createPluginFetch(plugin, context, signal, deps)),
-    storage: guardAll(guard, createPluginStorage(plugin, ask)),
-    workspace: guardAll(guard, createWorkspace(plugin, ask)),
-    memory: guardAll(guard, createMemory(plugin, ask, deps)),
+    storage: guardAll(guard, createPluginStorage(plugin, ask, refuse)),
+    workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
+    memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
     idempotencyKey: context.idempotencyKey,
     log: (message) => log('tool_log', message),
     progress: (message) => log('tool_progress', message),
@@ -100,7 +101,7 @@ function createPluginFetch(
   deps: CapabilityDeps,
 ): Capabilities['fetch'] {
   const grants = manifest.grants.network
-  if (grants.length === 0) return refuse('network')
+  if (grants.length === 0) return createRefuse(context)('network')
   const { emit, idempotencyKey, run, call, trace, traceLink: link } = context
   return createEgress({
     grants,
@@ -114,7 +115,11 @@ function createPluginFetch(
   })
 }
 
-function createPluginStorage({ manifest }: LoadedPlugin, ask: AskStorage): PluginStorage {
+function createPluginStorage(
+  { manifest }: LoadedPlugin,
+  ask: AskStorage,
+  refuse: Refuse,
+): PluginStorage {
   const grant = manifest.grants.storage
   if (!grant) return refusedStorage(refuse('storage'))
   if (grant.scope !== 'session') {
@@ -130,7 +135,11 @@ function createPluginStorage({ manifest }: LoadedPlugin, ask: AskStorage): Plugi
 }
 
 /** Workspace and memory belong to the whole session tree: only code that ships with the deployment may have them. */
-function createWorkspace({ manifest, tier }: LoadedPlugin, ask: AskStorage): PluginStorage {
+function createWorkspace(
+  { manifest, tier }: LoadedPlugin,
+  ask: AskStorage,
+  refuse: Refuse,
+): PluginStorage {
   if (!manifest.grants.workspace || tier !== 'builtin') return refusedStorage(refuse('workspace'))
   return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
 }
@@ -138,15 +147,25 @@ function createWorkspace({ manifest, tier }: LoadedPlugin, ask: AskStorage): Plu
 function createMemory(
   { manifest, tier }: LoadedPlugin,
   ask: AskStorage,
-  deps: CapabilityDeps,
+  { createMemory: create, refuse }: Pick<CapabilityDeps, 'createMemory'> & { refuse: Refuse },
 ): PluginMemory {
-  if (manifest.grants.memory && tier === 'builtin') return deps.createMemory(ask)
+  if (manifest.grants.memory && tier === 'builtin') return create(ask)
   const run = refuse('memory')
   return { append: run, read: run, search: run, clear: run }
 }
 
-function refuse(what: string): () => Promise<never> {
-  return fail(`not granted: ${what} (add it to grants in plugin.yaml)`)
+/** What was not granted says so to whoever asks, and once a call to the record. */
+type Refuse = (capability: string) => () => Promise<never>
+
+function createRefuse({ call, emit }: ToolContext): Refuse {
+  return (capability) => {
+    const told = { isOnRecord: false }
+    return async () => {
+      if (!told.isOnRecord) emit({ type: 'capability_refused', data: { call, capability } })
+      told.isOnRecord = true
+      return fail(`not granted: ${capability} (add it to grants in plugin.yaml)`)()
+    }
+  }
 }
 
 function fail(message: string): () => Promise<never> {

@@ -2,6 +2,7 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import {
   parseManifest,
   type BundledPlugin,
+  type IsolatedCode,
   type Manifest,
   type TrustTier,
 } from '#contracts/manifest.ts'
@@ -11,7 +12,15 @@ import type { SchemaValidator } from '#contracts/tool.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { orderByDependencies } from './dependency-order.ts'
 import { toJson } from './json-border.ts'
-import { detectProtocols, isPartsObject, type Protocol } from './plugin-parts.ts'
+import type { IsolateHost } from './isolate/isolate-host.ts'
+import {
+  detectProtocols,
+  isPartsObject,
+  protocolsOf,
+  refuseLater,
+  type HostedParts,
+  type Protocol,
+} from './plugin-parts.ts'
 import { isInRange } from './version-range.ts'
 
 /** A plugin that is initialized and wired. */
@@ -22,7 +31,7 @@ export interface LoadedPlugin {
   readonly hash: string
   /** Text files of the folder by path, such as prompts. */
   readonly files: Readonly<Record<string, string>>
-  readonly parts: PluginParts
+  readonly parts: HostedParts
   readonly protocols: readonly Protocol[]
 }
 
@@ -48,6 +57,8 @@ export interface InstalledManifest {
 export interface LoadPluginsDeps {
   /** Checks a manifest's `config` against its `config_schema`. */
   readonly validator: SchemaValidator
+  /** Runs what may not run in here; `undefined` where the deployment has no Worker Loader. */
+  readonly isolates?: IsolateHost | undefined
 }
 
 interface Candidate {
@@ -86,10 +97,10 @@ export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPlugins
       })
     return isFirst
   })
-  const manifests = unique.map(toInstalled)
+  const manifests = unique.filter(({ bundled }) => !bundled.isolated).map(toInstalled)
   const enabled = unique.filter(({ manifest }) => manifest.enabled)
 
-  const disabled = manifests.filter(({ state }) => state === 'disabled')
+  const disabled = unique.filter(({ manifest }) => !manifest.enabled)
   const absences = new Map([
     ...problems.map(({ plugin }) => [plugin, 'could not be loaded'] as const),
     ...disabled.map(({ id }) => [id, 'is disabled'] as const),
@@ -101,7 +112,7 @@ export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPlugins
 
   const plugins: LoadedPlugin[] = []
   for (const candidate of order.ordered) {
-    const loaded = attempt(candidate.id, () => initialize(candidate, plugins))
+    const loaded = attempt(candidate.id, () => initialize(candidate, plugins, deps))
     if (loaded) plugins.push(loaded)
   }
   return { plugins, problems, manifests }
@@ -154,6 +165,7 @@ function checkConfig(
 function initialize(
   { manifest, bundled }: Candidate,
   loaded: readonly LoadedPlugin[],
+  deps: LoadPluginsDeps,
 ): LoadedPlugin {
   const lost = manifest.depends_on.find((id) => !loaded.some((plugin) => plugin.manifest.id === id))
   if (lost !== undefined) {
@@ -162,9 +174,27 @@ function initialize(
       `depends_on names "${lost}", which could not be loaded`,
     )
   }
+  if (bundled.isolated) return toIsolated(manifest, bundled, bundled.isolated, deps)
   const parts = register(manifest, bundled)
   const protocols = detectProtocols(manifest, parts)
   return { manifest, tier: 'builtin', hash: bundled.hash, files: bundled.files, parts, protocols }
+}
+
+/** Wired by its manifest alone: its code runs in no other place than its isolate, at the first call. */
+function toIsolated(
+  manifest: Manifest,
+  { hash, files }: BundledPlugin,
+  isolated: IsolatedCode,
+  { isolates }: LoadPluginsDeps,
+): LoadedPlugin {
+  if (!isolates)
+    throw new IsolaError(
+      'plugin_isolate_unavailable',
+      'it runs in an isolate, and this deployment has no Worker Loader: add [[worker_loaders]] with binding = "LOADER" to wrangler.toml (a paid Workers plan) and deploy again',
+    )
+  refuseLater(manifest)
+  const parts = isolates.partsOf({ ...isolated, manifest, hash })
+  return { manifest, tier: isolated.tier, hash, files, parts, protocols: protocolsOf(manifest) }
 }
 
 function register(manifest: Manifest, bundled: BundledPlugin): PluginParts {

@@ -1,6 +1,28 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Manifest } from '#contracts/manifest.ts'
-import type { PluginParts } from '#contracts/plugin.ts'
+import type { Capabilities, PluginParts } from '#contracts/plugin.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+
+/**
+ * The callable parts of a plugin, whichever host runs them. A function of a plugin's own does not see the context; the
+ * isolate host finds its isolate by it.
+ */
+export interface HostedParts {
+  readonly tools?: Readonly<
+    Record<
+      string,
+      (input: JsonObject, capabilities: Capabilities, context: ToolContext) => Promise<unknown>
+    >
+  >
+  readonly agent?: {
+    readonly invoke: (
+      request: { readonly task: string; readonly context?: string },
+      capabilities: Capabilities,
+      context: ToolContext,
+    ) => Promise<unknown>
+  }
+}
 
 /** What a plugin does, seen from what it provides (Y4). */
 export type Protocol = 'ToolProvider' | 'AgentProvider'
@@ -26,6 +48,11 @@ export function detectProtocols(manifest: Manifest, parts: PluginParts): readonl
   refuseLater(manifest, parts)
   checkTools(manifest, parts)
   checkAgent(manifest, parts)
+  return protocolsOf(manifest)
+}
+
+/** By the manifest alone. */
+export function protocolsOf(manifest: Manifest): readonly Protocol[] {
   const protocols: Protocol[] = []
   if (manifest.contributes.tools.length > 0) protocols.push('ToolProvider')
   if (manifest.agent) protocols.push('AgentProvider')
@@ -51,7 +78,7 @@ function refuseUnknown(parts: PluginParts): void {
 }
 
 /** A part whose room is not built yet must not be dropped silently. */
-function refuseLater(manifest: Manifest, parts: PluginParts): void {
+export function refuseLater(manifest: Manifest, parts: PluginParts = {}): void {
   const asked: string[] = laterParts.filter((part) => parts[part] !== undefined)
   if (manifest.contributes.hooks.length > 0) asked.push('contributes.hooks')
   if (manifest.contributes.skills.length > 0) asked.push('contributes.skills')

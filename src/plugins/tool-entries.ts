@@ -4,14 +4,18 @@ import type { ToolManifest } from '#contracts/manifest.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
+import { defaultTimeoutMs, maxOutputBytes } from './call-limits.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
+import { OutputError } from './output-error.ts'
 
-const defaultTimeoutMs = 30_000
 const maxMessageChars = 2_000
-const maxOutputBytes = 1024 * 1024
 
-type Work = (input: JsonObject, capabilities: Capabilities) => Promise<unknown>
+type Work = (
+  input: JsonObject,
+  capabilities: Capabilities,
+  context: ToolContext,
+) => Promise<unknown>
 
 /** The tools of a loaded plugin as the registry wants them, named `<plugin>__<tool>`. */
 export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): readonly ToolEntry[] {
@@ -64,8 +68,12 @@ function toAgentCodeEntry(
 ): ToolEntry {
   const { manifest } = plugin
   const name = `${manifest.id}__run`
-  const run: Work = ({ task, context }, capabilities) =>
-    invoke({ task: String(task), ...(typeof context === 'string' && { context }) }, capabilities)
+  const run: Work = ({ task, context: about }, capabilities, context) =>
+    invoke(
+      { task: String(task), ...(typeof about === 'string' && { context: about }) },
+      capabilities,
+      context,
+    )
   return {
     tool: {
       name,
@@ -104,7 +112,7 @@ async function callPlugin(
 ): Promise<ToolResult> {
   const { capabilities, close } = openCapabilities(plugin, context, deps)
   try {
-    const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities))
+    const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, context))
     const output = toOutput(await untilAborted(work, context.signal))
     return { ok: true, output, taint: [`tool:${name}`] }
   } catch (error) {
@@ -124,8 +132,6 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
-
-class OutputError extends Error {}
 
 function toOutput(value: unknown): Json {
   try {

@@ -1925,7 +1925,225 @@ const rest = [
   ),
 ]
 
+const isolateTests = (name) => `test/unit/plugins/isolate/${name}.test.ts`
+
+const isolates = [
+  ...of(
+    'src/plugins/capabilities.ts',
+    ['test/unit/plugins/capabilities.test.ts'],
+    [
+      {
+        name: 'refusals-on-record',
+        what: 'T8: what a plugin uses without a grant is on the record',
+        find: "if (!told.isOnRecord) emit({ type: 'capability_refused', data: { call, capability } })",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/isolate/worker-code.ts',
+    [isolateTests('worker-code')],
+    [
+      {
+        name: 'isolate-no-network',
+        what: 'T5: an isolate has no network, not even the host’s',
+        find: 'globalOutbound: null,',
+        replace: '',
+      },
+      {
+        name: 'isolate-empty-env',
+        what: 'T4: an isolate has no binding',
+        find: 'env: {},',
+        replace: 'env: { LOADER: {} },',
+      },
+      {
+        name: 'isolate-one-flag',
+        what: 'T6: an isolate has no flag that opens node:',
+        find: "compatibilityFlags: ['nodejs_als'],",
+        replace: "compatibilityFlags: ['nodejs_als', 'nodejs_compat'],",
+      },
+      {
+        name: 'isolate-limits',
+        what: 'T10: CPU and subrequest limits are passed',
+        find: 'limits: { ...isolateSettings.limits },',
+        replace: '',
+      },
+      {
+        name: 'isolate-shadowed-modules',
+        what: 'T5: sockets and other modules of the platform cannot be imported',
+        find: '...Object.fromEntries(shadowed.map((name) => [name, forbidden])),',
+        replace: '',
+      },
+      {
+        name: 'isolate-code-never-throws',
+        what: 'T24: a failed code callback would stick to the id',
+        find: 'await codeOf(plugin).catch(() => undefined)',
+        replace: 'await codeOf(plugin)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/isolate/worker-code.ts',
+    ['test/hostile/islands.workers.test.ts'],
+    [
+      {
+        name: 'isolate-reset-without-code',
+        what: 'T24: an isolate without code goes away, so that the next call asks again',
+        filter: 'does not stick to the id',
+        find: "this.ctx.waitUntil(answered.then(() => abortIsolate('no code')))",
+        replace: '',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/plugins/isolate/isolate-id.ts',
+    [isolateTests('isolate-id')],
+    [
+      {
+        name: 'isolate-per-tree',
+        what: 'T7: community code has an isolate per session tree',
+        find: "tier === 'community' ? rootSession : '',",
+        replace: '',
+      },
+      {
+        name: 'isolate-per-epoch',
+        what: 'T10: an isolate of an older grant epoch is not reached again',
+        find: 'shared.grantEpoch,',
+        replace: '',
+      },
+      {
+        name: 'isolate-per-code',
+        what: 'T24: other code is another isolate',
+        find: 'shared.hash,',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/isolate/call-gate.ts',
+    [isolateTests('call-gate')],
+    [
+      {
+        name: 'stubs-die-with-the-call',
+        what: 'T10: what a call was given is dead after it',
+        find: 'state.isOpen = false',
+        replace: '',
+      },
+      {
+        name: 'no-late-answers',
+        what: 'T10: what is still under way when the call ends is not answered',
+        find: 'return state.isOpen ? answer : over',
+        replace: 'return answer',
+      },
+      {
+        name: 'port-calls-counted',
+        what: 'T8: a call asks the host a limited number of times',
+        find: 'if (state[of] <= max) return true',
+        replace: 'return true',
+      },
+      {
+        name: 'port-takes-text',
+        what: 'T8: an argument is a text of limited length',
+        find: "typeof value === 'string' && value.length <= callCaps.maxJsonChars",
+        replace: 'true',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/isolate/run-call.ts',
+    [isolateTests('run-call')],
+    [
+      {
+        name: 'runner-closes-the-gate',
+        what: 'T10: the Runner ends what it handed out, however the call ended',
+        find: 'gate.close()',
+        replace: '',
+      },
+      {
+        name: 'runner-deadline',
+        what: 'F24: a call that never ends is ended without its session',
+        find: "clock.sleep(request.timeoutMs, timer.signal).then(() => fault('timeout')),",
+        replace: '',
+      },
+      {
+        name: 'runner-takes-text',
+        what: 'T9: an answer is a text, never a stub or an object',
+        find: "if (typeof answer !== 'string') return fault('odd_answer')",
+        replace: '',
+      },
+      {
+        name: 'runner-answer-cap',
+        what: 'T9: a long answer does not reach the session',
+        find: "return answer.length <= maxChars ? answer : fault('too_large')",
+        replace: 'return answer',
+      },
+      {
+        name: 'runner-ends-floods',
+        what: 'T8: a flood ends the call',
+        find: "gate.exceeded.then((reason) => fault('exceeded', reason)),",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/isolate/answer.ts',
+    [isolateTests('answer')],
+    [
+      {
+        name: 'answer-cap-before-parse',
+        what: 'T9: the length of an answer is checked before it is parsed',
+        find: "if (typeof text !== 'string' || text.length > maxChars) throw tooLarge()",
+        replace: '',
+      },
+      {
+        name: 'error-text-cap',
+        what: 'T9: the text of an error is capped',
+        find: 'message.slice(0, 2_000)',
+        replace: 'message',
+      },
+      {
+        name: 'error-codes-are-ours',
+        what: 'T9: a plugin cannot pass an error off as the host’s',
+        find: "return new Error('The plugin failed.')",
+        replace: 'return Object.assign(new Error(message), { code })',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/isolate/host-stubs.ts',
+    [isolateTests('host-stubs')],
+    [
+      {
+        name: 'port-arguments-parsed',
+        what: 'T8: arguments of a verb are parsed',
+        find: 'serve(capabilities, schema.parse(given))',
+        replace: 'serve(capabilities, given)',
+      },
+      {
+        name: 'fetcher-arguments-parsed',
+        what: 'T8: a request is parsed',
+        find: 'request.parse(JSON.parse(json))',
+        replace: 'JSON.parse(json)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/in-process-host.ts',
+    [isolateTests('isolate-host')],
+    [
+      {
+        name: 'isolated-code-stays-out',
+        what: 'P23: code for an isolate is off where there are none',
+        find: 'if (!isolates)',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+]
+
 export const switches = [
+  ...isolates,
   ...kernel,
   ...agents,
   ...session,

@@ -137,10 +137,10 @@ describe('the ledger over real objects', () => {
 
   it('E1: keeps a principal to the limits of the settings', async () => {
     const principal = newPrincipal()
-    const ledger = ledgerWith({ ISOLA_DAILY_TOKENS: '200', ISOLA_DAILY_COST_USD: '0.80' })
+    const ledger = ledgerWith({ ISOLA_DAILY_TOKENS: '200', ISOLA_DAILY_COST_USD: '8' })
     expect(await ledger.reserve(leaseOf(principal, 'run_a'))).toEqual({
       tokens: 150,
-      costNanoUsd: 100_000_000,
+      costNanoUsd: 1_000_000_000,
     })
     expect(await ledger.reserve(leaseOf(principal, 'run_b'))).toMatchObject({ tokens: 50 })
     await expect(ledger.reserve(leaseOf(principal, 'run_c'))).rejects.toMatchObject({

@@ -16,7 +16,11 @@ export interface TenantPlan {
 export declare function readConfig(path?: string): Promise<Record<string, unknown>>
 export declare function planTenant(
   config: unknown,
-  options: { readonly tenant?: string; readonly folder: string },
+  options: {
+    readonly tenant?: string
+    readonly folder: string
+    readonly withoutIsolates?: boolean
+  },
 ): TenantPlan
 export declare function tenantConfig(
   config: unknown,

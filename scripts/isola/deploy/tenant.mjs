@@ -11,7 +11,7 @@ export async function readConfig(path = join(root, 'wrangler.toml')) {
 }
 
 /** Names of everything a tenant has. Without one: the names that a plain `wrangler deploy` would take. */
-export function planTenant(config, { tenant, folder }) {
+export function planTenant(config, { tenant, folder, withoutIsolates = false }) {
   // 40 and the Worker's own name stay below the 63 of a label in a host name.
   if (tenant !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(tenant)) {
     const rule = 'lowercase letters, digits and single hyphens inside, at most 40'
@@ -25,6 +25,8 @@ export function planTenant(config, { tenant, folder }) {
   return {
     worker,
     isTenant: tenant !== undefined,
+    // The Worker Loader needs a paid plan; a deployment without it works, plugins on islands are off.
+    withoutIsolates,
     databases: (config.d1_databases ?? []).map((entry, index) => ({
       binding: entry.binding,
       name: given(entry.database_name) ?? (index === 0 ? worker : worker + suffix(entry.binding)),
@@ -52,7 +54,11 @@ const addresses = ['route', 'routes']
 export function tenantConfig(config, plan, { account, ids = {} } = {}) {
   const folder = dirname(plan.configPath)
   const from = (path) => relative(folder, resolve(root, path)).split(sep).join('/')
-  const left = [...local, ...(plan.isTenant ? addresses : [])]
+  const left = [
+    ...local,
+    ...(plan.isTenant ? addresses : []),
+    ...(plan.withoutIsolates ? ['worker_loaders'] : []),
+  ]
   const kept = Object.entries(config).filter(([name]) => !left.includes(name))
   const nameOf = (binding) => plan.databases.find((entry) => entry.binding === binding).name
   return {

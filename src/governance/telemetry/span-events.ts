@@ -10,6 +10,7 @@ const shown: Readonly<Partial<Record<SessionEvent['type'], Readonly<Record<strin
     status: 'http.response.status_code',
     refused: 'isola.network.refused',
   },
+  capability_refused: { capability: 'isola.capability' },
   lease_refused: { code: 'isola.lease.code', asked: 'isola.lease.asked', left: 'isola.lease.left' },
   lease_overdrawn: { tokens: 'isola.lease.spent_tokens', reserved: 'isola.lease.reserved_tokens' },
   agent_error: { code: 'error.type' },

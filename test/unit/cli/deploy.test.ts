@@ -359,6 +359,15 @@ describe("a tenant's configuration", { timeout: 60_000 }, () => {
     })
   })
 
+  it('takes the Worker Loader out for a plan that does not have it, and nothing else', async () => {
+    const real = await readConfig()
+    const made = (withoutIsolates: boolean) =>
+      tenantConfig(real, planTenant(real, { tenant: 'acme', folder: '/x', withoutIsolates }))
+    const { worker_loaders: loaders, ...rest } = made(false)
+    expect(loaders).toEqual([{ binding: 'LOADER' }])
+    expect(made(true)).toEqual(rest)
+  })
+
   it('M7: keeps everything else of the wrangler.toml that is here', async () => {
     const real = await readConfig()
     const made = tenantConfig(real, planTenant(real, { tenant: 'acme', folder: '/x' }))

@@ -63,10 +63,21 @@ describe('a day', () => {
 
   it('gives a run without a limit of its own an eighth of what is left, so that others run beside it', () => {
     const { ask } = open()
-    const granted = ['a', 'b', 'c'].map((run) => ask(run, tokensOnly(unlimited), tokensOnly(800)))
-    expect(granted).toMatchObject([100, 88, 77].map((tokens) => ({ value: { tokens } })))
+    const limits = tokensOnly(800_000)
+    const granted = ['a', 'b', 'c'].map((run) => ask(run, tokensOnly(unlimited), limits))
+    expect(granted).toMatchObject(
+      [100_000, 87_500, 76_563].map((tokens) => ({ value: { tokens } })),
+    )
     // One that may spend more than a whole day is no different.
-    expect(ask('d', tokensOnly(1_000), tokensOnly(800))).toMatchObject({ value: { tokens: 67 } })
+    expect(ask('d', tokensOnly(1_000_000), limits)).toMatchObject({ value: { tokens: 66_993 } })
+  })
+
+  it('gives it no less than pays for something, while that is there', () => {
+    const { ask } = open()
+    const limits = tokensOnly(120_000)
+    const granted = ['a', 'b', 'c'].map((run) => ask(run, tokensOnly(unlimited), limits))
+    expect(granted).toMatchObject([50_000, 50_000, 20_000].map((tokens) => ({ value: { tokens } })))
+    expect(ask('d', tokensOnly(unlimited), limits)).toMatchObject({ ok: false })
   })
 
   it('refuses nothing of what is not asked for', () => {

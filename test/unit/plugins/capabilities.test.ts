@@ -30,6 +30,19 @@ describe('what was not granted', () => {
     })
   })
 
+  test('is on the record, once a call for each, however often it is tried', async () => {
+    const { context, ...capabilities } = open({})
+    for (let tries = 0; tries < 3; tries += 1) {
+      await capabilities.storage.set('a', 1).catch(() => {})
+      await capabilities.storage.get('a').catch(() => {})
+      await capabilities.fetch('https://example.com').catch(() => {})
+    }
+    expect(context.events).toEqual([
+      { type: 'capability_refused', data: { call: 'call_1', capability: 'storage' } },
+      { type: 'capability_refused', data: { call: 'call_1', capability: 'network' } },
+    ])
+  })
+
   test('workspace and memory are for plugins that ship with the deployment', async () => {
     const plugin = {
       ...loadOne(bundle({ id: 'demo', grants: { workspace: true, memory: true } })),

@@ -1,0 +1,50 @@
+// Writes src/isolate.gen.ts: our own modules inside every isolate, as text. They are TypeScript files of this
+// repository without their types, so what an author imports as `isola/plugin` is what runs.
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { root, toolFile } from './toolchain.mjs'
+
+/** Each module by the name it has in an isolate; all at the top, since workerd reads a bare name from the folder of the
+ * module that has it. */
+const sources = {
+  'entry.ts': 'src/plugins/isolate/inside/entry.ts',
+  'prelude.ts': 'src/plugins/isolate/inside/prelude.ts',
+  'capabilities.ts': 'src/plugins/isolate/inside/capabilities.ts',
+  'load.ts': 'src/plugins/isolate/inside/load.ts',
+  'json-border.ts': 'src/plugins/json-border.ts',
+  'isola/plugin': 'src/contracts/plugin.ts',
+}
+
+/** The TypeScript without its types. esbuild comes with wrangler and is none of our own dependencies, hence by path. */
+function toModule(path) {
+  const { transformSync } = createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
+  const code = readFileSync(join(root, path), 'utf8')
+  const options = { loader: 'ts', format: 'esm', target: 'es2024', minifyWhitespace: true }
+  return transformSync(code, options).code.replaceAll('"../../', '"./')
+}
+
+/** The module's text; the same files give the same bytes. */
+export function generateIsolate() {
+  const modules = Object.fromEntries(
+    Object.entries(sources).map(([name, path]) => [name, toModule(path)]),
+  )
+  const version = createHash('sha256').update(JSON.stringify(modules)).digest('hex')
+  return [
+    '// Written by scripts/generate-isolate.mjs from src/plugins/isolate/inside/: do not edit.',
+    `export const isolateModules: Readonly<Record<string, string>> = ${JSON.stringify(modules, null, 2)}`,
+    `export const isolateVersion = ${JSON.stringify(version)}`,
+    '',
+  ].join('\n')
+}
+
+const target = join(root, 'src', 'isolate.gen.ts')
+
+export const isIsolateCurrent = () =>
+  existsSync(target) && readFileSync(target, 'utf8') === generateIsolate()
+
+/** Brings src/isolate.gen.ts up to date; an unchanged file keeps its time. */
+export function updateIsolate() {
+  if (!isIsolateCurrent()) writeFileSync(target, generateIsolate())
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { Json } from '#contracts/json.ts'
+import type { Capabilities } from '#contracts/plugin.ts'
+import { NotJsonError, toJson } from '../json-border.ts'
+import { refusal } from './call-gate.ts'
+import type { CallStubs } from './inside/capabilities.ts'
+
+/** One verb of the port: what it takes, and what it does with the call's own capabilities. */
+interface Verb {
+  readonly serve: (capabilities: Capabilities, given: unknown) => unknown
+}
+
+function verb<S extends z.ZodType>(
+  schema: S,
+  serve: (capabilities: Capabilities, given: z.infer<S>) => unknown,
+): Verb {
+  return { serve: (capabilities, given) => serve(capabilities, schema.parse(given)) }
+}
+
+const text = z.string()
+/** Storage checks it itself, and cheaper: it came out of JSON.parse. */
+const anything = z.custom<Json>((value) => value !== undefined, 'is missing')
+const count = z.number().optional()
+const page = z.strictObject({ prefix: text.optional(), limit: count })
+const limit = z.strictObject({ limit: count })
+
+/** `undefined` members are left out, as exactOptionalPropertyTypes wants them. */
+const given = <T extends object>(options: T) =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
+
+const storageVerbs = (space: 'storage' | 'workspace'): readonly (readonly [string, Verb])[] => [
+  [`${space}.get`, verb(z.tuple([text]), (can, [key]) => can[space].get(key))],
+  [
+    `${space}.set`,
+    verb(z.tuple([text, anything]), (can, [key, value]) => can[space].set(key, value)),
+  ],
+  [`${space}.delete`, verb(z.tuple([text]), (can, [key]) => can[space].delete(key))],
+  [`${space}.list`, verb(z.tuple([page]), (can, [options]) => can[space].list(given(options)))],
+]
+
+/** Everything a plugin may ask besides the network. What is not in here does not exist. */
+const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
+  ...storageVerbs('storage'),
+  ...storageVerbs('workspace'),
+  ['memory.append', verb(z.tuple([text]), (can, [note]) => can.memory.append(note))],
+  ['memory.read', verb(z.tuple([limit]), (can, [options]) => can.memory.read(given(options)))],
+  [
+    'memory.search',
+    verb(z.tuple([text, limit]), (can, [query, options]) =>
+      can.memory.search(query, given(options)),
+    ),
+  ],
+  ['memory.clear', verb(z.tuple([]), (can) => can.memory.clear())],
+  ['log', verb(z.tuple([text]), (can, [message]) => can.log(message))],
+  ['progress', verb(z.tuple([text]), (can, [message]) => can.progress(message))],
+])
+
+const request = z.strictObject({
+  url: text,
+  method: text.optional(),
+  headers: z.record(text, text).optional(),
+  body: text.optional(),
+})
+
+/**
+ * The three functions that an isolate gets with a call, over the very capabilities that the in-process host hands
+ * over: what was not granted refuses in the same words, and all of it is dead when they are.
+ */
+export function createHostStubs(capabilities: Capabilities): CallStubs {
+  return {
+    port: async (name, json) => {
+      try {
+        const found = verbs.get(name)
+        if (!found) return refusal(`There is no verb "${String(name).slice(0, 64)}".`)
+        const value = await found.serve(capabilities, JSON.parse(json))
+        return JSON.stringify(value === undefined ? {} : { value: toJson(value) })
+      } catch (error) {
+        return toRefusal(error)
+      }
+    },
+    fetcher: async (json) => {
+      try {
+        const { url, ...init } = request.parse(JSON.parse(json))
+        return await capabilities.fetch(url, given(init))
+      } catch (error) {
+        return toRefusal(error)
+      }
+    },
+    closed: () =>
+      new Promise((resolve) => {
+        if (capabilities.signal.aborted) resolve()
+        else capabilities.signal.addEventListener('abort', () => resolve(), { once: true })
+      }),
+  }
+}
+
+function toRefusal(error: unknown): string {
+  if (error instanceof z.ZodError)
+    return refusal(`Arguments: ${z.prettifyError(error)}`.slice(0, 500))
+  if (error instanceof SyntaxError) return refusal('Arguments are JSON.')
+  if (error instanceof NotJsonError) return refusal(error.message.slice(0, 500))
+  if (errorCode(error) !== 'tool_failed') return refusal('The host could not do this.')
+  const transient = (error as { readonly transient?: unknown }).transient === true
+  return refusal(errorMessage(error).slice(0, 2_000), transient)
+}

@@ -1,0 +1,90 @@
+import { withFetch } from './prelude.ts'
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import { NotJsonError, toJson } from '../../json-border.ts'
+import type { PluginParts } from '#contracts/plugin.ts'
+import { openCapabilities, toGlobalFetch, type CallStubs } from './capabilities.ts'
+import { describeParts, LoadFault, loadParts, type About } from './load.ts'
+
+/** The longest a tool may ask for. */
+const maxCallMs = 600_000
+
+interface Job {
+  readonly about: About
+  readonly work:
+    | { readonly do: 'inspect' }
+    | { readonly do: 'tool'; readonly name: string; readonly input: Record<string, unknown> }
+    | {
+        readonly do: 'agent'
+        readonly request: { readonly task: string; readonly context?: string }
+      }
+  readonly idempotencyKey: string
+  readonly maxChars: number
+}
+
+/**
+ * What the Runner calls in an isolate: one method, JSON text in and out, never throws. Nothing in here is a boundary:
+ * the plugin's code shares this realm. The host checks whatever comes out.
+ */
+export default class Isolate extends WorkerEntrypoint {
+  async run(
+    text: string,
+    port: CallStubs['port'],
+    fetcher: CallStubs['fetcher'],
+    closed: CallStubs['closed'],
+  ): Promise<string> {
+    const job = JSON.parse(text) as Job
+    try {
+      const answer = JSON.stringify({
+        value: await work(job, { port, fetcher, closed }),
+      })
+      if (answer.length <= job.maxChars) return answer
+      return failure('too_large', '')
+    } catch (error) {
+      return toFailure(error)
+    }
+  }
+}
+
+async function work(job: Job, stubs: CallStubs): Promise<unknown> {
+  const parts = await loadParts(job.about)
+  if (job.work.do === 'inspect') return toJson(describeParts(parts))
+  const { capabilities, settle } = openCapabilities(stubs, job.idempotencyKey)
+  // The runtime ends a request that waits for nothing it knows as "hung": that is for the session to say.
+  const awake = setTimeout(() => {}, maxCallMs)
+  try {
+    const run = toRun(parts, job.work)
+    return toJson(await withFetch(toGlobalFetch(capabilities.fetch), async () => run(capabilities)))
+  } finally {
+    clearTimeout(awake)
+    await settle()
+  }
+}
+
+type Run = (capabilities: Parameters<NonNullable<PluginParts['agent']>['invoke']>[1]) => unknown
+
+function toRun(parts: PluginParts, wanted: Exclude<Job['work'], { do: 'inspect' }>): Run {
+  if (wanted.do === 'agent') {
+    const { agent } = parts
+    if (typeof agent?.invoke !== 'function') throw missing('agent.invoke')
+    return (capabilities) => agent.invoke(wanted.request, capabilities)
+  }
+  const tools = parts.tools ?? {}
+  const run = Object.hasOwn(tools, wanted.name) ? tools[wanted.name] : undefined
+  if (typeof run !== 'function') throw missing(`tools.${wanted.name}`)
+  return (capabilities) => run(wanted.input, capabilities)
+}
+
+const missing = (what: string) =>
+  new LoadFault('plugin_contract_mismatch', `register() returned no function ${what}`)
+
+/** Of an error only a ToolError's message and `transient` leave; what else was thrown may hold anything. */
+function toFailure(error: unknown): string {
+  if (error instanceof LoadFault) return failure(error.code, error.message)
+  if (error instanceof NotJsonError) return failure('not_json', error.message)
+  const { code, message, transient } = Object(error) as Record<string, unknown>
+  if (code !== 'tool_failed' || typeof message !== 'string') return failure('crashed', '')
+  return failure('tool_failed', message, transient === true)
+}
+
+const failure = (code: string, message: string, transient = false): string =>
+  JSON.stringify({ error: { code, message: message.slice(0, 2_000), transient } })

@@ -1,0 +1,153 @@
+import type { IsolatedCode, Manifest } from '#contracts/manifest.ts'
+import type { Capabilities } from '#contracts/plugin.ts'
+import { defaultTimeoutMs, maxOutputBytes } from '../call-limits.ts'
+import { detectProtocols, type HostedParts } from '../plugin-parts.ts'
+import { readAnswer } from './answer.ts'
+import { refusal } from './call-gate.ts'
+import { createHostStubs } from './host-stubs.ts'
+import type { CallStubs } from './inside/capabilities.ts'
+import { toIsolateId } from './isolate-id.ts'
+import type { RunnerRequest } from './run-call.ts'
+
+/** `PluginRunner` as the session's object calls it. */
+export interface PluginRunnerStub {
+  readonly run: (
+    request: RunnerRequest,
+    port: CallStubs['port'],
+    fetcher: CallStubs['fetcher'],
+    closed: CallStubs['closed'],
+  ) => Promise<string>
+}
+
+export interface IsolateHostDeps {
+  readonly runner: () => PluginRunnerStub
+  readonly sha256: (text: string) => string
+  /** `isolateVersion` of our own modules. */
+  readonly shimVersion: string
+}
+
+/** A plugin that runs on its own island. */
+export interface IsolatedPlugin extends IsolatedCode {
+  readonly manifest: Manifest
+  readonly hash: string
+}
+
+/** The other host: the same parts as in-process, each a call of the Runner. */
+export interface IsolateHost {
+  /** By the manifest alone: no code runs. */
+  readonly partsOf: (plugin: IsolatedPlugin) => HostedParts
+  /**
+   * Has the code registered in an isolate of its own and compares what it returns with the manifest.
+   * @throws `plugin_contract_mismatch`, or what `readAnswer` throws.
+   */
+  readonly inspect: (plugin: IsolatedPlugin) => Promise<void>
+}
+
+/** A little for the envelope around the value. */
+const maxChars = maxOutputBytes + 1_024
+/** The Runner's own deadline: only there in case that the session's object is gone. */
+const graceMs = 2_000
+
+export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
+  return {
+    partsOf: (plugin) => {
+      const { manifest } = plugin
+      const tools = manifest.contributes.tools.map(
+        ({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
+          const run: NonNullable<HostedParts['tools']>[string] = (input, can, { rootSession }) =>
+            call(deps, plugin, {
+              work: { do: 'tool', name, input },
+              idempotencyKey: can.idempotencyKey,
+              stubs: createHostStubs(can),
+              rootSession,
+              timeoutMs,
+            })
+          return [name, run] as const
+        },
+      )
+      const isAgent = manifest.agent !== undefined && manifest.entrypoint !== undefined
+      return {
+        tools: Object.fromEntries(tools),
+        ...(isAgent && { agent: { invoke: toInvoke(deps, plugin) } }),
+      }
+    },
+    inspect: async (plugin) => {
+      const answer = await call(deps, plugin, {
+        work: { do: 'inspect' },
+        idempotencyKey: '',
+        stubs: noStubs,
+        rootSession: '',
+        timeoutMs: defaultTimeoutMs,
+      })
+      detectProtocols(plugin.manifest, toParts(answer))
+    },
+  }
+}
+
+function toInvoke(
+  deps: IsolateHostDeps,
+  plugin: IsolatedPlugin,
+): NonNullable<HostedParts['agent']>['invoke'] {
+  return async (request, can: Capabilities, { rootSession }) => {
+    const answer = await call(deps, plugin, {
+      work: { do: 'agent', request },
+      idempotencyKey: can.idempotencyKey,
+      stubs: createHostStubs(can),
+      rootSession,
+      timeoutMs: plugin.manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
+    })
+    return answer
+  }
+}
+
+interface IsolateCall {
+  readonly work: Readonly<Record<string, unknown>>
+  readonly idempotencyKey: string
+  readonly stubs: CallStubs
+  readonly rootSession: string
+  readonly timeoutMs: number
+}
+
+async function call(
+  { runner, sha256, shimVersion }: IsolateHostDeps,
+  { manifest, hash, tier, grantEpoch }: IsolatedPlugin,
+  { work, idempotencyKey, stubs, rootSession, timeoutMs }: IsolateCall,
+): Promise<unknown> {
+  const { id, version, config } = manifest
+  const identity = { plugin: id, hash, tier, config, grantEpoch, shimVersion, rootSession }
+  const answer = await runner().run(
+    {
+      isolate: toIsolateId(identity, sha256),
+      plugin: hash,
+      job: JSON.stringify({ about: { id, version, config }, work, idempotencyKey, maxChars }),
+      timeoutMs: timeoutMs + graceMs,
+      maxChars,
+    },
+    stubs.port,
+    stubs.fetcher,
+    stubs.closed,
+  )
+  return readAnswer(answer, maxChars)
+}
+
+/** Nothing may be asked while a plugin is only looked at. */
+const noStubs: CallStubs = {
+  port: async () => refusal('Not in a call.'),
+  fetcher: async () => refusal('Not in a call.'),
+  closed: () => new Promise(() => {}),
+}
+
+/** What the isolate says it has, in the shape in which the in-process host sees it. */
+function toParts(described: unknown): object {
+  const { members, tools, invoke } = Object(described) as Record<string, unknown>
+  const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+  const named = list(tools).map((tool) => {
+    const { name, isFunction } = Object(tool) as Record<string, unknown>
+    return [String(name), isFunction === true ? () => {} : undefined] as const
+  })
+  return {
+    ...Object.fromEntries(list(members).map((name) => [String(name), {}])),
+    tools: Object.fromEntries(named),
+    ...(invoke === true && { agent: { invoke: () => {} } }),
+  }
+}

@@ -1,0 +1,36 @@
+import type { TrustTier } from '#contracts/manifest.ts'
+import { isolateSettings } from './worker-code.ts'
+
+export interface IsolateIdentity {
+  readonly plugin: string
+  /** sha-256 of manifest, code and files. */
+  readonly hash: string
+  readonly tier: TrustTier
+  readonly config: Readonly<Record<string, unknown>>
+  /** Counted up by the operator: what ran under an older grant is never reached again. */
+  readonly grantEpoch: number
+  /** `isolateVersion` of our own modules. */
+  readonly shimVersion: string
+  readonly rootSession: string
+}
+
+/**
+ * The id under which an isolate keeps code and globals: everything that may make two calls differ. Code that nobody
+ * vouches for gets one per session tree, so that it cannot carry anything from one to the other (SECURITY.md, T7).
+ */
+export function toIsolateId(
+  { tier, rootSession, ...shared }: IsolateIdentity,
+  sha256: (text: string) => string,
+): string {
+  const parts = [
+    shared.plugin,
+    shared.hash,
+    tier,
+    shared.grantEpoch,
+    shared.shimVersion,
+    JSON.stringify(shared.config),
+    JSON.stringify(isolateSettings),
+    tier === 'community' ? rootSession : '',
+  ]
+  return sha256(JSON.stringify(parts))
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '#contracts/sources.ts'
+import { createCallGate } from './call-gate.ts'
+import type { CallStubs } from './inside/capabilities.ts'
+import type { Isolates } from './worker-code.ts'
+
+/** One call of a plugin: plain data, made by the isolate host. */
+export interface RunnerRequest {
+  /** Id of the isolate; see isolate-id.ts. */
+  readonly isolate: string
+  /** The plugin's hash, by which its code is found. */
+  readonly plugin: string
+  /** What the entry inside is told, as JSON text. */
+  readonly job: string
+  readonly timeoutMs: number
+  /** Length of the longest answer that is handed on. */
+  readonly maxChars: number
+}
+
+export interface RunnerParts {
+  readonly isolates: Isolates | undefined
+  readonly clock: Clock
+}
+
+/**
+ * Runs one call and ends everything it was given, whichever comes first: the answer, the deadline, the session's
+ * own end of the call, or a flood. Contract: never throws; answers JSON text of at most `maxChars`.
+ */
+export async function runCall(
+  { isolates, clock }: RunnerParts,
+  request: RunnerRequest,
+  stubs: CallStubs,
+): Promise<string> {
+  // A session that is gone closes its calls too.
+  const closed = stubs.closed().catch(() => undefined)
+  const gate = createCallGate({ ...stubs, closed: () => closed })
+  const timer = new AbortController()
+  try {
+    return await Promise.race([
+      ask(isolates, request, gate.stubs),
+      gate.exceeded.then((reason) => fault('exceeded', reason)),
+      closed.then(() => fault('closed')),
+      clock.sleep(request.timeoutMs, timer.signal).then(() => fault('timeout')),
+    ])
+  } finally {
+    gate.close()
+    timer.abort()
+  }
+}
+
+/** What comes back is foreign until it is known to be a text that is short enough. */
+async function ask(
+  isolates: Isolates | undefined,
+  { isolate, plugin, job, maxChars }: RunnerRequest,
+  { port, fetcher, closed }: CallStubs,
+): Promise<string> {
+  try {
+    if (!isolates) return fault('plugin_code_unavailable')
+    const answer = await isolates.open(isolate, plugin).run(job, port, fetcher, closed)
+    if (typeof answer !== 'string') return fault('odd_answer')
+    return answer.length <= maxChars ? answer : fault('too_large')
+  } catch {
+    // Its words are the plugin's: they may say anything, and pretend to be the platform's.
+    return fault('crashed')
+  }
+}
+
+function fault(code: string, message = ''): string {
+  return JSON.stringify({ error: { code, message, transient: false } })
+}

@@ -1,0 +1,143 @@
+import { vi } from 'vitest'
+import conformance from 'isolated:test/fixtures/plugins/conformance'
+import files from 'isolated:plugins/files'
+import http from 'isolated:plugins/http'
+import kv from 'isolated:plugins/kv'
+import type { BundledPlugin, TrustTier } from '#contracts/manifest.ts'
+import type { SessionGateway } from '#contracts/session.ts'
+import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
+import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import { isolate, isolatedEntries, type Folder } from '../fakes/isolates.ts'
+import { createFakeGateway } from '../fakes/session-gateway.ts'
+import { describeTool, type ToolSubject } from './describe-tool.ts'
+
+vi.mock('../../src/bundled.gen.ts', async () => {
+  const { isolate: toIsolated } = await import('../fakes/isolates.ts')
+  const folders = await Promise.all([
+    import('isolated:test/fixtures/plugins/conformance'),
+    import('isolated:plugins/files'),
+    import('isolated:plugins/http'),
+    import('isolated:plugins/kv'),
+  ])
+  const bundledPlugins: readonly BundledPlugin[] = folders.map((folder) =>
+    toIsolated(folder.default, 'community'),
+  )
+  return { bundledPlugins }
+})
+// The Worker was loaded before this file: the next request loads it anew, with the plugins above.
+vi.resetModules()
+
+interface Subject {
+  readonly folder: Folder
+  readonly tool: string
+  readonly tier?: TrustTier
+  readonly deps?: Partial<CapabilityDeps>
+}
+
+/** The tool with everything around it, counting how often its call was begun and told to stop. */
+function subjectOf({ folder, tool, tier = 'community', deps }: Subject): ToolSubject {
+  const sessions: SessionGateway = createFakeGateway()
+  const entries = isolatedEntries(isolate(folder, tier), { sessions, ...deps })
+  const entry = entries.find(({ tool: { name } }) => name.endsWith(`__${tool}`))
+  if (!entry) throw new Error(`no ${tool} among ${entries.map((one) => one.tool.name)}`)
+  const traces: string[] = []
+  let stops = 0
+  return {
+    entry: {
+      ...entry,
+      tool: {
+        ...entry.tool,
+        execute(input, context) {
+          traces.push(context.trace)
+          context.signal.addEventListener('abort', () => (stops += 1))
+          return entry.tool.execute(input, context)
+        },
+      },
+    },
+    executions: () => traces.length,
+    traces: () => traces,
+    stopped: () => stops,
+    outputs: createOutputStore(sessions),
+    readOutput: createOutputTool(sessions),
+  }
+}
+
+describeTool("a plugin's tool, in an isolate", {
+  inputs: {
+    succeed: { how: 'succeed' },
+    invalid: { how: 'sing' },
+    fail: [{ how: 'fail' }, { how: 'crash' }],
+    hang: { how: 'hang' },
+    long: { how: 'answer-at-length' },
+  },
+  create: () => subjectOf({ folder: conformance, tool: 'act' }),
+})
+
+describeTool('kv__set, in an isolate', {
+  inputs: {
+    succeed: { key: 'a', value: { b: [1] } },
+    invalid: { key: 7 },
+    fail: [{ key: 'a', value: 'x'.repeat(1024 * 1024) }],
+  },
+  create: () => subjectOf({ folder: kv, tool: 'set' }),
+})
+
+describeTool('files__read, in an isolate', {
+  inputs: {
+    succeed: { path: 'a.txt' },
+    invalid: { path: '' },
+    fail: [{ path: '../etc/passwd' }, { path: 'none.txt' }],
+    long: { path: 'long.txt', max_chars: 200_000 },
+  },
+  create: async () => {
+    const sessions = createFakeGateway()
+    return subjectOf({
+      folder: files,
+      tool: 'read',
+      tier: 'builtin',
+      deps: { sessions: filled(sessions) },
+    })
+  },
+})
+
+/** A workspace with two files. */
+function filled(sessions: SessionGateway): SessionGateway {
+  const texts = new Map([
+    ['a.txt', 'one'],
+    ['long.txt', `${'lorem '.repeat(6_000)}NEEDLE${' ipsum'.repeat(500)}`],
+  ])
+  return {
+    ...sessions,
+    at: (session) => ({
+      ...sessions.at(session),
+      async storage(request) {
+        const value = 'key' in request ? texts.get(request.key) : undefined
+        return value === undefined ? sessions.at(session).storage(request) : { found: true, value }
+      },
+    }),
+  }
+}
+
+/** A network of pages that answer by their path. */
+const network: CapabilityDeps['fetch'] = async (url, { signal }) => {
+  const { pathname } = new URL(url)
+  if (pathname === '/hang')
+    return new Promise((_resolve, reject) =>
+      signal?.addEventListener('abort', () => reject(new Error('stopped'))),
+    )
+  if (pathname === '/missing') return new Response('no', { status: 404 })
+  return new Response(
+    pathname === '/long' ? `${'lorem '.repeat(6_000)}NEEDLE${' ipsum'.repeat(500)}` : 'hello',
+  )
+}
+
+describeTool('http__get, in an isolate', {
+  inputs: {
+    succeed: { url: 'https://example.com/' },
+    invalid: { url: '' },
+    fail: [{ url: 'https://example.com/missing' }, { url: 'https://127.0.0.1/' }],
+    hang: { url: 'https://example.com/hang' },
+    long: { url: 'https://example.com/long', max_chars: 200_000 },
+  },
+  create: () => subjectOf({ folder: http, tool: 'get', tier: 'builtin', deps: { fetch: network } }),
+})

@@ -1,0 +1,46 @@
+import { exports } from 'cloudflare:workers'
+import type { BundledPlugin, TrustTier } from '#contracts/manifest.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+import { isolateVersion } from '../../src/isolate.gen.ts'
+import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
+import { createIsolateHost } from '../../src/plugins/isolate/isolate-host.ts'
+import { toToolEntries } from '../../src/plugins/tool-entries.ts'
+import { systemSources } from '../../src/sources.ts'
+import { createCapabilityDeps, passAll } from './plugins.ts'
+import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+
+export interface Folder {
+  readonly manifest: unknown
+  readonly code: string
+  readonly hash: string
+}
+
+/** A folder as it would be installed: code for an isolate, trusted as far as its source is. */
+export function isolate(
+  { manifest, code, hash }: Folder,
+  tier: TrustTier,
+  grantEpoch = 0,
+): BundledPlugin {
+  return { manifest, files: {}, hash, isolated: { code, tier, grantEpoch } }
+}
+
+/** The host of isolates over the real Runner of the Worker under test. */
+export const isolates = createIsolateHost({
+  runner: () => exports.PluginRunner,
+  sha256: systemSources.sha256,
+  shimVersion: isolateVersion,
+})
+
+export function loadIsolated(plugin: BundledPlugin): LoadedPlugin {
+  const { plugins, problems } = loadPlugins([plugin], { validator: passAll, isolates })
+  const [loaded] = plugins
+  if (!loaded) throw new Error(JSON.stringify(problems))
+  return loaded
+}
+
+export function isolatedEntries(
+  plugin: BundledPlugin,
+  deps: Partial<CapabilityDeps> = {},
+): readonly ToolEntry[] {
+  return toToolEntries(loadIsolated(plugin), createCapabilityDeps(deps))
+}
