@@ -1149,8 +1149,8 @@ const governance = [
       {
         name: 'day-gives-what-is-left',
         what: 'E1: a day gives no more than is left of it',
-        find: 'Math.min(asked, left)',
-        replace: 'asked',
+        find: 'Math.min(asked >= limit ? share : asked, left)',
+        replace: '(asked >= limit ? share : asked)',
       },
       {
         name: 'days-go-forward',
