@@ -17,6 +17,11 @@ export interface DayLeaseRequest {
    * is less; one that asks for a whole day gets an eighth of what is left, so that others may run beside it.
    */
   readonly asked: DayAmount
+  /**
+   * Which step of the run this is about. A reservation is for the step that is worked on, a settlement of the one that
+   * was reached; what is of an earlier step than what is known changes nothing. A version before this one says none.
+   */
+  readonly step?: number
   /** What is known of the principal's limits; looked up if it is absent or old. */
   readonly limits?: OwnLimits
 }
@@ -24,7 +29,8 @@ export interface DayLeaseRequest {
 /**
  * The outermost lease: a principal's day (UTC), above session, run and call. A day never holds more than its
  * limit, settled and reserved together, but for an overrun that was booked; then it gives nothing more. A
- * reservation outlives no run, whatever crashes. A run belongs to the day it first reserved in.
+ * reservation outlives no run, whatever crashes. It belongs to the day it was made in: a run that gave it back and
+ * goes on on another day reserves there, and what it had settled stays where it was.
  *
  * For a principal whose day is not limited nothing is asked and nothing is counted: no RPC, no row.
  * @see DESIGN.md section 6
@@ -36,8 +42,8 @@ export interface PrincipalLedger {
    */
   readonly reserve: (request: DayLeaseRequest) => Promise<DayAmount>
   /**
-   * What a run has spent up to now, everything below it included; its reservation ends. The last word counts; it
-   * may come twice. Throws `request_unavailable`; what is not settled is asked for later (`SessionApi.spentBy`).
+   * What a run has spent up to now, everything below it included; its reservation ends. The word of the
+   * latest step counts, in whatever order and however often it comes. Throws `request_unavailable`; what is not settled is asked for later (`SessionApi.spentBy`).
    */
   readonly settle: (
     request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount },

@@ -355,8 +355,11 @@ export interface Delivery {
 }
 
 export interface RunSpending {
-  readonly state: 'unknown' | 'open' | 'over'
+  /** `parked` if it waits and nothing that waits with it may spend: it needs no reservation until it goes on. */
+  readonly state: 'unknown' | 'open' | 'parked' | 'over'
   readonly usage: Usage
+  /** Of a run that is `parked` or `over`: which step of it this is, for the day's ledger. */
+  readonly step?: number
 }
 
 /** Reaches sessions by id, so that no room needs a Durable Object namespace. */

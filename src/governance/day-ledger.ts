@@ -7,6 +7,7 @@ import {
   grant,
   keptFrom,
   laterDay,
+  minus,
   nothing,
   plus,
   sumOf,
@@ -21,12 +22,16 @@ import type { LeaseRow, PrincipalRows } from './principal-rows.ts'
  * booked (a run that spent more than it got, a limit that was lowered); then nothing more is given. Each verb is
  * one synchronous step: read, await, write would lose updates.
  *
- * A run has one day for good, that of its first reservation, so that whatever it settles later lands where it
- * was reserved, across midnight and after a restart.
+ * A reservation has one day for good, so that whatever is settled of it lands where it was reserved, across midnight
+ * and after a restart. A run that has none open reserves in the day of now: a day that is over may be used up. What
+ * it settled before stays in that day and is the base of what it says from then on.
+ *
+ * Settlements and reservations of a run travel on their own. Each says its step: one of an earlier step than what
+ * is known is late and changes nothing.
  */
 export interface DayLedger {
   readonly reserve: (request: DayLeaseRequest, limits: DayAmount, nowMs: number) => Reply<DayAmount>
-  readonly settle: (run: string, spent: DayAmount, nowMs: number) => void
+  readonly settle: (run: string, spent: DayAmount, nowMs: number, step?: number) => void
   readonly usage: (limits: DayAmount, nowMs: number) => DayUsage
   readonly checks: LeaseChecks
 }
@@ -45,36 +50,50 @@ export function createDayLedger(
     return day
   }
 
-  const settle = (run: string, spent: DayAmount, nowMs: number) => {
+  const settle: DayLedger['settle'] = (run, spent, nowMs, step) => {
+    const known = rows.progress(run)
+    if (step !== undefined && step < known.step) return
     const lease = rows.lease(run)
     const before = rows.settled(run)
-    const amount = toAmount(spent)
+    const amount = toAmount(minus(toAmount(spent), known.base))
     if (!lease && isSame(before?.amount ?? nothing, amount)) return
     if (lease) rows.closeLease(run)
     // Nothing spent is lost, even what was never reserved.
     rows.writeSettled({ run, day: lease?.day ?? before?.day ?? openDay(nowMs), amount })
+    if (step !== undefined && step > known.step) rows.writeProgress({ ...known, step })
   }
 
   return {
-    reserve: ({ run, session, asked }, limits, nowMs) => {
-      const known = rows.lease(run)
-      if (known) return { ok: true, value: known.amount }
+    reserve: ({ run, session, asked, step = 0 }, limits, nowMs) => {
+      const known = rows.progress(run)
+      const at = Math.max(step, known.step)
+      const open = rows.lease(run)
+      if (open) {
+        if (at > known.step && at > firstStep)
+          rows.together(() => rows.writeProgress({ ...known, step: at }))
+        return { ok: true, value: toAmount(plus(known.base, open.amount)) }
+      }
       // A run that goes on after it was settled keeps what that was, and gets what it may spend besides.
       const before = rows.settled(run)
-      const own = before?.amount ?? nothing
-      const day = before?.day ?? today(nowMs)
+      const day = today(nowMs)
+      const isOfToday = before?.day === day
+      const own = (isOfToday && before?.amount) || nothing
+      const base = before && !isOfToday ? plus(known.base, before.amount) : known.base
       const used = plus(rows.settledIn(day), reservedIn(day, rows.leases()))
-      const more = grant(besides(toAmount(asked), own), limits, used)
+      const more = grant(besides(toAmount(asked), plus(base, own)), limits, used)
       if (!more.ok) return refusal(more, { limits, day, nowMs })
       const amount = toAmount(plus(own, more.amount))
       rows.together(() => {
-        if (before) rows.removeSettled(run)
-        else openDay(nowMs)
+        if (isOfToday) rows.removeSettled(run)
+        else if (before) rows.leaveSettled(run)
+        openDay(nowMs)
         rows.openLease({ run, session, day, amount, nextCheckMs: nowMs + sweepEveryMs })
+        // Nothing can be late of a run that reserves for the first time.
+        if (at > firstStep || !isSame(base, nothing)) rows.writeProgress({ run, step: at, base })
       })
-      return { ok: true, value: amount }
+      return { ok: true, value: toAmount(plus(base, amount)) }
     },
-    settle: (run, spent, nowMs) => rows.together(() => settle(run, spent, nowMs)),
+    settle: (...settlement) => rows.together(() => settle(...settlement)),
     usage(limits, nowMs) {
       const day = today(nowMs)
       const leases = rows.leases().filter((lease) => lease.day === day)
@@ -89,6 +108,8 @@ export function createDayLedger(
     checks: createLeaseChecks(rows, { sweepEveryMs, settle }),
   }
 }
+
+const firstStep = 1
 
 /** Few are open at a time, so this is summed and not kept. */
 const reservedIn = (day: string, leases: readonly LeaseRow[]): DayAmount =>

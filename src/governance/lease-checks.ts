@@ -20,7 +20,12 @@ export interface LeaseChecks {
 export function createLeaseChecks(
   rows: PrincipalRows,
   options: Pick<PrincipalTiming, 'sweepEveryMs'> & {
-    readonly settle: (run: string, spent: RunSpending['usage'], nowMs: number) => void
+    readonly settle: (
+      run: string,
+      spent: RunSpending['usage'],
+      nowMs: number,
+      step: number | undefined,
+    ) => void
   },
 ): LeaseChecks {
   const { sweepEveryMs, settle } = options
@@ -41,9 +46,11 @@ export function createLeaseChecks(
       // Settled meanwhile, or settled and reserved anew: what the session said is older.
       if (!lease || lease.checks === 0) return
       rows.together(() => {
-        if (spending?.state === 'over') settle(run, spending.usage, nowMs)
+        const isSettled = spending?.state === 'over' || spending?.state === 'parked'
+        if (isSettled) settle(run, spending.usage, nowMs, spending.step)
         else if (spending?.state === 'unknown') rows.closeLease(run)
-        else rows.checkLater(run, nowMs + pauseAfter(lease, spending, sweepEveryMs))
+        // Also if it has gone on since it was asked: then its reservation is still open.
+        if (rows.lease(run)) rows.checkLater(run, nowMs + pauseAfter(lease, spending, sweepEveryMs))
       })
     },
   }

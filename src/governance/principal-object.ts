@@ -75,9 +75,13 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       return reply
     }
 
-    async settle({ run, spent }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
+    async settle({
+      run,
+      spent,
+      step,
+    }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
       await this.lifecycle.start()
-      this.#ledger.settle(run, spent, this.#runtime.clock.nowMs())
+      this.#ledger.settle(run, spent, this.#runtime.clock.nowMs(), step)
       return { ok: true, value: null }
     }
 

@@ -19,6 +19,15 @@ export interface SettledRow {
   readonly amount: DayAmount
 }
 
+/** How far a run has come; of one that never went on after it was settled, nothing need be known. */
+export interface ProgressRow {
+  readonly run: string
+  /** What is said of an earlier step is late. */
+  readonly step: number
+  /** What it settled in days that were over when it went on. */
+  readonly base: DayAmount
+}
+
 /** The part of a Durable Object's storage that this room uses, so that a test can stand SQLite in for it. */
 export interface PrincipalStorage {
   readonly sql: {
@@ -46,9 +55,14 @@ interface DayRows {
   readonly dropDaysBefore: (day: string) => void
   readonly settledIn: (day: string) => DayAmount
   readonly settled: (run: string) => SettledRow | undefined
-  /** Inserts or replaces, and keeps the day's sum. The day of a run never changes. */
+  /** Inserts or replaces, and keeps the day's sum. A row that is of another day was left before. */
   readonly writeSettled: (row: SettledRow) => void
+  /** It is out of its day's sum again. */
   readonly removeSettled: (run: string) => void
+  /** It stays in its day's sum for good. */
+  readonly leaveSettled: (run: string) => void
+  readonly progress: (run: string) => ProgressRow
+  readonly writeProgress: (row: ProgressRow) => void
 }
 
 /**
@@ -71,13 +85,20 @@ const tables = `
   CREATE TABLE IF NOT EXISTS leases (
     run TEXT PRIMARY KEY, session TEXT NOT NULL, day TEXT NOT NULL, tokens REAL NOT NULL,
     cost_nano_usd REAL NOT NULL, checks INTEGER NOT NULL DEFAULT 0, next_check_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS progress (
+    run TEXT PRIMARY KEY, step INTEGER NOT NULL, tokens REAL NOT NULL, cost_nano_usd REAL NOT NULL
   ) STRICT, WITHOUT ROWID;`
 
 export function createPrincipalRows(storage: PrincipalStorage): PrincipalRows {
   let isReady = false
   const exec: Exec = (query, ...values) => storage.sql.exec(query, ...values).toArray()
-  const exists = (): boolean =>
-    (isReady ||= exec(`SELECT 1 FROM sqlite_master WHERE name = 'leases'`).length > 0)
+  const isMade = (): boolean => {
+    const made = exec(`SELECT name FROM sqlite_master WHERE name IN ('leases', 'progress')`)
+    if (made.length === 1) exec(tables) // made by a version that knew of no progress
+    return made.length > 0
+  }
+  const exists = (): boolean => (isReady ||= isMade())
   const read: Exec = (query, ...values) => (exists() ? exec(query, ...values) : [])
 
   return {
@@ -134,12 +155,16 @@ function createDayRows(exec: Exec, read: Exec): DayRows {
         tokens = max(0, tokens + ?2), cost_nano_usd = max(0, cost_nano_usd + ?3)`
     exec(sql, day, tokens, costNanoUsd)
   }
+  const leaveSettled = (run: string) => void exec('DELETE FROM settled WHERE run = ?', run)
   return {
     lastDay: () => read('SELECT day FROM days ORDER BY day DESC LIMIT 1').map(dayIn)[0],
     openDay: (day) => void exec('INSERT OR IGNORE INTO days (day) VALUES (?)', day),
     dropDaysBefore(day) {
       exec('DELETE FROM settled WHERE day < ?', day)
       exec('DELETE FROM days WHERE day < ?', day)
+      exec(`
+        DELETE FROM progress WHERE run NOT IN (SELECT run FROM settled)
+          AND run NOT IN (SELECT run FROM leases)`)
     },
     settledIn: (day) => read('SELECT * FROM days WHERE day = ?', day).map(amountOf)[0] ?? nothing,
     settled,
@@ -153,7 +178,19 @@ function createDayRows(exec: Exec, read: Exec): DayRows {
       const row = settled(run)
       if (!row) return
       book(row.day, minus(nothing, row.amount))
-      exec('DELETE FROM settled WHERE run = ?', run)
+      leaveSettled(run)
+    },
+    leaveSettled,
+    progress: (run) =>
+      read('SELECT * FROM progress WHERE run = ?', run).map(toProgress)[0] ?? {
+        run,
+        step: 0,
+        base: nothing,
+      },
+    writeProgress({ run, step, base }) {
+      const sql =
+        'INSERT OR REPLACE INTO progress (run, step, tokens, cost_nano_usd) VALUES (?, ?, ?, ?)'
+      exec(sql, run, step, base.tokens, base.costNanoUsd)
     },
   }
 }
@@ -169,6 +206,12 @@ const toSettled = (row: Row): SettledRow => ({
   run: String(row['run']),
   day: dayIn(row),
   amount: amountOf(row),
+})
+
+const toProgress = (row: Row): ProgressRow => ({
+  run: String(row['run']),
+  step: Number(row['step']),
+  base: amountOf(row),
 })
 
 const toLease = (row: Row): LeaseRow => ({

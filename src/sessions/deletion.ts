@@ -11,13 +11,13 @@ export async function deleteSession(
 ): Promise<void> {
   await runs.cancelAll('The session was deleted.')
   if (!(await outbox.flush())) throw notYetDeletable()
-  // What was spent outlives the session.
-  const ended = store.runs().map(({ id }) => upkeep.settle(id))
-  await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
   // Who waits for an outcome of this session would wait for ever.
   await courier.carry()
   if (!courier.isDone()) throw notYetDeletable()
   await deleteChildren(principal, store, sessions)
+  // What was spent outlives the session; what the children still had to say of it is in.
+  const ended = store.runs().map(({ id }) => upkeep.settle(id))
+  await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
   // Before it is gone: what is on the list and cannot be opened would stay there for ever.
   await outbox.unlist().catch(() => Promise.reject(notYetDeletable()))
   if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()

@@ -1,6 +1,6 @@
 import { besides, narrower, onlyLimited, type Limits } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { heldByRun, spentByRun } from './spending.ts'
+import { heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { RunRow, SessionStore } from './store.ts'
 
 export interface RunLimitsOptions {
@@ -30,6 +30,8 @@ export async function leaseOf(
     session: sessionId(),
     run: row.id,
     asked: { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd },
+    // What was settled before it goes on is late from here on.
+    step: stepOf(row, store.turns(row.order), false) + 1,
     ...(dayLimits && { limits: dayLimits }),
   })
   return narrower(lease, onlyLimited({ maxTokens: tokens, maxCostNanoUsd: costNanoUsd }))

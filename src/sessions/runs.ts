@@ -53,8 +53,6 @@ export interface RunsOptions {
   /** Called in the same transaction as a run's first write, before it. */
   readonly onAccept: (run: RunRow) => void
   readonly onAccepted: () => void
-  /** Resolves when nothing that this run had reserved is being given back. */
-  readonly settled: (run: string) => Promise<void>
   /** A run ended, was parked, or (no outcome) could not even be brought to an end. */
   readonly onLeft: (run: RunRow, outcome: RunOutcome | undefined) => void
 }
@@ -269,7 +267,7 @@ export function createRuns(options: RunsOptions): Runs {
       if (cancelled.signal.aborted) return spec.limits // it ends before it spends anything
       for (let tries = 1; ; tries += 1) {
         try {
-          return await options.settled(row.id).then(() => leaseOf(row, spec.limits, options))
+          return await leaseOf(row, spec.limits, options)
         } catch (error) {
           const mayWait = isStored() && tries < maxLeaseTries
           if (!mayWait || errorCode(error) !== 'request_unavailable') throw error

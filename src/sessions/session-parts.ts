@@ -81,7 +81,6 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     sessionId,
     onAccept,
     onAccepted: upkeep.ensureRecovery,
-    settled: upkeep.settled,
     onLeft: upkeep.afterRun,
   })
   const space = createSpace(storage, clock)

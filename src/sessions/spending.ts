@@ -12,6 +12,21 @@ export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
   )
 }
 
+/** No park comes after the end. */
+const overFrom = 1_000_000_000
+
+/**
+ * How far a run has come, for the day's ledger: it counts up whenever what it has spent may be another amount than
+ * was settled. Read from the record, so it is the same whoever asks and after every crash. An end whose turns cannot
+ * be read comes after every park all the same.
+ */
+export function stepOf(row: RunRow, turns: readonly TurnRecord[], isOver: boolean): number {
+  const reports = (row.inbox ?? []).filter(({ call }) => call !== undefined).length
+  const late = Object.keys(row.settledLate ?? {}).length
+  const parks = turns.flatMap(({ events }) => events).filter(({ type }) => type === 'run_parked')
+  return (isOver ? overFrom : parks.length) + reports + late
+}
+
 /** What the calls of its open turn hold of the run's lease. */
 export function heldByRun(turns: readonly TurnRecord[]): Usage {
   const open = turns.at(-1)

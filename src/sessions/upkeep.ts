@@ -1,5 +1,4 @@
 import { errorMessage } from '#contracts/errors.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
 import type { Incident } from '#contracts/principal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/session.ts'
@@ -7,14 +6,13 @@ import { expirePauses } from './outside.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
 import type { Courier } from './courier.ts'
 import type { Runs } from './runs.ts'
-import { pausesOf } from './pauses.ts'
 import { lastUsedMs } from './session-card.ts'
-import { heldByRun, spentByRun } from './spending.ts'
 import type { RunRow, SessionRow, SessionStore } from './store.ts'
 import type { StreamHub } from './stream-hub.ts'
 import type { Todo } from './todo.ts'
 import type { TraceOutbox } from './trace-outbox.ts'
 import type { Transcript } from './transcript.ts'
+import { spendingOf } from './views.ts'
 
 /** The object's durable timers: the part of `agents/lifecycle`'s jobs that is used here. */
 export interface Jobs {
@@ -54,8 +52,6 @@ export interface Upkeep {
   readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
   /** Tells the principal's day what a run has spent by now. Rejects if it cannot be told. */
   readonly settle: (run: string) => Promise<void>
-  /** Resolves when nothing of this run is on its way to the day: what is told late must not end a new reservation. */
-  readonly settled: (run: string) => Promise<void>
   /** Does what is to be done elsewhere, and comes back for what could not be. */
   readonly carry: () => void
   /** The session was made: it is listed, and deleted when nobody has come back to it for long. */
@@ -90,8 +86,6 @@ export function createUpkeep({
 }: UpkeepOptions): Upkeep {
   const { clock, timing, principals } = runtime
   const told = new Set<Incident['kind']>()
-  /** What is being told to the principal's day, by run. */
-  const settling = new Map<string, Promise<void>>()
   let hasRecoveryJob = false
   const inAWhile = () => clock.nowMs() + timing.recoverEveryMs
 
@@ -185,29 +179,12 @@ export function createUpkeep({
     const { store } = parts()
     const row = store.findRun(run)
     if (!row || row.submission.lineage) return // a child's part is out of its parent's
-    const turns = store.turns(row.order)
-    if (!store.final(row.order) && !isAtRest(row, turns)) return // it keeps what it reserved
-    const { tokens, costNanoUsd } = spentByRun(row, turns)
+    const { state, usage, step } = spendingOf(row, parts())
+    if (state === 'open') return // it keeps what it reserved
     const { principal, dayLimits: limits } = row.submission
-    const spent = { tokens, costNanoUsd }
     const about = { principal, session: sessionId(), run, ...(limits && { limits }) }
-    await principals.settle({ ...about, spent })
-  }
-
-  /** It waits for somebody, and nothing that waits with it may spend: the day has better use for what it reserved. */
-  const isAtRest = (row: RunRow, turns: readonly TurnRecord[]): boolean => {
-    const { tokens, costNanoUsd } = heldByRun(turns)
-    const isParked = !parts().runs.live(row.id) && pausesOf(row, turns.at(-1)).length > 0
-    return isParked && tokens === 0 && costNanoUsd === 0
-  }
-  /** The day's ledger asks by itself for what it was not told. */
-  const settleSoon = (run: string) => {
-    const told = settle(run)
-      .catch(() => {})
-      .finally(() => {
-        if (settling.get(run) === told) settling.delete(run)
-      })
-    settling.set(run, told)
+    const spent = { tokens: usage.tokens, costNanoUsd: usage.costNanoUsd }
+    await principals.settle({ ...about, spent, ...(step !== undefined && { step }) })
   }
 
   const carry = () => {
@@ -220,7 +197,6 @@ export function createUpkeep({
     report,
     ensureRecovery,
     settle,
-    settled: (run) => settling.get(run) ?? Promise.resolve(),
     carry,
     keepGraves,
     afterCreate() {
@@ -248,7 +224,8 @@ export function createUpkeep({
       if (outcome === undefined) {
         report('storage_failed', 'The end of a run could not be written.', row.id)
       } else report('storage_failed', undefined)
-      if (outcome) settleSoon(row.id)
+      // The day's ledger asks by itself for what it was not told.
+      if (outcome) settle(row.id).catch(() => {})
       if (outcome?.state === 'parked') watchPauses(outcome.pauses)
       else if (outcome) {
         const { error } = outcome

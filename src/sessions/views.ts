@@ -3,7 +3,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunMemo, RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
 import { pausesOf, toView } from './pauses.ts'
 import type { Runs } from './runs.ts'
-import { heldByRun, spentByRun } from './spending.ts'
+import { heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { RunRow, SessionStore } from './store.ts'
 
 export interface ViewOptions {
@@ -49,13 +49,17 @@ export function outcomeOf(row: RunRow, options: ViewOptions): RunOutcome | undef
 /** What a run has spent, for the ledger above it: an open one counts what its waiting calls hold. */
 export function spendingOf(
   row: RunRow | undefined,
-  { store }: Pick<ViewOptions, 'store'>,
+  { store, runs }: Pick<ViewOptions, 'store' | 'runs'>,
 ): RunSpending {
   if (!row) return { state: 'unknown', usage: zeroUsage }
   const turns = store.turns(row.order)
   const usage = spentByRun(row, turns)
-  if (store.final(row.order)) return { state: 'over', usage }
+  const isOver = store.final(row.order) !== undefined
+  const step = stepOf(row, turns, isOver)
+  if (isOver) return { state: 'over', usage, step }
   const { tokens, costNanoUsd } = heldByRun(turns)
+  const isParked = !runs.live(row.id) && pausesOf(row, turns.at(-1)).length > 0
+  if (isParked && tokens === 0 && costNanoUsd === 0) return { state: 'parked', usage, step }
   return {
     state: 'open',
     usage: {

@@ -10,6 +10,7 @@ const gateway = 'test/unit/sessions/gateway.test.ts'
 const egress = 'test/unit/plugins/egress.test.ts'
 const provider = 'test/unit/models/openai-provider.test.ts'
 const dayLedger = 'test/unit/governance/day-ledger.test.ts'
+const parkedDay = 'test/unit/switched/parked-day.test.ts'
 const principalLedger = 'test/unit/governance/principal-ledger.test.ts'
 const auditLog = 'test/unit/storage/audit-log.test.ts'
 const switchedKernel = 'test/unit/switched/kernel.test.ts'
@@ -615,6 +616,42 @@ const session = [
     ],
   ),
   ...of(
+    'src/sessions/run-limits.ts',
+    [parkedDay],
+    [
+      {
+        name: 'day-step-said',
+        what: 'I10: a run that goes on says so: what was settled before is late',
+        find: 'step: stepOf(row, store.turns(row.order), false) + 1,',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/views.ts',
+    [parkedDay],
+    [
+      {
+        name: 'day-held',
+        what: 'E1: a run that waits keeps what a waiting call may still spend',
+        find: 'if (isParked && tokens === 0 && costNanoUsd === 0) return',
+        replace: 'if (isParked) return',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/deletion.ts',
+    [parkedDay],
+    [
+      {
+        name: 'spent-outlives-session',
+        what: 'I10: a session is kept until its day knows what was spent, by its children too',
+        find: 'await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))',
+        replace: 'await Promise.all(ended).catch(() => {})',
+      },
+    ],
+  ),
+  ...of(
     'src/sessions/admission.ts',
     [switchedSessions],
     [
@@ -790,7 +827,7 @@ const session = [
       {
         name: 'day-settled',
         what: "E1: a run that is over gives back what it did not use of its principal's day",
-        find: 'if (outcome) settleSoon(row.id)',
+        find: 'if (outcome) settle(row.id).catch(() => {})',
         replace: '',
       },
     ],
@@ -1112,8 +1149,8 @@ const governance = [
       {
         name: 'day-gives-what-is-left',
         what: 'E1: a day gives no more than is left of it',
-        find: 'Math.min(asked, left)',
-        replace: 'asked',
+        find: 'Math.min(asked >= limit ? share : asked, left)',
+        replace: '(asked >= limit ? share : asked)',
       },
       {
         name: 'days-go-forward',
@@ -1136,8 +1173,8 @@ const governance = [
       {
         name: 'day-reserves-once',
         what: 'I10: a run that asks twice reserves once',
-        find: 'if (known) return { ok: true, value: known.amount }',
-        replace: '',
+        find: 'const open = rows.lease(run)',
+        replace: 'const open = undefined',
       },
       {
         name: 'day-counts-reserved',
@@ -1151,6 +1188,30 @@ const governance = [
         find: 'if (lease) rows.closeLease(run)',
         replace: '',
       },
+      {
+        name: 'day-late-word',
+        what: 'I10: what is said of an earlier step than what is known changes nothing',
+        find: 'if (step !== undefined && step < known.step) return',
+        replace: '',
+      },
+      {
+        name: 'day-step-goes-on',
+        what: 'I10: a run that goes on with the reservation it has makes what it said before late',
+        find: 'if (at > known.step && at > firstStep)',
+        replace: 'if (false)',
+      },
+      {
+        name: 'day-of-now',
+        what: 'E1: a run that goes on reserves in the day of then',
+        find: 'const day = today(nowMs)\n      const isOfToday',
+        replace: 'const day = before?.day ?? today(nowMs)\n      const isOfToday',
+      },
+      {
+        name: 'day-base',
+        what: 'E1: what was settled in an earlier day is not booked again',
+        find: 'minus(toAmount(spent), known.base)',
+        replace: 'toAmount(spent)',
+      },
     ],
   ),
   ...of(
@@ -1162,6 +1223,12 @@ const governance = [
         what: 'I10: what a run says last replaces what it said before',
         find: 'book(day, minus(amount, settled(run)?.amount ?? nothing))',
         replace: 'book(day, amount)',
+      },
+      {
+        name: 'day-older-object',
+        what: 'F32: an object of an earlier version gets the table it has not',
+        find: 'if (made.length === 1) exec(tables)',
+        replace: '',
       },
     ],
   ),
@@ -1178,8 +1245,20 @@ const governance = [
       {
         name: 'sweep-settles',
         what: 'I3: a run that is over and never said so is settled',
-        find: `if (spending?.state === 'over') settle(run, spending.usage, nowMs)\n        else if`,
-        replace: 'if',
+        find: `const isSettled = spending?.state === 'over' ||`,
+        replace: 'const isSettled =',
+      },
+      {
+        name: 'sweep-settles-parked',
+        what: 'I3: a run that waits and never gave back what it reserved is settled with what it has spent',
+        find: ` || spending?.state === 'parked'`,
+        replace: '',
+      },
+      {
+        name: 'sweep-goes-on',
+        what: 'I3: a run that has gone on since its session was asked is asked about again',
+        find: 'if (rows.lease(run)) rows.checkLater',
+        replace: 'if (!isSettled) rows.checkLater',
       },
       {
         name: 'sweep-waits',

@@ -25,8 +25,8 @@ function open() {
     get ledger(): DayLedger {
       return ledger
     },
-    ask: (run: string, asked: DayAmount, limits: DayAmount, nowMs = noon) =>
-      ledger.reserve({ principal: 'p', session: `ses_${run}`, run, asked }, limits, nowMs),
+    ask: (run: string, asked: DayAmount, limits: DayAmount, nowMs = noon, step = 1) =>
+      ledger.reserve({ principal: 'p', session: `ses_${run}`, run, asked, step }, limits, nowMs),
     usage: (limits: DayAmount, nowMs = noon) => ledger.usage(limits, nowMs),
   }
 }
@@ -203,6 +203,34 @@ describe('the change of days', () => {
     expect(usage(limits, noon)).toMatchObject({ day: '2026-09-22', settled: { tokens: 100 } })
   })
 
+  it('E1: lets a run that waited go on in the day of then, and leaves what it had settled where it was', () => {
+    const { ask, usage, ledger, restart } = open()
+    const tomorrow = noon + dayMs
+    ask('parked', tokensOnly(60), limits)
+    ledger.settle('parked', spentTokens(10), noon, 1) // it waits for a person, and gives the rest back
+    ask('other', tokensOnly(90), limits)
+    ledger.settle('other', spentTokens(90), noon) // the day is used up
+    restart()
+    // What it may spend in all is what it was: 10 are spent, 50 are of the new day.
+    expect(ask('parked', tokensOnly(60), limits, tomorrow, 2)).toMatchObject({
+      value: { tokens: 60 },
+    })
+    expect(usage(limits, tomorrow)).toMatchObject({ reserved: { tokens: 50 } })
+    expect(ask('parked', tokensOnly(60), limits, tomorrow, 2)).toMatchObject({
+      value: { tokens: 60 },
+    })
+    restart()
+    ledger.settle('parked', spentTokens(35), tomorrow, 2)
+    ask('parked', tokensOnly(60), limits, tomorrow, 3)
+    ledger.settle('parked', spentTokens(40), tomorrow, 3)
+    expect(usage(limits, tomorrow)).toMatchObject({ settled: { tokens: 30 }, openRuns: 0 })
+    expect(usage(limits, noon - 2 * dayMs).day).toBe('2026-09-22')
+    // And once more, a day later.
+    ask('parked', tokensOnly(60), limits, noon + 2 * dayMs, 4)
+    ledger.settle('parked', spentTokens(45), noon + 2 * dayMs, 4)
+    expect(usage(limits, noon + 2 * dayMs)).toMatchObject({ settled: { tokens: 5 } })
+  })
+
   it('keeps 40 days, and a reservation as long as it is open', () => {
     const { storage, ask, ledger } = open()
     ask('open', tokensOnly(1), limits, noon)
@@ -216,6 +244,69 @@ describe('the change of days', () => {
     expect(days()[0]).toEqual({ day: '2026-09-21' })
     ledger.settle('late', spentTokens(1), noon + 61 * dayMs)
     expect(days()[0]).not.toEqual({ day: '2026-09-21' })
+    ledger.settle('late', spentTokens(2), noon + 61 * dayMs, 2)
+    const progress = () => storage.sql.exec('SELECT run FROM progress').toArray()
+    expect(progress()).toEqual([{ run: 'late' }])
+    ledger.settle('later', spentTokens(1), noon + 120 * dayMs)
+    expect(progress()).toEqual([])
+  })
+})
+
+describe('what arrives late', () => {
+  const limits = tokensOnly(1_000)
+
+  it('I10: does not end the reservation of a run that has gone on', () => {
+    const { ask, usage, ledger, restart } = open()
+    ask('a', tokensOnly(900), limits)
+    // It waited, gave nothing back yet, and goes on: it has what it had.
+    expect(ask('a', tokensOnly(900), limits, noon, 2)).toMatchObject({ value: { tokens: 900 } })
+    restart()
+    ledger.settle('a', spentTokens(0), noon, 1)
+    expect(usage(limits)).toMatchObject({ reserved: { tokens: 900 } })
+    expect(ask('b', tokensOnly(900), limits)).toMatchObject({ value: { tokens: 100 } })
+    ledger.settle('a', spentTokens(300), noon, 2)
+    expect(usage(limits)).toMatchObject({ settled: { tokens: 300 }, reserved: { tokens: 100 } })
+  })
+
+  it('I10: nor that of one that gave it back and reserved anew', () => {
+    const { ask, usage, ledger } = open()
+    ask('a', tokensOnly(900), limits)
+    ledger.settle('a', spentTokens(100), noon, 1)
+    ask('a', tokensOnly(900), limits, noon, 2)
+    ledger.settle('a', spentTokens(100), noon, 1)
+    expect(usage(limits)).toMatchObject({ settled: { tokens: 0 }, reserved: { tokens: 900 } })
+  })
+
+  it('I10: replaces nothing that was said at a later step', () => {
+    const { ask, usage, ledger } = open()
+    ask('a', tokensOnly(900), limits)
+    ledger.settle('a', spentTokens(260), noon, 3)
+    ledger.settle('a', spentTokens(800), noon, 2)
+    expect(usage(limits)).toMatchObject({ settled: { tokens: 260 } })
+    ledger.settle('a', spentTokens(270), noon, 4)
+    expect(usage(limits)).toMatchObject({ settled: { tokens: 270 } })
+  })
+
+  it('is taken as it comes from a session of the version before, which says no step', () => {
+    const { usage, ledger } = open()
+    const request = { principal: 'p', session: 'ses_a', run: 'a', asked: tokensOnly(900) }
+    ledger.reserve(request, limits, noon)
+    ledger.settle('a', spentTokens(100), noon)
+    ledger.reserve(request, limits, noon)
+    expect(usage(limits)).toMatchObject({ reserved: { tokens: 900 } })
+    ledger.settle('a', spentTokens(200), noon)
+    expect(usage(limits)).toMatchObject({ settled: { tokens: 200 }, openRuns: 0 })
+  })
+
+  it('is told apart also in an object of the version before, which has no table for it', () => {
+    const { storage, ask, usage, ledger, restart } = open()
+    ask('a', tokensOnly(900), limits)
+    storage.sql.exec('DROP TABLE progress')
+    restart()
+    expect(ask('a', tokensOnly(900), limits, noon, 2)).toMatchObject({ value: { tokens: 900 } })
+    expect(ledger.checks.nextMs(noon)).toBe(noon + sweepEveryMs)
+    restart()
+    expect(usage(limits)).toMatchObject({ reserved: { tokens: 900 } })
   })
 })
 
@@ -240,6 +331,7 @@ describe('what a sweep asks about', () => {
   it.each([
     ['unknown', { settled: { tokens: 0 }, reserved: { tokens: 0 }, openRuns: 0 }],
     ['over', { settled: { tokens: 7 }, reserved: { tokens: 0 }, openRuns: 0 }],
+    ['parked', { settled: { tokens: 7 }, reserved: { tokens: 0 }, openRuns: 0 }],
     ['open', { settled: { tokens: 0 }, reserved: { tokens: 50 }, openRuns: 1 }],
     [undefined, { settled: { tokens: 0 }, reserved: { tokens: 50 }, openRuns: 1 }],
   ] as const)('I3: a run that is %s', (state, expected) => {
@@ -260,6 +352,16 @@ describe('what a sweep asks about', () => {
     ask('a', tokensOnly(50), limits)
     ledger.checks.finish('a', said('unknown'), noon)
     expect(usage(limits)).toMatchObject({ reserved: { tokens: 50 } })
+  })
+
+  it('I10: an answer of before a run went on leaves its reservation open, and it is asked about again', () => {
+    const { ledger, ask, usage } = open()
+    ask('a', tokensOnly(50), limits)
+    ledger.checks.start(noon + sweepEveryMs)
+    ask('a', tokensOnly(50), limits, noon, 2)
+    ledger.checks.finish('a', { ...said('parked', 7), step: 1 }, noon + sweepEveryMs)
+    expect(usage(limits)).toMatchObject({ settled: { tokens: 0 }, reserved: { tokens: 50 } })
+    expect(ledger.checks.nextMs(noon + sweepEveryMs)).toBe(noon + 3 * sweepEveryMs)
   })
 
   it('asks less and less often about a run that goes on, at least every hour', () => {
@@ -288,6 +390,8 @@ interface Truth {
   readonly granted: number
   spent: number
   state: RunSpending['state']
+  /** How often it waited for somebody. */
+  parks: number
 }
 
 describe("E1: a principal's day is never overspent, whatever interleaves", () => {
@@ -310,15 +414,23 @@ describe("E1: a principal's day is never overspent, whatever interleaves", () =>
     let nowMs = noon
     let refused = 0
     const anyRun = () => [...truths.keys()][random.int(0, truths.size - 1)]
-    const settle = (run: string) =>
-      at.ledger.settle(run, spentTokens(truths.get(run)!.spent), nowMs)
+    const stepOf = ({ state, parks }: Truth) => (state === 'over' ? 1_000 : parks)
+    /** What was said and may still be on its way: it arrives late, twice, in any order, or never. */
+    const onItsWay: (() => void)[] = []
+    const settle = (run: string) => {
+      const truth = truths.get(run)!
+      const word = [run, spentTokens(truth.spent), stepOf(truth)] as const
+      onItsWay.push(() => at.ledger.settle(word[0], word[1], nowMs, word[2]))
+      if (random.chance(0.6)) onItsWay.at(-1)!()
+    }
     const sweep = () => {
       for (const { run } of at.ledger.checks.start(nowMs)) {
         if (random.chance(0.1)) at.ledger.checks.finish(run, undefined, nowMs)
         else {
-          const { state, spent } = truths.get(run)!
-          const usage = { ...zeroUsage, tokens: spent }
-          at.ledger.checks.finish(run, { state, usage }, nowMs)
+          const truth = truths.get(run)!
+          const usage = { ...zeroUsage, tokens: truth.spent }
+          const said = { state: truth.state, usage, step: stepOf(truth) }
+          at.ledger.checks.finish(run, said, nowMs)
         }
       }
     }
@@ -329,7 +441,7 @@ describe("E1: a principal's day is never overspent, whatever interleaves", () =>
         const reply = at.ask(run, tokensOnly(asked), limits, nowMs)
         if (!reply.ok) return void (refused += 1)
         const state = random.chance(0.1) ? 'unknown' : 'open'
-        truths.set(run, { granted: reply.value.tokens, spent: 0, state })
+        truths.set(run, { granted: reply.value.tokens, spent: 0, state, parks: 0 })
       },
       () => {
         const truth = truths.get(anyRun() ?? '')
@@ -345,13 +457,17 @@ describe("E1: a principal's day is never overspent, whatever interleaves", () =>
         const run = anyRun()
         const truth = truths.get(run ?? '')
         if (run !== undefined && truth?.state === 'open' && truth.spent > 0) {
+          truth.parks += 1
           settle(run) // on its way, and then it goes on
-          const reply = at.ask(run, tokensOnly(truth.granted), limits, nowMs)
+          if (random.chance(0.2)) nowMs += dayMs
+          const next = truth.parks + 1
+          const reply = at.ask(run, tokensOnly(truth.granted), limits, nowMs, next)
           // Others took what it gave back: it has what it spent, and ends.
           if (!reply.ok || reply.value.tokens < truth.granted) truth.state = 'over'
         }
       },
       sweep,
+      () => onItsWay[random.int(0, onItsWay.length - 1)]?.(),
       () => void (nowMs += random.int(0, 2 * sweepEveryMs)),
       () => void (random.chance(0.2) && (nowMs += random.int(-2, 2) * dayMs)),
       () => at.restart(),
