@@ -24,6 +24,7 @@ export async function startServer({
   product = root,
   stateDir,
   upstream,
+  collector,
   onLine,
   onDeath,
   recoverEveryMs,
@@ -58,7 +59,7 @@ export async function startServer({
             modulesRoot: stateDir,
             modules: { 'worker.js': { type: 'esm', contents: text } },
           },
-          env: bindingsOf(settings, { upstream, memory, recoverEveryMs }),
+          env: bindingsOf(settings, { upstream, collector, memory, recoverEveryMs }),
           exports: Object.fromEntries(
             settings.migrations
               .flatMap((migration) => migration.new_sqlite_classes ?? [])
@@ -91,7 +92,7 @@ function keep(output, line) {
   if (output.length > maxKeptLines) output.shift()
 }
 
-function bindingsOf(settings, { upstream, memory, recoverEveryMs }) {
+function bindingsOf(settings, { upstream, collector, memory, recoverEveryMs }) {
   const text = (value) => ({ type: 'text', value })
   const named = (type, bindings = []) =>
     bindings.map(({ binding }) => [binding, { type, id: `faults-${binding}` }])
@@ -103,6 +104,8 @@ function bindingsOf(settings, { upstream, memory, recoverEveryMs }) {
     ISOLA_DAILY_TOKENS: text('1000000000000'),
     OPENAI_API_KEY: text('sk-faults'),
     OPENAI_BASE_URL: text(upstream),
+    OTEL_EXPORTER_OTLP_ENDPOINT: text(collector),
+    OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: text('true'),
     FAULTS_RECOVER_EVERY_MS: text(String(recoverEveryMs)),
     FAULTS_MEMORY: text(JSON.stringify(memory)),
     ...Object.fromEntries(named('d1', settings.d1_databases)),

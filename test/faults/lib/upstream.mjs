@@ -41,6 +41,7 @@ export async function startUpstream() {
   })
   return {
     modelUrl: model.url,
+    collectorUrl: effects.url('look', 'otlp'),
     effects,
     scriptErrors: model.scriptErrors,
     close: () => Promise.all([model.close(), effects.close()]),

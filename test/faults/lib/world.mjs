@@ -49,6 +49,7 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
       product,
       stateDir,
       upstream: upstream.modelUrl,
+      collector: upstream.collectorUrl,
       onLine,
       // Nobody asked for it. The new process has another address and does not know what was armed.
       onDeath() {
