@@ -140,19 +140,20 @@ export function createSessionStore(
     (isReady ??= exec(`SELECT 1 FROM sqlite_master WHERE name = 'log'`).length > 0)
   const read = (query: string, ...values: SqlStorageValue[]) =>
     exists() ? exec(query, ...values) : []
-  const readOne = <T>(query: string, ...values: SqlStorageValue[]): T | undefined => {
-    const [row] = read(query, ...values)
-    return row && (JSON.parse(String(row['body'])) as T)
+  const readSession = (): SessionRow | undefined => {
+    const parts = read('SELECT body FROM log WHERE run = 0 ORDER BY part')
+    const text = parts.map(({ body }) => String(body)).join('')
+    return text === '' ? undefined : (JSON.parse(text) as SessionRow)
   }
 
   const write = (key: Key, value: unknown) => {
     if (isClosed) throw new IsolaError('request_not_found', 'The session was deleted.')
     const text = JSON.stringify(value)
     const parts = toParts(text)
-    const isNew = key.turn === 0 && index?.orders.has(key.id!) === false
+    const isNew = key.run > 0 && key.turn === 0 && index?.orders.has(key.id!) === false
     const put = () => {
-      // A run's row may get shorter; nothing of its longer form may stay behind.
-      if (key.run > 0 && key.turn === 0 && !isNew) {
+      // What a row holds may get shorter; nothing of its longer form may stay behind.
+      if (key.turn === 0 && !isNew) {
         exec('DELETE FROM log WHERE run = ? AND turn = 0 AND part >= ?', key.run, parts.length)
       }
       for (const [part, text] of parts.entries()) {
@@ -215,7 +216,7 @@ export function createSessionStore(
       return Number(row?.['turn'] ?? 0)
     },
     rowsWritten: () => rows,
-    session: () => (known ??= readOne('SELECT body FROM log WHERE run = 0')),
+    session: () => (known ??= readSession()),
     writeSession(session) {
       exec(`CREATE TABLE IF NOT EXISTS log (
         run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,

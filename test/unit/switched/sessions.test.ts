@@ -30,6 +30,18 @@ const lineage: Lineage = {
 }
 const answers = { script: () => ({ text: 'hi' }) }
 
+describe('a session', () => {
+  it('F35: is kept whole, however much was said before its first run, and shorter again', async () => {
+    const { wake } = createSessionWorld(answers)
+    const preamble = [say('x'.repeat(1_500_000)), say('y')]
+    const life = wake({ preamble })
+    expect(wake().store.session()?.preamble).toEqual(preamble)
+    const { preamble: _long, ...rest } = life.store.session()!
+    life.store.writeSession({ ...rest, preamble: [say('y')] })
+    expect(wake().store.session()?.preamble).toEqual([say('y')])
+  })
+})
+
 describe('messages to one session', () => {
   it('F18: are worked on one at a time, in accept order', async () => {
     const gate = Promise.withResolvers<void>()
