@@ -10,7 +10,8 @@ import type {
 } from '#contracts/session.ts'
 import { textOf } from './log-view.ts'
 import { clientCallsOf } from './response-places.ts'
-import type { RunRow, SessionStore } from './store.ts'
+import { addedBetween } from './session-row.ts'
+import type { Addition, RunRow, SessionRow, SessionStore } from './store.ts'
 
 /** A page longer than this ends early: an answer of the object may have 32 MiB. */
 const maxPageChars = 4_000_000
@@ -50,9 +51,18 @@ function inputsAfter({ run, turn }: ResponsePlace, store: SessionStore): readonl
 
 /** What was said in a session as its client knows it: every branch in accept order, without the agent's own tools. */
 function itemsOf(store: SessionStore): readonly SaidItem[] {
+  const session: Pick<SessionRow, 'preamble' | 'additions'> = store.session() ?? {}
+  const runs = store.runs()
+  const toItems = (addition: Addition) => {
+    const place = session.additions!.indexOf(addition)
+    return inputsOf(addition.messages, { prefix: `a${place}_` })
+  }
   return [
-    ...inputsOf(store.session()?.preamble ?? [], {}),
-    ...store.runs().flatMap((row) => itemsOfRun(row, store.turns(row.order))),
+    ...inputsOf(session.preamble ?? [], {}),
+    ...runs.flatMap((row, index) => [
+      ...itemsOfRun(row, store.turns(row.order)),
+      ...addedBetween(session, row.order, runs[index + 1]?.order).flatMap(toItems),
+    ]),
   ]
 }
 
@@ -109,11 +119,11 @@ const said = ({ role, text, images }: Extract<Message, { role: 'user' }>) => {
 /** What a client brought with it. @param of.callsOf The run whose calls it answers, if they are ours. */
 function inputsOf(
   messages: readonly Message[],
-  of: { readonly run?: string; readonly callsOf?: string },
+  of: { readonly run?: string; readonly callsOf?: string; readonly prefix?: string },
 ): readonly SaidItem[] {
-  const { callsOf, ...place } = of
+  const { callsOf, prefix = 'i', ...place } = of
   return messages.flatMap((message, index): readonly SaidItem[] => {
-    const key = `i${index}`
+    const key = `${prefix}${index}`
     switch (message.role) {
       case 'system':
         return []

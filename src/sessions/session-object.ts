@@ -102,7 +102,8 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     ): Promise<Reply<SessionTree>> {
       return this.#answer(async () => {
         this.#refuseWhileDeleting()
-        amendSession(this.#parts.store, this.#own(principal), change)
+        const { store, runs } = this.#parts
+        amendSession({ store, isIdle: runs.isIdle }, this.#own(principal), change)
         return this.#tree(this.#own(principal))
       })
     }

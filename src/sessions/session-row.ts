@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionApi, Submission } from '#contracts/session.ts'
-import type { SessionRow, SessionStore } from './store.ts'
+import type { Addition, SessionRow, SessionStore } from './store.ts'
 
 type About = Parameters<SessionApi['create']>[0]
 
@@ -36,16 +36,44 @@ export function begun(
   return { ...(isNamedNow ? named : existing), agent }
 }
 
-/** Changes what a session was made with. Throws `request_conflict` for messages once something was said in it. */
+/** Everything that was added to a session stays in one row. */
+const maxAddedChars = 2_000_000
+
+/**
+ * Changes what a session is about, and adds what its client says besides its runs. Throws `request_conflict` while a
+ * run of it is not over, `request_too_large`.
+ */
 export function amendSession(
-  store: SessionStore,
+  { store, isIdle }: { readonly store: SessionStore; readonly isIdle: () => boolean },
   session: SessionRow,
   { metadata, messages = [] }: Parameters<SessionApi['amend']>[1],
 ): void {
-  if (messages.length > 0 && store.lastOrder() > 0) {
-    const message = 'The conversation has begun: what is to be said goes into a response.'
-    throw new IsolaError('request_conflict', message)
+  const added = messages.length > 0 ? withMessages(session, messages, store.lastOrder()) : {}
+  if (messages.length > 0) {
+    if (!isIdle() || store.unfinishedRuns().length > 0) {
+      const message = 'A response in it is not over: add items before or after it.'
+      throw new IsolaError('request_conflict', message)
+    }
+    if (JSON.stringify(added).length > maxAddedChars) {
+      const message = `What is added to a conversation may have ${maxAddedChars} characters together.`
+      throw new IsolaError('request_too_large', message, { param: 'items' })
+    }
   }
-  const preamble: readonly Message[] = [...(session.preamble ?? []), ...messages]
-  store.writeSession({ ...session, preamble, ...(metadata && { metadata }) })
+  store.writeSession({ ...session, ...added, ...(metadata && { metadata }) })
 }
+
+function withMessages(
+  { preamble = [], additions = [] }: SessionRow,
+  messages: readonly Message[],
+  behind: number,
+): Pick<SessionRow, 'preamble' | 'additions'> {
+  if (behind === 0) return { preamble: [...preamble, ...messages] }
+  return { additions: [...additions, { behind, messages }] }
+}
+
+/** What was said between two runs. @param to Without it everything from there on. */
+export const addedBetween = (
+  { additions = [] }: Pick<SessionRow, 'additions'>,
+  from: number,
+  to = Number.MAX_SAFE_INTEGER,
+): readonly Addition[] => additions.filter(({ behind }) => behind >= from && behind < to)

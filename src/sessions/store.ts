@@ -8,6 +8,12 @@ import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
 import { createNewestRun } from './newest-run.ts'
 
+export interface Addition {
+  /** The place of the run behind which it stands. */
+  readonly behind: number
+  readonly messages: readonly Message[]
+}
+
 /** What identifies a session; its first row. */
 export interface SessionRow {
   readonly id: string
@@ -17,6 +23,8 @@ export interface SessionRow {
   readonly createdAtMs: number
   /** What was said before its first run. */
   readonly preamble?: readonly Message[]
+  /** What its client said between two runs, in the order in which it came. */
+  readonly additions?: readonly Addition[]
   readonly metadata?: JsonObject
   /** Nobody named it. */
   readonly isStateless?: boolean

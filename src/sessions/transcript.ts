@@ -2,6 +2,7 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import type { Kernel } from '#contracts/kernel.ts'
 import type { Message } from '#contracts/message.ts'
 import { answeredIn, lastTurnOf } from './response-places.ts'
+import { addedBetween } from './session-row.ts'
 import type { RunRow, SessionStore } from './store.ts'
 
 /** What was said in a session: a view over the rows. A run goes on from the one before it, or from a place it names. */
@@ -19,6 +20,8 @@ export function createTranscript(
   messagesOf: Kernel['messagesOf'],
 ): Transcript {
   const preamble = () => store.session()?.preamble ?? []
+  const added = (from: number, to?: number): Message[] =>
+    addedBetween(store.session() ?? {}, from, to).flatMap(({ messages }) => messages)
   let known: Message[] = []
   let read: RunRow | undefined
 
@@ -47,9 +50,13 @@ export function createTranscript(
     let previous = read
     for (const next of [...store.runs((read?.order ?? 0) + 1, row.order - 1), row]) {
       if (previous && !followsAll(next, previous)) return undefined
-      if (next === row) break
+      const before = next.submission.after ? [] : added(previous?.order ?? 0, next.order)
+      if (next === row) {
+        rest.push(...before)
+        break
+      }
       const turns = store.turns(next.order)
-      const messages = ofRun(next, turns)
+      const messages = [...before, ...ofRun(next, turns)]
       // A parked run may still change, and with it everything after it.
       if (rest.length > 0 || !turns.at(-1)?.final) rest.push(...messages)
       else {
@@ -75,17 +82,26 @@ export function createTranscript(
     for (let next = row; ;) {
       const before = previousOf(next)
       if (!before || before.order >= next.order) return [...preamble(), ...parts.reverse().flat()]
-      parts.push(upTo(before, next))
+      parts.push([
+        ...upTo(before, next),
+        ...(next.submission.after ? [] : added(before.order, next.order)),
+      ])
       next = before
     }
   }
 
   return {
     before: (row) => (isBehind(row, read) ? undefined : inOneLine(row)) ?? alongItsBranch(row),
-    all: () => [
-      ...preamble(),
-      ...store.runs().flatMap((row) => ofRun(row, store.turns(row.order))),
-    ],
+    all() {
+      const runs = store.runs()
+      return [
+        ...preamble(),
+        ...runs.flatMap((row, index) => [
+          ...ofRun(row, store.turns(row.order)),
+          ...added(row.order, runs[index + 1]?.order),
+        ]),
+      ]
+    },
     forget() {
       known = []
       read = undefined

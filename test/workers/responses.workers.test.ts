@@ -403,7 +403,43 @@ describe('a conversation', () => {
     expect(second.output).toMatchObject([{ content: [{ text: 'Rain.' }] }])
   })
 
-  it('is changed, refuses to be rewritten once it has begun, and is deleted', async () => {
+  it('takes items between two responses, where its model and its list have them', async () => {
+    const { requests } = withModel(() => ({ text: 'Hi' }))
+    const { id } = await callJson(conversations, { json: {} })
+    const one = `${conversations}/${id}/items`
+    const add = (...texts: string[]) =>
+      call(one, { json: { items: texts.map((content) => ({ role: 'user', content })) } })
+    const textsIn = (list: readonly Answer[]) =>
+      list.map(({ content }: Answer) => content[0].text as string)
+    await create('one', { conversation: id })
+    const added = (await (await add('aside', 'more')).json()) as Answer
+    expect(textsIn(added.data)).toEqual(['aside', 'more'])
+    const item = added.data[0]
+    expect(await callJson(`${one}/${item.id}`)).toEqual(item)
+    await add('third')
+    await create('two', { conversation: id })
+    await add('last')
+    const said = ['one', 'aside', 'more', 'third', 'two']
+    expect(usersIn(requests[1]!)).toEqual(said)
+    await create('three', { conversation: id })
+    expect(usersIn(requests[2]!)).toEqual([...said, 'last', 'three'])
+    const all = (await callJson(`${one}?order=asc&limit=100`)).data
+    expect(textsIn(all)).toEqual('one Hi aside more third two Hi last three Hi'.split(' '))
+    expect(all[2]).toEqual(item)
+    expect((await add('x'.repeat(2_100_000))).status).toBe(413)
+  })
+
+  it('takes none while a response in it is not over', async () => {
+    const gate = Promise.withResolvers<void>()
+    withModel(() => ({ text: 'Hi', wait: gate.promise }))
+    const { id } = await callJson(conversations, { json: {} })
+    await create('one', { conversation: id, background: true })
+    const json = { items: [{ role: 'user', content: 'aside' }] }
+    expect((await call(`${conversations}/${id}/items`, { json })).status).toBe(409)
+    gate.resolve()
+  })
+
+  it('is changed, and deleted', async () => {
     withModel(() => ({ text: 'Hi' }))
     const { id } = await callJson(conversations, { json: {} })
     const one = `${conversations}/${id}`
@@ -415,7 +451,6 @@ describe('a conversation', () => {
     expect((await callJson(one, { json: { metadata: { a: 'b' } } })).metadata).toEqual({ a: 'b' })
     expect((await callJson(one)).metadata).toEqual({ a: 'b' })
     await create('one', { conversation: id })
-    expect((await call(`${one}/items`, { json: { items } })).status).toBe(409)
     expect((await call(`${one}/items?after=item_nope`)).status).toBe(400)
     expect(await callJson(one, { method: 'DELETE' })).toMatchObject({ deleted: true })
     expect((await call(one)).status).toBe(404)
