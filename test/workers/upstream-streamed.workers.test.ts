@@ -1,0 +1,39 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { call, readSse } from '../fakes/client.ts'
+import { eventProblems } from '../fakes/open-responses-schema.ts'
+import {
+  endedOf,
+  expectAsLabelled,
+  expectSettled,
+  hurry,
+  named,
+  request,
+  someone,
+  streamed,
+  withFault,
+} from '../faults/upstream-wire.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('M6: G6: an upstream fault in', () => {
+  it.each(named(streamed))('a streamed response: %s', async (_name, fault) => {
+    const who = await someone()
+    hurry(fault)
+    const requests = withFault(fault, 'agent')
+    const events = await readSse(
+      await call('/v1/responses', { json: { ...request, stream: true }, headers: who.headers }),
+    )
+    const items = events.map(({ data }) => data).filter((data) => data !== '[DONE]')
+    for (const item of items) expect([item.type, eventProblems(item)]).toEqual([item.type, []])
+    expect(events.at(-1)?.data).toBe('[DONE]')
+    expectAsLabelled(fault, endedOf(events))
+    const deltas = items.map(({ type, delta }) =>
+      type === 'response.output_text.delta' ? delta : '',
+    )
+    expect(deltas.join('')).toBe(fault.code ? (fault.partial ?? '') : (fault.text ?? 'all well'))
+    expect(requests()).toEqual([fault.requests])
+    await expectSettled(who, fault.requests)
+  })
+})

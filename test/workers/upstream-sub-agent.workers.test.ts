@@ -1,0 +1,42 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { callJson } from '../fakes/client.ts'
+import { deadlineMs } from '../faults/upstream-faults.world.ts'
+import {
+  expectAsLabelled,
+  expectSettled,
+  hurry,
+  inOnePiece,
+  named,
+  recordOf,
+  request,
+  someone,
+  sum,
+  takenOver,
+  withFault,
+} from '../faults/upstream-wire.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('M6: G6: an upstream fault in', () => {
+  it.each(named(inOnePiece))('a sub-agent: %s', async (_name, fault) => {
+    const who = await someone()
+    hurry(fault)
+    const requests = withFault(fault, 'sub-agent')
+    const response = await callJson('/v1/responses', { json: request, headers: who.headers })
+    expectAsLabelled({ name: fault.name, answers: [], requests: 0, text: 'I went on.' }, response)
+    // Its own model, and then the deployment's, if that may do better.
+    const [own, ...others] = requests()
+    expect(others).toHaveLength(takenOver.has(fault.code) ? 1 : 0)
+    expect(others[0] ?? own).toBe(fault.requests)
+    await expectSettled(who, sum(requests()) + 2)
+    const told = (await recordOf(who)).flatMap(({ type, data }) =>
+      type === 'agent_result' ? [data['error']] : [],
+    )
+    // Where nothing comes, its own time may be what ends first.
+    const ends = fault.elapsedMs === deadlineMs ? /^(lease_time|model_timeout)$/ : fault.code
+    const code = ends && expect.stringMatching(ends)
+    expect(told).toEqual([code ? expect.objectContaining({ code }) : undefined])
+  })
+})
