@@ -34,8 +34,8 @@ describe('M6: G6: an upstream fault in', () => {
     const told = (await recordOf(who)).flatMap(({ type, data }) =>
       type === 'agent_result' ? [data['error']] : [],
     )
-    // Where nothing comes, its own time may be what ends first.
-    const ends = fault.elapsedMs === deadlineMs ? /^(lease_time|model_timeout)$/ : fault.code
+    // Where nothing comes, its own time or its caller's may be what ends first.
+    const ends = fault.elapsedMs === deadlineMs ? /^(lease_time|model_timeout|cancelled)$/ : fault.code
     const code = ends && expect.stringMatching(ends)
     expect(told).toEqual([code ? expect.objectContaining({ code }) : undefined])
   })
