@@ -35,7 +35,8 @@ describe('M6: G6: an upstream fault in', () => {
       type === 'agent_result' ? [data['error']] : [],
     )
     // Where nothing comes, its own time or its caller's may be what ends first.
-    const ends = fault.elapsedMs === deadlineMs ? /^(lease_time|model_timeout|cancelled)$/ : fault.code
+    const ends =
+      fault.elapsedMs === deadlineMs ? /^(lease_time|model_timeout|cancelled)$/ : fault.code
     const code = ends && expect.stringMatching(ends)
     expect(told).toEqual([code ? expect.objectContaining({ code }) : undefined])
   })
