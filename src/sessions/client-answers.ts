@@ -1,7 +1,7 @@
-import { IsolaError } from '#contracts/errors.ts'
 import type { ClientAnswers, SubmitRequest } from '#contracts/session.ts'
 import { decideCalls, steerRun, type DecideOptions, type OutsideParts } from './outside.ts'
 import { conflict, pausesOf } from './pauses.ts'
+import { noSuchRun } from './refusals.ts'
 import { unanswered } from './response-places.ts'
 import type { RunRow } from './store.ts'
 
@@ -25,7 +25,7 @@ export function answerRun(
   const find = (): RunRow => {
     const row = store.findRun(run)
     if (row && !row.isHidden) return row
-    throw new IsolaError('request_not_found', 'There is no such run in this session.')
+    throw noSuchRun()
   }
   const row = find()
   const turns = store.turns(row.order)

@@ -14,6 +14,8 @@ export interface NewestRun<Run> {
   /** `undefined` if it is another run: the database has to be asked. */
   readonly run: (order: number) => Run | undefined
   readonly turns: (order: number) => readonly TurnRecord[] | undefined
+  /** The last of `turns` alone: none is read for it but that one. */
+  readonly lastTurn: (order: number) => readonly TurnRecord[] | undefined
 }
 
 export function createNewestRun<Run>(): NewestRun<Run> {
@@ -24,6 +26,13 @@ export function createNewestRun<Run>(): NewestRun<Run> {
     held = undefined
     chars = 0
   }
+  const turnTexts = (order: number): readonly string[] | undefined => {
+    if (held?.order !== order) return undefined
+    const turns = [...held.rows].filter(([turn]) => turn > 0).sort(([a], [b]) => a - b)
+    return turns.map(([, text]) => text)
+  }
+  const toTurn = (text: string) => JSON.parse(text) as TurnRecord
+
   return {
     forget,
     wrote(order, turn, text, isNew) {
@@ -40,10 +49,7 @@ export function createNewestRun<Run>(): NewestRun<Run> {
       const text = held?.order === order ? held.rows.get(0) : undefined
       return text === undefined ? undefined : (JSON.parse(text) as Run)
     },
-    turns(order) {
-      if (held?.order !== order) return undefined
-      const turns = [...held.rows].filter(([turn]) => turn > 0).sort(([a], [b]) => a - b)
-      return turns.map(([, text]) => JSON.parse(text) as TurnRecord)
-    },
+    turns: (order) => turnTexts(order)?.map(toTurn),
+    lastTurn: (order) => turnTexts(order)?.slice(-1).map(toTurn),
   }
 }

@@ -5,7 +5,7 @@ import type { Decision, PauseAnswer } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/session.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { conflict, expiredOf, outcome, pausesOf, toAnswer } from './pauses.ts'
-import { otherBody } from './refusals.ts'
+import { noSuchRun, otherBody } from './refusals.ts'
 import type { Runs } from './runs.ts'
 import type { InboxItem, RunRow, SessionStore } from './store.ts'
 import type { Transcript } from './transcript.ts'
@@ -110,7 +110,7 @@ export function takeDelivery(
   { store, runs, transcript }: OutsideParts,
 ): 'taken' | 'late' | 'known' {
   const row = store.findRun(parentRun)
-  if (!row) throw new IsolaError('request_not_found', 'There is no such run in this session.')
+  if (!row) throw noSuchRun()
   if (!isBackground) {
     if (row.answers?.[call]?.kind === 'outcome') return 'known'
     if (store.final(row.order)) {

@@ -9,8 +9,11 @@ const lastRun = (store: SessionStore) => {
 }
 
 /** When the last run came in or ended. */
-export function lastUsedMs(store: SessionStore, { createdAtMs }: SessionRow): number {
-  const last = lastRun(store)
+export function lastUsedMs(
+  store: SessionStore,
+  { createdAtMs }: SessionRow,
+  last = lastRun(store),
+): number {
   if (!last) return createdAtMs
   return store.final(last.order)?.finishedAtMs ?? last.createdAtMs
 }
@@ -33,7 +36,7 @@ export function cardOf(session: SessionRow, options: ViewOptions): SessionCard {
   return {
     ...(agent !== undefined && { agent }),
     kind: lineage ? 'child' : isStateless ? 'stateless' : 'named',
-    usedAtMs: lastUsedMs(store, session),
+    usedAtMs: lastUsedMs(store, session, last),
     runs: store.lastOrder(),
     ...(state && { state }),
   }

@@ -27,7 +27,7 @@ import { deleteSession } from './deletion.ts'
 import { itemsPage } from './items.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
 import { decideCalls, steerRun, takeDelivery } from './outside.ts'
-import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
+import { noSuchRun, noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import type { Audience } from './runs.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
@@ -430,7 +430,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     #row(run: string): RunRow {
       const row = this.#parts.store.findRun(run)
-      if (!row) throw new IsolaError('request_not_found', 'There is no such run in this session.')
+      if (!row) throw noSuchRun()
       return row
     }
 

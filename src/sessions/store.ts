@@ -288,7 +288,7 @@ export function createSessionStore(
       turnsIn(read('SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part', order)),
     final(order) {
       const query = 'SELECT * FROM log WHERE run = ? AND is_final = 1 ORDER BY turn, part'
-      return (newest.turns(order) ?? turnsIn(read(query, order))).at(-1)?.final
+      return (newest.lastTurn(order) ?? turnsIn(read(query, order))).at(-1)?.final
     },
     writeTurn(order, turn) {
       const key = {

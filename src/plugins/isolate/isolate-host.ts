@@ -88,16 +88,14 @@ function toInvoke(
   deps: IsolateHostDeps,
   plugin: IsolatedPlugin,
 ): NonNullable<HostedParts['agent']>['invoke'] {
-  return async (request, can: Capabilities, { rootSession }) => {
-    const answer = await call(deps, plugin, {
+  return (request, can: Capabilities, { rootSession }) =>
+    call(deps, plugin, {
       work: { do: 'agent', request },
       idempotencyKey: can.idempotencyKey,
       stubs: createHostStubs(can),
       rootSession,
       timeoutMs: plugin.manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
     })
-    return answer
-  }
 }
 
 interface IsolateCall {
