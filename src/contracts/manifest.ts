@@ -17,6 +17,9 @@ const toolName = z
     /^[a-z][a-z0-9_]*$/,
     'must be lowercase letters, digits and underscores, starting with a letter',
   )
+const secretName = z
+  .string()
+  .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be capital letters, digits and underscores: GITHUB_TOKEN')
 const jsonSchema = z.custom<JsonSchema>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be a JSON Schema object',
@@ -80,13 +83,19 @@ const grants = z.strictObject({
       }),
     )
     .default([]),
+  /** By reference: the plugin holds a placeholder, the host puts the value in where this says. `hmac` needs no host. */
   secrets: z
     .array(
-      z.strictObject({
-        name: z.string().min(1),
-        host: z.string().min(1),
-        in: z.enum(['header', 'basic', 'path']),
-      }),
+      z
+        .strictObject({
+          name: secretName,
+          host: z.string().min(1).optional(),
+          in: z.enum(['header', 'basic', 'path', 'hmac']),
+        })
+        .refine((secret) => (secret.in === 'hmac') === (secret.host === undefined), {
+          path: ['host'],
+          message: 'is required, but for in: hmac, which has none',
+        }),
     )
     .default([]),
   storage: z
@@ -101,8 +110,42 @@ const grants = z.strictObject({
         .transform((quota) => ({ quota, scope: 'session' as const })),
     )
     .optional(),
+  /** May ask a model: within these limits for each call, and only these models if they are named. */
+  model: z
+    .strictObject({
+      max_tokens: z.int().min(1).max(1_000_000),
+      max_cost_usd: z.number().positive().optional(),
+      models: z.array(z.string().min(1)).min(1).optional(),
+    })
+    .optional(),
+  // For plugins that ship with the deployment only.
   workspace: z.boolean().default(false),
   memory: z.boolean().default(false),
+  /** Read and write, or read only, in the operator's database behind this binding. */
+  database: z
+    .strictObject({ binding: z.string().min(1), access: z.enum(['read', 'write']) })
+    .optional(),
+  /** May run code that a model wrote, in an isolate with nothing. */
+  isolate: z.boolean().default(false),
+})
+
+/** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */
+export const hookPoints = [
+  'sessionStart',
+  'sessionEnd',
+  'sessionReset',
+  'beforeModelCall',
+  'afterModelCall',
+  'beforeToolCall',
+  'afterToolCall',
+  'subAgentStop',
+  'beforeDispatch',
+] as const
+export type HookPoint = (typeof hookPoints)[number]
+
+const hookManifest = z.strictObject({
+  on: z.enum(hookPoints),
+  match: z.string().min(1).max(100).default('*'),
 })
 
 /**
@@ -124,9 +167,7 @@ export const manifestSchema = z
     contributes: z
       .strictObject({
         tools: z.array(toolManifest).default([]),
-        hooks: z
-          .array(z.strictObject({ on: z.string(), match: z.string().optional() }))
-          .default([]),
+        hooks: z.array(hookManifest).max(32).default([]),
         skills: z.array(z.string()).default([]),
       })
       .prefault({}),
@@ -170,6 +211,7 @@ export type Manifest = z.infer<typeof manifestSchema>
 export type AgentManifest = NonNullable<Manifest['agent']>
 export type ToolManifest = Manifest['contributes']['tools'][number]
 export type RequestedGrants = Manifest['grants']
+export type HookManifest = Manifest['contributes']['hooks'][number]
 
 /** Where a plugin came from decides how far it is trusted, never what it claims. */
 export type TrustTier = 'builtin' | 'trusted' | 'community'
@@ -181,6 +223,8 @@ export interface IsolatedCode {
   readonly tier: TrustTier
   /** Counted up by the operator to end whatever runs under older grants. */
   readonly grantEpoch: number
+  /** What the operator allowed; what the manifest asks for if absent. */
+  readonly granted?: RequestedGrants
 }
 
 /** A plugin folder as the generator writes it into `bundled.gen.ts`. */

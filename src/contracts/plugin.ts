@@ -7,9 +7,9 @@
  */
 
 /** The version of this API; a manifest's `api` range must include it. */
-export const pluginApiVersion = '1.0.0'
+export const pluginApiVersion = '1.1.0'
 
-type JsonValue =
+export type JsonValue =
   | string
   | number
   | boolean
@@ -64,6 +64,65 @@ export interface PluginMemory {
   readonly clear: () => Promise<void>
 }
 
+/**
+ * What stands for a secret in a plugin's hands. Safe in a header, in a path and in base64; a name has no lowercase
+ * letter and no hyphen, so that where it ends is never in doubt.
+ */
+export const secretPlaceholder = (name: string): string => `isola-secret-${name}-end`
+
+/** Secrets by reference: no function here gives a value away. */
+export interface PluginSecrets {
+  /**
+   * A placeholder to put where the grant says (a header's value, the password of basic authentication, the path): the
+   * host replaces it in requests to the granted host, nowhere else.
+   */
+  readonly ref: (name: string) => string
+  /** HMAC-SHA-256 of a text under the secret, lowercase hex. The grant says `in: hmac`. */
+  readonly hmac: (name: string, text: string) => Promise<string>
+  /** Whether `signature` (hex) is that of the text; compared in constant time. */
+  readonly verify: (name: string, text: string, signature: string) => Promise<boolean>
+}
+
+/** Other tools, exactly those of `uses_tools` in plugin.yaml. Each passes every gate under its own name. */
+export interface PluginTools {
+  /** What the tool answered; rejects with a ToolError if it failed or was refused. */
+  readonly call: (name: string, input: Input) => Promise<JsonValue>
+}
+
+/** A model of the deployment, within `grants.model` (of an agent: within its limits). */
+export interface PluginModel {
+  readonly generate: (request: {
+    readonly system?: string
+    readonly prompt: string
+    /** One of the granted models; the first of them, or the deployment's default, if left out. */
+    readonly model?: string
+    readonly maxOutputTokens?: number
+    readonly temperature?: number
+  }) => Promise<{
+    readonly text: string
+    readonly model: string
+    readonly inputTokens: number
+    readonly outputTokens: number
+  }>
+}
+
+/** A database of the operator's, parameters bound by position. Builtin plugins with the `database` grant. */
+export interface PluginDatabase {
+  readonly query: (
+    sql: string,
+    parameters?: readonly (string | number | null)[],
+  ) => Promise<{ readonly rows: readonly JsonValue[]; readonly changes: number }>
+}
+
+/** Code that a model wrote, in an isolate without network and secrets. Builtin plugins with the `isolate` grant. */
+export interface PluginIsolate {
+  /** `code` is the body of an async function with `tools` in scope; answers what it returns. */
+  readonly run: (
+    code: string,
+    options?: { readonly timeoutMs?: number },
+  ) => Promise<{ readonly result: JsonValue; readonly logs: readonly string[] }>
+}
+
 /** What a call can do, given with each call and dead after it. What was not granted answers with an error. */
 export interface Capabilities {
   /** Reaches the granted hosts only, by the granted methods. */
@@ -81,6 +140,11 @@ export interface Capabilities {
   readonly workspace: PluginStorage
   /** The session tree's scratchpad. Builtin plugins with the `memory` grant. */
   readonly memory: PluginMemory
+  readonly secrets: PluginSecrets
+  readonly tools: PluginTools
+  readonly model: PluginModel
+  readonly database: PluginDatabase
+  readonly isolate: PluginIsolate
   /** Stable over retries: send it along where the other side can honour it. */
   readonly idempotencyKey: string
   readonly log: (message: string) => void
@@ -100,6 +164,45 @@ export interface AgentCode {
   ) => Promise<string>
 }
 
+/** A plugin that the clock starts (Y10): runnable by hand as the tool `<plugin>__execute`. */
+export interface ScheduleCode {
+  /** Text to tell its owner, or nothing. */
+  readonly execute: (capabilities: Capabilities) => Promise<{ readonly text: string } | void>
+}
+
+/** What a hook is told; which members there are depends on the point. */
+export interface HookEvent {
+  readonly on: string
+  readonly session: string
+  readonly run: string
+  readonly agent: string
+  readonly principal: string
+  /** `beforeToolCall`, `afterToolCall`. */
+  readonly tool?: string
+  readonly input?: Input
+  /** `afterToolCall`, `subAgentStop`. */
+  readonly result?: JsonValue
+  /** `beforeModelCall`, `afterModelCall`. */
+  readonly model?: string
+  /** `beforeDispatch`: what the person said. `afterModelCall`: what the model said. */
+  readonly text?: string
+}
+
+/**
+ * What a hook answers; nothing lets all pass as it is. A veto wins over every change. What a point does not know is
+ * refused: before points may veto; `input` is for beforeToolCall, `result` for afterToolCall, `text` for
+ * beforeDispatch and beforeModelCall (there it is added to the instructions).
+ */
+export type HookAnswer = {
+  readonly veto?: string
+  readonly input?: Input
+  readonly result?: JsonValue
+  readonly text?: string
+} | void
+
+/** Called with the events that match, in order; one that fails or is late counts as a veto where one is possible. */
+export type HookFunction = (event: HookEvent, capabilities: Capabilities) => Promise<HookAnswer>
+
 /**
  * The protocols a plugin implements, seen from what `register` returns (Y4); their names must equal what the
  * manifest contributes. Those whose rooms are not built yet are refused at load with "not yet".
@@ -109,8 +212,9 @@ export interface PluginParts {
   readonly agent?: AgentCode
   readonly channel?: unknown
   readonly service?: unknown
-  readonly schedule?: unknown
-  readonly hooks?: unknown
+  readonly schedule?: ScheduleCode
+  /** By the point each listens at; those of `contributes.hooks`. */
+  readonly hooks?: Readonly<Record<string, HookFunction>>
   readonly providers?: unknown
   readonly resources?: unknown
   readonly prompts?: unknown

@@ -1,8 +1,14 @@
 import {
+  secretPlaceholder,
   ToolError,
   type Capabilities,
+  type PluginDatabase,
+  type PluginIsolate,
   type PluginMemory,
+  type PluginModel,
+  type PluginSecrets,
   type PluginStorage,
+  type PluginTools,
 } from '#contracts/plugin.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
@@ -53,6 +59,11 @@ export function openCapabilities(
     storage: guardAll(guard, createPluginStorage(plugin, ask, refuse)),
     workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
     memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
+    secrets: createSecrets(refuse),
+    tools: guardAll(guard, createTools(refuse)),
+    model: guardAll(guard, createModel(refuse)),
+    database: guardAll(guard, createDatabase(refuse)),
+    isolate: guardAll(guard, createIsolate(refuse)),
     idempotencyKey: context.idempotencyKey,
     log: (message) => log('tool_log', message),
     progress: (message) => log('tool_progress', message),
@@ -77,8 +88,8 @@ function createGuard(over: AbortSignal): Guard {
     }
 }
 
-function guardAll<T extends PluginStorage | PluginMemory>(guard: Guard, functions: T): T {
-  const guarded = Object.entries(functions).map(([name, run]) => [name, guard(run)])
+function guardAll<T extends object>(guard: Guard, functions: T): T {
+  const guarded = Object.entries(functions).map(([name, run]) => [name, guard(run as never)])
   return Object.fromEntries(guarded) as T
 }
 
@@ -95,12 +106,12 @@ function createLog(context: ToolContext, over: AbortSignal) {
 }
 
 function createPluginFetch(
-  { manifest, tier }: LoadedPlugin,
+  { granted, tier }: LoadedPlugin,
   context: ToolContext,
   signal: AbortSignal,
   deps: CapabilityDeps,
 ): Capabilities['fetch'] {
-  const grants = manifest.grants.network
+  const grants = granted.network
   if (grants.length === 0) return createRefuse(context)('network')
   const { emit, idempotencyKey, run, call, trace, traceLink: link } = context
   return createEgress({
@@ -116,11 +127,11 @@ function createPluginFetch(
 }
 
 function createPluginStorage(
-  { manifest }: LoadedPlugin,
+  { manifest, granted }: LoadedPlugin,
   ask: AskStorage,
   refuse: Refuse,
 ): PluginStorage {
-  const grant = manifest.grants.storage
+  const grant = granted.storage
   if (!grant) return refusedStorage(refuse('storage'))
   if (grant.scope !== 'session') {
     return refusedStorage(
@@ -136,23 +147,33 @@ function createPluginStorage(
 
 /** Workspace and memory belong to the whole session tree: only code that ships with the deployment may have them. */
 function createWorkspace(
-  { manifest, tier }: LoadedPlugin,
+  { granted, tier }: LoadedPlugin,
   ask: AskStorage,
   refuse: Refuse,
 ): PluginStorage {
-  if (!manifest.grants.workspace || tier !== 'builtin') return refusedStorage(refuse('workspace'))
+  if (!granted.workspace || tier !== 'builtin') return refusedStorage(refuse('workspace'))
   return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
 }
 
 function createMemory(
-  { manifest, tier }: LoadedPlugin,
+  { granted, tier }: LoadedPlugin,
   ask: AskStorage,
   { createMemory: create, refuse }: Pick<CapabilityDeps, 'createMemory'> & { refuse: Refuse },
 ): PluginMemory {
-  if (manifest.grants.memory && tier === 'builtin') return create(ask)
+  if (granted.memory && tier === 'builtin') return create(ask)
   const run = refuse('memory')
   return { append: run, read: run, search: run, clear: run }
 }
+
+function createSecrets(refuse: Refuse): PluginSecrets {
+  const run = refuse('secrets')
+  return { ref: secretPlaceholder, hmac: run, verify: run }
+}
+
+const createTools = (refuse: Refuse): PluginTools => ({ call: refuse('tools') })
+const createModel = (refuse: Refuse): PluginModel => ({ generate: refuse('model') })
+const createDatabase = (refuse: Refuse): PluginDatabase => ({ query: refuse('database') })
+const createIsolate = (refuse: Refuse): PluginIsolate => ({ run: refuse('isolate') })
 
 /** What was not granted says so to whoever asks, and once a call to the record. */
 type Refuse = (capability: string) => () => Promise<never>

@@ -4,6 +4,7 @@ import {
   type BundledPlugin,
   type IsolatedCode,
   type Manifest,
+  type RequestedGrants,
   type TrustTier,
 } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
@@ -27,6 +28,8 @@ import { isInRange } from './version-range.ts'
 export interface LoadedPlugin {
   readonly manifest: Manifest
   readonly tier: TrustTier
+  /** What it may do: of one that ships with the deployment what its manifest asks for. */
+  readonly granted: RequestedGrants
   /** sha-256 of manifest, code and files. */
   readonly hash: string
   /** Text files of the folder by path, such as prompts. */
@@ -177,7 +180,8 @@ function initialize(
   if (bundled.isolated) return toIsolated(manifest, bundled, bundled.isolated, deps)
   const parts = register(manifest, bundled)
   const protocols = detectProtocols(manifest, parts)
-  return { manifest, tier: 'builtin', hash: bundled.hash, files: bundled.files, parts, protocols }
+  const { hash, files } = bundled
+  return { manifest, tier: 'builtin', granted: manifest.grants, hash, files, parts, protocols }
 }
 
 /** Wired by its manifest alone: its code runs in no other place than its isolate, at the first call. */
@@ -194,7 +198,16 @@ function toIsolated(
     )
   refuseLater(manifest)
   const parts = isolates.partsOf({ ...isolated, manifest, hash })
-  return { manifest, tier: isolated.tier, hash, files, parts, protocols: protocolsOf(manifest) }
+  const granted = isolated.granted ?? manifest.grants
+  return {
+    manifest,
+    tier: isolated.tier,
+    granted,
+    hash,
+    files,
+    parts,
+    protocols: protocolsOf(manifest),
+  }
 }
 
 function register(manifest: Manifest, bundled: BundledPlugin): PluginParts {

@@ -24,6 +24,13 @@ const anything = z.custom<Json>((value) => value !== undefined, 'is missing')
 const count = z.number().optional()
 const page = z.strictObject({ prefix: text.optional(), limit: count })
 const limit = z.strictObject({ limit: count })
+const prompt = z.strictObject({
+  system: text.optional(),
+  prompt: text,
+  model: text.optional(),
+  maxOutputTokens: count,
+  temperature: count,
+})
 
 /** `undefined` members are left out, as exactOptionalPropertyTypes wants them. */
 const given = <T extends object>(options: T) =>
@@ -54,6 +61,30 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     ),
   ],
   ['memory.clear', verb(z.tuple([]), (can) => can.memory.clear())],
+  ['secrets.hmac', verb(z.tuple([text, text]), (can, given) => can.secrets.hmac(...given))],
+  [
+    'secrets.verify',
+    verb(z.tuple([text, text, text]), (can, given) => can.secrets.verify(...given)),
+  ],
+  [
+    'tools.call',
+    verb(z.tuple([text, z.record(text, anything)]), (can, [name, input]) =>
+      can.tools.call(name, input),
+    ),
+  ],
+  ['model.generate', verb(z.tuple([prompt]), (can, [asked]) => can.model.generate(given(asked)))],
+  [
+    'database.query',
+    verb(z.tuple([text, z.array(z.union([text, z.number(), z.null()]))]), (can, [sql, values]) =>
+      can.database.query(sql, values),
+    ),
+  ],
+  [
+    'isolate.run',
+    verb(z.tuple([text, z.strictObject({ timeoutMs: count })]), (can, [code, options]) =>
+      can.isolate.run(code, given(options)),
+    ),
+  ],
   ['log', verb(z.tuple([text]), (can, [message]) => can.log(message))],
   ['progress', verb(z.tuple([text]), (can, [message]) => can.progress(message))],
 ])

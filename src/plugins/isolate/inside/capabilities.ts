@@ -1,5 +1,14 @@
-import { ToolError } from 'isola/plugin'
-import type { Capabilities, PluginMemory, PluginStorage } from '#contracts/plugin.ts'
+import { secretPlaceholder, ToolError } from 'isola/plugin'
+import type {
+  Capabilities,
+  PluginDatabase,
+  PluginIsolate,
+  PluginMemory,
+  PluginModel,
+  PluginSecrets,
+  PluginStorage,
+  PluginTools,
+} from '#contracts/plugin.ts'
 import { toJson } from '../../json-border.ts'
 
 /** What the host hands over with a call, each dead when the call is over. */
@@ -29,6 +38,15 @@ export function openCapabilities(
       storage: createStorage('storage', ask),
       workspace: createStorage('workspace', ask),
       memory: createMemory(ask),
+      secrets: createSecrets(ask),
+      tools: { call: (name, input) => ask('tools.call', [name, input]) } as PluginTools,
+      model: { generate: (request) => ask('model.generate', [request]) } as PluginModel,
+      database: {
+        query: (sql, parameters = []) => ask('database.query', [sql, parameters]),
+      } as PluginDatabase,
+      isolate: {
+        run: (code, options = {}) => ask('isolate.run', [code, options]),
+      } as PluginIsolate,
       idempotencyKey,
       log: (message) => tell('log', message),
       progress: (message) => tell('progress', message),
@@ -67,6 +85,15 @@ function createStorage(space: string, ask: Ask): PluginStorage {
     list: (options = {}) => ask(`${space}.list`, [options]),
   }
   return storage as unknown as PluginStorage
+}
+
+function createSecrets(ask: Ask): PluginSecrets {
+  return {
+    ref: secretPlaceholder,
+    hmac: (name, text) => ask('secrets.hmac', [name, text]) as Promise<string>,
+    verify: (name, text, signature) =>
+      ask('secrets.verify', [name, text, signature]) as Promise<boolean>,
+  }
 }
 
 function createMemory(ask: Ask): PluginMemory {
