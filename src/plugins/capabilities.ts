@@ -5,15 +5,15 @@ import {
   type PluginDatabase,
   type PluginIsolate,
   type PluginMemory,
-  type PluginModel,
   type PluginSecrets,
   type PluginStorage,
-  type PluginTools,
 } from '#contracts/plugin.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
+import { createPluginModel, type ModelTerms } from './ask-model.ts'
+import { createPluginTools } from './call-tools.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
 import {
   createGrantedStorage,
@@ -47,6 +47,7 @@ export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
+  as: 'tool' | 'agent' = 'tool',
 ): OpenCapabilities {
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
@@ -60,8 +61,8 @@ export function openCapabilities(
     workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
     memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
     secrets: createSecrets(refuse),
-    tools: guardAll(guard, createTools(refuse)),
-    model: guardAll(guard, createModel(refuse)),
+    tools: guardAll(guard, createPluginTools(context)),
+    model: guardAll(guard, createPluginModel(context, termsOf(plugin, as), refuse('model'))),
     database: guardAll(guard, createDatabase(refuse)),
     isolate: guardAll(guard, createIsolate(refuse)),
     idempotencyKey: context.idempotencyKey,
@@ -170,8 +171,14 @@ function createSecrets(refuse: Refuse): PluginSecrets {
   return { ref: secretPlaceholder, hmac: run, verify: run }
 }
 
-const createTools = (refuse: Refuse): PluginTools => ({ call: refuse('tools') })
-const createModel = (refuse: Refuse): PluginModel => ({ generate: refuse('model') })
+/** A tool asks the models it was granted; an agent with code of its own asks its own, and those. */
+function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent'): ModelTerms {
+  const models = granted.model?.models
+  const { model: own } = manifest.agent ?? {}
+  if (as === 'tool' || own === undefined) return { models }
+  return { preferred: own, ...(models && { models: [own, ...models] }) }
+}
+
 const createDatabase = (refuse: Refuse): PluginDatabase => ({ query: refuse('database') })
 const createIsolate = (refuse: Refuse): PluginIsolate => ({ run: refuse('isolate') })
 

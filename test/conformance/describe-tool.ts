@@ -10,8 +10,8 @@ import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { openPolicy } from '../../src/governance/open-policy.ts'
 import type { CallState, TurnScope } from '../../src/kernel/call.ts'
-import { createLedger } from '../../src/kernel/ledger.ts'
-import { finishReflector } from '../../src/kernel/model-planner.ts'
+import { createLedger } from '../../src/contracts/ledger.ts'
+import { finishReflector } from '../../src/agents/model-planner.ts'
 import { passGates } from '../../src/kernel/pipeline.ts'
 import { parallelExecutor } from '../../src/kernel/executor.ts'
 import { systemSources } from '../../src/sources.ts'
@@ -465,7 +465,6 @@ function callState({ tool }: ToolEntry, input: JsonObject): CallState {
     input,
     emit: () => {},
     hasRun: false,
-    isCut: false,
     startedAtMs: 0,
   }
 }
@@ -482,6 +481,7 @@ function turnScope(
       validator: createSchemaValidator(),
       clock: systemSources.clock,
       sha256: systemSources.sha256,
+      models: createFakeModel([]),
     },
     toolset: toolsetOf([entry]),
     ledger,

@@ -345,7 +345,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/share.ts',
+    'src/contracts/share.ts',
     [kernelLedger],
     [
       {
@@ -364,7 +364,7 @@ const kernel = [
         name: 'width-cap',
         what: 'N6: every child counts against the width of the tree',
         tests: [switchedKernel],
-        find: 'children: 1 + grant.maxChildren,',
+        find: 'children: widthOf(entry) + grant.maxChildren,',
         replace: 'children: 0,',
       },
       {
@@ -376,7 +376,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/ledger.ts',
+    'src/contracts/ledger.ts',
     [kernelLedger],
     [
       {
@@ -444,7 +444,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/model-planner.ts',
+    'src/kernel/check-plan.ts',
     [switchedKernel],
     [
       {

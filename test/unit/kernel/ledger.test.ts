@@ -7,8 +7,8 @@ import {
   type Lease,
   type Limits,
 } from '#contracts/lease.ts'
-import { createLedger, type Ledger } from '../../../src/kernel/ledger.ts'
-import { shareOf } from '../../../src/kernel/share.ts'
+import { createLedger, type Ledger } from '../../../src/contracts/ledger.ts'
+import { shareOf } from '../../../src/contracts/share.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const limits: Limits = {
