@@ -36,22 +36,19 @@ export function openInner(
     inner!.model && createLedgerWithin(ledger, narrower(grant, onlyLimited(inner!.model)))
   let usage = zeroUsage
   let count = 0
+  let underWay = 0
 
   const below = (): TurnScope => ({
     ...scope,
     parts: { ...scope.parts, outputs: { ...outputs, maxChars: maxOutputChars } },
     toolset: { definitions: [], resolve: inner!.resolve },
     ledger,
-    share: {
-      ...shareOf({
-        limits: grant,
-        left: ledger.left(),
-        finalCall: { tokens: 0, costNanoUsd: 0 },
-        calls: 1,
-        timeLeftMs: timeLeftMs(),
-      }),
-      // Others may begin beside it: together they keep to what this call may run side by side.
-      maxConcurrency: 1,
+    // Read when the call reserves: what others that run beside it have taken is gone by then.
+    get share() {
+      const [limits, left, finalCall] = [grant, ledger.left(), { tokens: 0, costNanoUsd: 0 }]
+      const options = { limits, left, finalCall, calls: underWay, timeLeftMs: timeLeftMs() }
+      // Together with those that begin later they keep to what this call may run side by side.
+      return { ...shareOf(options), maxConcurrency: 1 }
     },
     timeLeftMs,
     answerTo: () => undefined,
@@ -73,6 +70,7 @@ export function openInner(
     return work
   }
   const pass = async (state: CallState): Promise<ToolResult> => {
+    await Promise.resolve() // those that are asked for together share alike
     if (within.aborted) return isOver
     state.startedAtMs = clock.nowMs()
     const at = below()
@@ -89,7 +87,8 @@ export function openInner(
       const id = `${call.id}.${(count += 1)}`
       const { emit } = call
       const state = { id, parent: call.id, name, input, emit, hasRun: false, startedAtMs: 0 }
-      return track(slots(() => pass(state)))
+      underWay += 1
+      return track(slots(() => pass(state)).finally(() => (underWay -= 1)))
     },
     ...(ownModels && {
       generate: (request, mayUse) =>
