@@ -10,6 +10,7 @@ import { shareOf } from '#contracts/share.ts'
 /** Code has no context to fill: longer than this is kept behind a handle all the same. */
 const maxOutputChars = 1_000_000
 
+const tooMany = failure('lease_tool_calls', 'The budget does not allow this call.')
 const isOver = failure('tool_cancelled', 'The call that asked for this is over.')
 
 /**
@@ -29,24 +30,25 @@ export function openInner(
   const within = AbortSignal.any([signal, over.signal])
   const ledger = createLedger(grant)
   const slots = createSlots(grant.maxConcurrency)
-  const open = new Set<Promise<void>>()
+  const open = new Set<Promise<unknown>>()
   const beganAtMs = clock.nowMs()
   const timeLeftMs = () => grant.maxTimeMs - Math.max(0, clock.nowMs() - beganAtMs)
   const ownModels =
     inner!.model && createLedgerWithin(ledger, narrower(grant, onlyLimited(inner!.model)))
   let usage = zeroUsage
   let count = 0
-  let underWay = 0
+  const underWay = new Set<CallState>()
 
   const below = (): TurnScope => ({
     ...scope,
     parts: { ...scope.parts, outputs: { ...outputs, maxChars: maxOutputChars } },
     toolset: { definitions: [], resolve: inner!.resolve },
     ledger,
-    // Read when the call reserves: what others that run beside it have taken is gone by then.
+    // Read when the call reserves, and divided by those that have yet to.
     get share() {
       const [limits, left, finalCall] = [grant, ledger.left(), { tokens: 0, costNanoUsd: 0 }]
-      const options = { limits, left, finalCall, calls: underWay, timeLeftMs: timeLeftMs() }
+      const calls = [...underWay].filter((one) => !one.lease && !one.result).length
+      const options = { limits, left, finalCall, calls, timeLeftMs: timeLeftMs() }
       // Together with those that begin later they keep to what this call may run side by side.
       return { ...shareOf(options), maxConcurrency: 1 }
     },
@@ -61,12 +63,7 @@ export function openInner(
     },
   })
   const track = <T>(work: Promise<T>): Promise<T> => {
-    open.add(
-      work.then(
-        () => {},
-        () => {},
-      ),
-    )
+    open.add(work.catch(() => undefined))
     return work
   }
   const pass = async (state: CallState): Promise<ToolResult> => {
@@ -85,14 +82,25 @@ export function openInner(
     reaches: (name) => inner!.resolve(name, {}) !== undefined,
     async callTool(name, input) {
       const id = `${call.id}.${(count += 1)}`
+      // The first that is too many is on the record, further ones are not.
+      if (count > grant.maxToolCalls + 1) return tooMany
       const { emit } = call
-      const state = { id, parent: call.id, name, input, emit, hasRun: false, startedAtMs: 0 }
-      underWay += 1
-      return track(slots(() => pass(state)).finally(() => (underWay -= 1)))
+      const state: CallState = {
+        id,
+        parent: call.id,
+        name,
+        input,
+        emit,
+        hasRun: false,
+        startedAtMs: 0,
+      }
+      underWay.add(state)
+      return track(slots(() => pass(state)).finally(() => underWay.delete(state)))
     },
     ...(ownModels && {
-      generate: (request, mayUse) =>
-        track(
+      async generate(request, mayUse) {
+        within.throwIfAborted()
+        return track(
           createGenerate({
             models,
             clock,
@@ -108,13 +116,14 @@ export function openInner(
             onDelta: () => {},
             onSent: () => {},
           })(request),
-        ),
+        )
+      },
     }),
   }
   return {
     calls,
     async close() {
-      over.abort()
+      over.abort(new Error('This call is over.'))
       await Promise.all(open)
       return usage
     },

@@ -176,7 +176,8 @@ describe('a tool that another tool calls', () => {
     )
     expect(answers).toEqual(['ok', 'ok', 'lease_tool_calls', 'lease_tool_calls'])
     expect(ran).toBe(2)
-    expect(told('lease_refused')).toHaveLength(2)
+    // What goes on asking fills no log.
+    expect(told('lease_refused')).toHaveLength(1)
     expect(result).toMatchObject({ state: 'completed', usage: { toolCalls: 3 } })
   })
 
@@ -211,6 +212,25 @@ describe('a tool that another tool calls', () => {
       toolCalls: 3,
       modelCalls: 4,
     })
+  })
+
+  it('E1: two that are asked for together get the same', async () => {
+    const leases: number[] = []
+    const child = toolEntry(
+      'child__run',
+      async (_input, { lease }) => (leases.push(lease.maxTokens), says('')),
+      { spends: defaultAgentLimits },
+    )
+    await drive(
+      outer(
+        async ({ callTool }) => {
+          await Promise.all([callTool('child__run', {}), callTool('child__run', {})])
+          return says('')
+        },
+        { reach: [child], spends: { maxTokens: 1_000 } },
+      ),
+    )
+    expect(leases).toEqual([500, 500])
   })
 
   it('Y13: no agent is begun below the deepest level, but a plain tool is', async () => {
@@ -381,8 +401,9 @@ describe('a tool that another tool calls', () => {
             await Promise.all(work)
             return says('')
           },
-          { reach: [child, clock] },
+          { reach: [child, clock], spends: { maxTurns: 60 } },
         ),
+        { limits: { maxTurns: 100 } },
       )
       const sum = (of: keyof Usage) => bills.reduce((total, usage) => total + usage[of], 0)
       expect(result.usage).toMatchObject({
@@ -435,9 +456,9 @@ describe('a tool that another tool calls', () => {
 })
 
 describe("a model that a tool's code asks", () => {
+  const prompt = { role: 'user', text: 'hello', taint: ['model'] } as const
+  const request = { model: undefined, messages: [prompt], tools: [], parameters: {} }
   const ask: Code = async ({ generate }) => {
-    const prompt = { role: 'user', text: 'hello', taint: ['model'] } as const
-    const request = { model: undefined, messages: [prompt], tools: [], parameters: {} }
     try {
       const { text } = await generate!(request, () => true)
       return says(text)
@@ -503,17 +524,66 @@ describe("a model that a tool's code asks", () => {
     expect(result.usage.tokens).toBe(220 + 900)
   })
 
-  it('one that must not be used is not asked, nor may it take over', async () => {
-    const strict: Code = async ({ generate }) => {
-      const request = { model: undefined, messages: [], tools: [], parameters: {} }
-      const refused = await generate!(request, () => false).then(() => 'asked', String)
-      return says(refused)
-    }
+  it('one that must not be used is not asked', async () => {
+    const strict: Code = async ({ generate }) =>
+      says(await generate!(request, () => false).then(() => 'asked', String))
     const { models, calls } = await drive(outer(strict, { model }))
     expect(models.requests).toHaveLength(2)
     expect(calls[0]?.outcome).toMatchObject({
       output: expect.stringContaining('No model that may'),
     })
+  })
+
+  it('nor may it take over from one that failed', async () => {
+    const next = {
+      selection: { provider: 'fake', model: 'other', substituted: true },
+      estimate: { tokens: 1, costNanoUsd: 0 },
+    }
+    const allowed: boolean[] = []
+    const answers: string[] = []
+    const entry = outer(
+      async ({ generate }) => {
+        for (const may of ['fake', 'other'])
+          answers.push(
+            await generate!(request, (one) => one.model === 'fake' || one.model === may).then(
+              ({ text }) => text,
+              String,
+            ),
+          )
+        return says('')
+      },
+      { model: { ...model, maxTokens: 1_000 } },
+    )
+    const fake = createFakeModel([
+      { calls: [{ name: entry.tool.name }] },
+      { text: 'taken over' },
+      { text: 'done' },
+    ])
+    const models: typeof fake = {
+      ...fake,
+      async generate(asked, options) {
+        if (asked === request) {
+          options.onSent()
+          const mayRetry = options.mayRetry(new Error('busy'), next)
+          allowed.push(mayRetry)
+          if (!mayRetry) throw new Error('busy')
+        }
+        return fake.generate(asked, options)
+      },
+    }
+    await createEndingKernel(createKernelParts(models)).run(
+      runInput({ toolset: toolsetOf([entry]) }),
+      runPorts(),
+    )
+    expect(allowed).toEqual([false, true])
+    expect(answers).toEqual(['Error: busy', 'taken over'])
+  })
+
+  it('is not asked once the call is over', async () => {
+    let late: InnerCalls | undefined
+    const { models } = await drive(outer(async (inner) => ((late = inner), says('')), { model }))
+    await expect(late!.generate!(request, () => true)).rejects.toThrow('This call is over.')
+    expect(models.requests).toHaveLength(2)
   })
 
   it('is not there for code that was granted none', async () => {
