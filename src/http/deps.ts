@@ -13,6 +13,7 @@ import type {
   Readiness,
   SessionIndex,
 } from '#contracts/operations.ts'
+import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session.ts'
@@ -37,6 +38,10 @@ export interface HttpModels {
 export interface HttpDeps {
   readonly sessions: SessionGateway
   readonly agents: Pick<AgentDirectory, 'list' | 'toolNames'>
+  /** Brings `agents` up to date. Never throws. */
+  readonly refreshAgents?: () => Promise<void>
+  readonly plugins: PluginAdministration
+  readonly bundles: Pick<BundleStore, 'save'>
   readonly models: HttpModels
   readonly authenticate: Authenticate
   readonly audit: AuditReader

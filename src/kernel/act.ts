@@ -1,18 +1,11 @@
+import { finishedEvent, startedEvent } from '#contracts/call-events.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import { addUsage, type Amount } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from '#contracts/plan.ts'
 import type { Pause, PauseAnswer } from '#contracts/pause.ts'
 import type { Clock } from '#contracts/sources.ts'
-import {
-  argsHashOf,
-  failure,
-  finishedEvent,
-  spentUsage,
-  startedEvent,
-  type CallState,
-  type TurnScope,
-} from './call.ts'
+import { argsHashOf, failure, spentUsage, type CallState, type TurnScope } from './call.ts'
 import { leaseFor } from '#contracts/share.ts'
 import { passGates } from './pipeline.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
@@ -248,7 +241,11 @@ const entryOf = ({ name, input }: CallRecord, { toolset }: TurnScope) =>
   toolset.resolve(name, input)?.entry
 
 const startedOf = (record: CallRecord, scope: TurnScope) =>
-  startedEvent(record, scope, entryOf(record, scope))
+  startedEvent({
+    ...record,
+    argsHash: argsHashOf(record.input, scope),
+    record: entryOf(record, scope)?.record,
+  })
 
 const finishedOf = (call: CallRecord, scope: TurnScope) => {
   const { outcome: result, durationMs = 0 } = call

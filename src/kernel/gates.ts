@@ -1,10 +1,10 @@
+import { finishedEvent } from '#contracts/call-events.ts'
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { PauseRequest, ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
   argsHashOf,
   failure,
-  finishedEvent,
   spentBy,
   subjectOf,
   type CallState,
@@ -169,7 +169,7 @@ const execute: Gate = {
     if ('ok' in first) {
       call.result = !first.ok && scope.signal.aborted ? { ...first, error: cancelledError } : first
     } else {
-      deadline.abort(new Error('tool_timeout'))
+      deadline.abort(Object.assign(new Error('tool_timeout'), { code }))
       const late = await Promise.race([running, clock.sleep(graceFor(call), finished.signal)])
       call.result = { ...first.result, ...(late?.usage && { usage: late.usage }) }
     }

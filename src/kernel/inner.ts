@@ -1,6 +1,7 @@
+import { startedEvent } from '#contracts/call-events.ts'
 import { addUsage, onlyLimited, narrower, zeroUsage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
-import { failure, spentUsage, startedEvent } from './call.ts'
+import { argsHashOf, failure, spentUsage } from './call.ts'
 import type { CallState, PassGates, TurnScope } from './call.ts'
 import { createSlots } from './executor.ts'
 import { createGenerate } from './generate.ts'
@@ -70,11 +71,10 @@ export function openInner(
     await Promise.resolve() // those that are asked for together share alike
     if (within.aborted) return isOver
     state.startedAtMs = clock.nowMs()
-    const at = below()
-    const entry = inner!.resolve(state.name, state.input)?.entry
-    const { definitionHash = '' } = entry ?? {}
-    state.emit(startedEvent({ ...state, tool: state.name, definitionHash }, at, entry))
-    await passOther(state, at)
+    const { definitionHash = '', record: of } = inner!.resolve(state.name, state.input)?.entry ?? {}
+    const argsHash = argsHashOf(state.input, scope)
+    state.emit(startedEvent({ ...state, tool: state.name, argsHash, definitionHash, record: of }))
+    await passOther(state, below())
     usage = addUsage(usage, spentUsage(state))
     return state.result!
   }

@@ -21,7 +21,9 @@ import {
   withSafeErrors,
   type AskStorage,
 } from './granted-storage.ts'
+import type { FaultReport } from './fault-report.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
+import type { TakeLeave } from './standing.ts'
 
 const maxLogChars = 2_000
 const maxLogsPerCall = 200
@@ -33,6 +35,9 @@ export interface CapabilityDeps {
   readonly fetch: FetchFunction
   readonly isDevelopment: boolean
   readonly sha256: (text: string) => string
+  /** Absent where no plugin can be switched off. */
+  readonly takeLeave?: TakeLeave
+  readonly faults?: FaultReport
 }
 
 /** Capabilities of one call and the way to end them. */

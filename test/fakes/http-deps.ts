@@ -280,6 +280,12 @@ export function createFakeApp(options: FakeOptions = {}) {
     sources,
     version: '0.1.0',
     pluginProblems: () => [],
+    plugins: {
+      list: async () => [],
+      generations: async () => [],
+      change: async () => ({ generation: 1, notes: [] }),
+    },
+    bundles: { save: async () => {} },
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,
