@@ -68,7 +68,6 @@ export function openInner(
     return work
   }
   const pass = async (state: CallState): Promise<ToolResult> => {
-    await Promise.resolve() // those that are asked for together share alike
     if (within.aborted) return isOver
     state.startedAtMs = clock.nowMs()
     const { definitionHash = '', record: of } = inner!.resolve(state.name, state.input)?.entry ?? {}
