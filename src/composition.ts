@@ -16,12 +16,15 @@ import {
 } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { parseConfig } from './settings.ts'
-import { systemSources } from './sources.ts'
+import { secureBytes, systemSources } from './sources.ts'
 import { createAuthenticator } from './governance/authenticator.ts'
 import { createContent } from './governance/telemetry/content.ts'
 import { createLogWriter } from './governance/telemetry/log-writer.ts'
 import { createOtlpExporter } from './governance/telemetry/otlp-exporter.ts'
-import { createRedactor } from './governance/redactor.ts'
+import { createLearnedSecrets, createRedactor } from './governance/redactor.ts'
+import { createSealing } from './governance/secrets/sealing.ts'
+import { createSecretAdministration } from './governance/secrets/secret-administration.ts'
+import { createSecretReader } from './governance/secrets/secret-reader.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
@@ -50,6 +53,7 @@ import { createManifestStore } from './storage/manifests.ts'
 import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
 import { createRetention } from './storage/retention.ts'
+import { createSecretStore } from './storage/secrets.ts'
 import { createSessionIndex } from './storage/session-index.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -78,12 +82,18 @@ export function composeRuntime(
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
-  const redact = createRedactor(config.secrets)
+  const learned = createLearnedSecrets()
+  const redact = createRedactor(config.secrets, learned)
   const log = createLogWriter({ level: config.logLevel, redact, clock, write: writeLine })
   const onFault = log.fault
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
   const keys = createKeyStore(env.DB)
+  const secrets = {
+    secrets: createSecretStore(env.DB),
+    sealing: createSealing(config.masterKeys, { sha256, randomBytes: secureBytes }),
+    learn: learned.learn,
+  }
   const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
   const principals = createPrincipalLedger({ namespace: env.PRINCIPAL, sha256, clock, limitsOf })
   const models = createModelProviders(config.models, {
@@ -109,6 +119,7 @@ export function composeRuntime(
     sessions,
     isDevelopment: config.isDevelopment,
     sha256,
+    readSecrets: createSecretReader(secrets),
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
@@ -200,6 +211,13 @@ export function composeRuntime(
         }),
       }),
       keys: createKeyAdministration({ ...sources, keys }),
+      secrets: createSecretAdministration({ ...secrets, clock }),
+      secretProblem: secrets.sealing.problem,
+      secretAskers: () =>
+        loaded.plugins.map(({ manifest }) => ({
+          plugin: manifest.id,
+          secrets: manifest.grants.secrets.map(({ name }) => name),
+        })),
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),

@@ -6,7 +6,8 @@ import doctor from './doctor.mjs'
 import key from './key.mjs'
 import metrics from './metrics.mjs'
 import run from './run.mjs'
+import secret from './secret.mjs'
 import session from './session.mjs'
 import usage from './usage-today.mjs'
 
-export const commands = [chat, session, run, usage, metrics, audit, key, doctor, deploy]
+export const commands = [chat, session, run, usage, metrics, audit, key, secret, doctor, deploy]

@@ -59,6 +59,9 @@ export type DeploymentEventType =
   | 'key_revoked'
   | 'principal_changed'
   | 'login_failed'
+  | 'secret_set'
+  | 'secret_removed'
+  | 'secrets_rotated'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
 export interface DeploymentEvent {

@@ -50,6 +50,9 @@ export const access = {
   '/api/operator/keys': { GET: operators, POST: operators },
   '/api/operator/keys/:key/revoke': { POST: operators },
   '/api/operator/keys/:key/rotate': { POST: operators },
+  '/api/operator/secrets': { GET: operators, POST: operators },
+  '/api/operator/secrets/rotate': { POST: operators },
+  '/api/operator/secrets/:name': { DELETE: operators },
   '/api/operator/principals/:principal': { POST: operators },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<Method, Access>>>>>
 

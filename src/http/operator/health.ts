@@ -17,11 +17,13 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
   ])
   const plugins = deps.pluginProblems()
   const selected = selectedModel(deps)
+  const secretProblem = deps.secretProblem()
   const isWell =
     migrations.state === 'ready' &&
     database === 'ok' &&
     plugins.length === 0 &&
     selected !== undefined &&
+    secretProblem === undefined &&
     incidents !== undefined &&
     !hasRecent(incidents, deps.sources.clock.nowMs())
   return jsonResponse({
@@ -30,6 +32,7 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
     database,
     migrations,
     plugins,
+    secrets: secretProblem ? { problem: secretProblem.message } : 'ok',
     models: { default: selected ?? null, served: deps.models.list().map((listing) => listing.id) },
     incidents: incidents === undefined ? null : summaryOf(incidents),
   })
