@@ -120,6 +120,7 @@ export function composeRuntime(
     isDevelopment: config.isDevelopment,
     sha256,
     readSecrets: createSecretReader(secrets),
+    sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),

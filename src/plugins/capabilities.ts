@@ -1,17 +1,17 @@
 import {
-  secretPlaceholder,
   ToolError,
   type Capabilities,
   type PluginDatabase,
   type PluginIsolate,
   type PluginMemory,
   type PluginModel,
-  type PluginSecrets,
   type PluginStorage,
   type PluginTools,
 } from '#contracts/plugin.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
+import type { ReadSecrets } from '#contracts/secrets.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
@@ -22,6 +22,8 @@ import {
   type AskStorage,
 } from './granted-storage.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
+import { createCallSecrets, type CallSecrets } from './secrets/call-secrets.ts'
+import { createPluginSecrets } from './secrets/secret-capability.ts'
 
 const maxLogChars = 2_000
 const maxLogsPerCall = 200
@@ -31,6 +33,8 @@ export interface CapabilityDeps {
   /** The memory room's scratchpad over the storage verbs. */
   readonly createMemory: (ask: AskStorage) => MemoryClient
   readonly fetch: FetchFunction
+  readonly readSecrets: ReadSecrets
+  readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
   readonly sha256: (text: string) => string
 }
@@ -54,12 +58,14 @@ export function openCapabilities(
   const guard = createGuard(over.signal)
   const log = createLog(context, over.signal)
   const refuse = createRefuse(context)
+  const secrets = createCallSecrets(plugin.granted.secrets, context, deps.readSecrets)
+  const { ref, ...signing } = createPluginSecrets(secrets)
   const capabilities: Capabilities = {
-    fetch: guard(createPluginFetch(plugin, context, signal, deps)),
+    fetch: guard(createPluginFetch(plugin, context, { ...deps, signal, secrets })),
     storage: guardAll(guard, createPluginStorage(plugin, ask, refuse)),
     workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
     memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
-    secrets: createSecrets(refuse),
+    secrets: { ref, ...guardAll(guard, signing) },
     tools: guardAll(guard, createTools(refuse)),
     model: guardAll(guard, createModel(refuse)),
     database: guardAll(guard, createDatabase(refuse)),
@@ -108,8 +114,7 @@ function createLog(context: ToolContext, over: AbortSignal) {
 function createPluginFetch(
   { granted, tier }: LoadedPlugin,
   context: ToolContext,
-  signal: AbortSignal,
-  deps: CapabilityDeps,
+  deps: CapabilityDeps & { readonly signal: AbortSignal; readonly secrets: CallSecrets },
 ): Capabilities['fetch'] {
   const grants = granted.network
   if (grants.length === 0) return createRefuse(context)('network')
@@ -120,9 +125,11 @@ function createPluginFetch(
     isDevelopment: deps.isDevelopment,
     fetch: deps.fetch,
     emit,
+    secrets: deps.secrets,
+    sleep: deps.sleep,
     idempotencyKey,
     traceparent: toTraceparent({ trace, span: spanIdOf(deps.sha256, run, call), link }),
-    signal,
+    signal: deps.signal,
   })
 }
 
@@ -163,11 +170,6 @@ function createMemory(
   if (granted.memory && tier === 'builtin') return create(ask)
   const run = refuse('memory')
   return { append: run, read: run, search: run, clear: run }
-}
-
-function createSecrets(refuse: Refuse): PluginSecrets {
-  const run = refuse('secrets')
-  return { ref: secretPlaceholder, hmac: run, verify: run }
 }
 
 const createTools = (refuse: Refuse): PluginTools => ({ call: refuse('tools') })
