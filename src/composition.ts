@@ -43,7 +43,10 @@ import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isol
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
 import { createCodeSource } from './plugins/isolate/code-source.ts'
 import { createIsolates } from './plugins/isolate/worker-code.ts'
+import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
+import { createScopedStorage } from './plugins/scoped-storage.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
+import { createSpace } from './sessions/space.ts'
 import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
 import { createDeploymentLog } from './storage/deployment-log.ts'
@@ -63,6 +66,7 @@ export interface Runtime {
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
   readonly runner: RunnerParts
+  readonly pluginService: PluginServiceRuntime
   /** What is to be done once a day. Never throws. */
   readonly daily: () => Promise<void>
 }
@@ -120,11 +124,17 @@ export function composeRuntime(
     isDevelopment: config.isDevelopment,
     sha256,
     readSecrets: createSecretReader(secrets),
+    scopedStorage: createScopedStorage({
+      principals: env.PRINCIPAL,
+      services: env.PLUGIN_SERVICE,
+      sha256,
+    }),
     sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
   }
+  const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
   const outputTool = createOutputTool(sessions)
   const catalog = createAgentDirectory({
     plugins: loaded.plugins.map((plugin) => ({
@@ -176,6 +186,7 @@ export function composeRuntime(
   return {
     session,
     runner: { isolates, clock },
+    pluginService: { createSpace: spaceIn },
     daily: createRetention({
       database: env.DB,
       clock,
@@ -184,6 +195,7 @@ export function composeRuntime(
       tell: principals.tell,
     }),
     principal: {
+      createSpace: spaceIn,
       clock,
       sessions,
       timing: {

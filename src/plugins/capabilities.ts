@@ -21,6 +21,7 @@ import {
   withSafeErrors,
   type AskStorage,
 } from './granted-storage.ts'
+import { spaceOf, type ScopedStorage } from './scoped-storage.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { createCallSecrets, type CallSecrets } from './secrets/call-secrets.ts'
 import { createPluginSecrets } from './secrets/secret-capability.ts'
@@ -34,6 +35,7 @@ export interface CapabilityDeps {
   readonly createMemory: (ask: AskStorage) => MemoryClient
   readonly fetch: FetchFunction
   readonly readSecrets: ReadSecrets
+  readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
   readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
   readonly sha256: (text: string) => string
@@ -62,7 +64,7 @@ export function openCapabilities(
   const { ref, ...signing } = createPluginSecrets(secrets)
   const capabilities: Capabilities = {
     fetch: guard(createPluginFetch(plugin, context, { ...deps, signal, secrets })),
-    storage: guardAll(guard, createPluginStorage(plugin, ask, refuse)),
+    storage: guardAll(guard, createPluginStorage(plugin, { ask, context, deps, refuse })),
     workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
     memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
     secrets: { ref, ...guardAll(guard, signing) },
@@ -135,20 +137,30 @@ function createPluginFetch(
 
 function createPluginStorage(
   { manifest, granted }: LoadedPlugin,
-  ask: AskStorage,
-  refuse: Refuse,
+  {
+    ask,
+    context,
+    deps,
+    refuse,
+  }: {
+    readonly ask: AskStorage
+    readonly context: ToolContext
+    readonly deps: CapabilityDeps
+    readonly refuse: Refuse
+  },
 ): PluginStorage {
   const grant = granted.storage
   if (!grant) return refusedStorage(refuse('storage'))
-  if (grant.scope !== 'session') {
-    return refusedStorage(
-      fail(`not yet: storage of scope ${grant.scope}; use scope session in plugin.yaml`),
-    )
+  const { ofPrincipal, ofPlugin } = deps.scopedStorage
+  const asks: Readonly<Record<typeof grant.scope, () => AskStorage>> = {
+    session: () => ask,
+    principal: () => withSafeErrors(ofPrincipal(context.principal)),
+    deployment: () => withSafeErrors(ofPlugin(manifest.id)),
   }
   return createGrantedStorage({
-    space: `plugin:${manifest.id}`,
+    space: spaceOf(manifest.id),
     quotaBytes: parseQuotaBytes(grant.quota),
-    ask,
+    ask: asks[grant.scope](),
   })
 }
 

@@ -57,8 +57,18 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
     },
     isDevelopment: false,
     readSecrets: readerOf({}),
+    scopedStorage: createFakeScopedStorage(),
     sleep: () => new Promise(() => {}),
     sha256,
     ...overrides,
+  }
+}
+
+/** Objects in memory, by who they are of. */
+function createFakeScopedStorage(): CapabilityDeps['scopedStorage'] {
+  const { at } = createFakeGateway()
+  return {
+    ofPrincipal: (principal) => at(`principal ${principal}`).storage,
+    ofPlugin: (plugin) => at(`plugin ${plugin}`).storage,
   }
 }
