@@ -1879,8 +1879,8 @@ const secrets = [
       {
         name: 'secret-base64-redacted',
         what: 'T4: base64 does not carry a secret back, whatever is before it',
-        find: '    ...base64Forms(plain),\n',
-        replace: '',
+        find: '[...hexForms(text), ...base64Forms(text)]',
+        replace: 'hexForms(text)',
       },
     ],
   ),

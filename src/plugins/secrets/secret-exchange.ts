@@ -1,4 +1,4 @@
-import { failed, type CallSecrets } from './call-secrets.ts'
+import type { CallSecrets } from './call-secrets.ts'
 import {
   checkPlaceholders,
   fillPlaceholders,
@@ -24,21 +24,23 @@ export interface SecretExchange {
 }
 
 /**
- * Reads all that the plugin may send anywhere, once: a host may answer with a value it was told before, or in another
+ * Reads all of the plugin's secrets, once: a host may answer with a value it was told before, or in another
  * request. A value that cannot be read could not be taken out either, so then nothing is sent.
  */
 export async function openSecretExchange(secrets: CallSecrets): Promise<SecretExchange> {
-  const sent = secrets.grants.filter((grant) => grant.in !== 'hmac')
-  const values =
-    sent.length === 0
-      ? new Map<string, string>()
-      : await secrets.read([...new Set(sent.map(({ name }) => name))])
+  const { grants } = secrets
+  const sent = grants.filter((grant) => grant.in !== 'hmac')
+  const values: ReadonlyMap<string, string> =
+    grants.length === 0
+      ? new Map()
+      : await secrets.read([...new Set(grants.map(({ name }) => name))])
   const redactor = createReplyRedactor(values.values())
   return {
     async fill(request) {
       const names = checkPlaceholders(request, secrets)
       if (sent.length > 0 && isPartial(request.headers))
-        throw failed(
+        throw secrets.refuse(
+          '',
           'The header "range" is not allowed where there are secrets: a part of one could come back.',
         )
       return names.length === 0 ? request : fillPlaceholders(request, values)

@@ -38,28 +38,34 @@ const encodings: readonly Encode[] = [
 
 /** From here on a text in other letters is no other word. */
 const minCaseChars = 8
-/** From here on a part of base64 is no accident. */
+/** From here on a part of hex or base64 is no accident. */
+const minHexChars = 6
 const minBase64Chars = 6
 
 /**
- * Every way in which a value may come back: as it is, in JSON, percent-encoded, in HTML, as hex, and in base64 with
- * whatever before and after it (`user:value`), in both alphabets. As strings of bytes; the longest first.
+ * Every way in which a value may come back: as it is, in JSON, percent-encoded, in HTML, and each of these as hex, and
+ * in base64 with whatever before and after it (`user:value`), in both alphabets. As strings of bytes; the longest first.
  */
 export function formsOf(value: string): readonly string[] {
-  const plain = toBinary(value)
-  const bytes = Array.from(plain, (char) => char.charCodeAt(0))
-  const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  const percent = bytes.map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
   const cases = value.length < minCaseChars ? [] : [value.toLowerCase(), value.toUpperCase()]
+  const texts = new Set([...encodings.map((encode) => encode(value)), ...cases].map(toBinary))
+  const percent = hexOf(toBinary(value)).replace(/../g, '%$&')
   const forms = [
-    ...[...encodings.map((encode) => encode(value)), ...cases].map(toBinary),
+    ...texts,
     percent,
     percent.toUpperCase(),
-    ...(bytes.length > 2 ? [hex, hex.toUpperCase()] : []),
-    ...base64Forms(plain),
+    ...[...texts].flatMap((text) => [...hexForms(text), ...base64Forms(text)]),
     ...utf16Forms(value),
   ]
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length)
+}
+
+const hexOf = (binary: string) =>
+  Array.from(binary, (char) => char.charCodeAt(0).toString(16).padStart(2, '0')).join('')
+
+function hexForms(binary: string): readonly string[] {
+  const hex = hexOf(binary)
+  return hex.length < minHexChars ? [] : [hex, hex.toUpperCase()]
 }
 
 /** Both byte orders. */
