@@ -69,6 +69,9 @@ export type DeploymentEventType =
   | 'plugin_refused'
   | 'plugin_tripped'
   | 'generation_restored'
+  | 'secret_set'
+  | 'secret_removed'
+  | 'secrets_rotated'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
 export interface DeploymentEvent {
