@@ -83,7 +83,6 @@ export function refuseLater(manifest: Manifest, parts: PluginParts = {}): void {
   if (manifest.contributes.hooks.length > 0) asked.push('contributes.hooks')
   if (manifest.contributes.skills.length > 0) asked.push('contributes.skills')
   if (manifest.schedule !== undefined) asked.push('schedule (plugin.yaml)')
-  if (manifest.uses_tools.length > 0) asked.push('uses_tools of the code')
   if (asked.length > 0)
     throw mismatch(`not yet: this version of Isola does not have ${asked.join(', ')}`)
 }
