@@ -35,6 +35,7 @@ import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
+import { createHooks } from './plugins/hooks/create-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
@@ -126,7 +127,13 @@ export function composeRuntime(
       createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
     withOutside: withOutsideTools,
   })
-  const gates: GateParts = { ...openPolicy, validator, outputs: createOutputStore(sessions) }
+  const outputs = createOutputStore(sessions)
+  const hooks = createHooks(loaded.plugins, {
+    capabilities,
+    clock,
+    maxResultChars: outputs.maxChars,
+  })
+  const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,
     models: models.provider,

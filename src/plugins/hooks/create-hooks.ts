@@ -1,0 +1,21 @@
+import type { ToolHooks } from '#contracts/policy.ts'
+import { defaultHookTimeoutMs } from '../call-limits.ts'
+import type { LoadedPlugin } from '../in-process-host.ts'
+import { createToolHooks, type ToolHooksDeps } from './tool-hooks.ts'
+
+export interface HooksDeps extends Omit<ToolHooksDeps, 'hookTimeoutMs'> {
+  readonly hookTimeoutMs?: number
+}
+
+export interface Hooks {
+  readonly tools: ToolHooks
+}
+
+/** The hooks of one set of plugins, in dependency order; where nobody listens nothing is done and nothing waits. */
+export function createHooks(
+  plugins: readonly LoadedPlugin[],
+  { hookTimeoutMs = defaultHookTimeoutMs, ...rest }: HooksDeps,
+): Hooks {
+  const deps = { ...rest, hookTimeoutMs }
+  return { tools: createToolHooks(plugins, deps) }
+}
