@@ -137,7 +137,7 @@ export function composeRuntime(
   const kernel = createKernel({
     ...sources,
     models: models.provider,
-    planner: modelPlanner,
+    planner: hooks.around(modelPlanner),
     executor: parallelExecutor,
     reflector: finishReflector,
     gates,

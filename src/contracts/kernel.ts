@@ -14,6 +14,8 @@ export interface RunInput {
   readonly principal: string
   readonly trace: string
   readonly traceLink?: TraceLink
+  /** It is the first run of its session. */
+  readonly isFirst?: boolean
   readonly depth: number
   /** Agents above this one, root first. */
   readonly ancestry: readonly string[]

@@ -180,9 +180,9 @@ export interface HookEvent {
   /** `beforeToolCall`, `afterToolCall`. */
   readonly tool?: string
   readonly input?: Input
-  /** `afterToolCall`, `subAgentStop`. */
+  /** `afterToolCall`: the output, or `{ error: { code, message } }`. `subAgentStop`: `{ state, error? }`. */
   readonly result?: JsonValue
-  /** `beforeModelCall`, `afterModelCall`. */
+  /** `beforeModelCall` (absent: the default), `afterModelCall`. */
   readonly model?: string
   /** `beforeDispatch`: what the person said. `afterModelCall`: what the model said. */
   readonly text?: string
@@ -190,8 +190,8 @@ export interface HookEvent {
 
 /**
  * What a hook answers; nothing lets all pass as it is. A veto wins over every change. What a point does not know is
- * refused: before points may veto; `input` is for beforeToolCall, `result` for afterToolCall, `text` for
- * beforeDispatch and beforeModelCall (there it is added to the instructions).
+ * refused: before points and afterToolCall may veto; `input` is for beforeToolCall, `result` for afterToolCall, `text`
+ * for beforeModelCall, where it is added to the instructions.
  */
 export type HookAnswer = {
   readonly veto?: string

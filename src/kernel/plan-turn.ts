@@ -47,6 +47,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     },
   })
   const steps = await parts.planner.plan({
+    caller: { ...scopeOf(segment, draft).caller, isFirst: input.isFirst === true },
     agent: input.agent,
     messages: [
       { role: 'system', text: input.agent.instructions },
@@ -59,6 +60,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     left: segment.left(),
     signal,
     generate,
+    emit: (event) => void draft.events.push(stamp(event)),
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)
   if (draft.steps.some((step) => 'message' in step && step.message !== ''))

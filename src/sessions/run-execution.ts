@@ -42,6 +42,7 @@ export async function executeRun(
       session: sessionId(),
       rootSession: lineage?.rootSession ?? sessionId(),
       principal,
+      isFirst: order === 1,
       trace,
       ...(link && { traceLink: link }),
       depth: lineage?.depth ?? 0,

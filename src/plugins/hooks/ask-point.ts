@@ -32,14 +32,18 @@ export interface AskPointDeps extends CallHookDeps {
   readonly hookTimeoutMs: number
 }
 
+interface Question {
+  readonly on: HookPoint
+  readonly asked: readonly Asked[]
+  readonly listeners: readonly LoadedPlugin[]
+}
+
 /**
  * Takes the events of one moment through the plugins that listen, one call for each plugin, each seeing what the one
  * before made of them. Contract: never throws.
  */
 export async function askPoint(
-  on: HookPoint,
-  asked: readonly Asked[],
-  listeners: readonly LoadedPlugin[],
+  { on, asked, listeners }: Question,
   deps: AskPointDeps,
 ): Promise<readonly Answered[]> {
   const endsAtMs = deps.clock.nowMs() + deps.hookTimeoutMs
@@ -56,7 +60,12 @@ export async function askPoint(
     const outcomes = await callHook({ plugin, on, events, context, timeoutMs }, deps)
     const said = outcomes.map((outcome) => readHookAnswer(on, outcome))
     for (const [index, place] of places.entries())
-      answered[place] = after(answered[place]!, said[index]!, asked[place]!, plugin)
+      answered[place] = after(answered[place]!, {
+        on,
+        plugin,
+        said: said[index]!,
+        ...asked[place]!,
+      })
     asked[places[0]]!.context.emit(
       calledEvent({
         plugin,
@@ -80,19 +89,29 @@ function toContext(context: ToolContext, { manifest }: LoadedPlugin, hook: HookP
   }
 }
 
-function after(
-  answered: Answered,
-  said: HookSaid,
-  { changed }: Asked,
-  { manifest: { id: plugin } }: LoadedPlugin,
-): Answered {
+/** Where a failed hook means no. At the others something has happened already, and it is only told. */
+const deciding: ReadonlySet<HookPoint> = new Set([
+  'beforeDispatch',
+  'beforeModelCall',
+  'beforeToolCall',
+  'afterToolCall',
+])
+
+interface Said extends Pick<Asked, 'changed'> {
+  readonly on: HookPoint
+  readonly plugin: LoadedPlugin
+  readonly said: HookSaid
+}
+
+function after(answered: Answered, { on, plugin: { manifest }, said, changed }: Said): Answered {
+  const plugin = manifest.id
   switch (said.verdict) {
     case 'allow':
       return answered
     case 'vetoed':
       return { ...answered, stopped: { plugin, message: said.message } }
     case 'failed':
-      return { ...answered, stopped: { plugin } }
+      return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered
     case 'changed': {
       const { change } = said
       const event = changed(answered.event, change)

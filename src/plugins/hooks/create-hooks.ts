@@ -1,6 +1,8 @@
+import type { Planner } from '#contracts/plan.ts'
 import type { ToolHooks } from '#contracts/policy.ts'
 import { defaultHookTimeoutMs } from '../call-limits.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
+import { withModelHooks } from './model-hooks.ts'
 import { createToolHooks, type ToolHooksDeps } from './tool-hooks.ts'
 
 export interface HooksDeps extends Omit<ToolHooksDeps, 'hookTimeoutMs'> {
@@ -9,6 +11,8 @@ export interface HooksDeps extends Omit<ToolHooksDeps, 'hookTimeoutMs'> {
 
 export interface Hooks {
   readonly tools: ToolHooks
+  /** The planner with the points of a session's start, of a person's task and of each model call around it. */
+  readonly around: (planner: Planner) => Planner
 }
 
 /** The hooks of one set of plugins, in dependency order; where nobody listens nothing is done and nothing waits. */
@@ -17,5 +21,8 @@ export function createHooks(
   { hookTimeoutMs = defaultHookTimeoutMs, ...rest }: HooksDeps,
 ): Hooks {
   const deps = { ...rest, hookTimeoutMs }
-  return { tools: createToolHooks(plugins, deps) }
+  return {
+    tools: createToolHooks(plugins, deps),
+    around: (planner) => withModelHooks(planner, plugins, deps),
+  }
 }

@@ -9,6 +9,7 @@ import { createCollector } from './collector.ts'
 import type { HookChange } from './hook-answer.ts'
 import { toHookContext } from './hook-context.ts'
 import { listenersAt } from './listeners.ts'
+import { vetoText } from './veto-text.ts'
 
 export interface ToolHooksDeps extends AskPointDeps {
   /** The longest result, as JSON, that goes to the model; a hook may not make it longer. */
@@ -36,7 +37,7 @@ export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHook
 function collectorAt(on: HookPoint, plugins: readonly LoadedPlugin[], deps: AskPointDeps) {
   const listeners = listenersAt(plugins, on)
   if (listeners.length === 0) return undefined
-  return createCollector<Asked, Answered>((asked) => askPoint(on, asked, listeners, deps))
+  return createCollector<Asked, Answered>((asked) => askPoint({ on, asked, listeners }, deps))
 }
 
 const keyOf = ({ session, run }: CallSubject): string => `${session}/${run}`
@@ -55,9 +56,6 @@ function toAsked(on: HookPoint, subject: HookSubject, result?: Json): Asked {
     }),
   }
 }
-
-export const vetoText = ({ plugin, message = '' }: NonNullable<Answered['stopped']>): string =>
-  `The plugin ${plugin} does not allow it${message === '' ? '.' : `: ${message}`}`
 
 function toVerdict({ stopped, changes, event }: Answered): HookVerdict {
   if (stopped) {
