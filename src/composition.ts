@@ -114,6 +114,12 @@ export function composeRuntime(
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
   }
+  const outputs = createOutputStore(sessions)
+  const hooks = createHooks(loaded.plugins, {
+    capabilities,
+    clock,
+    maxResultChars: outputs.maxChars,
+  })
   const outputTool = createOutputTool(sessions)
   const catalog = createAgentDirectory({
     plugins: loaded.plugins.map((plugin) => ({
@@ -123,15 +129,10 @@ export function composeRuntime(
     prompts: createPromptStore(),
     sessions,
     clock,
+    onSubAgentStopped: hooks.subAgentStopped,
     createToolset: (entries, options) =>
       createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
     withOutside: withOutsideTools,
-  })
-  const outputs = createOutputStore(sessions)
-  const hooks = createHooks(loaded.plugins, {
-    capabilities,
-    clock,
-    maxResultChars: outputs.maxChars,
   })
   const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({

@@ -175,16 +175,17 @@ export interface HookEvent {
   readonly on: string
   readonly session: string
   readonly run: string
+  /** Whose run it is; `subAgentStop`: the one that stopped, in its caller's session and run. */
   readonly agent: string
   readonly principal: string
   /** `beforeToolCall`, `afterToolCall`. */
   readonly tool?: string
   readonly input?: Input
-  /** `afterToolCall`: the output, or `{ error: { code, message } }`. `subAgentStop`: `{ state, error? }`. */
+  /** `afterToolCall`: the output, or `{ error: { code, message } }`. `subAgentStop`: `{ session, state, error? }`. */
   readonly result?: JsonValue
   /** `beforeModelCall` (absent: the default), `afterModelCall`. */
   readonly model?: string
-  /** `beforeDispatch`: what the person said. `afterModelCall`: what the model said. */
+  /** `beforeDispatch`: what the person said. `afterModelCall`: what the model said; `subAgentStop`: what the agent said. */
   readonly text?: string
 }
 

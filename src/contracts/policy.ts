@@ -45,6 +45,19 @@ export interface ToolHooks {
   readonly after: (subject: HookSubject, result: ToolResult) => Promise<ToolResult>
 }
 
+/** Hears what came of a sub-agent, before its caller does. Never rejects. */
+export type SubAgentStopped = (
+  stopped: {
+    readonly agent: string
+    /** Its session. */
+    readonly child: string
+    readonly state: string
+    readonly error?: { readonly code: string; readonly message: string }
+    readonly text: string
+  },
+  context: ToolContext,
+) => Promise<void>
+
 /** Says which calls somebody must approve, besides those whose agent or tool says so itself. */
 export interface Approvals {
   readonly isNeeded: (subject: CallSubject) => boolean

@@ -1,8 +1,9 @@
 import type { Planner } from '#contracts/plan.ts'
-import type { ToolHooks } from '#contracts/policy.ts'
+import type { SubAgentStopped, ToolHooks } from '#contracts/policy.ts'
 import { defaultHookTimeoutMs } from '../call-limits.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
 import { withModelHooks } from './model-hooks.ts'
+import { createSubAgentStopped } from './sub-agent-hooks.ts'
 import { createToolHooks, type ToolHooksDeps } from './tool-hooks.ts'
 
 export interface HooksDeps extends Omit<ToolHooksDeps, 'hookTimeoutMs'> {
@@ -13,6 +14,7 @@ export interface Hooks {
   readonly tools: ToolHooks
   /** The planner with the points of a session's start, of a person's task and of each model call around it. */
   readonly around: (planner: Planner) => Planner
+  readonly subAgentStopped: SubAgentStopped | undefined
 }
 
 /** The hooks of one set of plugins, in dependency order; where nobody listens nothing is done and nothing waits. */
@@ -24,5 +26,6 @@ export function createHooks(
   return {
     tools: createToolHooks(plugins, deps),
     around: (planner) => withModelHooks(planner, plugins, deps),
+    subAgentStopped: createSubAgentStopped(plugins, deps),
   }
 }
