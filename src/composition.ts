@@ -115,10 +115,13 @@ export function composeRuntime(
       createScratchpad({ storage, buildIndex: createSearchIndex }),
   }
   const outputs = createOutputStore(sessions)
+  const deploymentLog = createDeploymentLog(env.DB)
   const hooks = createHooks(loaded.plugins, {
     capabilities,
     clock,
     maxResultChars: outputs.maxChars,
+    traceId: sources.ids.traceId,
+    record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
   })
   const outputTool = createOutputTool(sessions)
   const catalog = createAgentDirectory({
@@ -166,6 +169,7 @@ export function composeRuntime(
     agents: catalog.directory,
     audit: createAuditSink(env.DB),
     principals,
+    onSessionEnded: hooks.sessionEnded,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
     ...(telemetry && { telemetry }),
   }
@@ -203,7 +207,7 @@ export function composeRuntime(
           namespace: env.PRINCIPAL,
           sha256,
           clock,
-          log: createDeploymentLog(env.DB),
+          log: deploymentLog,
           onFault,
         }),
       }),

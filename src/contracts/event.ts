@@ -60,6 +60,7 @@ export type DeploymentEventType =
   | 'key_revoked'
   | 'principal_changed'
   | 'login_failed'
+  | 'hook_called'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
 export interface DeploymentEvent {

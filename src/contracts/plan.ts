@@ -29,8 +29,8 @@ export type RunCaller = Pick<
   ToolContext,
   'run' | 'session' | 'rootSession' | 'principal' | 'trace' | 'traceLink' | 'depth' | 'ancestry'
 > & {
-  /** It is the first run of its session. */
-  readonly isFirst?: boolean
+  /** The first run of its session, or one that does not go on from the end of it. */
+  readonly opening?: 'start' | 'reset' | undefined
 }
 
 /** All a planner may know: transport-free. */

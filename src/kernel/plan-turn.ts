@@ -47,7 +47,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     },
   })
   const steps = await parts.planner.plan({
-    caller: { ...scopeOf(segment, draft).caller, isFirst: input.isFirst === true },
+    caller: { ...scopeOf(segment, draft).caller, opening: input.opening },
     agent: input.agent,
     messages: [
       { role: 'system', text: input.agent.instructions },

@@ -42,7 +42,7 @@ export async function executeRun(
       session: sessionId(),
       rootSession: lineage?.rootSession ?? sessionId(),
       principal,
-      isFirst: order === 1,
+      opening: openingOf(row(), store),
       trace,
       ...(link && { traceLink: link }),
       depth: lineage?.depth ?? 0,
@@ -95,4 +95,10 @@ export async function executeRun(
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}
+
+/** One that goes on from an earlier response than the last leaves behind what was said since. */
+function openingOf({ order, submission: { after } }: RunRow, store: SessionStore) {
+  if (order === 1) return 'start'
+  return after && after.run !== store.runs(order - 1, order - 1)[0]?.id ? 'reset' : undefined
 }

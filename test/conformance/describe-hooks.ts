@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { HookSubject } from '#contracts/policy.ts'
+import type { HookSubject, ToolHooks } from '#contracts/policy.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
-import { createHooks } from '../../src/plugins/hooks/create-hooks.ts'
 import type { LoadedPlugin } from '../../src/plugins/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
-import { createCapabilityDeps } from '../fakes/plugins.ts'
+import { createCapabilityDeps, createTestHooks } from '../fakes/plugins.ts'
 import { createToolContext } from '../fakes/tool-context.ts'
 
 export interface HooksHost {
@@ -28,11 +26,8 @@ const shortClock: Clock = {
     }),
 }
 
-/** Time does not pass. */
-const stillClock: Clock = { nowMs: () => 0, sleep: () => new Promise(() => {}) }
-
 interface World {
-  readonly hooks: ReturnType<typeof createHooks>['tools']
+  readonly hooks: ToolHooks
   readonly events: EventDraft[]
   readonly asked: () => number
   readonly subject: (input: JsonObject, more?: Partial<HookSubject>) => HookSubject
@@ -40,15 +35,14 @@ interface World {
 
 /** P16: the same hooks answer the same from either host. */
 export function describeHooks(what: string, { load }: HooksHost): void {
-  const open = (clock = stillClock, deps: Partial<CapabilityDeps> = {}): World => {
+  const open = (clock?: Clock): World => {
     const { plugin, asked } = load()
     const events: EventDraft[] = []
-    const capabilities = createCapabilityDeps(deps)
     let calls = 0
     return {
       events,
       asked,
-      hooks: createHooks([plugin], { capabilities, clock, maxResultChars: 1_000 }).tools,
+      hooks: createTestHooks([plugin], clock && { clock }).tools,
       subject: (input, more = {}) => ({
         ...createToolContext(),
         call: `call_${(calls += 1)}`,

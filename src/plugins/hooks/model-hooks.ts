@@ -11,7 +11,13 @@ import { listenersAt } from './listeners.ts'
 import { vetoText } from './veto-text.ts'
 
 /** The points of a run at which no tool is called. */
-const modelPoints = ['sessionStart', 'beforeDispatch', 'beforeModelCall', 'afterModelCall'] as const
+const modelPoints = [
+  'sessionStart',
+  'sessionReset',
+  'beforeDispatch',
+  'beforeModelCall',
+  'afterModelCall',
+] as const
 
 /** Asks the plugins that listen; nothing if there are none. */
 type AskOne = (
@@ -32,7 +38,8 @@ export function withModelHooks(
     async plan(state) {
       const { caller, turn, messages } = state
       // A run that was cut before its first turn was on record comes by here again.
-      if (turn === 1 && caller.isFirst) await ask('sessionStart', state)
+      if (turn === 1 && caller.opening === 'start') await ask('sessionStart', state)
+      if (turn === 1 && caller.opening === 'reset') await ask('sessionReset', state)
       if (turn === 1 && caller.depth === 0)
         refuse(await ask('beforeDispatch', state, { text: lastSaid(messages) }), 'this task')
       return planner.plan({ ...state, generate: hookedGenerate(state, ask) })

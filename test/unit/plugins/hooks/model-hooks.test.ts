@@ -3,7 +3,6 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { RunInput } from '#contracts/kernel.ts'
 import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
 import { modelPlanner } from '../../../../src/kernel/model-planner.ts'
-import { createHooks } from '../../../../src/plugins/hooks/create-hooks.ts'
 import {
   createEndingKernel,
   createFakeModel,
@@ -16,7 +15,7 @@ import {
   toolsetOf,
   type Script,
 } from '../../../fakes/kernel.ts'
-import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
+import { bundle, createTestHooks, loadOne } from '../../../fakes/plugins.ts'
 
 /** A plugin that keeps what it is told and answers by point. */
 function listener(
@@ -53,9 +52,9 @@ async function run(
   } = {},
 ) {
   const model = createFakeModel(script)
-  const hooks = createHooks(
+  const hooks = createTestHooks(
     listeners.map(({ plugin }) => plugin),
-    { capabilities: createCapabilityDeps(), clock, maxResultChars: 1_000 },
+    { clock },
   )
   const parts = createKernelParts(model, { planner: hooks.around(modelPlanner) })
   const result = await createEndingKernel(parts).run(runInput(input), runPorts({ journal }))
@@ -77,7 +76,7 @@ describe('P16: hooks around a run', () => {
     })
     const { result, called } = await run([watch], {
       script: twoTurns,
-      input: { isFirst: true, toolset },
+      input: { opening: 'start', toolset },
     })
     expect(result.state).toBe('completed')
     expect(watch.points()).toEqual([
@@ -104,8 +103,14 @@ describe('P16: hooks around a run', () => {
     const watch = listener({ sessionStart: () => {}, beforeDispatch: () => {} })
     await run([watch])
     expect(watch.points()).toEqual(['beforeDispatch'])
-    await run([watch], { input: { depth: 1, isFirst: true } })
+    await run([watch], { input: { depth: 1, opening: 'start' } })
     expect(watch.points()).toEqual(['beforeDispatch', 'sessionStart'])
+  })
+
+  it('are told when a run goes on from an earlier place of its session', async () => {
+    const watch = listener({ sessionStart: () => {}, sessionReset: () => {} })
+    await run([watch], { script: twoTurns, input: { opening: 'reset', toolset } })
+    expect(watch.points()).toEqual(['sessionReset'])
   })
 
   it('ask only about the agents that match', async () => {
@@ -147,21 +152,21 @@ describe('P16: hooks around a run', () => {
     expect(result.error?.code).toBe('model_denied')
   })
 
-  it.each(['sessionStart', 'afterModelCall'])('%s never breaks a run', async (on) => {
+  it.each(['sessionStart', 'afterModelCall'] as const)('%s never breaks a run', async (on) => {
     const boom = () => {
       throw new Error('boom')
     }
     for (const answer of [boom, () => ({ veto: 'no' }), () => 7 as never]) {
       const after = listener({ [on]: () => {} }, { id: 'after' })
       const { result, called } = await run([listener({ [on]: answer }), after], {
-        input: { isFirst: true },
+        input: { opening: 'start' },
       })
       expect(result.state).toBe('completed')
       expect(called.map(({ verdict }) => verdict)).toEqual(['failed', 'allow'])
       expect(after.points()).toEqual([on])
     }
     const hang = listener({ [on]: () => new Promise<HookAnswer>(() => {}) })
-    const { result } = await run([hang], { clock: late, input: { isFirst: true } })
+    const { result } = await run([hang], { clock: late, input: { opening: 'start' } })
     expect(result.state).toBe('completed')
   })
 
@@ -180,14 +185,17 @@ describe('P16: hooks around a run', () => {
 
   it('are not asked again about what the journal shows as passed', async () => {
     const watch = listener({ sessionStart: () => {}, beforeModelCall: () => {} })
-    const { journal } = await run([watch], { script: twoTurns, input: { isFirst: true, toolset } })
+    const { journal } = await run([watch], {
+      script: twoTurns,
+      input: { opening: 'start', toolset },
+    })
     const first = journal.rows.get(1)!
     watch.told.length = 0
     // Cut after its first turn.
     const resumed = createMemoryJournal([first])
     await run([watch], {
       script: [{ text: 'Done.' }],
-      input: { isFirst: true, toolset },
+      input: { opening: 'start', toolset },
       journal: resumed,
     })
     expect(watch.points()).toEqual(['beforeModelCall'])

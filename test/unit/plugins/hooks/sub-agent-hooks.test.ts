@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
-import { createHooks } from '../../../../src/plugins/hooks/create-hooks.ts'
-import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
+import { bundle, createTestHooks, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
 
 function open(answer: () => Promise<HookAnswer>, match = '*') {
@@ -12,9 +11,7 @@ function open(answer: () => Promise<HookAnswer>, match = '*') {
   }
   const contributes = { hooks: [{ on: 'subAgentStop', match }] }
   const plugin = loadOne(bundle({ id: 'watch', contributes }, () => ({ hooks: { subAgentStop } })))
-  const clock = { nowMs: () => 0, sleep: () => new Promise<void>(() => {}) }
-  const deps = { capabilities: createCapabilityDeps(), clock, maxResultChars: 1_000 }
-  return { told, stopped: createHooks([plugin], deps).subAgentStopped! }
+  return { told, stopped: createTestHooks([plugin]).subAgentStopped! }
 }
 
 const rev = { agent: 'rev', child: 'ses_child', state: 'completed', text: 'All good.' }
@@ -56,8 +53,6 @@ describe('P16: a hook at subAgentStop', () => {
   })
 
   it('is not there where nobody listens', () => {
-    const clock = { nowMs: () => 0, sleep: async () => {} }
-    const deps = { capabilities: createCapabilityDeps(), clock, maxResultChars: 1_000 }
-    expect(createHooks([], deps).subAgentStopped).toBeUndefined()
+    expect(createTestHooks([]).subAgentStopped).toBeUndefined()
   })
 })
