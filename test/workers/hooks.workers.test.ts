@@ -123,11 +123,8 @@ it('P16: a plugin on an island listens at every point of a session, and the reco
   ])
   const { session, result, hooks } = await run('lead')
   expect(result.state).toBe('completed')
-  expect(result.actions.map(({ ok }: Answer) => ok)).toEqual([
-    ...[true, true, true, false, true, true, true, true],
-    true,
-    true,
-  ])
+  const ok = result.actions.map((action: Answer) => action.ok)
+  expect(ok.join(' ')).toBe('true true true false true true true true true true')
   expect(result.result).toContain('this key is mine')
   expect(result.result).toContain('{"said":["found","value"]}')
   expect(hooks.map(({ on, verdict, matched }) => `${on} ${verdict} ${matched}`)).toEqual([
