@@ -44,6 +44,8 @@ import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
 import { createFaultReport } from './plugins/fault-report.ts'
 import { pluginsOf } from './plugins/generation.ts'
+import { createHooks } from './plugins/hooks/create-hooks.ts'
+import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
@@ -150,6 +152,9 @@ export function composeRuntime(
     faults: createFaultReport(installed.report),
   }
   const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
+  const outputs = createOutputStore(sessions)
+  const deploymentLog = createDeploymentLog(env.DB)
+  const hooks = createLiveHooks(() => agents.now().then((wired) => wired.hooks))
   const outputTool = createOutputTool(sessions)
   const wire = (snapshot: PluginSnapshot) => {
     const { plugins, problems } = pluginsOf(bundledPlugins, snapshot)
@@ -162,12 +167,20 @@ export function composeRuntime(
       prompts: createPromptStore(),
       sessions,
       clock,
+      onSubAgentStopped: hooks.subAgentStopped,
       createToolset: (entries, options) =>
         createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
       withOutside: withOutsideTools,
     })
     return {
       ...loaded,
+      hooks: createHooks(loaded.plugins, {
+        capabilities,
+        clock,
+        maxResultChars: outputs.maxChars,
+        traceId: sources.ids.traceId,
+        record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
+      }),
       directory: catalog.directory,
       problems: [...problems, ...loaded.problems, ...catalog.problems],
     }
@@ -185,11 +198,11 @@ export function composeRuntime(
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
-  const gates: GateParts = { ...openPolicy, validator, outputs: createOutputStore(sessions) }
+  const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,
     models: models.provider,
-    planner: modelPlanner,
+    planner: hooks.around(modelPlanner),
     executor: parallelExecutor,
     reflector: finishReflector,
     gates,
@@ -216,6 +229,7 @@ export function composeRuntime(
     agents: agents.directory,
     audit: createAuditSink(env.DB),
     principals,
+    onSessionEnded: hooks.sessionEnded,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
     ...(telemetry && { telemetry }),
   }
@@ -259,7 +273,7 @@ export function composeRuntime(
           namespace: env.PRINCIPAL,
           sha256,
           clock,
-          log: createDeploymentLog(env.DB),
+          log: deploymentLog,
           onFault,
         }),
       }),

@@ -2703,7 +2703,140 @@ const isolates = [
   ),
 ]
 
+const hookTests = (name) => `test/unit/plugins/hooks/${name}.test.ts`
+const hookBattery = 'test/conformance/hooks.test.ts'
+
+const hooks = [
+  ...of(
+    'src/plugins/hooks/call-hook.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-late-is-no',
+        what: 'P16: a hook that is late is a no',
+        find: 'readOutcomes(await Promise.race([work, late]))',
+        replace: 'readOutcomes((await Promise.race([work, late])) ?? [{ answer: null }])',
+      },
+      {
+        name: 'hook-failed-is-no',
+        what: 'P16: an answer that nobody asked for counts for all events',
+        tests: [hookTests('call-hook')],
+        find: 'return outcomes?.length === events.length ? outcomes : failedAll(events)',
+        replace: 'return outcomes ?? failedAll(events)',
+      },
+      {
+        name: 'hook-never-triggers-hooks',
+        what: 'P16: a hook calls no tools, so that it never sets off hooks',
+        tests: [hookTests('call-hook')],
+        find: "tools: { call: refuse('tools') },",
+        replace: '',
+      },
+      {
+        name: 'hook-spends-nothing',
+        what: 'P16: a hook asks no model: nobody would pay for it',
+        tests: [hookTests('call-hook')],
+        find: "model: { generate: refuse('model') },",
+        replace: '',
+      },
+      {
+        name: 'hook-capabilities-end',
+        what: 'X2: what a hook was given is dead when it has answered',
+        tests: [hookTests('tool-hooks')],
+        find: 'close()\n    over.abort()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/hook-answer.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-garbage-is-no',
+        what: 'P16: an answer that the point does not know is none',
+        find: "if (!read.success) return { verdict: 'failed' }",
+        replace: "if (!read.success) return { verdict: 'allow' }",
+      },
+      {
+        name: 'hook-veto-wins',
+        what: 'P16: a veto wins over a change',
+        find: "if (message !== undefined) return { verdict: 'vetoed', message }",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/listeners.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-match',
+        what: 'P16: what does not match never leaves the host',
+        find: 'hook.on === on && isMatch(hook.match, name)',
+        replace: 'hook.on === on',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/ask-point.ts',
+    [hookTests('tool-hooks')],
+    [
+      {
+        name: 'hook-stops-at-veto',
+        what: 'P16: after a no nobody else is asked, and nothing changes it',
+        find: '!answered[place]!.stopped && isFor(plugin, on, name)',
+        replace: 'isFor(plugin, on, name)',
+      },
+      {
+        name: 'hook-one-limit',
+        what: 'P16: the time limit is for all plugins of a point together',
+        find: 'Math.max(0, endsAtMs - startedAtMs)',
+        replace: 'deps.hookTimeoutMs',
+      },
+      {
+        name: 'hook-fails-closed',
+        what: 'P16: a hook that fails where it decides is a no',
+        tests: [hookBattery],
+        find: 'return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered',
+        replace: 'return answered',
+      },
+      {
+        name: 'hook-notice-breaks-nothing',
+        what: "P16: a hook that is only told stands in nobody else's way",
+        tests: [hookTests('model-hooks')],
+        find: 'return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered',
+        replace: 'return { ...answered, stopped: { plugin } }',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/tool-hooks.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-result-capped',
+        what: 'P16: a hook makes no result longer than may go to the model',
+        find: 'if (JSON.stringify(output).length > maxResultChars) return heldBack(failedText)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/model-hooks.ts',
+    [hookTests('model-hooks')],
+    [
+      {
+        name: 'hook-model-veto',
+        what: 'P16: a no before a model call is one: it is not made',
+        find: "refuse(before, 'this model call')",
+        replace: '',
+      },
+    ],
+  ),
+]
+
 export const switches = [
+  ...hooks,
   ...isolates,
   ...kernel,
   ...inner,
