@@ -2,6 +2,7 @@ import type { AgentDescriptor } from '#contracts/agent.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
+import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { AgentDirectory, AgentOverrides, ReadyAgent } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session.ts'
@@ -49,6 +50,8 @@ export interface AgentDirectoryDeps {
   readonly prompts: PromptStore
   readonly sessions: SessionGateway
   readonly clock: Clock
+  /** Told what came of each sub-agent. */
+  readonly onSubAgentStopped?: SubAgentStopped | undefined
   readonly createToolset: BuildToolset
   /** Adds what the client of one run does or answers itself. */
   readonly withOutside: (toolset: Toolset, overrides: AgentOverrides) => Toolset
@@ -138,12 +141,9 @@ function toOwner(
     problems.push(toProblem(manifest.id, error))
     return base
   }
-  const { sessions, clock } = deps
-  return {
-    ...base,
-    agent: source,
-    entries: [...tools, createSubAgentEntry({ manifest, agent, hash, tier, sessions, clock })],
-  }
+  const { sessions, clock, onSubAgentStopped: onStopped } = deps
+  const about = { manifest, agent, hash, tier, sessions, clock, onStopped }
+  return { ...base, agent: source, entries: [...tools, createSubAgentEntry(about)] }
 }
 
 function toProblem(plugin: string, error: unknown): PluginProblem {

@@ -11,7 +11,7 @@ import {
 } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
-import type { CallSubject } from '#contracts/policy.ts'
+import type { HookSubject } from '#contracts/policy.ts'
 import type { ToolErrorCode, LeaseErrorCode } from '#contracts/errors.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -98,10 +98,9 @@ export function failure(
 export const argsHashOf = (input: JsonObject, { parts }: TurnScope): string =>
   parts.sha256(JSON.stringify(input))
 
-export function subjectOf(call: CallState, scope: TurnScope): CallSubject {
-  const { principal, session, rootSession, run, agent } = scope.caller
+export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
   const tool = call.entry?.tool.name ?? call.name
-  return { principal, session, rootSession, run, agent, call: call.id, tool, input: call.input }
+  return { ...caller, call: call.id, tool, input: call.input, signal, emit: call.emit }
 }
 
 /** What a call really took: itself, and what the tool reports; a spending call that reports nothing took its whole lease. */

@@ -51,6 +51,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     },
   })
   const steps = await parts.planner.plan({
+    caller: { ...scopeOf(segment, draft).caller, opening: input.opening },
     agent: input.agent,
     messages: [
       { role: 'system', text: input.agent.instructions },
@@ -63,6 +64,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     left: segment.left(),
     signal,
     generate,
+    emit: (event) => void draft.events.push(stamp(event)),
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)
   if (draft.steps.some((step) => 'message' in step && step.message !== ''))

@@ -4,7 +4,7 @@ import type { ToolManifest } from '#contracts/manifest.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
-import { defaultTimeoutMs, maxOutputBytes } from './call-limits.ts'
+import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { spendingOfAgent, spendingOfTool } from './inner-reach.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
@@ -24,9 +24,12 @@ export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): reado
     const run = plugin.parts.tools?.[tool.name]
     return run ? [toToolEntry(plugin, tool, run, deps)] : []
   })
-  return plugin.parts.agent
-    ? [...entries, toAgentCodeEntry(plugin, plugin.parts.agent.invoke, deps)]
-    : entries
+  const { agent, schedule } = plugin.parts
+  return [
+    ...entries,
+    ...(agent ? [toAgentCodeEntry(plugin, agent.invoke, deps)] : []),
+    ...(schedule ? [toScheduleEntry(plugin, schedule.execute, deps)] : []),
+  ]
 }
 
 function toToolEntry(
@@ -97,6 +100,42 @@ function toAgentCodeEntry(
     definitionHash: `${plugin.hash}:${name}`,
     record: toRecord(plugin),
   }
+}
+
+/** What the clock starts can be run by hand, like any tool: `<plugin>__execute` (Y10). */
+function toScheduleEntry(
+  plugin: LoadedPlugin,
+  execute: ScheduleExecute,
+  deps: CapabilityDeps,
+): ToolEntry {
+  const { manifest } = plugin
+  const name = `${manifest.id}__execute`
+  const run: Work = async (_input, capabilities, context) =>
+    toNotice(await execute(capabilities, context))
+  return {
+    tool: {
+      name,
+      description: `${manifest.description}\nRuns now what is scheduled (${manifest.schedule}).`,
+      inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+      execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
+    },
+    isReadOnly: false,
+    isIdempotent: false,
+    timeoutMs: scheduleTimeoutMs,
+    definitionHash: `${plugin.hash}:${name}`,
+    record: toRecord(plugin),
+  }
+}
+
+type ScheduleExecute = NonNullable<LoadedPlugin['parts']['schedule']>['execute']
+
+/** Text to tell its owner, or nothing. */
+function toNotice(value: unknown): Json {
+  const answer = toJson(value)
+  if (answer === null) return {}
+  const { text, ...rest } = Object(answer) as JsonObject
+  if (typeof text === 'string' && Object.keys(rest).length === 0) return { text }
+  throw new OutputError('returned something else than { text } or nothing.')
 }
 
 type AgentInvoke = NonNullable<LoadedPlugin['parts']['agent']>['invoke']

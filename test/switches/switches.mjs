@@ -1909,6 +1909,186 @@ const exported = [
   ),
 ]
 
+const egressSecrets = 'test/unit/plugins/secrets/egress-secrets.test.ts'
+const secretTests = (name) => `test/unit/governance/secrets/${name}.test.ts`
+
+const secrets = [
+  ...of(
+    'src/governance/secrets/sealing.ts',
+    [secretTests('sealing')],
+    [
+      {
+        name: 'sealed-under-its-name',
+        what: 'I28: one sealed secret cannot stand for another',
+        find: "lengthPrefixed(['isola-secret', format, name])",
+        replace: "lengthPrefixed(['isola-secret', format])",
+      },
+      {
+        name: 'master-key-is-one',
+        what: 'I28: nothing is sealed under what is no key',
+        find: 'if (!keyForm.test(trimmed(current)))',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/secrets/secret-administration.ts',
+    [secretTests('secret-administration')],
+    [
+      {
+        name: 'secret-learned-when-set',
+        what: 'T4: a secret is unknown to no log from the moment it is set',
+        find: 'deps.learn(value)',
+        replace: 'void value',
+      },
+      {
+        name: 'secret-value-checked',
+        what: 'T26: a value is text of a bounded size',
+        find: '      checkValue(value)\n',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/secrets/secret-reader.ts',
+    [secretTests('secret-administration')],
+    [
+      {
+        name: 'secret-learned-when-read',
+        what: 'T4: a secret is unknown to no log before anybody has it',
+        find: '      learn(value)\n',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/secrets.ts',
+    ['test/unit/storage/secrets.test.ts'],
+    [
+      {
+        name: 'reseal-not-over-newer',
+        what: 'I28: a rotation does not bring an old value back',
+        find: ' AND sealed = ?4',
+        replace: ' AND ?4 = ?4',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/placeholders.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-for-its-host',
+        what: 'P24: a secret goes to the granted host only',
+        find: 'grant.host?.toLowerCase() === host',
+        replace: 'grant.host !== host.slice(99)',
+      },
+      {
+        name: 'secret-in-its-place',
+        what: 'P22: a secret goes where the grant says only',
+        find: 'if (ofHost.some((grant) => grant.in === place)) return undefined',
+        replace: 'if (ofHost.length > 0) return undefined',
+      },
+      {
+        name: 'secret-not-in-body',
+        what: 'P22: a placeholder in a body is refused',
+        find: "    ...at('body', body),\n",
+        replace: '',
+      },
+      {
+        name: 'secret-path-encoded',
+        what: 'T5: a value in a path leads nowhere else',
+        find: 'filled.pathname = fill(url.pathname, encodeURIComponent)',
+        replace: 'filled.pathname = fill(url.pathname)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/secret-exchange.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-reply-whole',
+        what: 'T4: a part of a secret does not come back by a range',
+        find: 'sent.length > 0 && isPartial(request.headers)',
+        replace: 'false',
+      },
+      {
+        name: 'secret-not-by-redirect',
+        what: 'T4: a redirect carries no secret to another host',
+        find: 'if (isElsewhere && holdsValue(location))',
+        replace: 'if (false)',
+      },
+      {
+        name: 'server-asks-for-no-secret',
+        what: 'T4: a server cannot ask for a secret by a redirect',
+        find: 'if (hasPlaceholder(location))',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/call-secrets.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-refusals-on-record',
+        what: 'T4: each refused use of a secret is on the record',
+        find: "emit({ type: 'capability_refused', data })",
+        replace: 'void data',
+      },
+      {
+        name: 'secret-faults-untold',
+        what: 'T4: what a fault of the table says is not told to a plugin',
+        find: "errorCode(error)?.startsWith('config_') ?? false",
+        replace: 'true',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/reply-redactor.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-headers-redacted',
+        what: 'T4: no header of a reply holds a secret',
+        find: 'asHeader(text(value))',
+        replace: 'value',
+      },
+      {
+        name: 'secret-body-redacted',
+        what: 'T4: no body of a reply holds a secret',
+        find: 'redacted === binary ? bytes : toBytes(redacted)',
+        replace: 'bytes',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/value-forms.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-base64-redacted',
+        what: 'T4: base64 does not carry a secret back, whatever is before it',
+        find: '[...hexForms(text), ...base64Forms(text)]',
+        replace: 'hexForms(text)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/secret-capability.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'hmac-granted-only',
+        what: 'P22: only a secret with in: hmac signs',
+        find: "grant.name === name && grant.in === 'hmac'",
+        replace: 'grant.name === name',
+      },
+    ],
+  ),
+]
+
 const rest = [
   ...of(
     'src/plugins/egress.ts',
@@ -1935,8 +2115,46 @@ const rest = [
       {
         name: 'credentials-stay',
         what: 'T4: credentials do not follow a redirect to another origin',
-        find: 'credentialHeaders.test(name))\n',
-        replace: 'false)\n',
+        find: '!(isElsewhere && credentialHeaders.test(name))',
+        replace: 'true',
+      },
+      {
+        name: 'secrets-stay',
+        what: 'T4: a placeholder does not follow a redirect to another origin',
+        tests: [egressSecrets],
+        find: '!(isElsewhere && !secrets.mayLeave(name, value))',
+        replace: 'true',
+      },
+      {
+        name: 'secret-replies-redacted',
+        what: 'T4: replies are looked through for secrets',
+        tests: [egressSecrets],
+        find: 'secrets.redacts ? redacted(response, secrets) : capBody(response)',
+        replace: 'void redacted, capBody(response)',
+      },
+      {
+        name: 'egress-body-cap',
+        what: 'T5: a request has a largest size',
+        find: 'if (isTooLarge(init.body)) throw',
+        replace: 'if (false) throw',
+      },
+      {
+        name: 'egress-header-cap',
+        what: 'T5: the headers of a request have a largest size',
+        find: 'lengths.length > maxHeaders ||',
+        replace: '',
+      },
+      {
+        name: 'egress-no-other-method',
+        what: 'T5: no header makes another method of a granted one',
+        find: 'x-http-method.*|x-method-override|',
+        replace: '',
+      },
+      {
+        name: 'egress-time-cap',
+        what: 'T5: a request has a time',
+        find: '      lateSignal(options),\n',
+        replace: '',
       },
       {
         name: 'egress-own-trace',
@@ -2485,7 +2703,140 @@ const isolates = [
   ),
 ]
 
+const hookTests = (name) => `test/unit/plugins/hooks/${name}.test.ts`
+const hookBattery = 'test/conformance/hooks.test.ts'
+
+const hooks = [
+  ...of(
+    'src/plugins/hooks/call-hook.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-late-is-no',
+        what: 'P16: a hook that is late is a no',
+        find: 'readOutcomes(await Promise.race([work, late]))',
+        replace: 'readOutcomes((await Promise.race([work, late])) ?? [{ answer: null }])',
+      },
+      {
+        name: 'hook-failed-is-no',
+        what: 'P16: an answer that nobody asked for counts for all events',
+        tests: [hookTests('call-hook')],
+        find: 'return outcomes?.length === events.length ? outcomes : failedAll(events)',
+        replace: 'return outcomes ?? failedAll(events)',
+      },
+      {
+        name: 'hook-never-triggers-hooks',
+        what: 'P16: a hook calls no tools, so that it never sets off hooks',
+        tests: [hookTests('call-hook')],
+        find: "tools: { call: refuse('tools') },",
+        replace: '',
+      },
+      {
+        name: 'hook-spends-nothing',
+        what: 'P16: a hook asks no model: nobody would pay for it',
+        tests: [hookTests('call-hook')],
+        find: "model: { generate: refuse('model') },",
+        replace: '',
+      },
+      {
+        name: 'hook-capabilities-end',
+        what: 'X2: what a hook was given is dead when it has answered',
+        tests: [hookTests('tool-hooks')],
+        find: 'close()\n    over.abort()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/hook-answer.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-garbage-is-no',
+        what: 'P16: an answer that the point does not know is none',
+        find: "if (!read.success) return { verdict: 'failed' }",
+        replace: "if (!read.success) return { verdict: 'allow' }",
+      },
+      {
+        name: 'hook-veto-wins',
+        what: 'P16: a veto wins over a change',
+        find: "if (message !== undefined) return { verdict: 'vetoed', message }",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/listeners.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-match',
+        what: 'P16: what does not match never leaves the host',
+        find: 'hook.on === on && isMatch(hook.match, name)',
+        replace: 'hook.on === on',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/ask-point.ts',
+    [hookTests('tool-hooks')],
+    [
+      {
+        name: 'hook-stops-at-veto',
+        what: 'P16: after a no nobody else is asked, and nothing changes it',
+        find: '!answered[place]!.stopped && isFor(plugin, on, name)',
+        replace: 'isFor(plugin, on, name)',
+      },
+      {
+        name: 'hook-one-limit',
+        what: 'P16: the time limit is for all plugins of a point together',
+        find: 'Math.max(0, endsAtMs - startedAtMs)',
+        replace: 'deps.hookTimeoutMs',
+      },
+      {
+        name: 'hook-fails-closed',
+        what: 'P16: a hook that fails where it decides is a no',
+        tests: [hookBattery],
+        find: 'return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered',
+        replace: 'return answered',
+      },
+      {
+        name: 'hook-notice-breaks-nothing',
+        what: "P16: a hook that is only told stands in nobody else's way",
+        tests: [hookTests('model-hooks')],
+        find: 'return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered',
+        replace: 'return { ...answered, stopped: { plugin } }',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/tool-hooks.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-result-capped',
+        what: 'P16: a hook makes no result longer than may go to the model',
+        find: 'if (JSON.stringify(output).length > maxResultChars) return heldBack(failedText)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/model-hooks.ts',
+    [hookTests('model-hooks')],
+    [
+      {
+        name: 'hook-model-veto',
+        what: 'P16: a no before a model call is one: it is not made',
+        find: "refuse(before, 'this model call')",
+        replace: '',
+      },
+    ],
+  ),
+]
+
 export const switches = [
+  ...hooks,
   ...isolates,
   ...kernel,
   ...inner,
@@ -2495,5 +2846,6 @@ export const switches = [
   ...governance,
   ...models,
   ...exported,
+  ...secrets,
   ...rest,
 ]
