@@ -1,6 +1,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { composeRuntime } from './composition.ts'
 import { defaultTiming } from '#contracts/runtime.ts'
+import { createCatalogClass } from './catalog/catalog-object.ts'
 import { createPrincipalClass } from './governance/principal-object.ts'
 import { createHttpApp } from './http/app.ts'
 import { createPluginServiceClass } from './plugins/plugin-service.ts'
@@ -16,6 +17,7 @@ const app = createHttpApp(runtime.http)
 export class Session extends createSessionClass(() => runtime.session) {}
 export class Principal extends createPrincipalClass(() => runtime.principal) {}
 export class PluginService extends createPluginServiceClass(() => runtime.pluginService) {}
+export class Catalog extends createCatalogClass(() => runtime.catalog) {}
 export class PluginRunner extends createPluginRunnerClass(() => runtime.runner) {}
 
 export default {

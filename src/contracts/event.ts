@@ -62,6 +62,16 @@ export type DeploymentEventType =
   | 'secret_set'
   | 'secret_removed'
   | 'secrets_rotated'
+  | 'plugin_added'
+  | 'plugin_granted'
+  | 'plugin_revoked'
+  | 'plugin_enabled'
+  | 'plugin_disabled'
+  | 'plugin_rolled_back'
+  | 'plugin_removed'
+  | 'plugin_refused'
+  | 'plugin_tripped'
+  | 'generation_restored'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
 export interface DeploymentEvent {

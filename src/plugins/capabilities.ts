@@ -21,10 +21,12 @@ import {
   withSafeErrors,
   type AskStorage,
 } from './granted-storage.ts'
+import type { FaultReport } from './fault-report.ts'
 import { spaceOf, type ScopedStorage } from './scoped-storage.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { createCallSecrets, type CallSecrets } from './secrets/call-secrets.ts'
 import { createPluginSecrets } from './secrets/secret-capability.ts'
+import type { TakeLeave } from './standing.ts'
 
 const maxLogChars = 2_000
 const maxLogsPerCall = 200
@@ -39,6 +41,9 @@ export interface CapabilityDeps {
   readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
   readonly sha256: (text: string) => string
+  /** Absent where no plugin can be switched off. */
+  readonly takeLeave?: TakeLeave
+  readonly faults?: FaultReport
 }
 
 /** Capabilities of one call and the way to end them. */

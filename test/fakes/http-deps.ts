@@ -290,7 +290,12 @@ export function createFakeApp(options: FakeOptions = {}) {
       learn: () => undefined,
     }),
     secretProblem: () => undefined,
-    secretAskers: () => [{ plugin: 'github-tools', secrets: ['GITHUB_TOKEN'] }],
+    plugins: {
+      list: async () => [],
+      generations: async () => [],
+      change: async () => ({ generation: 1, notes: [] }),
+    },
+    bundles: { save: async () => {} },
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,

@@ -184,7 +184,7 @@ const gatesFile = of(
     {
       name: 'tool-told-to-stop',
       what: 'N6: a tool that is out of time hears of it',
-      find: `deadline.abort(new Error('tool_timeout'))`,
+      find: `deadline.abort(Object.assign(new Error('tool_timeout'), { code }))`,
       replace: '',
     },
     {
@@ -2505,7 +2505,7 @@ const isolates = [
       {
         name: 'isolated-code-stays-out',
         what: 'P23: code for an isolate is off where there are none',
-        find: 'if (!isolates)',
+        find: 'if (!isolates && manifest.entrypoint !== undefined)',
         replace: 'if (false)',
       },
     ],

@@ -7,6 +7,7 @@ import { readMetrics } from './metrics.ts'
 import { readModels } from './models.ts'
 import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
+import { addPluginRoutes } from './plugins.ts'
 import { readUsage } from './usage.ts'
 
 /** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, keys, and secrets. */
@@ -27,4 +28,5 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/secrets/rotate', { POST: rotateSecrets(deps) })
   addRoute('/api/operator/secrets/:name', { DELETE: removeSecret(deps) })
   addRoute('/api/operator/principals/:principal', { POST: changePrincipal(deps) })
+  addPluginRoutes(addRoute, deps)
 }
