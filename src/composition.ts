@@ -280,11 +280,6 @@ export function composeRuntime(
       keys: createKeyAdministration({ ...sources, keys }),
       secrets: createSecretAdministration({ ...secrets, clock }),
       secretProblem: secrets.sealing.problem,
-      secretAskers: () =>
-        agents.current().plugins.map(({ manifest }) => ({
-          plugin: manifest.id,
-          secrets: manifest.grants.secrets.map(({ name }) => name),
-        })),
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),
