@@ -1,12 +1,16 @@
 import { bundledPlugins } from './bundled.gen.ts'
 import { isolateModules, isolateVersion } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
+import { createLiveDirectory } from './agents/live-directory.ts'
+import { createCatalogGateway, emptySnapshot } from './catalog/catalog-gateway.ts'
+import type { CatalogRuntime } from './catalog/catalog-object.ts'
 import { createOutputStore, createOutputTool } from './catalog/output-tool.ts'
 import { withOutsideTools } from './catalog/outside-tools.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { createSearchIndex } from './catalog/search/search-index.ts'
 import { createToolset } from './catalog/toolset.ts'
-import type { PluginProblem, Readiness } from '#contracts/operations.ts'
+import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type { Readiness } from '#contracts/operations.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import {
   defaultTiming,
@@ -16,12 +20,15 @@ import {
 } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { parseConfig } from './settings.ts'
-import { systemSources } from './sources.ts'
+import { secureBytes, systemSources } from './sources.ts'
 import { createAuthenticator } from './governance/authenticator.ts'
 import { createContent } from './governance/telemetry/content.ts'
 import { createLogWriter } from './governance/telemetry/log-writer.ts'
 import { createOtlpExporter } from './governance/telemetry/otlp-exporter.ts'
-import { createRedactor } from './governance/redactor.ts'
+import { createLearnedSecrets, createRedactor } from './governance/redactor.ts'
+import { createSealing } from './governance/secrets/sealing.ts'
+import { createSecretAdministration } from './governance/secrets/secret-administration.ts'
+import { createSecretReader } from './governance/secrets/secret-reader.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
@@ -31,26 +38,39 @@ import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
-import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
+import { finishReflector, modelPlanner } from './agents/model-planner.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
+import { createFaultReport } from './plugins/fault-report.ts'
+import { pluginsOf } from './plugins/generation.ts'
 import { createHooks } from './plugins/hooks/create-hooks.ts'
+import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
 import { createCodeSource } from './plugins/isolate/code-source.ts'
 import { createIsolates } from './plugins/isolate/worker-code.ts'
+import { createPluginLifecycle } from './plugins/lifecycle/lifecycle.ts'
+import { createPluginViews } from './plugins/lifecycle/view.ts'
+import { createTryOut } from './plugins/lifecycle/try-out.ts'
+import { createTakeLeave } from './plugins/standing.ts'
+import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
+import { createScopedStorage } from './plugins/scoped-storage.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
+import { createSpace } from './sessions/space.ts'
 import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
+import { createBundleStore } from './storage/bundles.ts'
 import { createDeploymentLog } from './storage/deployment-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
 import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
+import { createPluginStore } from './storage/plugins.ts'
 import { createRetention } from './storage/retention.ts'
+import { createSecretStore } from './storage/secrets.ts'
 import { createSessionIndex } from './storage/session-index.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -60,6 +80,8 @@ export interface Runtime {
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
   readonly runner: RunnerParts
+  readonly catalog: CatalogRuntime
+  readonly pluginService: PluginServiceRuntime
   /** What is to be done once a day. Never throws. */
   readonly daily: () => Promise<void>
 }
@@ -79,12 +101,18 @@ export function composeRuntime(
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
-  const redact = createRedactor(config.secrets)
+  const learned = createLearnedSecrets()
+  const redact = createRedactor(config.secrets, learned)
   const log = createLogWriter({ level: config.logLevel, redact, clock, write: writeLine })
   const onFault = log.fault
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
   const keys = createKeyStore(env.DB)
+  const secrets = {
+    secrets: createSecretStore(env.DB),
+    sealing: createSealing(config.masterKeys, { sha256, randomBytes: secureBytes }),
+    learn: learned.learn,
+  }
   const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
   const principals = createPrincipalLedger({ namespace: env.PRINCIPAL, sha256, clock, limitsOf })
   const models = createModelProviders(config.models, {
@@ -96,46 +124,79 @@ export function composeRuntime(
   })
   const modelReport = createModelReport(env.DB)
   const validator = createSchemaValidator()
+  const bundles = createBundleStore({ database: env.DB, namespace: env.KV, sha256 })
+  const store = createPluginStore(env.DB)
+  const installed = createCatalogGateway({ namespace: env.CATALOG, sha256, clock })
   const isolates = createIsolates({
     loader: env.LOADER,
     shim: { modules: isolateModules, version: isolateVersion },
-    codeOf: createCodeSource(bundledPlugins),
+    codeOf: createCodeSource(bundledPlugins, bundles),
   })
-  const loaded = loadPlugins(bundledPlugins, {
-    validator,
-    isolates:
-      runner && isolates && createIsolateHost({ runner, sha256, shimVersion: isolateVersion }),
-  })
+  const isolateHost =
+    runner && isolates && createIsolateHost({ runner, sha256, shimVersion: isolateVersion })
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
     sha256,
+    readSecrets: createSecretReader(secrets),
+    scopedStorage: createScopedStorage({
+      principals: env.PRINCIPAL,
+      services: env.PLUGIN_SERVICE,
+      sha256,
+    }),
+    sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
+    takeLeave: createTakeLeave({ snapshot: installed.snapshot, clock }),
+    faults: createFaultReport(installed.report),
   }
+  const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
   const outputs = createOutputStore(sessions)
   const deploymentLog = createDeploymentLog(env.DB)
-  const hooks = createHooks(loaded.plugins, {
-    capabilities,
-    clock,
-    maxResultChars: outputs.maxChars,
-    traceId: sources.ids.traceId,
-    record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
-  })
+  const hooks = createLiveHooks(() => agents.now().then((wired) => wired.hooks))
   const outputTool = createOutputTool(sessions)
-  const catalog = createAgentDirectory({
-    plugins: loaded.plugins.map((plugin) => ({
-      ...plugin,
-      tools: toToolEntries(plugin, capabilities),
-    })),
-    prompts: createPromptStore(),
-    sessions,
+  const wire = (snapshot: PluginSnapshot) => {
+    const { plugins, problems } = pluginsOf(bundledPlugins, snapshot)
+    const loaded = loadPlugins(plugins, { validator, isolates: isolateHost })
+    const catalog = createAgentDirectory({
+      plugins: loaded.plugins.map((plugin) => ({
+        ...plugin,
+        tools: toToolEntries(plugin, capabilities),
+      })),
+      prompts: createPromptStore(),
+      sessions,
+      clock,
+      onSubAgentStopped: hooks.subAgentStopped,
+      createToolset: (entries, options) =>
+        createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
+      withOutside: withOutsideTools,
+    })
+    return {
+      ...loaded,
+      hooks: createHooks(loaded.plugins, {
+        capabilities,
+        clock,
+        maxResultChars: outputs.maxChars,
+        traceId: sources.ids.traceId,
+        record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
+      }),
+      directory: catalog.directory,
+      problems: [...problems, ...loaded.problems, ...catalog.problems],
+    }
+  }
+  const agents = createLiveDirectory({
+    snapshot: installed.snapshot,
+    lastKnown: installed.lastKnown,
+    build: wire,
+  })
+  const bundled = wire(emptySnapshot).manifests
+  const lifecycle = createPluginLifecycle({
+    store,
+    bundles,
     clock,
-    onSubAgentStopped: hooks.subAgentStopped,
-    createToolset: (entries, options) =>
-      createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
-    withOutside: withOutsideTools,
+    bundledIds: new Set(bundled.map(({ id }) => id)),
+    tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
   const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
@@ -161,12 +222,11 @@ export function composeRuntime(
           fetch: (input, init) => fetch(input, init),
           ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
         })
-  const problems: readonly PluginProblem[] = [...loaded.problems, ...catalog.problems]
   const session: SessionRuntime = {
     ...sources,
     kernel,
     sessions,
-    agents: catalog.directory,
+    agents: agents.directory,
     audit: createAuditSink(env.DB),
     principals,
     onSessionEnded: hooks.sessionEnded,
@@ -176,6 +236,8 @@ export function composeRuntime(
   return {
     session,
     runner: { isolates, clock },
+    catalog: { ...lifecycle, ...createPluginViews(store), clock },
+    pluginService: { createSpace: spaceIn },
     daily: createRetention({
       database: env.DB,
       clock,
@@ -184,6 +246,7 @@ export function composeRuntime(
       tell: principals.tell,
     }),
     principal: {
+      createSpace: spaceIn,
       clock,
       sessions,
       timing: {
@@ -197,7 +260,10 @@ export function composeRuntime(
       sessions,
       models,
       sources,
-      agents: catalog.directory,
+      agents: agents.directory,
+      refreshAgents: agents.refresh,
+      plugins: installed,
+      bundles,
       authenticate: createAuthenticator({
         operatorKey: config.operatorKey,
         sha256,
@@ -212,6 +278,13 @@ export function composeRuntime(
         }),
       }),
       keys: createKeyAdministration({ ...sources, keys }),
+      secrets: createSecretAdministration({ ...secrets, clock }),
+      secretProblem: secrets.sealing.problem,
+      secretAskers: () =>
+        agents.current().plugins.map(({ manifest }) => ({
+          plugin: manifest.id,
+          secrets: manifest.grants.secrets.map(({ name }) => name),
+        })),
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),
@@ -224,11 +297,11 @@ export function composeRuntime(
         const readiness = await readReadiness(env.DB)
         // The table serves the operator's eyes: work does not wait for it to succeed.
         if (readiness.state === 'ready')
-          await manifests.syncBundled(loaded.manifests).catch((error: unknown) => onFault(error))
+          await manifests.syncBundled(bundled).catch((error: unknown) => onFault(error))
         return readiness
       }),
       version: packageJson.version,
-      pluginProblems: () => problems,
+      pluginProblems: () => agents.current().problems,
       onFault,
       onRequest: log.request,
       onClientGone: async ({ session: id, run, principal, reader }) => {

@@ -11,7 +11,7 @@ const allowedPackages = {
   http: ['hono', 'hono/*', 'zod'],
   // Those beside zod and the entrypoint class: what our own modules inside an isolate import there.
   plugins: ['zod', 'cloudflare:workers', 'node:async_hooks', 'isola/plugin', 'plugin-code.js'],
-  catalog: ['@cfworker/json-schema'],
+  catalog: ['@cfworker/json-schema', 'cloudflare:workers'],
   memory: ['@huggingface/jinja'],
   governance: ['zod', 'cloudflare:workers', 'agents/lifecycle'],
   mcp: ['@modelcontextprotocol/*'],

@@ -14,6 +14,7 @@ import {
   toAgentSpec,
   type AgentSource,
 } from './agent-spec.ts'
+import { connectCode } from './code-reach.ts'
 import { summarizeCapabilities } from './capability-summary.ts'
 import {
   orchestratorDescriptor,
@@ -77,7 +78,10 @@ type LoadAgent = (overrides: AgentOverrides) => ReadyAgent
  */
 export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   const problems: PluginProblem[] = []
-  const owners = deps.plugins.map((plugin) => toOwner(plugin, deps, problems))
+  const owners = connectCode(
+    deps.plugins.map((plugin) => toOwner(plugin, deps, problems)),
+    (plugin, names) => reportUnknown(plugin, names, problems),
+  )
   registerOrchestrator(deps.prompts)
   const agents = new Map<string, LoadAgent>([
     [orchestratorId, prepareOrchestrator(owners, deps, problems)],
@@ -158,14 +162,16 @@ function reach(
   problems: PluginProblem[],
 ): readonly ToolEntry[] {
   const { entries, unknown } = resolveUsesTools(usesTools, owners)
-  for (const name of unknown) {
-    problems.push({
-      plugin: who,
-      code: 'plugin_dependency_missing',
-      message: `uses_tools: "${name}" is neither an enabled plugin nor one of its tools`,
-    })
-  }
+  reportUnknown(who, unknown, problems)
   return entries
+}
+
+function reportUnknown(plugin: string, names: readonly string[], problems: PluginProblem[]): void {
+  for (const name of names) {
+    const message = `uses_tools: "${name}" is neither an enabled plugin nor one of its tools`
+    const isKnown = problems.some((one) => one.plugin === plugin && one.message === message)
+    if (!isKnown) problems.push({ plugin, code: 'plugin_dependency_missing', message })
+  }
 }
 
 function prepareAgent(

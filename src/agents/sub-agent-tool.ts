@@ -1,3 +1,4 @@
+import { toLimits } from '#contracts/agent-limits.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
@@ -14,7 +15,6 @@ import {
 } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
-import { toLimits } from './agent-spec.ts'
 
 /** How many times a broken connection to the child is taken up again. */
 const maxReattaches = 3
@@ -99,6 +99,12 @@ async function callAgent(
       `The agent ${agent} is already at work above this call and cannot be called again from here.`,
       zeroUsage,
     )
+  }
+  // It would report to a call that is over, which is none of the session's own.
+  if (input['background'] === true && context.parent !== undefined) {
+    const message =
+      'A call that another tool makes cannot work in the background: leave "background" out.'
+    return failed('tool_denied', message, zeroUsage)
   }
   const session = await sessions.idFor('child', [context.session, context.run, context.call])
   if (context.signal.aborted) {

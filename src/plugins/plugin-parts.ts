@@ -97,8 +97,6 @@ function refuseUnknown(parts: PluginParts): void {
 export function refuseLater(manifest: Manifest, parts: PluginParts = {}): void {
   const asked: string[] = laterParts.filter((part) => parts[part] !== undefined)
   if (manifest.contributes.skills.length > 0) asked.push('contributes.skills')
-  if (manifest.uses_tools.length > 0) asked.push('uses_tools of the code')
-  if (manifest.grants.secrets.length > 0) asked.push('grants.secrets')
   if (asked.length > 0)
     throw mismatch(`not yet: this version of Isola does not have ${asked.join(', ')}`)
 }

@@ -6,6 +6,7 @@ import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
 import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
+import { spendingOfAgent, spendingOfTool } from './inner-reach.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
 import { OutputError } from './output-error.ts'
 
@@ -40,6 +41,10 @@ function toToolEntry(
   const name = `${plugin.manifest.id}__${tool.name}`
   // A plugin's own claim about itself counts only where we wrote it (or, later, an operator confirmed it).
   const isConfirmed = plugin.tier === 'builtin'
+  const timeoutMs = tool.timeout_ms ?? defaultTimeoutMs
+  const spending = spendingOfTool(plugin, timeoutMs)
+  // What calls others or spends is not repeated after a crash, whatever it says of itself.
+  const mayRepeat = isConfirmed && !spending.inner
   return {
     tool: {
       name,
@@ -47,10 +52,11 @@ function toToolEntry(
       inputSchema: tool.input_schema,
       execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
     },
-    isReadOnly: isConfirmed && tool.annotations.readOnlyHint === true,
-    isIdempotent: isConfirmed && tool.annotations.idempotentHint === true,
+    isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
+    isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
-    timeoutMs: tool.timeout_ms ?? defaultTimeoutMs,
+    timeoutMs,
+    ...spending,
     definitionHash: `${plugin.hash}:${name}`,
     record: toRecord(plugin),
   }
@@ -71,6 +77,7 @@ function toAgentCodeEntry(
 ): ToolEntry {
   const { manifest } = plugin
   const name = `${manifest.id}__run`
+  const as = 'agent' as const
   const run: Work = ({ task, context: about }, capabilities, context) =>
     invoke(
       { task: String(task), ...(typeof about === 'string' && { context: about }) },
@@ -84,11 +91,12 @@ function toAgentCodeEntry(
         .filter(Boolean)
         .join('\n'),
       inputSchema: agentInputSchema,
-      execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
+      execute: (input, context) => callPlugin({ name, plugin, run, deps, as }, input, context),
     },
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
+    ...(manifest.agent && spendingOfAgent(manifest.agent)),
     definitionHash: `${plugin.hash}:${name}`,
     record: toRecord(plugin),
   }
@@ -141,24 +149,43 @@ interface PluginCall {
   readonly plugin: LoadedPlugin
   readonly run: Work
   readonly deps: CapabilityDeps
+  readonly as?: 'agent'
 }
 
 /** Runs plugin code with the capabilities of this call; when it answers, fails or is aborted, they are dead. */
 async function callPlugin(
-  { name, plugin, run, deps }: PluginCall,
+  { name, plugin, run, deps, as }: PluginCall,
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const { capabilities, close } = openCapabilities(plugin, context, deps)
+  const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
+  if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
+  const signal = leave ? AbortSignal.any([context.signal, leave.signal]) : context.signal
+  const { capabilities, close } = openCapabilities(plugin, { ...context, signal }, deps, as)
   try {
     const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, context))
-    const output = toOutput(await untilAborted(work, context.signal))
+    const output = toOutput(await untilAborted(work, signal))
+    deps.faults?.wentWell(plugin)
     return { ok: true, output, taint: [`tool:${name}`] }
   } catch (error) {
-    return { ok: false, error: toFailure(error, name, context.signal) }
+    deps.faults?.failed(plugin, error, signal)
+    if (leave?.signal.aborted) {
+      context.emit({
+        type: 'capability_refused',
+        data: { call: context.call, capability: 'all: it was switched off' },
+      })
+      return { ok: false, error: noLeave }
+    }
+    return { ok: false, error: toFailure(error, name, signal) }
   } finally {
+    leave?.end()
     close()
   }
+}
+
+const noLeave: ToolFailure = {
+  code: 'tool_denied',
+  message: 'This plugin was switched off, or what it was allowed was taken back.',
 }
 
 /** Plugin code that does not listen to the signal must not hold the call. */

@@ -40,6 +40,8 @@ export async function callHook(
 ): Promise<readonly HookOutcome[]> {
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
+  const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
+  if (deps.takeLeave && !leave) return failedAll(events)
   const { capabilities, close } = openCapabilities(plugin, { ...context, signal }, deps)
   try {
     const run = plugin.parts.hooks?.[on]
@@ -51,6 +53,7 @@ export async function callHook(
   } catch {
     return failedAll(events)
   } finally {
+    leave?.end()
     close()
     over.abort()
   }

@@ -69,6 +69,15 @@ const broken = (message: string, transient = true) =>
   new IsolaError('request_unavailable', message, { transient })
 
 describe('a sub-agent as a tool', () => {
+  test('does not work in the background for a call that another tool makes', async () => {
+    const { call } = answering(resultOf())
+    const result = await call(
+      { task: 'x', background: true },
+      createToolContext({ call: 'call_1.1', parent: 'call_1' }),
+    )
+    expect(result).toMatchObject({ ok: false, error: { code: 'tool_denied' }, usage: zeroUsage })
+  })
+
   test('N1: looks like any tool; its description routes, its limits are what it spends', () => {
     const { entry } = answering(resultOf())
     expect(entry).toMatchObject({
