@@ -38,23 +38,25 @@ import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
-import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
+import { finishReflector, modelPlanner } from './agents/model-planner.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
 import { createFaultReport } from './plugins/fault-report.ts'
 import { pluginsOf } from './plugins/generation.ts'
+import { createHooks } from './plugins/hooks/create-hooks.ts'
+import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
 import { createCodeSource } from './plugins/isolate/code-source.ts'
 import { createIsolates } from './plugins/isolate/worker-code.ts'
-import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
-import { createScopedStorage } from './plugins/scoped-storage.ts'
 import { createPluginLifecycle } from './plugins/lifecycle/lifecycle.ts'
 import { createPluginViews } from './plugins/lifecycle/view.ts'
 import { createTryOut } from './plugins/lifecycle/try-out.ts'
 import { createTakeLeave } from './plugins/standing.ts'
+import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
+import { createScopedStorage } from './plugins/scoped-storage.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
 import { createSpace } from './sessions/space.ts'
 import { createSessionGateway } from './sessions/gateway.ts'
@@ -78,8 +80,8 @@ export interface Runtime {
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
   readonly runner: RunnerParts
-  readonly pluginService: PluginServiceRuntime
   readonly catalog: CatalogRuntime
+  readonly pluginService: PluginServiceRuntime
   /** What is to be done once a day. Never throws. */
   readonly daily: () => Promise<void>
 }
@@ -150,6 +152,9 @@ export function composeRuntime(
     faults: createFaultReport(installed.report),
   }
   const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
+  const outputs = createOutputStore(sessions)
+  const deploymentLog = createDeploymentLog(env.DB)
+  const hooks = createLiveHooks(() => agents.now().then((wired) => wired.hooks))
   const outputTool = createOutputTool(sessions)
   const wire = (snapshot: PluginSnapshot) => {
     const { plugins, problems } = pluginsOf(bundledPlugins, snapshot)
@@ -162,12 +167,20 @@ export function composeRuntime(
       prompts: createPromptStore(),
       sessions,
       clock,
+      onSubAgentStopped: hooks.subAgentStopped,
       createToolset: (entries, options) =>
         createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
       withOutside: withOutsideTools,
     })
     return {
       ...loaded,
+      hooks: createHooks(loaded.plugins, {
+        capabilities,
+        clock,
+        maxResultChars: outputs.maxChars,
+        traceId: sources.ids.traceId,
+        record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
+      }),
       directory: catalog.directory,
       problems: [...problems, ...loaded.problems, ...catalog.problems],
     }
@@ -185,11 +198,11 @@ export function composeRuntime(
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
-  const gates: GateParts = { ...openPolicy, validator, outputs: createOutputStore(sessions) }
+  const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,
     models: models.provider,
-    planner: modelPlanner,
+    planner: hooks.around(modelPlanner),
     executor: parallelExecutor,
     reflector: finishReflector,
     gates,
@@ -216,14 +229,15 @@ export function composeRuntime(
     agents: agents.directory,
     audit: createAuditSink(env.DB),
     principals,
+    onSessionEnded: hooks.sessionEnded,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
     ...(telemetry && { telemetry }),
   }
   return {
     session,
     runner: { isolates, clock },
-    pluginService: { createSpace: spaceIn },
     catalog: { ...lifecycle, ...createPluginViews(store), clock },
+    pluginService: { createSpace: spaceIn },
     daily: createRetention({
       database: env.DB,
       clock,
@@ -259,7 +273,7 @@ export function composeRuntime(
           namespace: env.PRINCIPAL,
           sha256,
           clock,
-          log: createDeploymentLog(env.DB),
+          log: deploymentLog,
           onFault,
         }),
       }),
@@ -282,7 +296,7 @@ export function composeRuntime(
         return readiness
       }),
       version: packageJson.version,
-      pluginProblems: agents.problems,
+      pluginProblems: () => agents.current().problems,
       onFault,
       onRequest: log.request,
       onClientGone: async ({ session: id, run, principal, reader }) => {

@@ -16,8 +16,8 @@ const app = createHttpApp(runtime.http)
 
 export class Session extends createSessionClass(() => runtime.session) {}
 export class Principal extends createPrincipalClass(() => runtime.principal) {}
-export class PluginService extends createPluginServiceClass(() => runtime.pluginService) {}
 export class Catalog extends createCatalogClass(() => runtime.catalog) {}
+export class PluginService extends createPluginServiceClass(() => runtime.pluginService) {}
 export class PluginRunner extends createPluginRunnerClass(() => runtime.runner) {}
 
 export default {

@@ -283,6 +283,12 @@ export function createFakeApp(options: FakeOptions = {}) {
     sources,
     version: '0.1.0',
     pluginProblems: () => [],
+    plugins: {
+      list: async () => [],
+      generations: async () => [],
+      change: async () => ({ generation: 1, notes: [] }),
+    },
+    bundles: { save: async () => {} },
     secrets: createSecretAdministration({
       ...sources,
       secrets: createMemorySecrets(),
@@ -290,12 +296,6 @@ export function createFakeApp(options: FakeOptions = {}) {
       learn: () => undefined,
     }),
     secretProblem: () => undefined,
-    plugins: {
-      list: async () => [],
-      generations: async () => [],
-      change: async () => ({ generation: 1, notes: [] }),
-    },
-    bundles: { save: async () => {} },
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,

@@ -6,8 +6,8 @@ import { readHealth } from './health.ts'
 import { readMetrics } from './metrics.ts'
 import { readModels } from './models.ts'
 import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
-import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { addPluginRoutes } from './plugins.ts'
+import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { readUsage } from './usage.ts'
 
 /** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, keys, and secrets. */
