@@ -150,7 +150,11 @@ export function composeRuntime(
           fetch: (input, init) => fetch(input, init),
           ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
         })
-  const problems: readonly PluginProblem[] = [...loaded.problems, ...catalog.problems]
+  const problems: readonly PluginProblem[] = [
+    ...loaded.problems,
+    ...loaded.warnings,
+    ...catalog.problems,
+  ]
   const session: SessionRuntime = {
     ...sources,
     kernel,

@@ -37,6 +37,7 @@ const statusByFamily: Readonly<Record<string, number>> = {
   config: 503,
   model: 502,
   lease: 429,
+  plugin: 422,
 }
 const typeByStatus: Readonly<Record<number, string>> = {
   401: 'authentication_error',

@@ -20,7 +20,9 @@ export function unzip(archive: Uint8Array): ReadonlyMap<string, Uint8Array> {
 
 const isLitter = (path: string): boolean => /(^|\/)(__MACOSX\/|\.DS_Store$)/.test(path)
 
-function withoutTop<T>(files: readonly (readonly [string, T])[]): readonly (readonly [string, T])[] {
+function withoutTop<T>(
+  files: readonly (readonly [string, T])[],
+): readonly (readonly [string, T])[] {
   const [top = ''] = files[0]?.[0].split('/') ?? []
   const isCommon = files.length > 0 && files.every(([path]) => path.startsWith(`${top}/`))
   return isCommon ? files.map(([path, file]) => [path.slice(top.length + 1), file] as const) : files

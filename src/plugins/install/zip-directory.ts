@@ -140,7 +140,17 @@ function readEntry(view: DataView, place: EntryPlace): Placed {
   if (end > directory) throw refused(`${quoted(path)} reaches into the directory.`)
   const hasDescriptor = (flags & 8) !== 0
   const crc = view.getUint32(at + 16, true)
-  return { path, isFolder, isDeflated: method === 8, crc, sizeBytes, start, end, from, hasDescriptor }
+  return {
+    path,
+    isFolder,
+    isDeflated: method === 8,
+    crc,
+    sizeBytes,
+    start,
+    end,
+    from,
+    hasDescriptor,
+  }
 }
 
 function readName(view: DataView, offset: number, length: number): string {
@@ -174,11 +184,7 @@ const unicodePathField = 0x7075
 
 function checkExtra(
   view: DataView,
-  {
-    from,
-    length,
-    path,
-  }: { readonly from: number; readonly length: number; readonly path: string },
+  { from, length, path }: { readonly from: number; readonly length: number; readonly path: string },
 ): void {
   for (let at = from; at + 4 <= from + length; at += 4 + view.getUint16(at + 2, true)) {
     const field = view.getUint16(at, true)
@@ -203,7 +209,8 @@ function checkLocal(
   },
 ): number {
   const hasDescriptor = (view.getUint16(at + 8, true) & 8) !== 0
-  const start = from + localBytes + view.getUint16(from + 26, true) + view.getUint16(from + 28, true)
+  const start =
+    from + localBytes + view.getUint16(from + 26, true) + view.getUint16(from + 28, true)
   const isSame =
     start <= view.byteLength &&
     view.getUint16(from + 26, true) === nameLength &&
