@@ -47,22 +47,32 @@ export function lookAlikes(id: string, known: readonly string[]): readonly strin
 }
 
 function isLookAlike(id: string, other: string): boolean {
-  const [a, b] = [skeleton(id), skeleton(other)]
-  if (a === b || sortedWords(id) === sortedWords(other)) return true
-  // One letter among few is another word: http and html. Of long names two may differ.
+  if (sortedWords(id) === sortedWords(other)) return true
+  return (
+    isAlmost(skeleton(id), skeleton(other)) ||
+    isAlmost(skeleton(withoutFillers(id)), skeleton(withoutFillers(other)))
+  )
+}
+
+/** One letter among few is another word: http and html. Of long names two may differ. */
+function isAlmost(a: string, b: string): boolean {
   const shorter = Math.min(a.length, b.length)
   const allowed = shorter < 5 ? 0 : shorter < 12 ? 1 : 2
-  return allowed > 0 && isWithin(a, b, allowed)
+  return a === b || (allowed > 0 && isWithin(a, b, allowed))
 }
 
 /** Words that a copy likes to add. */
 const fillers = /-(?:plugin|tool|tools|official|pro|plus|new|v?\d+|js|ts|ai|agent|isola)$/
 
-/** What is left of an id to somebody who reads fast: no hyphens, no doubled letters, no plural, one form a letter. */
-function skeleton(id: string): string {
+function withoutFillers(id: string): string {
   let name = id
   while (fillers.test(name)) name = name.replace(fillers, '')
   return name
+}
+
+/** What is left of an id to somebody who reads fast: no hyphens, no doubled letters, no plural, one form a letter. */
+function skeleton(id: string): string {
+  return id
     .replaceAll('-', '')
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w')

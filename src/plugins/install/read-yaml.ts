@@ -28,15 +28,18 @@ export function readYaml(text: string, source = 'plugin.yaml'): unknown {
     resolveKnownTags: false,
     uniqueKeys: true,
     stringKeys: true,
-    logLevel: 'silent',
+    // Quieter, and a second document would pass.
+    logLevel: 'error',
   })
   const [problem] = [...document.errors, ...document.warnings]
   if (problem) throw fault(problem.pos[0], problem.message)
+  if (document.directives.yaml.explicit || Object.keys(document.directives.tags).length > 1)
+    throw fault(0, 'has directives (%YAML, %TAG); leave them out')
   checkNodes(document, fault)
   try {
     return document.toJS({ maxAliasCount: maxAliases })
   } catch (error) {
-    // An alias without an anchor, one that contains itself, or too many of them.
+    // More aliases of aliases than are allowed.
     throw fault(undefined, error instanceof Error ? error.message : 'cannot be read')
   }
 }
@@ -72,6 +75,9 @@ function checkNodes(
       if (isAlias(node)) {
         aliases += 1
         if (aliases > maxAliases) throw fault(offset, `has more than ${maxAliases} aliases`)
+        const target = node.resolve(document)
+        if (target && path.includes(target))
+          throw fault(offset, 'has an alias that contains itself')
         return
       }
       if (node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:'))

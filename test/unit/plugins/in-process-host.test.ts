@@ -55,6 +55,7 @@ describe('the in-process host', () => {
     expect(load(off)).toEqual({
       plugins: [],
       problems: [],
+      warnings: [],
       manifests: [{ id: 'off', version: '1.0.0', hash, manifest, state: 'disabled' }],
     })
   })
@@ -92,7 +93,7 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
       'an api range of the future',
       bundle({ id: 'bad', api: '>=2.0 <3.0' }),
       'plugin_contract_mismatch',
-      /plugin API 1\.0\.0/,
+      /plugin API 1\.1\.0/,
     ],
     [
       'an api range that is none',
