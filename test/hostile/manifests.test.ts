@@ -18,7 +18,11 @@ describe('T26: a plugin.yaml is refused with its place', () => {
   it.each([
     ['a bomb of aliases', `${manifestText}config: {}\n${bomb}`, /aliases/],
     ['an alias that contains itself', `${manifestText}config: &a { b: *a }`, /contains itself/],
-    ['an alias of nothing', `${manifestText}config: { b: *nothing }`, /plugin\.yaml:9:14.*nothing/],
+    [
+      'an alias of nothing',
+      `${manifestText}config: { b: *nothing }`,
+      /plugin\.yaml:9:14: .*alias of nothing/,
+    ],
     ['a key twice', `${manifestText}name: Other\n`, /plugin\.yaml:9:1: .*unique/i],
     ['a key twice, quoted', `${manifestText}"name": Other\n`, /unique/i],
     [

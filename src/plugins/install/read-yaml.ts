@@ -76,8 +76,8 @@ function checkNodes(
         aliases += 1
         if (aliases > maxAliases) throw fault(offset, `has more than ${maxAliases} aliases`)
         const target = node.resolve(document)
-        if (target && path.includes(target))
-          throw fault(offset, 'has an alias that contains itself')
+        if (!target) throw fault(offset, `has an alias of nothing (*${node.source.slice(0, 60)})`)
+        if (path.includes(target)) throw fault(offset, 'has an alias that contains itself')
         return
       }
       if (node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:'))
