@@ -26,6 +26,7 @@ import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
 import { openPolicy } from './governance/open-policy.ts'
+import { createTrustAdministration } from './governance/trust-administration.ts'
 import { createPrincipalLedger } from './governance/principal-ledger.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
@@ -51,6 +52,7 @@ import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
 import { createRetention } from './storage/retention.ts'
 import { createSessionIndex } from './storage/session-index.ts'
+import { createTrustStore } from './storage/trusted-keys.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
@@ -204,6 +206,7 @@ export function composeRuntime(
         }),
       }),
       keys: createKeyAdministration({ ...sources, keys }),
+      trust: createTrustAdministration({ clock, sha256, store: createTrustStore(env.DB) }),
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),

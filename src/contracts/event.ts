@@ -59,6 +59,8 @@ export type DeploymentEventType =
   | 'key_revoked'
   | 'principal_changed'
   | 'login_failed'
+  | 'trust_added'
+  | 'trust_removed'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
 export interface DeploymentEvent {

@@ -51,6 +51,8 @@ export const access = {
   '/api/operator/keys/:key/revoke': { POST: operators },
   '/api/operator/keys/:key/rotate': { POST: operators },
   '/api/operator/principals/:principal': { POST: operators },
+  '/api/operator/trust': { GET: operators, POST: operators },
+  '/api/operator/trust/:key': { DELETE: operators },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<Method, Access>>>>>
 
 export type RoutePath = keyof typeof access

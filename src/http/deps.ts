@@ -18,6 +18,7 @@ import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
+import type { TrustAdministration } from '#contracts/trust.ts'
 
 /** A client closed a streamed `/v1` answer before its end. */
 export interface GoneClient {
@@ -46,6 +47,7 @@ export interface HttpDeps {
   readonly metrics: MetricsReport
   readonly principals: PrincipalReader
   readonly keys: KeyAdministration
+  readonly trust: TrustAdministration
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>
   /** Asked anew each time; never throws. */

@@ -22,10 +22,12 @@ import type {
 import type { Sources } from '../../src/contracts/sources.ts'
 import { createAuthenticator } from '../../src/governance/authenticator.ts'
 import { createKeyAdministration } from '../../src/governance/key-administration.ts'
+import { createTrustAdministration } from '../../src/governance/trust-administration.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
+import { createMemoryTrust } from './trust.ts'
 
 export const testKey = 'isk_test'
 export const testSession = `ses_${'S'.repeat(22)}`
@@ -250,6 +252,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     authenticate: createAuthenticator({ ...noOtherKeys, operatorKey: testKey }),
     keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
+    trust: createTrustAdministration({ ...sources, store: createMemoryTrust() }),
     audit: {
       query: async (query) => {
         audits.push(query)

@@ -6,6 +6,7 @@ import { readHealth } from './health.ts'
 import { readMetrics } from './metrics.ts'
 import { readModels } from './models.ts'
 import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
+import { addTrust, listTrust, removeTrust } from './trust.ts'
 import { readUsage } from './usage.ts'
 
 /** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, and keys. */
@@ -23,4 +24,6 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/keys/:key/revoke', { POST: revokeKey(deps) })
   addRoute('/api/operator/keys/:key/rotate', { POST: rotateKey(deps) })
   addRoute('/api/operator/principals/:principal', { POST: changePrincipal(deps) })
+  addRoute('/api/operator/trust', { GET: listTrust(deps), POST: addTrust(deps) })
+  addRoute('/api/operator/trust/:key', { DELETE: removeTrust(deps) })
 }

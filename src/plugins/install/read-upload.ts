@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Manifest } from '#contracts/manifest.ts'
-import { bundleCaps, toBundleText, type PluginBundle } from '#contracts/plugin-bundle.ts'
+import { bundleCaps, toBundleText } from '#contracts/plugin-bundle.ts'
+import type { PluginSignature, ReadUpload, Upload } from '#contracts/plugin-upload.ts'
 import { checkApi } from '../plugin-api.ts'
 import { fetchArchive, type FetchArchiveDeps } from './fetch-archive.ts'
 import { folderToBundle } from './folder-to-bundle.ts'
@@ -9,29 +9,9 @@ import { refused } from './refused.ts'
 import { createStripTypes, type StripTypesDeps } from './strip-types.ts'
 import { unzip } from './unzip.ts'
 
-/** What `POST /api/operator/plugins` takes: its JSON, `{ bundle, signature?, source? }` or `{ url }`, or a zip. */
-export type Upload = { readonly json: unknown } | { readonly zip: Uint8Array }
-
-/** Over `toSignedText({ id, hash })`. Both base64: an Ed25519 public key as its 32 bytes, 64 bytes of signature. */
-export interface PluginSignature {
-  readonly key: string
-  readonly value: string
-}
-
-/** A plugin that may be installed. What it is worth is decided by whoever installs it. */
-export interface ReadUpload {
-  readonly bundle: PluginBundle
-  /** The canonical text of the bundle: what is hashed and kept. */
-  readonly text: string
-  readonly manifest: Manifest
-  /** sha-256 of `text`, lowercase hex. */
-  readonly hash: string
-  /** As it was sent: not verified. */
+/** An upload before its signature was looked at. */
+export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {
   readonly signature?: PluginSignature
-  /** Where it came from, in the words of whoever sent it; for the operator's eyes. */
-  readonly source: string
-  /** What the operator should read. */
-  readonly notes: readonly string[]
 }
 
 export interface UploadDeps extends FetchArchiveDeps, StripTypesDeps {
@@ -56,7 +36,7 @@ const urlSchema = z.strictObject({ url: z.string().min(1).max(2_048) })
  *   `fetchArchive` throws.
  * @see SECURITY.md T24, T26
  */
-export async function readUpload(upload: Upload, deps: UploadDeps): Promise<ReadUpload> {
+export async function readUpload(upload: Upload, deps: UploadDeps): Promise<UnverifiedUpload> {
   if ('zip' in upload) return readBytes(upload.zip, 'zip', deps)
   const asked = urlSchema.safeParse(upload.json)
   if (!asked.success) return readJson(upload.json, deps)
@@ -65,7 +45,11 @@ export async function readUpload(upload: Upload, deps: UploadDeps): Promise<Read
 }
 
 /** A zip, or the file that `isola plugin build` writes. */
-async function readBytes(bytes: Uint8Array, source: string, deps: UploadDeps): Promise<ReadUpload> {
+async function readBytes(
+  bytes: Uint8Array,
+  source: string,
+  deps: UploadDeps,
+): Promise<UnverifiedUpload> {
   if (bytes.byteLength > bundleCaps.maxArchiveBytes)
     throw refused(`The archive is larger than ${bundleCaps.maxArchiveBytes} bytes.`)
   if (bytes[0] === 0x7b) return { ...readJson(parseJson(bytes), deps), source }
@@ -73,7 +57,7 @@ async function readBytes(bytes: Uint8Array, source: string, deps: UploadDeps): P
   return toUpload(checkBundle(bundle), source, deps)
 }
 
-function readJson(json: unknown, deps: UploadDeps): ReadUpload {
+function readJson(json: unknown, deps: UploadDeps): UnverifiedUpload {
   const parsed = jsonSchema.safeParse(json)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -99,7 +83,7 @@ function toUpload(
   { bundle, manifest }: CheckedBundle,
   source: string,
   { sha256 }: Pick<UploadDeps, 'sha256'>,
-): ReadUpload {
+): UnverifiedUpload {
   const warning = checkApi(manifest)
   const text = toBundleText(bundle)
   return {
