@@ -5,8 +5,22 @@ import deploy from './deploy.mjs'
 import doctor from './doctor.mjs'
 import key from './key.mjs'
 import metrics from './metrics.mjs'
+import plugin from './plugin.mjs'
 import run from './run.mjs'
 import session from './session.mjs'
+import trust from './trust.mjs'
 import usage from './usage-today.mjs'
 
-export const commands = [chat, session, run, usage, metrics, audit, key, doctor, deploy]
+export const commands = [
+  chat,
+  session,
+  run,
+  usage,
+  metrics,
+  audit,
+  key,
+  plugin,
+  trust,
+  doctor,
+  deploy,
+]
