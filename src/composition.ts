@@ -1,12 +1,16 @@
 import { bundledPlugins } from './bundled.gen.ts'
-import { isolateModules, isolateVersion } from './isolate.gen.ts'
+import { isolateModules, isolateVersion, stripModules } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
+import { createLiveDirectory } from './agents/live-directory.ts'
+import { createCatalogGateway, emptySnapshot } from './catalog/catalog-gateway.ts'
+import type { CatalogRuntime } from './catalog/catalog-object.ts'
 import { createOutputStore, createOutputTool } from './catalog/output-tool.ts'
 import { withOutsideTools } from './catalog/outside-tools.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { createSearchIndex } from './catalog/search/search-index.ts'
 import { createToolset } from './catalog/toolset.ts'
-import type { PluginProblem, Readiness } from '#contracts/operations.ts'
+import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type { Readiness } from '#contracts/operations.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import {
   defaultTiming,
@@ -16,12 +20,15 @@ import {
 } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { parseConfig } from './settings.ts'
-import { systemSources } from './sources.ts'
+import { secureBytes, systemSources } from './sources.ts'
 import { createAuthenticator } from './governance/authenticator.ts'
 import { createContent } from './governance/telemetry/content.ts'
 import { createLogWriter } from './governance/telemetry/log-writer.ts'
 import { createOtlpExporter } from './governance/telemetry/otlp-exporter.ts'
-import { createRedactor } from './governance/redactor.ts'
+import { createLearnedSecrets, createRedactor } from './governance/redactor.ts'
+import { createSealing } from './governance/secrets/sealing.ts'
+import { createSecretAdministration } from './governance/secrets/secret-administration.ts'
+import { createSecretReader } from './governance/secrets/secret-reader.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
@@ -36,21 +43,34 @@ import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
+import { createFaultReport } from './plugins/fault-report.ts'
+import { pluginsOf } from './plugins/generation.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
+import { createUploadReader } from './plugins/install/upload-reader.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
 import { createCodeSource } from './plugins/isolate/code-source.ts'
-import { createIsolates } from './plugins/isolate/worker-code.ts'
+import { createIsolates, createStripper } from './plugins/isolate/worker-code.ts'
+import { createPluginLifecycle } from './plugins/lifecycle/lifecycle.ts'
+import { createPluginViews } from './plugins/lifecycle/view.ts'
+import { createTryOut } from './plugins/lifecycle/try-out.ts'
+import { createTakeLeave } from './plugins/standing.ts'
+import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
+import { createScopedStorage } from './plugins/scoped-storage.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
+import { createSpace } from './sessions/space.ts'
 import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
+import { createBundleStore } from './storage/bundles.ts'
 import { createDeploymentLog } from './storage/deployment-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
 import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
+import { createPluginStore } from './storage/plugins.ts'
 import { createRetention } from './storage/retention.ts'
+import { createSecretStore } from './storage/secrets.ts'
 import { createSessionIndex } from './storage/session-index.ts'
 import { createTrustStore } from './storage/trusted-keys.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
@@ -61,6 +81,8 @@ export interface Runtime {
   readonly principal: PrincipalRuntime
   readonly http: HttpDeps
   readonly runner: RunnerParts
+  readonly catalog: CatalogRuntime
+  readonly pluginService: PluginServiceRuntime
   /** What is to be done once a day. Never throws. */
   readonly daily: () => Promise<void>
 }
@@ -80,12 +102,18 @@ export function composeRuntime(
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
-  const redact = createRedactor(config.secrets)
+  const learned = createLearnedSecrets()
+  const redact = createRedactor(config.secrets, learned)
   const log = createLogWriter({ level: config.logLevel, redact, clock, write: writeLine })
   const onFault = log.fault
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
   const keys = createKeyStore(env.DB)
+  const secrets = {
+    secrets: createSecretStore(env.DB),
+    sealing: createSealing(config.masterKeys, { sha256, randomBytes: secureBytes }),
+    learn: learned.learn,
+  }
   const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
   const principals = createPrincipalLedger({ namespace: env.PRINCIPAL, sha256, clock, limitsOf })
   const models = createModelProviders(config.models, {
@@ -97,36 +125,69 @@ export function composeRuntime(
   })
   const modelReport = createModelReport(env.DB)
   const validator = createSchemaValidator()
+  const bundles = createBundleStore({ database: env.DB, namespace: env.KV, sha256 })
+  const store = createPluginStore(env.DB)
+  const trust = createTrustStore(env.DB)
+  const installed = createCatalogGateway({ namespace: env.CATALOG, sha256, clock })
   const isolates = createIsolates({
     loader: env.LOADER,
     shim: { modules: isolateModules, version: isolateVersion },
-    codeOf: createCodeSource(bundledPlugins),
+    codeOf: createCodeSource(bundledPlugins, bundles),
   })
-  const loaded = loadPlugins(bundledPlugins, {
-    validator,
-    isolates:
-      runner && isolates && createIsolateHost({ runner, sha256, shimVersion: isolateVersion }),
-  })
+  const isolateHost =
+    runner && isolates && createIsolateHost({ runner, sha256, shimVersion: isolateVersion })
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
     sha256,
+    readSecrets: createSecretReader(secrets),
+    scopedStorage: createScopedStorage({
+      principals: env.PRINCIPAL,
+      services: env.PLUGIN_SERVICE,
+      sha256,
+    }),
+    sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
+    takeLeave: createTakeLeave({ snapshot: installed.snapshot, clock }),
+    faults: createFaultReport(installed.report),
   }
+  const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
   const outputTool = createOutputTool(sessions)
-  const catalog = createAgentDirectory({
-    plugins: loaded.plugins.map((plugin) => ({
-      ...plugin,
-      tools: toToolEntries(plugin, capabilities),
-    })),
-    prompts: createPromptStore(),
-    sessions,
+  const wire = (snapshot: PluginSnapshot) => {
+    const { plugins, problems } = pluginsOf(bundledPlugins, snapshot)
+    const loaded = loadPlugins(plugins, { validator, isolates: isolateHost })
+    const catalog = createAgentDirectory({
+      plugins: loaded.plugins.map((plugin) => ({
+        ...plugin,
+        tools: toToolEntries(plugin, capabilities),
+      })),
+      prompts: createPromptStore(),
+      sessions,
+      clock,
+      createToolset: (entries, options) =>
+        createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
+      withOutside: withOutsideTools,
+    })
+    return {
+      ...loaded,
+      directory: catalog.directory,
+      problems: [...problems, ...loaded.problems, ...loaded.warnings, ...catalog.problems],
+    }
+  }
+  const agents = createLiveDirectory({
+    snapshot: installed.snapshot,
+    lastKnown: installed.lastKnown,
+    build: wire,
+  })
+  const bundled = wire(emptySnapshot).manifests
+  const lifecycle = createPluginLifecycle({
+    store,
+    bundles,
     clock,
-    createToolset: (entries, options) =>
-      createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
-    withOutside: withOutsideTools,
+    bundledIds: new Set(bundled.map(({ id }) => id)),
+    tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
   const gates: GateParts = { ...openPolicy, validator, outputs: createOutputStore(sessions) }
   const kernel = createKernel({
@@ -152,16 +213,11 @@ export function composeRuntime(
           fetch: (input, init) => fetch(input, init),
           ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
         })
-  const problems: readonly PluginProblem[] = [
-    ...loaded.problems,
-    ...loaded.warnings,
-    ...catalog.problems,
-  ]
   const session: SessionRuntime = {
     ...sources,
     kernel,
     sessions,
-    agents: catalog.directory,
+    agents: agents.directory,
     audit: createAuditSink(env.DB),
     principals,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
@@ -170,6 +226,8 @@ export function composeRuntime(
   return {
     session,
     runner: { isolates, clock },
+    catalog: { ...lifecycle, ...createPluginViews(store), clock },
+    pluginService: { createSpace: spaceIn },
     daily: createRetention({
       database: env.DB,
       clock,
@@ -178,6 +236,7 @@ export function composeRuntime(
       tell: principals.tell,
     }),
     principal: {
+      createSpace: spaceIn,
       clock,
       sessions,
       timing: {
@@ -191,7 +250,19 @@ export function composeRuntime(
       sessions,
       models,
       sources,
-      agents: catalog.directory,
+      agents: agents.directory,
+      refreshAgents: agents.refresh,
+      plugins: installed,
+      bundles,
+      readUpload: createUploadReader({
+        trust,
+        strip: createStripper(env.LOADER, stripModules),
+        fetch: (archive, init) => fetch(archive, init),
+        isDevelopment: config.isDevelopment,
+        clock,
+        sha256,
+        known: async () => (await installed.list()).map(({ id }) => id),
+      }),
       authenticate: createAuthenticator({
         operatorKey: config.operatorKey,
         sha256,
@@ -206,7 +277,14 @@ export function composeRuntime(
         }),
       }),
       keys: createKeyAdministration({ ...sources, keys }),
-      trust: createTrustAdministration({ clock, sha256, store: createTrustStore(env.DB) }),
+      trust: createTrustAdministration({ clock, sha256, store: trust }),
+      secrets: createSecretAdministration({ ...secrets, clock }),
+      secretProblem: secrets.sealing.problem,
+      secretAskers: () =>
+        agents.current().plugins.map(({ manifest }) => ({
+          plugin: manifest.id,
+          secrets: manifest.grants.secrets.map(({ name }) => name),
+        })),
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),
@@ -219,11 +297,11 @@ export function composeRuntime(
         const readiness = await readReadiness(env.DB)
         // The table serves the operator's eyes: work does not wait for it to succeed.
         if (readiness.state === 'ready')
-          await manifests.syncBundled(loaded.manifests).catch((error: unknown) => onFault(error))
+          await manifests.syncBundled(bundled).catch((error: unknown) => onFault(error))
         return readiness
       }),
       version: packageJson.version,
-      pluginProblems: () => problems,
+      pluginProblems: () => agents.current().problems,
       onFault,
       onRequest: log.request,
       onClientGone: async ({ session: id, run, principal, reader }) => {

@@ -7,6 +7,7 @@ import key from './key.mjs'
 import metrics from './metrics.mjs'
 import plugin from './plugin.mjs'
 import run from './run.mjs'
+import secret from './secret.mjs'
 import session from './session.mjs'
 import trust from './trust.mjs'
 import usage from './usage-today.mjs'
@@ -21,6 +22,7 @@ export const commands = [
   key,
   plugin,
   trust,
+  secret,
   doctor,
   deploy,
 ]

@@ -1,4 +1,5 @@
-// isola plugin …: those of its author here, those of the operator in plugin-admin.mjs.
+// isola plugin …: those of its author, those of the operator.
+import { adminVerbs } from './plugin-admin.mjs'
 import { authorVerbs } from './plugin-author.mjs'
 
-export default { noun: 'plugin', verbs: { ...authorVerbs } }
+export default { noun: 'plugin', verbs: { ...authorVerbs, ...adminVerbs } }

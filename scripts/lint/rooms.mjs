@@ -21,7 +21,7 @@ const allowedPackages = {
     'sucrase',
     'sucrase/*',
   ],
-  catalog: ['@cfworker/json-schema'],
+  catalog: ['@cfworker/json-schema', 'cloudflare:workers'],
   memory: ['@huggingface/jinja'],
   governance: ['zod', 'cloudflare:workers', 'agents/lifecycle'],
   mcp: ['@modelcontextprotocol/*'],

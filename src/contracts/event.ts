@@ -61,6 +61,19 @@ export type DeploymentEventType =
   | 'login_failed'
   | 'trust_added'
   | 'trust_removed'
+  | 'plugin_added'
+  | 'plugin_granted'
+  | 'plugin_revoked'
+  | 'plugin_enabled'
+  | 'plugin_disabled'
+  | 'plugin_rolled_back'
+  | 'plugin_removed'
+  | 'plugin_refused'
+  | 'plugin_tripped'
+  | 'generation_restored'
+  | 'secret_set'
+  | 'secret_removed'
+  | 'secrets_rotated'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
 export interface DeploymentEvent {

@@ -218,11 +218,16 @@ export type TrustTier = 'builtin' | 'trusted' | 'community'
 
 /** Code for an isolate of its own. */
 export interface IsolatedCode {
-  /** One ES module that imports nothing but `isola/plugin`; its default export is `register`. */
-  readonly code: string
+  /**
+   * One ES module that imports nothing but `isola/plugin`; its default export is `register`. Absent: it is in the
+   * bundle of the plugin's hash.
+   */
+  readonly code?: string
   readonly tier: TrustTier
   /** Counted up by the operator to end whatever runs under older grants. */
   readonly grantEpoch: number
+  /** An operator enabled it, and may switch it off at any time. */
+  readonly isInstalled?: boolean
   /** What the operator allowed; what the manifest asks for if absent. */
   readonly granted?: RequestedGrants
 }

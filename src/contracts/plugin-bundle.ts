@@ -11,10 +11,13 @@ export interface PluginBundle {
   readonly files: Readonly<Record<string, string>>
 }
 
-/** JSON with the keys of every object in order: the same bundle has the same text wherever it is made. */
+/** The same bundle has the same text wherever it is made. */
 export function toBundleText({ manifest, code, files }: PluginBundle): string {
-  return JSON.stringify(sorted({ manifest, ...(code !== undefined && { code }), files }))
+  return toCanonicalJson({ manifest, ...(code !== undefined && { code }), files })
 }
+
+/** JSON with the keys of every object in order. */
+export const toCanonicalJson = (value: unknown): string => JSON.stringify(sorted(value))
 
 /** What a signature of a plugin signs. */
 export const toSignedText = (plugin: { readonly id: string; readonly hash: string }): string =>

@@ -30,7 +30,6 @@ export interface ReadUpload {
 
 /**
  * Reads what somebody wants installed. Throws `plugin_upload_invalid`, `plugin_manifest_invalid`,
- * `plugin_contract_mismatch` (its API), `plugin_signature_invalid`, `plugin_name_collision`,
- * `plugin_source_unavailable`, or `request_invalid` for a URL that is refused.
+ * `plugin_contract_mismatch` (its API), `plugin_signature_invalid`, `plugin_source_unavailable`, or `request_invalid` for a URL that is refused.
  */
 export type ReadPluginUpload = (upload: Upload) => Promise<ReadUpload>

@@ -260,6 +260,9 @@ export type StorageRequest =
   | { readonly verb: 'entries'; readonly space: string; readonly limit: number }
   | { readonly verb: 'clear'; readonly space: string }
 
+/** Named values and short entries in spaces that do not see each other, within one Durable Object. */
+export type Space = (request: StorageRequest) => StorageAnswer
+
 /** `error` says why nothing was stored (quota, key, size), safe for a model. */
 export interface StorageAnswer {
   readonly error?: string

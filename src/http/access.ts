@@ -9,6 +9,9 @@ export type Access = 'anyone' | readonly Role[]
 
 const operators = ['operator'] as const
 const readers = ['operator', 'auditor'] as const
+/** An author brings plugins, and enables none. */
+const installers = ['operator', 'author'] as const
+const pluginReaders = ['operator', 'author', 'auditor'] as const
 /** Those who talk to agents. */
 const talkers = ['operator', 'author', 'user'] as const
 
@@ -50,9 +53,21 @@ export const access = {
   '/api/operator/keys': { GET: operators, POST: operators },
   '/api/operator/keys/:key/revoke': { POST: operators },
   '/api/operator/keys/:key/rotate': { POST: operators },
+  '/api/operator/secrets': { GET: operators, POST: operators },
+  '/api/operator/secrets/rotate': { POST: operators },
+  '/api/operator/secrets/:name': { DELETE: operators },
   '/api/operator/principals/:principal': { POST: operators },
   '/api/operator/trust': { GET: operators, POST: operators },
   '/api/operator/trust/:key': { DELETE: operators },
+  '/api/operator/plugins': { GET: pluginReaders, POST: installers },
+  '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },
+  '/api/operator/plugins/:plugin/grant': { POST: operators },
+  '/api/operator/plugins/:plugin/revoke': { POST: operators },
+  '/api/operator/plugins/:plugin/enable': { POST: operators },
+  '/api/operator/plugins/:plugin/disable': { POST: operators },
+  '/api/operator/plugins/:plugin/rollback': { POST: operators },
+  '/api/operator/generations': { GET: pluginReaders },
+  '/api/operator/generations/:number/restore': { POST: operators },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<Method, Access>>>>>
 
 export type RoutePath = keyof typeof access

@@ -120,6 +120,7 @@ function addGuards(app: HttpApp, deps: HttpDeps): void {
     const { req } = context
     const client = { address: req.header('cf-connecting-ip'), requestId: context.get('requestId') }
     context.set('principal', await deps.authenticate(req.header('authorization'), client))
+    await deps.refreshAgents?.()
     await next()
   })
 }

@@ -13,8 +13,11 @@ import type {
   Readiness,
   SessionIndex,
 } from '#contracts/operations.ts'
+import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
+import type { ReadPluginUpload } from '#contracts/plugin-upload.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
+import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
@@ -38,6 +41,11 @@ export interface HttpModels {
 export interface HttpDeps {
   readonly sessions: SessionGateway
   readonly agents: Pick<AgentDirectory, 'list' | 'toolNames'>
+  /** Brings `agents` up to date. Never throws. */
+  readonly refreshAgents?: () => Promise<void>
+  readonly plugins: PluginAdministration
+  readonly bundles: Pick<BundleStore, 'save'>
+  readonly readUpload: ReadPluginUpload
   readonly models: HttpModels
   readonly authenticate: Authenticate
   readonly audit: AuditReader
@@ -48,6 +56,14 @@ export interface HttpDeps {
   readonly principals: PrincipalReader
   readonly keys: KeyAdministration
   readonly trust: TrustAdministration
+  readonly secrets: SecretAdministration
+  /** Why no secret can be sealed or opened. */
+  readonly secretProblem: () => Error | undefined
+  /** Which plugins ask for which secrets. */
+  readonly secretAskers: () => readonly {
+    readonly plugin: string
+    readonly secrets: readonly string[]
+  }[]
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>
   /** Asked anew each time; never throws. */

@@ -163,7 +163,7 @@ const execute: Gate = {
     if ('ok' in first) {
       call.result = !first.ok && scope.signal.aborted ? { ...first, error: cancelledError } : first
     } else {
-      deadline.abort(new Error('tool_timeout'))
+      deadline.abort(Object.assign(new Error('tool_timeout'), { code }))
       const late = await Promise.race([running, clock.sleep(graceFor(call), finished.signal)])
       call.result = { ...first.result, ...(late?.usage && { usage: late.usage }) }
     }

@@ -1,17 +1,17 @@
 import {
-  secretPlaceholder,
   ToolError,
   type Capabilities,
   type PluginDatabase,
   type PluginIsolate,
   type PluginMemory,
   type PluginModel,
-  type PluginSecrets,
   type PluginStorage,
   type PluginTools,
 } from '#contracts/plugin.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
+import type { ReadSecrets } from '#contracts/secrets.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
@@ -21,7 +21,12 @@ import {
   withSafeErrors,
   type AskStorage,
 } from './granted-storage.ts'
+import type { FaultReport } from './fault-report.ts'
+import type { TakeLeave } from './standing.ts'
+import { spaceOf, type ScopedStorage } from './scoped-storage.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
+import { createCallSecrets, type CallSecrets } from './secrets/call-secrets.ts'
+import { createPluginSecrets } from './secrets/secret-capability.ts'
 
 const maxLogChars = 2_000
 const maxLogsPerCall = 200
@@ -31,8 +36,14 @@ export interface CapabilityDeps {
   /** The memory room's scratchpad over the storage verbs. */
   readonly createMemory: (ask: AskStorage) => MemoryClient
   readonly fetch: FetchFunction
+  readonly readSecrets: ReadSecrets
+  readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
+  readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
   readonly sha256: (text: string) => string
+  /** Absent where no plugin can be switched off. */
+  readonly takeLeave?: TakeLeave
+  readonly faults?: FaultReport
 }
 
 /** Capabilities of one call and the way to end them. */
@@ -54,12 +65,14 @@ export function openCapabilities(
   const guard = createGuard(over.signal)
   const log = createLog(context, over.signal)
   const refuse = createRefuse(context)
+  const secrets = createCallSecrets(plugin.granted.secrets, context, deps.readSecrets)
+  const { ref, ...signing } = createPluginSecrets(secrets)
   const capabilities: Capabilities = {
-    fetch: guard(createPluginFetch(plugin, context, signal, deps)),
-    storage: guardAll(guard, createPluginStorage(plugin, ask, refuse)),
+    fetch: guard(createPluginFetch(plugin, context, { ...deps, signal, secrets })),
+    storage: guardAll(guard, createPluginStorage(plugin, { ask, context, deps, refuse })),
     workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
     memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
-    secrets: createSecrets(refuse),
+    secrets: { ref, ...guardAll(guard, signing) },
     tools: guardAll(guard, createTools(refuse)),
     model: guardAll(guard, createModel(refuse)),
     database: guardAll(guard, createDatabase(refuse)),
@@ -108,8 +121,7 @@ function createLog(context: ToolContext, over: AbortSignal) {
 function createPluginFetch(
   { granted, tier }: LoadedPlugin,
   context: ToolContext,
-  signal: AbortSignal,
-  deps: CapabilityDeps,
+  deps: CapabilityDeps & { readonly signal: AbortSignal; readonly secrets: CallSecrets },
 ): Capabilities['fetch'] {
   const grants = granted.network
   if (grants.length === 0) return createRefuse(context)('network')
@@ -120,28 +132,40 @@ function createPluginFetch(
     isDevelopment: deps.isDevelopment,
     fetch: deps.fetch,
     emit,
+    secrets: deps.secrets,
+    sleep: deps.sleep,
     idempotencyKey,
     traceparent: toTraceparent({ trace, span: spanIdOf(deps.sha256, run, call), link }),
-    signal,
+    signal: deps.signal,
   })
 }
 
 function createPluginStorage(
   { manifest, granted }: LoadedPlugin,
-  ask: AskStorage,
-  refuse: Refuse,
+  {
+    ask,
+    context,
+    deps,
+    refuse,
+  }: {
+    readonly ask: AskStorage
+    readonly context: ToolContext
+    readonly deps: CapabilityDeps
+    readonly refuse: Refuse
+  },
 ): PluginStorage {
   const grant = granted.storage
   if (!grant) return refusedStorage(refuse('storage'))
-  if (grant.scope !== 'session') {
-    return refusedStorage(
-      fail(`not yet: storage of scope ${grant.scope}; use scope session in plugin.yaml`),
-    )
+  const { ofPrincipal, ofPlugin } = deps.scopedStorage
+  const asks: Readonly<Record<typeof grant.scope, () => AskStorage>> = {
+    session: () => ask,
+    principal: () => withSafeErrors(ofPrincipal(context.principal)),
+    deployment: () => withSafeErrors(ofPlugin(manifest.id)),
   }
   return createGrantedStorage({
-    space: `plugin:${manifest.id}`,
+    space: spaceOf(manifest.id),
     quotaBytes: parseQuotaBytes(grant.quota),
-    ask,
+    ask: asks[grant.scope](),
   })
 }
 
@@ -163,11 +187,6 @@ function createMemory(
   if (granted.memory && tier === 'builtin') return create(ask)
   const run = refuse('memory')
   return { append: run, read: run, search: run, clear: run }
-}
-
-function createSecrets(refuse: Refuse): PluginSecrets {
-  const run = refuse('secrets')
-  return { ref: secretPlaceholder, hmac: run, verify: run }
 }
 
 const createTools = (refuse: Refuse): PluginTools => ({ call: refuse('tools') })

@@ -28,6 +28,8 @@ import {
 export interface LoadedPlugin {
   readonly manifest: Manifest
   readonly tier: TrustTier
+  /** Counts up with each change of what it may do; absent for what ships with the deployment. */
+  readonly grantEpoch?: number
   /** What it may do: of one that ships with the deployment what its manifest asks for. */
   readonly granted: RequestedGrants
   /** sha-256 of manifest, code and files. */
@@ -187,17 +189,19 @@ function toIsolated(
   isolated: IsolatedCode,
   { isolates }: LoadPluginsDeps,
 ): LoadedPlugin {
-  if (!isolates)
+  refuseLater(manifest)
+  if (!isolates && manifest.entrypoint !== undefined)
     throw new IsolaError(
       'plugin_isolate_unavailable',
       'it runs in an isolate, and this deployment has no Worker Loader: add [[worker_loaders]] with binding = "LOADER" to wrangler.toml (a paid Workers plan) and deploy again',
     )
-  refuseLater(manifest)
-  const parts = isolates.partsOf({ ...isolated, manifest, hash })
-  const granted = isolated.granted ?? manifest.grants
+  const hasCode = manifest.entrypoint !== undefined
+  const parts = (hasCode && isolates?.partsOf({ ...isolated, manifest, hash })) || {}
+  const { tier, isInstalled, grantEpoch, granted = manifest.grants } = isolated
   return {
     manifest,
-    tier: isolated.tier,
+    tier,
+    ...(isInstalled && { grantEpoch }),
     granted,
     hash,
     files,

@@ -84,7 +84,6 @@ export function refuseLater(manifest: Manifest, parts: PluginParts = {}): void {
   if (manifest.contributes.skills.length > 0) asked.push('contributes.skills')
   if (manifest.schedule !== undefined) asked.push('schedule (plugin.yaml)')
   if (manifest.uses_tools.length > 0) asked.push('uses_tools of the code')
-  if (manifest.grants.secrets.length > 0) asked.push('grants.secrets')
   if (asked.length > 0)
     throw mismatch(`not yet: this version of Isola does not have ${asked.join(', ')}`)
 }

@@ -110,16 +110,34 @@ async function callPlugin(
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const { capabilities, close } = openCapabilities(plugin, context, deps)
+  const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
+  if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
+  const signal = leave ? AbortSignal.any([context.signal, leave.signal]) : context.signal
+  const { capabilities, close } = openCapabilities(plugin, { ...context, signal }, deps)
   try {
     const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, context))
-    const output = toOutput(await untilAborted(work, context.signal))
+    const output = toOutput(await untilAborted(work, signal))
+    deps.faults?.wentWell(plugin)
     return { ok: true, output, taint: [`tool:${name}`] }
   } catch (error) {
-    return { ok: false, error: toFailure(error, name, context.signal) }
+    deps.faults?.failed(plugin, error, signal)
+    if (leave?.signal.aborted) {
+      context.emit({
+        type: 'capability_refused',
+        data: { call: context.call, capability: 'all: it was switched off' },
+      })
+      return { ok: false, error: noLeave }
+    }
+    return { ok: false, error: toFailure(error, name, signal) }
   } finally {
+    leave?.end()
     close()
   }
+}
+
+const noLeave: ToolFailure = {
+  code: 'tool_denied',
+  message: 'This plugin was switched off, or what it was allowed was taken back.',
 }
 
 /** Plugin code that does not listen to the signal must not hold the call. */

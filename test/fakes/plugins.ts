@@ -3,6 +3,7 @@ import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import { createScratchpad } from '../../src/memory/scratchpad.ts'
 import { sha256 } from './kernel.ts'
+import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
@@ -55,7 +56,19 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
       throw new Error('no network in tests')
     },
     isDevelopment: false,
+    readSecrets: readerOf({}),
+    scopedStorage: createFakeScopedStorage(),
+    sleep: () => new Promise(() => {}),
     sha256,
     ...overrides,
+  }
+}
+
+/** Objects in memory, by who they are of. */
+function createFakeScopedStorage(): CapabilityDeps['scopedStorage'] {
+  const { at } = createFakeGateway()
+  return {
+    ofPrincipal: (principal) => at(`principal ${principal}`).storage,
+    ofPlugin: (plugin) => at(`plugin ${plugin}`).storage,
   }
 }

@@ -184,7 +184,7 @@ const gatesFile = of(
     {
       name: 'tool-told-to-stop',
       what: 'N6: a tool that is out of time hears of it',
-      find: `deadline.abort(new Error('tool_timeout'))`,
+      find: `deadline.abort(Object.assign(new Error('tool_timeout'), { code }))`,
       replace: '',
     },
     {
@@ -1718,6 +1718,186 @@ const exported = [
   ),
 ]
 
+const egressSecrets = 'test/unit/plugins/secrets/egress-secrets.test.ts'
+const secretTests = (name) => `test/unit/governance/secrets/${name}.test.ts`
+
+const secrets = [
+  ...of(
+    'src/governance/secrets/sealing.ts',
+    [secretTests('sealing')],
+    [
+      {
+        name: 'sealed-under-its-name',
+        what: 'I28: one sealed secret cannot stand for another',
+        find: "lengthPrefixed(['isola-secret', format, name])",
+        replace: "lengthPrefixed(['isola-secret', format])",
+      },
+      {
+        name: 'master-key-is-one',
+        what: 'I28: nothing is sealed under what is no key',
+        find: 'if (!keyForm.test(trimmed(current)))',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/secrets/secret-administration.ts',
+    [secretTests('secret-administration')],
+    [
+      {
+        name: 'secret-learned-when-set',
+        what: 'T4: a secret is unknown to no log from the moment it is set',
+        find: 'deps.learn(value)',
+        replace: 'void value',
+      },
+      {
+        name: 'secret-value-checked',
+        what: 'T26: a value is text of a bounded size',
+        find: '      checkValue(value)\n',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/secrets/secret-reader.ts',
+    [secretTests('secret-administration')],
+    [
+      {
+        name: 'secret-learned-when-read',
+        what: 'T4: a secret is unknown to no log before anybody has it',
+        find: '      learn(value)\n',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/secrets.ts',
+    ['test/unit/storage/secrets.test.ts'],
+    [
+      {
+        name: 'reseal-not-over-newer',
+        what: 'I28: a rotation does not bring an old value back',
+        find: ' AND sealed = ?4',
+        replace: ' AND ?4 = ?4',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/placeholders.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-for-its-host',
+        what: 'P24: a secret goes to the granted host only',
+        find: 'grant.host?.toLowerCase() === host',
+        replace: 'grant.host !== host.slice(99)',
+      },
+      {
+        name: 'secret-in-its-place',
+        what: 'P22: a secret goes where the grant says only',
+        find: 'if (ofHost.some((grant) => grant.in === place)) return undefined',
+        replace: 'if (ofHost.length > 0) return undefined',
+      },
+      {
+        name: 'secret-not-in-body',
+        what: 'P22: a placeholder in a body is refused',
+        find: "    ...at('body', body),\n",
+        replace: '',
+      },
+      {
+        name: 'secret-path-encoded',
+        what: 'T5: a value in a path leads nowhere else',
+        find: 'filled.pathname = fill(url.pathname, encodeURIComponent)',
+        replace: 'filled.pathname = fill(url.pathname)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/secret-exchange.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-reply-whole',
+        what: 'T4: a part of a secret does not come back by a range',
+        find: 'sent.length > 0 && isPartial(request.headers)',
+        replace: 'false',
+      },
+      {
+        name: 'secret-not-by-redirect',
+        what: 'T4: a redirect carries no secret to another host',
+        find: 'if (isElsewhere && holdsValue(location))',
+        replace: 'if (false)',
+      },
+      {
+        name: 'server-asks-for-no-secret',
+        what: 'T4: a server cannot ask for a secret by a redirect',
+        find: 'if (hasPlaceholder(location))',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/call-secrets.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-refusals-on-record',
+        what: 'T4: each refused use of a secret is on the record',
+        find: "emit({ type: 'capability_refused', data })",
+        replace: 'void data',
+      },
+      {
+        name: 'secret-faults-untold',
+        what: 'T4: what a fault of the table says is not told to a plugin',
+        find: "errorCode(error)?.startsWith('config_') ?? false",
+        replace: 'true',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/reply-redactor.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-headers-redacted',
+        what: 'T4: no header of a reply holds a secret',
+        find: 'asHeader(text(value))',
+        replace: 'value',
+      },
+      {
+        name: 'secret-body-redacted',
+        what: 'T4: no body of a reply holds a secret',
+        find: 'redacted === binary ? bytes : toBytes(redacted)',
+        replace: 'bytes',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/value-forms.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-base64-redacted',
+        what: 'T4: base64 does not carry a secret back, whatever is before it',
+        find: '[...hexForms(text), ...base64Forms(text)]',
+        replace: 'hexForms(text)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/secret-capability.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'hmac-granted-only',
+        what: 'P22: only a secret with in: hmac signs',
+        find: "grant.name === name && grant.in === 'hmac'",
+        replace: 'grant.name === name',
+      },
+    ],
+  ),
+]
+
 const rest = [
   ...of(
     'src/plugins/egress.ts',
@@ -1744,8 +1924,46 @@ const rest = [
       {
         name: 'credentials-stay',
         what: 'T4: credentials do not follow a redirect to another origin',
-        find: 'credentialHeaders.test(name))\n',
-        replace: 'false)\n',
+        find: '!(isElsewhere && credentialHeaders.test(name))',
+        replace: 'true',
+      },
+      {
+        name: 'secrets-stay',
+        what: 'T4: a placeholder does not follow a redirect to another origin',
+        tests: [egressSecrets],
+        find: '!(isElsewhere && !secrets.mayLeave(name, value))',
+        replace: 'true',
+      },
+      {
+        name: 'secret-replies-redacted',
+        what: 'T4: replies are looked through for secrets',
+        tests: [egressSecrets],
+        find: 'secrets.redacts ? redacted(response, secrets) : capBody(response)',
+        replace: 'void redacted, capBody(response)',
+      },
+      {
+        name: 'egress-body-cap',
+        what: 'T5: a request has a largest size',
+        find: 'if (isTooLarge(init.body)) throw',
+        replace: 'if (false) throw',
+      },
+      {
+        name: 'egress-header-cap',
+        what: 'T5: the headers of a request have a largest size',
+        find: 'lengths.length > maxHeaders ||',
+        replace: '',
+      },
+      {
+        name: 'egress-no-other-method',
+        what: 'T5: no header makes another method of a granted one',
+        find: 'x-http-method.*|x-method-override|',
+        replace: '',
+      },
+      {
+        name: 'egress-time-cap',
+        what: 'T5: a request has a time',
+        find: '      lateSignal(options),\n',
+        replace: '',
       },
       {
         name: 'egress-own-trace',
@@ -2287,7 +2505,7 @@ const isolates = [
       {
         name: 'isolated-code-stays-out',
         what: 'P23: code for an isolate is off where there are none',
-        find: 'if (!isolates)',
+        find: 'if (!isolates && manifest.entrypoint !== undefined)',
         replace: 'if (false)',
       },
     ],
@@ -2303,5 +2521,6 @@ export const switches = [
   ...governance,
   ...models,
   ...exported,
+  ...secrets,
   ...rest,
 ]

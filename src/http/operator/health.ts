@@ -10,18 +10,24 @@ const maxShown = 20
 
 /** How the deployment is. Answers 200 with whatever is down: that is what it is for. */
 export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
-  const [migrations, database, incidents] = await Promise.all([
+  const [migrations, database, listed, incidents] = await Promise.all([
     deps.readiness(),
     deps.database(),
+    deps.plugins.list().catch(() => []), // then the database is not well either
     deps.principals.incidents(maxCounted).catch(() => undefined), // it is null below
   ])
-  const plugins = deps.pluginProblems()
+  const plugins = [
+    ...deps.pluginProblems(),
+    ...listed.flatMap(({ id, problem }) => (problem ? [{ plugin: id, ...problem }] : [])),
+  ]
   const selected = selectedModel(deps)
+  const secretProblem = deps.secretProblem()
   const isWell =
     migrations.state === 'ready' &&
     database === 'ok' &&
     plugins.length === 0 &&
     selected !== undefined &&
+    secretProblem === undefined &&
     incidents !== undefined &&
     !hasRecent(incidents, deps.sources.clock.nowMs())
   return jsonResponse({
@@ -30,6 +36,7 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
     database,
     migrations,
     plugins,
+    secrets: secretProblem ? { problem: secretProblem.message } : 'ok',
     models: { default: selected ?? null, served: deps.models.list().map((listing) => listing.id) },
     incidents: incidents === undefined ? null : summaryOf(incidents),
   })

@@ -20,12 +20,14 @@ const reserved: ReadonlySet<string> = new Set([
  * @param builtin Ids of the plugins that ship with the deployment.
  * @throws `plugin_name_collision`
  */
-export function checkPluginId(id: string, builtin: readonly string[]): void {
+export function checkPluginId(id: string, builtin: ReadonlySet<string>): void {
   if (reserved.has(id) || id.startsWith('isola-'))
     throw collision(id, 'is reserved for Isola itself')
-  if (builtin.includes(id))
-    throw collision(id, 'is that of a plugin that ships with this deployment')
+  if (builtin.has(id)) throw builtinCollision(id)
 }
+
+export const builtinCollision = (id: string): IsolaError =>
+  collision(id, 'is that of a plugin that ships with this deployment')
 
 function collision(id: string, why: string): IsolaError {
   return new IsolaError(

@@ -110,16 +110,24 @@ describe('I26: an auditor', () => {
       'GET /api/operator/health',
       'GET /api/operator/models',
       'GET /api/operator/usage',
+      'GET /api/operator/plugins',
+      'GET /api/operator/plugins/:plugin',
+      'GET /api/operator/generations',
     ])
   })
 })
 
 describe('I26: whoever is no operator', () => {
-  it('reaches no route that grants, revokes or decides for others', () => {
+  it('P21: reaches no route that grants, revokes or decides for others; an author brings plugins', () => {
     const reachable = routesOf(access).filter(
       ({ allowed, path }) =>
         path.startsWith('/api/operator') && (isFor(allowed, 'author') || isFor(allowed, 'user')),
     )
-    expect(reachable).toEqual([])
+    expect(reachable.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /api/operator/plugins',
+      'POST /api/operator/plugins',
+      'GET /api/operator/plugins/:plugin',
+      'GET /api/operator/generations',
+    ])
   })
 })

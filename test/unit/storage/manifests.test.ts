@@ -60,7 +60,9 @@ describe('the table of manifests', () => {
   it('does not touch what another tier installed', async () => {
     const { store, sqlite } = open()
     const values = `'kv', '9.0.0', 'other', 'community', '{}', 'installed', 1`
-    sqlite.exec(`INSERT INTO manifests VALUES (${values})`)
+    sqlite.exec(
+      `INSERT INTO manifests (id, version, hash, tier, manifest, state, updated_at_ms) VALUES (${values})`,
+    )
     await store.syncBundled([kv])
     await store.syncBundled([])
     expect(await store.list()).toMatchObject([

@@ -30,8 +30,7 @@ function open(installed: readonly string[] = []) {
   const read = createUploadReader({
     ...uploadDeps(),
     trust,
-    builtin: ['kv', 'memory'],
-    installed: async () => installed,
+    known: async () => ['kv', 'memory', ...installed],
   })
   return { trust, store, read: (json: unknown) => read({ json }) }
 }
@@ -96,12 +95,6 @@ describe('T24: a signature that does not fit is refused, not taken for none', ()
 })
 
 describe('P27: the name of an upload', () => {
-  it.each(['isola', 'orchestrator', 'kv'])('is refused: %s', async (id) => {
-    await expect(open().read({ bundle: bundleOf(id) })).rejects.toMatchObject({
-      code: 'plugin_name_collision',
-    })
-  })
-
   it('is pointed out where it looks like one that is there', async () => {
     const { read } = open(['github-tools', 'greeter'])
     const { notes } = await read({ bundle: bundleOf('git-hub-tools') })

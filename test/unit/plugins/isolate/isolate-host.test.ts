@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { IsolaError } from '#contracts/errors.ts'
 import type { BundledPlugin } from '#contracts/manifest.ts'
 import { loadPlugins } from '../../../../src/plugins/in-process-host.ts'
 import { createCodeSource } from '../../../../src/plugins/isolate/code-source.ts'
@@ -134,7 +135,8 @@ describe('a plugin for an isolate', () => {
 describe('the code of plugins', () => {
   it('is found by hash, and only if it may run in an isolate', async () => {
     const builtin = { ...bundleTools({ go: async () => 1 }), hash: 'b' }
-    const codeOf = createCodeSource([builtin, plugin()])
+    const none = async () => Promise.reject(new IsolaError('plugin_code_unavailable', 'none'))
+    const codeOf = createCodeSource([builtin, plugin()], { load: none })
     expect(await codeOf('f'.repeat(64))).toBe(isolated.code)
     await expect(codeOf('b')).rejects.toMatchObject({ code: 'plugin_code_unavailable' })
   })

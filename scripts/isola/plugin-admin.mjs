@@ -1,0 +1,181 @@
+// isola plugin list|show|grant|…: what is installed, and what it may do.
+import { createInterface } from 'node:readline/promises'
+import { table, time } from './text.mjs'
+import { UsageError } from './usage.mjs'
+
+const path = '/api/operator/plugins'
+
+function only(args, what) {
+  if (args.length === 1) return args[0]
+  throw new UsageError(`${what}: give one, there are ${args.length}.`)
+}
+
+const of = (id, what = '') => `${path}/${encodeURIComponent(id)}${what && `/${what}`}`
+const post = (request, to, json = {}) => request(to, { method: 'POST', json })
+const lineOf = ({ text, amount }) =>
+  `  ${text}${amount === undefined ? '' : amount >= Number.MAX_SAFE_INTEGER ? ': no limit' : `: ${amount}`}`
+
+function listed({ generation, plugins }) {
+  const rows = plugins.map(({ id, version, tier, state, missing, problem }) => [
+    id,
+    version,
+    tier,
+    state,
+    problem ? problem.message : missing.length > 0 ? `asks for ${missing.length} more` : '',
+  ])
+  return `${table([['id', 'version', 'tier', 'state', ''], ...rows])}\n\nGeneration ${generation}.`
+}
+
+function shown(plugin) {
+  const { id, version, tier, state, hash, manifest, lines, missing, problem, versions } = plugin
+  const isMissing = new Set(missing.map(({ text }) => text))
+  return [
+    `${id} ${version} (${tier}) is ${state}.`,
+    `${manifest?.description ?? ''}`,
+    `hash ${hash}`,
+    ...(problem ? [`It was switched off: ${problem.message}`] : []),
+    lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
+    ...lines.map(
+      (line) => `${lineOf(line)}${isMissing.has(line.text) ? '   (not allowed yet)' : ''}`,
+    ),
+    ...(versions.length > 0 ? ['Versions:'] : []),
+    ...versions.map(
+      (one) =>
+        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${one.signer ? `, signed by ${one.signer}` : ''}  from ${one.source} by ${one.installedBy} at ${time(one.installedAtMs)}`,
+    ),
+  ].join('\n')
+}
+
+const outcome = ({ plugin, notes, generation }) =>
+  [
+    ...(plugin ? [`${plugin.id} ${plugin.version} is ${plugin.state}.`] : []),
+    ...notes,
+    `Generation ${generation}; it holds for every run that begins from now on.`,
+  ].join('\n')
+
+async function confirm(question, { isYes }) {
+  if (isYes) return true
+  if (!process.stdin.isTTY)
+    throw new UsageError(
+      'Say --yes to allow it without being asked: there is nobody at a terminal.',
+    )
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(question)).trim())
+  } finally {
+    terminal.close()
+  }
+}
+
+function parseConfig(text) {
+  if (text === undefined) return {}
+  try {
+    return { config: JSON.parse(text) }
+  } catch {
+    throw new UsageError(`--config: must be JSON, such as '{"unit":"metric"}'.`)
+  }
+}
+
+const simple = (verb, about) => ({
+  usage: `isola plugin ${verb} <id>`,
+  about,
+  options: {},
+  async run({ args, request, print }) {
+    const done = await post(request, of(only(args, '<id>'), verb))
+    print(done, outcome(done))
+  },
+})
+
+export const adminVerbs = {
+  list: {
+    usage: 'isola plugin list',
+    about: 'What is installed, and what is wrong with it.',
+    options: {},
+    async run({ request, print }) {
+      const all = await request(path)
+      print(all, listed(all))
+    },
+  },
+  show: {
+    usage: 'isola plugin show <id>',
+    about: 'What it asks for, what it was allowed, and its versions.',
+    options: {},
+    async run({ args, request, print }) {
+      const plugin = await request(of(only(args, '<id>')))
+      print(plugin, shown(plugin))
+    },
+  },
+  grant: {
+    usage: 'isola plugin grant <id> [--yes] [--revoke]',
+    about:
+      'Shows what it asks for and allows exactly that, for exactly this version. --revoke takes all of it back: what runs with it ends.',
+    options: { yes: { type: 'boolean' }, revoke: { type: 'boolean' } },
+    async run({ args, values, request, print }) {
+      const id = only(args, '<id>')
+      if (values.revoke) {
+        const done = await post(request, of(id, 'revoke'))
+        return print(done, outcome(done))
+      }
+      const plugin = await request(of(id))
+      if (plugin.lines.length === 0)
+        return print(plugin, `${id} asks for nothing. Next: isola plugin enable ${id}`)
+      process.stderr.write(
+        `${id} ${plugin.version} (${plugin.tier}, ${plugin.hash.slice(0, 12)}) asks for:\n${plugin.lines.map(lineOf).join('\n')}\n`,
+      )
+      if (!(await confirm('Allow all of this? [y/N] ', { isYes: values.yes })))
+        throw new Error('Nothing was allowed.')
+      const done = await post(request, of(id, 'grant'), { hash: plugin.hash, permit: plugin.asks })
+      print(
+        done,
+        `Allowed.${done.plugin?.state === 'enabled' ? '' : ` Next: isola plugin enable ${id}`}`,
+      )
+    },
+  },
+  enable: {
+    usage: "isola plugin enable <id> [--config '<json>']",
+    about: 'On from the next run, if it starts and what it asks for was allowed.',
+    options: { config: { type: 'string' } },
+    async run({ args, values, request, print }) {
+      const done = await post(request, of(only(args, '<id>'), 'enable'), parseConfig(values.config))
+      print(done, outcome(done))
+    },
+  },
+  disable: simple('disable', 'Off from the next run, and what it is doing ends.'),
+  rollback: {
+    usage: 'isola plugin rollback <id> | --generation <number>',
+    about: 'Back to the version that was enabled before, or to all of an earlier generation.',
+    options: { generation: { type: 'string' } },
+    async run({ args, values, request, print }) {
+      const { generation } = values
+      if (generation !== undefined && args.length > 0)
+        throw new UsageError('--generation: takes all plugins back; leave out the id.')
+      const to =
+        generation === undefined
+          ? of(only(args, '<id>'), 'rollback')
+          : `/api/operator/generations/${encodeURIComponent(generation)}/restore`
+      const done = await post(request, to)
+      print(done, outcome(done))
+    },
+  },
+  remove: {
+    usage: 'isola plugin remove <id>',
+    about: 'Takes it off the list.',
+    options: {},
+    async run({ args, request, print }) {
+      const done = await request(of(only(args, '<id>')), { method: 'DELETE' })
+      print(done, outcome(done))
+    },
+  },
+  doctor: {
+    usage: 'isola plugin doctor',
+    about:
+      'Plugins that are off though nobody switched them off, and why. Exit code 1 if there are any.',
+    options: {},
+    async run({ request, print }) {
+      const { plugins: problems } = await request('/api/operator/health')
+      const lines = problems.map(({ plugin, code, message }) => `${plugin}: ${message} (${code})`)
+      print({ problems }, lines.length === 0 ? 'Every plugin is well.' : lines.join('\n'))
+      return problems.length > 0 ? 1 : 0
+    },
+  },
+}

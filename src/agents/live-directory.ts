@@ -1,0 +1,49 @@
+import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type { AgentDirectory } from '#contracts/runtime.ts'
+import type { AgentCatalog } from './agent-directory.ts'
+
+export interface LiveDirectoryDeps<T extends AgentCatalog> {
+  /** What is enabled now. May throw. */
+  readonly snapshot: () => Promise<PluginSnapshot>
+  readonly lastKnown: () => PluginSnapshot
+  /** Wires one generation. Runs no code of an installed plugin. */
+  readonly build: (snapshot: PluginSnapshot) => T
+}
+
+export interface LiveDirectory<T extends AgentCatalog> {
+  readonly directory: AgentDirectory
+  /** Brings `list` and `toolNames` up to date. Never throws: what was known last is better than nothing. */
+  readonly refresh: () => Promise<void>
+  /** The generation that was used last, as it was wired. */
+  readonly current: () => T
+}
+
+/**
+ * The agents of the generation that is enabled: the next run has what was changed, a run under way keeps what it has.
+ * While the Catalog cannot be asked, the last generation that was heard of goes on; what an installed plugin may do is
+ * asked with each call anyway.
+ */
+export function createLiveDirectory<T extends AgentCatalog>({
+  snapshot,
+  lastKnown,
+  build,
+}: LiveDirectoryDeps<T>): LiveDirectory<T> {
+  let built = wire(lastKnown())
+  function wire(given: PluginSnapshot) {
+    return { number: given.number, catalog: build(given) }
+  }
+  const now = async (): Promise<T> => {
+    const given = await snapshot().catch(lastKnown)
+    if (given.number !== built.number) built = wire(given)
+    return built.catalog
+  }
+  return {
+    directory: {
+      load: async (agent, overrides) => (await now()).directory.load(agent, overrides),
+      list: () => built.catalog.directory.list(),
+      toolNames: () => built.catalog.directory.toolNames(),
+    },
+    refresh: async () => void (await now()),
+    current: () => built.catalog,
+  }
+}

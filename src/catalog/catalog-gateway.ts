@@ -1,0 +1,89 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { lengthPrefixed } from '#contracts/naming.ts'
+import type {
+  CallReport,
+  CatalogApi,
+  PluginAdministration,
+  PluginSnapshot,
+} from '#contracts/plugin-catalog.ts'
+import type { Reply } from '#contracts/session.ts'
+import type { Clock } from '#contracts/sources.ts'
+
+/** So old may be what somebody believes to be enabled. */
+export const freshMs = 250
+
+/** What is enabled, as the rest of the Worker asks for it. */
+export interface PluginCatalog extends PluginAdministration {
+  /** At most `freshMs` old. Throws `request_unavailable`. */
+  readonly snapshot: () => Promise<PluginSnapshot>
+  /** The last that was heard of, however old. */
+  readonly lastKnown: () => PluginSnapshot
+  /** Never throws; waits for nobody. */
+  readonly report: (report: CallReport) => void
+}
+
+export interface CatalogGatewayOptions {
+  /** Missing where a deployment has no such binding. */
+  readonly namespace: { readonly getByName: (name: string) => unknown } | undefined
+  readonly sha256: (text: string) => string
+  readonly clock: Clock
+}
+
+export const emptySnapshot: PluginSnapshot = { number: 0, installed: [], bundled: {}, sources: {} }
+
+/**
+ * Reaches the one Catalog object. What it answered is kept for a moment, so that a busy Worker does not ask it for
+ * each run; whoever changes something is answered only when that moment has passed everywhere.
+ */
+export function createCatalogGateway({
+  namespace,
+  sha256,
+  clock,
+}: CatalogGatewayOptions): PluginCatalog {
+  const name = sha256(lengthPrefixed(['catalog']))
+  // Written in one go, and only ever replaced by what is newer: sessions of one isolate share it.
+  let held: { readonly snapshot: PluginSnapshot; readonly atMs: number } | undefined
+  const ask = async <T>(call: (api: CatalogApi) => Promise<Reply<T>>): Promise<T> => {
+    if (!namespace) throw unavailable()
+    const reply = await call(namespace.getByName(name) as CatalogApi).catch(() => {
+      throw unavailable()
+    })
+    if (reply.ok) return reply.value
+    const { code, message, param } = reply.error
+    throw new IsolaError(code as 'request_unavailable', message, {
+      ...(param !== undefined && { param }),
+    })
+  }
+  return {
+    async snapshot() {
+      if (!namespace) return emptySnapshot
+      const atMs = clock.nowMs()
+      if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
+      const known = held?.snapshot
+      const { snapshot = known } = await ask((api) => api.read(known?.number))
+      if (!snapshot) throw unavailable()
+      if (!held || held.atMs <= atMs) held = { snapshot, atMs }
+      return snapshot
+    },
+    lastKnown: () => held?.snapshot ?? emptySnapshot,
+    list: () => ask((api) => api.list()),
+    generations: (limit) => ask((api) => api.generations(limit)),
+    async change(change, by) {
+      const result = await ask((api) => api.change(change, by))
+      await clock.sleep(settleMs)
+      return result
+    },
+    report(report) {
+      if (namespace)
+        void (namespace.getByName(name) as CatalogApi).report(report).catch(() => undefined)
+    },
+  }
+}
+
+/** Until nobody believes the old set any more: what is held is asked anew, and calls under way look again. */
+const settleMs = 2 * freshMs + 100
+
+const unavailable = () =>
+  new IsolaError('request_unavailable', 'What is installed cannot be looked up. Try again.', {
+    retryAfterMs: 2_000,
+  })

@@ -1,0 +1,139 @@
+import { DurableObject } from 'cloudflare:workers'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type {
+  CallReport,
+  CatalogApi,
+  ChangeBy,
+  ChangeResult,
+  Generation,
+  GenerationView,
+  PluginChange,
+  PluginSnapshot,
+  PluginSource,
+  PluginView,
+} from '#contracts/plugin-catalog.ts'
+import type { Reply } from '#contracts/session.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { createCircuitBreaker } from './circuit-breaker.ts'
+
+/** What the object needs of the rest: how changes are decided and stored. */
+export interface CatalogRuntime {
+  readonly clock: Clock
+  readonly current: () => Promise<Generation>
+  readonly sourceOf: (hash: string) => Promise<PluginSource>
+  readonly change: (
+    change: PluginChange,
+    by: ChangeBy,
+  ) => Promise<{ readonly result: ChangeResult; readonly generation: Generation }>
+  readonly trip: (id: string, hash: string, why: string) => Promise<Generation | undefined>
+  readonly list: () => Promise<readonly PluginView[]>
+  readonly generations: (limit: number) => Promise<readonly GenerationView[]>
+}
+
+const keptKey = 'generation'
+const changingKey = 'changing'
+
+/**
+ * The class behind the `CATALOG` binding: one object, through which every change of what is enabled goes, one after the
+ * other. D1 has the truth; a copy here answers while D1 is away, unless a change was cut and nobody knows how it ended.
+ */
+export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
+  return class extends DurableObject<Env> implements CatalogApi {
+    readonly #runtime = runtimeOf()
+    readonly #breaker = createCircuitBreaker(this.#runtime.clock)
+    #snapshot: PluginSnapshot | undefined
+    #queue: Promise<unknown> = Promise.resolve()
+
+    read(known?: number): ReturnType<CatalogApi['read']> {
+      return toReply(async () => {
+        const snapshot = this.#snapshot ?? (await this.#inTurn(() => this.#load()))
+        const { number } = snapshot
+        return number === known ? { number } : { number, snapshot }
+      })
+    }
+
+    list(): Promise<Reply<readonly PluginView[]>> {
+      return toReply(() => this.#runtime.list())
+    }
+
+    generations(limit: number): Promise<Reply<readonly GenerationView[]>> {
+      return toReply(() => this.#runtime.generations(limit))
+    }
+
+    change(change: PluginChange, by: ChangeBy): Promise<Reply<ChangeResult>> {
+      return toReply(() =>
+        this.#inTurn(async () => {
+          const { result } = await this.#changing(() => this.#runtime.change(change, by))
+          return result
+        }),
+      )
+    }
+
+    async report(report: CallReport): Promise<void> {
+      const why = this.#breaker.note(report)
+      if (why === undefined) return
+      await this.#inTurn(() =>
+        this.#changing(() => this.#runtime.trip(report.id, report.hash, why)),
+      ).catch(() => {})
+    }
+
+    /** Whatever happens meanwhile, nobody is told afterwards of the set that was before. */
+    async #changing<T>(work: () => Promise<T>): Promise<T> {
+      this.ctx.storage.kv.put(changingKey, true)
+      try {
+        return await work()
+      } finally {
+        this.#snapshot = undefined
+        await this.#load().catch(() => {})
+      }
+    }
+
+    async #load(): Promise<PluginSnapshot> {
+      const generation = await this.#generation()
+      const sources = await Promise.all(
+        generation.installed.map(async ({ hash }) => [hash, await this.#source(hash)] as const),
+      )
+      const found = sources.flatMap(([hash, source]) => (source ? [[hash, source] as const] : []))
+      this.#snapshot = { ...generation, sources: Object.fromEntries(found) }
+      return this.#snapshot
+    }
+
+    /** A plugin whose bundle is gone is off and listed: the others go on. */
+    #source(hash: string): Promise<PluginSource | undefined> {
+      return this.#runtime.sourceOf(hash).catch(() => undefined)
+    }
+
+    async #generation(): Promise<Generation> {
+      const { kv } = this.ctx.storage
+      try {
+        const generation = await this.#runtime.current()
+        kv.put(keptKey, JSON.stringify(generation))
+        kv.delete(changingKey)
+        return generation
+      } catch (error) {
+        const kept = kv.get<string>(keptKey)
+        if (kept === undefined || kv.get(changingKey) === true) throw error
+        return JSON.parse(kept) as Generation
+      }
+    }
+
+    #inTurn<T>(work: () => Promise<T>): Promise<T> {
+      const done = this.#queue.then(work)
+      this.#queue = done.catch(() => {})
+      return done
+    }
+  }
+}
+
+/** An expected failure as a value: classes do not survive RPC. A bug is thrown. */
+async function toReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    const code = errorCode(error)
+    if (code === undefined) throw error
+    const param = error instanceof IsolaError ? error.param : undefined
+    const about = param === undefined ? {} : { param }
+    return { ok: false, error: { code, message: errorMessage(error), ...about } }
+  }
+}

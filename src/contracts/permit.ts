@@ -1,0 +1,107 @@
+import type { HookManifest, Manifest, RequestedGrants } from './manifest.ts'
+import { toCanonicalJson } from './plugin-bundle.ts'
+
+/**
+ * All that one version of a plugin asks for, as the operator is shown it, as it is stored, and as it is enforced. The
+ * names inside are those of `plugin.yaml`.
+ */
+export interface Permit {
+  readonly grants: RequestedGrants
+  /** Tools that its own code may call. */
+  readonly usesTools: readonly string[]
+  readonly hooks: readonly HookManifest[]
+  /** Tools that its agent may call, and what a call of the agent may spend. */
+  readonly agent?: {
+    readonly model: string
+    readonly usesTools: readonly string[]
+    readonly limits: Readonly<Record<string, number>>
+  }
+  readonly schedule?: string
+}
+
+/** What a manifest asks for. */
+export function toPermit({ grants, uses_tools, contributes, agent, schedule }: Manifest): Permit {
+  const limits = Object.entries(agent?.limits ?? {}).flatMap(([name, amount]) =>
+    amount === undefined ? [] : [[name, amount] as const],
+  )
+  return {
+    grants,
+    usesTools: uses_tools,
+    hooks: contributes.hooks,
+    ...(agent && {
+      agent: {
+        model: agent.model,
+        usesTools: agent.uses_tools,
+        limits: Object.fromEntries(limits),
+      },
+    }),
+    ...(schedule !== undefined && { schedule }),
+  }
+}
+
+export const isSamePermit = (a: Permit, b: Permit): boolean =>
+  toCanonicalJson(a) === toCanonicalJson(b)
+
+/** One thing that is asked for. Of an amount a larger one asks for more. */
+export interface PermitLine {
+  readonly text: string
+  readonly amount?: number
+}
+
+/** A permit in lines that a person can read, one for each thing that can be had. None: it asks for nothing. */
+export function permitLines({
+  grants,
+  usesTools,
+  hooks,
+  agent,
+  schedule,
+}: Permit): readonly PermitLine[] {
+  const { network, secrets, storage, model, workspace, memory, database, isolate } = grants
+  const one = (text: string, amount?: number) => ({
+    text,
+    ...(amount !== undefined && { amount }),
+  })
+  return [
+    ...network.flatMap(({ host, methods }) =>
+      methods.map((method) => one(`network: ${method} ${host}`)),
+    ),
+    ...secrets.map(({ name, host, in: place }) =>
+      one(`secret: ${name} (${place}${host === undefined ? '' : ` to ${host}`})`),
+    ),
+    ...(storage ? [one(`storage of each ${storage.scope}, bytes`, toBytes(storage.quota))] : []),
+    ...modelLines(model),
+    ...(workspace ? [one('workspace: files of the session')] : []),
+    ...(memory ? [one('memory: notes of the session')] : []),
+    ...(database ? [one(`database: ${database.access} ${database.binding}`)] : []),
+    ...(isolate ? [one('isolate: runs code that a model wrote')] : []),
+    ...usesTools.map((name) => one(`tools: its code calls ${name}`)),
+    ...hooks.map(({ on, match }) => one(`hook: ${on} of ${match}`)),
+    ...(agent ? [one(`agent: runs on ${agent.model}`)] : []),
+    ...(agent?.usesTools ?? []).map((name) => one(`agent: calls ${name}`)),
+    ...Object.entries(agent?.limits ?? {}).map(([name, amount]) => one(`agent: ${name}`, amount)),
+    ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
+  ]
+}
+
+function modelLines(model: RequestedGrants['model']): readonly PermitLine[] {
+  if (!model) return []
+  const { max_tokens: tokens, max_cost_usd: cost, models = ['any model'] } = model
+  return [
+    { text: 'model: tokens of each call', amount: tokens },
+    // Without a limit of its own it may cost what the tokens cost.
+    { text: 'model: US dollars of each call', amount: cost ?? Number.MAX_SAFE_INTEGER },
+    ...models.map((name) => ({ text: `model: ${name}` })),
+  ]
+}
+
+/** What a permit has that another does not cover: the lines that somebody has to allow. */
+export function widened(next: Permit, before: Permit | undefined): readonly PermitLine[] {
+  const had = new Map(before ? permitLines(before).map((line) => [line.text, line]) : [])
+  return permitLines(next).filter(({ text, amount }) => {
+    const old = had.get(text)
+    return !old || (amount ?? 0) > (old.amount ?? 0)
+  })
+}
+
+export const toBytes = (quota: string): number =>
+  Number.parseInt(quota, 10) * (quota.endsWith('mb') ? 1024 * 1024 : 1024)

@@ -1,0 +1,189 @@
+import type { DeploymentEvent } from './event.ts'
+import type { Administrator } from './keys.ts'
+import type { JsonObject } from './json.ts'
+import type { TrustTier } from './manifest.ts'
+import type { Permit, PermitLine } from './permit.ts'
+import type { Reply } from './session.ts'
+
+/** `installed`: there, and never enabled. Installing never enables. */
+export type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
+
+/** An enabled plugin that was installed, as a generation has it. */
+export interface PluginPin {
+  readonly id: string
+  readonly hash: string
+  readonly version: string
+  readonly tier: Exclude<TrustTier, 'builtin'>
+  readonly permit: Permit
+  /** Counts up with each change of the permit: what runs under an older one is ended. */
+  readonly grantEpoch: number
+  readonly config: JsonObject
+}
+
+/** One numbered set of enabled versions and what they may do. A change or a rollback makes a new one. */
+export interface Generation {
+  /** 0: nothing was ever changed. */
+  readonly number: number
+  readonly installed: readonly PluginPin[]
+  /** Ids of plugins that ship with the deployment and are not as their manifest says: on or off. */
+  readonly bundled: Readonly<Record<string, 'enabled' | 'disabled'>>
+}
+
+/** A generation with what is needed to wire it without running code. */
+export interface PluginSnapshot extends Generation {
+  readonly sources: Readonly<Record<string, PluginSource>>
+}
+
+/** By hash: the manifest as its author wrote it, and its text files. */
+export interface PluginSource {
+  readonly manifest: unknown
+  readonly files: Readonly<Record<string, string>>
+}
+
+export interface PluginVersion {
+  readonly hash: string
+  readonly version: string
+  readonly tier: TrustTier
+  /** Where it came from: `upload`, `zip`, or a URL. */
+  readonly source: string
+  /** The name of the key that signed it. */
+  readonly signer?: string
+  readonly installedAtMs: number
+  readonly installedBy: string
+}
+
+/** A plugin as the operator sees it. */
+export interface PluginView {
+  readonly id: string
+  readonly state: PluginState
+  readonly tier: TrustTier
+  readonly version: string
+  readonly hash: string
+  readonly manifest: unknown
+  /** What this version asks for; absent if its manifest cannot be read. */
+  readonly asks?: Permit
+  /** The same in lines. */
+  readonly lines: readonly PermitLine[]
+  /** Those of the lines that nobody has allowed for exactly this version. */
+  readonly missing: readonly PermitLine[]
+  readonly grantEpoch: number
+  readonly config: JsonObject
+  /** Why it was switched off, if it was not by an operator. */
+  readonly problem?: { readonly code: string; readonly message: string }
+  /** Newest first. */
+  readonly versions: readonly PluginVersion[]
+}
+
+/** A version that is to be installed. Its bundle is stored already. */
+export interface NewPluginVersion extends PluginVersion {
+  readonly id: string
+  readonly tier: Exclude<TrustTier, 'builtin'>
+  readonly manifest: unknown
+}
+
+/** What an operator may change. Every one of them is an event, also one that was refused. */
+export type PluginChange =
+  | {
+      readonly do: 'add'
+      readonly plugin: NewPluginVersion
+      /** An older version than the one that is there. */
+      readonly allowDowngrade?: boolean
+    }
+  | { readonly do: 'grant'; readonly id: string; readonly hash: string; readonly permit: Permit }
+  | { readonly do: 'revoke'; readonly id: string }
+  | { readonly do: 'enable'; readonly id: string; readonly config?: JsonObject }
+  | { readonly do: 'disable'; readonly id: string }
+  /** Without a generation: to the version before the one that is enabled. */
+  | { readonly do: 'rollback'; readonly id: string }
+  | { readonly do: 'restore'; readonly generation: number }
+  | { readonly do: 'remove'; readonly id: string }
+
+export interface ChangeResult {
+  readonly generation: number
+  readonly plugin?: PluginView
+  /** What the operator should know. */
+  readonly notes: readonly string[]
+}
+
+/** Who asks for a change: an author installs, and nothing more. */
+export interface ChangeBy extends Administrator {
+  readonly mayEnable: boolean
+}
+
+export interface GenerationView {
+  readonly number: number
+  readonly reason: string
+  readonly madeBy: string
+  readonly madeAtMs: number
+  readonly plugins: readonly { readonly id: string; readonly version: string }[]
+}
+
+/** How a call of a plugin went, as far as it is the plugin's own doing. */
+export interface CallReport {
+  readonly id: string
+  readonly hash: string
+  /** Absent if it went well. */
+  readonly fault?: string
+}
+
+/** What the `Catalog` object answers: the one writer of what is installed and enabled. */
+export interface CatalogApi {
+  /** The snapshot only if its number is another than `known`. */
+  readonly read: (
+    known?: number,
+  ) => Promise<Reply<{ readonly number: number; readonly snapshot?: PluginSnapshot }>>
+  readonly list: () => Promise<Reply<readonly PluginView[]>>
+  readonly generations: (limit: number) => Promise<Reply<readonly GenerationView[]>>
+  readonly change: (change: PluginChange, by: ChangeBy) => Promise<Reply<ChangeResult>>
+  readonly report: (report: CallReport) => Promise<void>
+}
+
+/** The Catalog, as the operator's surface has it. Every verb may throw `request_unavailable`. */
+export interface PluginAdministration {
+  readonly list: () => Promise<readonly PluginView[]>
+  /** Newest first. */
+  readonly generations: (limit: number) => Promise<readonly GenerationView[]>
+  /** When this is answered, every run that begins has the new set, and what was revoked has ended. */
+  readonly change: (change: PluginChange, by: ChangeBy) => Promise<ChangeResult>
+}
+
+/** A row of what is installed. */
+export interface PluginRow {
+  readonly id: string
+  readonly version: string
+  readonly hash: string
+  readonly tier: TrustTier
+  readonly state: PluginState
+  readonly manifest: unknown
+  readonly permit?: Permit
+  /** The version that the permit is for. */
+  readonly permitHash?: string
+  readonly grantEpoch: number
+  readonly config: JsonObject
+  readonly problem?: { readonly code: string; readonly message: string }
+}
+
+/** The tables behind the Catalog. Every verb may throw `request_unavailable`. */
+export interface PluginStore {
+  readonly find: (id: string) => Promise<PluginRow | undefined>
+  readonly list: () => Promise<readonly PluginRow[]>
+  /** Of one plugin, or of all by id; newest first. */
+  readonly versions: (id?: string) => Promise<readonly (PluginVersion & { readonly id: string })[]>
+  readonly version: (id: string, hash: string) => Promise<NewPluginVersion | undefined>
+  /** The newest; `undefined` before the first change. */
+  readonly generation: (number?: number) => Promise<Generation | undefined>
+  readonly generations: (limit: number) => Promise<readonly GenerationView[]>
+  /** The row, the new generation and the event in one go: all of them or none. */
+  readonly commit: (write: {
+    readonly rows: readonly PluginRow[]
+    readonly version?: NewPluginVersion
+    readonly generation?: Generation & { readonly reason: string }
+    readonly event: DeploymentEvent
+  }) => Promise<void>
+}
+
+/** Bundles by hash. `load` throws `plugin_code_unavailable` if there is none, or one that was tampered with. */
+export interface BundleStore {
+  readonly save: (hash: string, text: string) => Promise<void>
+  readonly load: (hash: string) => Promise<string>
+}

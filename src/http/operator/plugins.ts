@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { Permit } from '#contracts/permit.ts'
+import type { PluginChange, PluginView } from '#contracts/plugin-catalog.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { jsonResponse } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
+import { parseFields } from '../validate.ts'
+import { addPlugin } from './add-plugin.ts'
+import { changeBy } from './change-by.ts'
+
+type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+
+const noFields = z.strictObject({})
+const jsonObject = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+)
+const grantRequest = z.strictObject({
+  hash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown'),
+  // Compared with what the plugin asks for, as a whole: nothing in it counts by itself.
+  permit: z.custom<Permit>(
+    (value) => typeof value === 'object' && value !== null,
+    'must be `asks`',
+  ),
+})
+const enableRequest = z.strictObject({ config: jsonObject.optional() })
+
+/** `/api/operator/plugins…`: what is installed, and every change of it. */
+export function addPluginRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/api/operator/plugins', { GET: listPlugins(deps), POST: addPlugin(deps) })
+  addRoute('/api/operator/plugins/:plugin', { GET: showPlugin(deps), DELETE: removePlugin(deps) })
+  addRoute('/api/operator/plugins/:plugin/grant', { POST: grantPlugin(deps) })
+  addRoute('/api/operator/plugins/:plugin/revoke', { POST: plainChange(deps, 'revoke') })
+  addRoute('/api/operator/plugins/:plugin/enable', { POST: enablePlugin(deps) })
+  addRoute('/api/operator/plugins/:plugin/disable', { POST: plainChange(deps, 'disable') })
+  addRoute('/api/operator/plugins/:plugin/rollback', { POST: plainChange(deps, 'rollback') })
+  addRoute('/api/operator/generations', { GET: listGenerations(deps) })
+  addRoute('/api/operator/generations/:number/restore', { POST: restoreGeneration(deps) })
+}
+
+const listPlugins: Handle = (deps) => async () => {
+  const [plugins, [newest]] = await Promise.all([deps.plugins.list(), deps.plugins.generations(1)])
+  return jsonResponse({ generation: newest?.number ?? 0, plugins: plugins.map(inBrief) })
+}
+
+/** Without what is long: `GET …/:plugin` has it. */
+function inBrief({ manifest, asks: _asks, versions, ...view }: PluginView) {
+  const { name, description } = Object(manifest) as Record<string, unknown>
+  return {
+    ...view,
+    name: name ?? null,
+    description: description ?? null,
+    versions: versions.length,
+  }
+}
+
+const showPlugin: Handle = (deps) => async (context) => {
+  const id = idOf(context)
+  const plugin = (await deps.plugins.list()).find((one) => one.id === id)
+  if (plugin) return jsonResponse(plugin)
+  throw new IsolaError('request_not_found', 'There is no such plugin.')
+}
+
+/** What was shown, with the hash it was shown for: anything else is refused. */
+const grantPlugin: Handle = (deps) => async (context) => {
+  const { hash, permit } = parseFields(grantRequest, await readJsonObject(context.req.raw))
+  return changed(deps, context, { do: 'grant', id: idOf(context), hash, permit })
+}
+
+const enablePlugin: Handle = (deps) => async (context) => {
+  const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
+  const { config } = parseFields(enableRequest, body)
+  return changed(deps, context, { do: 'enable', id: idOf(context), ...(config && { config }) })
+}
+
+const removePlugin: Handle = (deps) => async (context) =>
+  changed(deps, context, { do: 'remove', id: idOf(context) })
+
+/** Those that need no more than the plugin's id. */
+const plainChange =
+  (deps: HttpDeps, what: 'revoke' | 'disable' | 'rollback') =>
+  async (context: HttpContext): Promise<Response> => {
+    parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+    return changed(deps, context, { do: what, id: idOf(context) })
+  }
+
+const listGenerations: Handle = (deps) => async () =>
+  jsonResponse({ generations: await deps.plugins.generations(100) })
+
+const restoreGeneration: Handle = (deps) => async (context) => {
+  parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  const text = context.req.param('number') ?? ''
+  const generation = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  return changed(deps, context, { do: 'restore', generation })
+}
+
+async function changed(
+  deps: HttpDeps,
+  context: HttpContext,
+  change: PluginChange,
+): Promise<Response> {
+  return jsonResponse(await deps.plugins.change(change, changeBy(deps, context)))
+}
+
+const idOf = (context: HttpContext): string => context.req.param('plugin') ?? ''

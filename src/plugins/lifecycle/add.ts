@@ -1,0 +1,74 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { parseManifest } from '#contracts/manifest.ts'
+import { toPermit, widened } from '#contracts/permit.ts'
+import type { NewPluginVersion, PluginRow } from '#contracts/plugin-catalog.ts'
+import { builtinCollision } from '../install/plugin-names.ts'
+import { compareVersions } from '../version-range.ts'
+import { withRow, without, type Outcome, type Situation } from './changes.ts'
+
+const rank = { community: 0, trusted: 1, builtin: 2 } as const
+
+/**
+ * A version arrives. It never enables anything: only a plugin that is enabled goes on with a version that asks for no
+ * more than what was allowed, if an operator brings it. One that asks for more, or is trusted less, is switched off.
+ */
+export function add(
+  plugin: NewPluginVersion,
+  { row, generation, by }: Situation,
+  allowDowngrade: boolean,
+): Outcome {
+  const { id, hash, version, tier } = plugin
+  const before = row?.state === 'removed' ? undefined : row
+  if (before?.tier === 'builtin') throw builtinCollision(id)
+  if (before && !allowDowngrade) refuseDowngrade(plugin, before)
+  const data = { plugin: id, version, hash, tier, source: plugin.source }
+  const base = { version: plugin, event: 'plugin_added' as const, data }
+  if (before?.hash === hash && before.tier === tier)
+    return { ...base, rows: [], notes: ['This version is installed already.'] }
+  const arrived: PluginRow = {
+    id,
+    hash,
+    version,
+    tier,
+    manifest: plugin.manifest,
+    state: 'installed',
+    grantEpoch: (row?.grantEpoch ?? 0) + (before ? 0 : 1),
+    config: before?.config ?? {},
+    ...(before?.permit && { permit: before.permit }),
+    ...(before?.permitHash !== undefined && { permitHash: before.permitHash }),
+  }
+  if (!before) return { ...base, rows: [arrived], notes: [] }
+  const notes = before.version === version ? [`Version ${version} was another content before.`] : []
+  if (before.state !== 'enabled') {
+    const state = before.state === 'installed' ? 'installed' : 'disabled'
+    return { ...base, rows: [{ ...arrived, state }], notes }
+  }
+  if (!by.mayEnable) {
+    const wait = `It is kept, and version ${before.version} goes on until an operator adds this one.`
+    return { ...base, rows: [], notes: [...notes, wait] }
+  }
+  const more = widened(toPermit(parseManifest(plugin.manifest)), before.permit)
+  if (more.length === 0 && rank[tier] >= rank[before.tier]) {
+    const carried: PluginRow = { ...arrived, state: 'enabled', permitHash: hash }
+    return { ...base, rows: [carried], generation: withRow(generation, carried), notes }
+  }
+  const why =
+    more.length > 0
+      ? `It asks for more than was allowed, so it is disabled: ${more.map(({ text }) => text).join('; ')}.`
+      : 'It is trusted less than the version before, so it is disabled.'
+  return {
+    ...base,
+    rows: [{ ...arrived, state: 'disabled', grantEpoch: arrived.grantEpoch + 1 }],
+    generation: without(generation, id),
+    notes: [...notes, why],
+  }
+}
+
+function refuseDowngrade({ version }: NewPluginVersion, before: PluginRow): void {
+  if (compareVersions(version, before.version) >= 0) return
+  throw new IsolaError(
+    'request_conflict',
+    `version: ${version} is older than ${before.version}, which is installed. Add it with allowDowngrade if you mean it, or roll back.`,
+    { param: 'version' },
+  )
+}

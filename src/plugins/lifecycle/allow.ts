@@ -1,0 +1,129 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { parseManifest } from '#contracts/manifest.ts'
+import { isSamePermit, permitLines, toPermit, type Permit } from '#contracts/permit.ts'
+import type { PluginRow } from '#contracts/plugin-catalog.ts'
+import { switched, withRow, without, type Outcome, type Situation } from './changes.ts'
+
+/** The operator allows exactly what was shown, for exactly the version it was shown for. */
+export function grant(
+  { hash, permit }: { readonly hash: string; readonly permit: Permit },
+  situation: Situation,
+): Outcome {
+  const row = installed(situation)
+  const asks = toPermit(parseManifest(row.manifest))
+  if (hash !== row.hash) throw changed('hash', row)
+  if (!isSamePermit(asks, permit)) throw changed('permit', row)
+  const granted: PluginRow = {
+    ...row,
+    permit: asks,
+    permitHash: hash,
+    grantEpoch: row.grantEpoch + 1,
+  }
+  const data = { plugin: row.id, hash, lines: permitLines(asks).map(toText) }
+  const generation = row.state === 'enabled' ? withRow(situation.generation, granted) : undefined
+  return {
+    rows: [granted],
+    ...(generation && { generation }),
+    event: 'plugin_granted',
+    data,
+    notes: [],
+  }
+}
+
+const toText = ({ text, amount }: { readonly text: string; readonly amount?: number }): string =>
+  amount === undefined ? text : `${text}: ${amount}`
+
+/** Takes back all that was allowed: whatever is under way with it ends. */
+export function revoke(situation: Situation): Outcome {
+  const { permit: _gone, permitHash: _too, ...row } = installed(situation)
+  const state = row.state === 'enabled' ? 'disabled' : row.state
+  return {
+    rows: [{ ...row, state, grantEpoch: row.grantEpoch + 1 }],
+    generation: without(situation.generation, row.id),
+    event: 'plugin_revoked',
+    data: { plugin: row.id, hash: row.hash },
+    notes: [],
+  }
+}
+
+/** @throws `request_conflict` naming what has to be granted first. */
+export function enable(config: JsonObject | undefined, situation: Situation): Outcome {
+  const { generation } = situation
+  const row = present(situation)
+  const data = { plugin: row.id, version: row.version, hash: row.hash }
+  const base = { event: 'plugin_enabled' as const, data, notes: [] }
+  const { problem: _solved, ...solved } = row
+  const enabled: PluginRow = { ...solved, state: 'enabled', ...(config && { config }) }
+  if (row.tier === 'builtin') {
+    if (config) throw noConfig(row.id)
+    return { ...base, rows: [enabled], generation: switched(generation, row.id, 'enabled') }
+  }
+  const asks = toPermit(parseManifest(row.manifest))
+  const needsGrant = permitLines(asks).length > 0
+  if (needsGrant && (row.permitHash !== row.hash || !row.permit || !isSamePermit(asks, row.permit)))
+    throw notGranted(row)
+  const granted: PluginRow = { ...enabled, permit: asks, permitHash: row.hash }
+  return { ...base, rows: [granted], generation: withRow(generation, granted) }
+}
+
+/** Off for the next run, and whatever is under way ends. */
+export function disable(
+  situation: Situation,
+  trip?: { readonly code: string; readonly message: string },
+): Outcome {
+  const { generation } = situation
+  const row = present(situation)
+  const { problem: _before, ...rest } = row
+  const state = row.state === 'installed' ? 'installed' : 'disabled'
+  const off: PluginRow = {
+    ...rest,
+    state,
+    grantEpoch: row.grantEpoch + 1,
+    ...(trip && { problem: trip }),
+  }
+  const next =
+    row.tier === 'builtin' ? switched(generation, row.id, 'disabled') : without(generation, row.id)
+  const data = { plugin: row.id, version: row.version, hash: row.hash, ...trip }
+  const event = trip ? 'plugin_tripped' : 'plugin_disabled'
+  return { rows: [off], generation: next, event, data, notes: [] }
+}
+
+/** Gone from the list; its versions stay, so that the record can say what ran. */
+export function remove(situation: Situation): Outcome {
+  const { permit: _gone, permitHash: _too, problem: _this, ...row } = installed(situation)
+  return {
+    rows: [{ ...row, state: 'removed', grantEpoch: row.grantEpoch + 1 }],
+    generation: without(situation.generation, row.id),
+    event: 'plugin_removed',
+    data: { plugin: row.id, hash: row.hash },
+    notes: [],
+  }
+}
+
+export function present({ row }: Situation): PluginRow {
+  if (row && row.state !== 'removed') return row
+  throw new IsolaError('request_not_found', 'There is no such plugin.')
+}
+
+export function installed(situation: Situation): PluginRow {
+  const row = present(situation)
+  if (row.tier !== 'builtin') return row
+  const message = `id: "${row.id}" ships with the deployment; it can be enabled and disabled only.`
+  throw new IsolaError('request_conflict', message, { param: 'id' })
+}
+
+function changed(param: string, { id }: PluginRow): IsolaError {
+  const message = `${param}: is not what "${id}" asks for now. Look again (isola plugin show ${id}) and grant what you see.`
+  return new IsolaError('request_conflict', message, { param })
+}
+
+function notGranted({ id }: PluginRow): IsolaError {
+  const message = `"${id}" asks for what nobody has allowed for this version: isola plugin grant ${id}`
+  return new IsolaError('request_conflict', message)
+}
+
+function noConfig(id: string): IsolaError {
+  const message = `config: "${id}" ships with the deployment; its config is in its folder.`
+  return new IsolaError('request_invalid', message, { param: 'config' })
+}

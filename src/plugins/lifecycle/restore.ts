@@ -1,0 +1,100 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { Generation, PluginPin, PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
+import { installed } from './allow.ts'
+import { withRow, type Outcome, type Situation } from './changes.ts'
+
+/** How far back a rollback looks for another version. */
+const maxGenerations = 200
+
+/** The version of a plugin that was enabled before the one it has now, with what was allowed then. */
+export async function rollback(store: PluginStore, situation: Situation): Promise<Outcome> {
+  const row = installed(situation)
+  const pin = await findEarlier(store, row)
+  if (!pin) {
+    const message = `"${row.id}" was never enabled in another version.`
+    throw new IsolaError('request_conflict', message)
+  }
+  const back = toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest)
+  return {
+    rows: [back],
+    generation: withRow(situation.generation, back),
+    event: 'plugin_rolled_back',
+    data: { plugin: row.id, version: pin.version, hash: pin.hash, from: row.hash },
+    notes: [`Version ${pin.version} is enabled again, with what it was allowed then.`],
+  }
+}
+
+async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPin | undefined> {
+  const [newest] = await store.generations(1)
+  for (let number = newest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
+    const generation = await store.generation(number)
+    const pin = generation?.installed.find(({ id }) => id === row.id)
+    // Disabled now: the one that ran last. Enabled: the one before it.
+    if (pin && (pin.hash !== row.hash || row.state !== 'enabled')) return pin
+    number -= 1
+  }
+  return undefined
+}
+
+/** All of an earlier generation: what was enabled then, and nothing else. */
+export async function restore(
+  store: PluginStore,
+  number: number,
+  now: Generation,
+): Promise<Outcome> {
+  const then = await store.generation(number)
+  if (then?.number !== number)
+    throw new IsolaError('request_not_found', 'There is no such generation.')
+  const rows = await store.list()
+  const back: PluginRow[] = []
+  for (const row of rows.filter(({ tier }) => tier !== 'builtin')) {
+    const pin = then.installed.find(({ id }) => id === row.id)
+    if (pin)
+      back.push(toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest))
+    else if (row.state === 'enabled')
+      back.push({ ...row, state: 'disabled', grantEpoch: row.grantEpoch + 1 })
+  }
+  return {
+    rows: [...back, ...switchedBack(rows, then, now)],
+    generation: {
+      installed: back
+        .filter(({ state }) => state === 'enabled')
+        .flatMap((row) => withRow({ number: 0, installed: [], bundled: {} }, row).installed),
+      bundled: then.bundled,
+    },
+    event: 'generation_restored',
+    data: { restored: number },
+    notes: [],
+  }
+}
+
+/** Plugins of the deployment that were as now, or as their manifest says, another way. */
+function switchedBack(
+  rows: readonly PluginRow[],
+  then: Generation,
+  now: Generation,
+): readonly PluginRow[] {
+  return rows.flatMap((row) => {
+    if (row.tier !== 'builtin' || then.bundled[row.id] === now.bundled[row.id]) return []
+    const isOn = Object(row.manifest).enabled !== false
+    const state = then.bundled[row.id] ?? (isOn ? 'enabled' : 'disabled')
+    return [{ ...row, state }]
+  })
+}
+
+function toRow(pin: PluginPin, row: PluginRow, manifest: unknown): PluginRow {
+  const { problem: _solved, ...rest } = row
+  const { hash, version, tier, permit, config } = pin
+  return {
+    ...rest,
+    hash,
+    version,
+    tier,
+    permit,
+    permitHash: hash,
+    config,
+    manifest,
+    state: 'enabled',
+    grantEpoch: row.grantEpoch + 1,
+  }
+}

@@ -1,0 +1,34 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { parseManifest } from '#contracts/manifest.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type { IsolateHost } from '../isolate/isolate-host.ts'
+import type { LifecycleDeps } from './lifecycle.ts'
+
+export interface TryOutDeps {
+  /** Wires a whole generation, as a session would. */
+  readonly wire: (snapshot: PluginSnapshot) => { readonly problems: readonly PluginProblem[] }
+  readonly isolates: Pick<IsolateHost, 'inspect'> | undefined
+}
+
+/**
+ * Whether a plugin would work in this set: its manifest, its dependencies, its names, its prompts, and last its code,
+ * which is registered in an isolate with nothing in its hands. Throws the first thing that is wrong.
+ */
+export function createTryOut({ wire, isolates }: TryOutDeps): LifecycleDeps['tryOut'] {
+  return async (snapshot, { id, hash, tier, grantEpoch, config }) => {
+    const problem = wire(snapshot).problems.find(({ plugin }) => plugin === id)
+    if (problem) throw new IsolaError(problem.code as 'plugin_register_failed', problem.message)
+    const manifest = parseManifest(snapshot.sources[hash]?.manifest)
+    if (manifest.entrypoint === undefined || !isolates) return
+    const about = { ...manifest, config: { ...manifest.config, ...config } }
+    await isolates.inspect({ manifest: about, hash, tier, grantEpoch }).catch(toPluginError)
+  }
+}
+
+/** What an isolate answers is foreign: it is a reason, and never an error of ours. */
+function toPluginError(error: unknown): never {
+  if (error instanceof IsolaError) throw error
+  const why = error instanceof Error ? error.message.slice(0, 500) : 'failed'
+  throw new IsolaError('plugin_register_failed', `its code ${why}`)
+}

@@ -1,0 +1,60 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import type { Database } from './database.ts'
+import { reached } from './outage.ts'
+
+/** A row holds 2 MB at most, and a character may be three bytes. */
+const partChars = 600_000
+
+/** The part of KV that this room uses. */
+export interface Namespace {
+  get(key: string): Promise<string | null>
+  put(key: string, value: string): Promise<void>
+}
+
+export interface BundlesDeps {
+  readonly database: Database
+  readonly namespace: Namespace
+  readonly sha256: (text: string) => string
+}
+
+const keyOf = (hash: string): string => `bundle:${hash}`
+
+/**
+ * Bundles under their own hash: KV, which is near and may lag, and D1, which is asked when KV has none or a wrong one.
+ * What does not hash to its name is nobody's bundle (SECURITY.md, T24).
+ */
+export function createBundleStore({ database, namespace, sha256 }: BundlesDeps): BundleStore {
+  const isRight = (hash: string, text: string | null | undefined): text is string =>
+    typeof text === 'string' && sha256(text) === hash
+  const fromDatabase = async (hash: string): Promise<string> => {
+    const sql = 'SELECT text FROM plugin_bundles WHERE hash = ?1 ORDER BY part'
+    const { results } = await reached(() =>
+      database.prepare(sql).bind(hash).all<{ readonly text: string }>(),
+    )
+    return results.map(({ text }) => text).join('')
+  }
+  return {
+    async save(hash, text) {
+      if (!isRight(hash, text)) throw new Error('A bundle is kept under its own hash.')
+      const parts = text.match(new RegExp(`[^]{1,${partChars}}`, 'gu')) ?? []
+      const insert = `INSERT INTO plugin_bundles (hash, part, text) VALUES (?1, ?2, ?3)
+        ON CONFLICT (hash, part) DO UPDATE SET text = excluded.text`
+      await reached(() =>
+        database.batch(
+          parts.map((part, index) => database.prepare(insert).bind(hash, index, part)),
+        ),
+      )
+      // D1 has it: that KV has it too only saves time.
+      await namespace.put(keyOf(hash), text).catch(() => {})
+    },
+    async load(hash) {
+      const near = await namespace.get(keyOf(hash)).catch(() => undefined)
+      if (isRight(hash, near)) return near
+      const kept = await fromDatabase(hash)
+      if (isRight(hash, kept)) return kept
+      const what = kept === '' ? 'there is no' : 'somebody changed the'
+      throw new IsolaError('plugin_code_unavailable', `${what} bundle ${hash.slice(0, 12)}`)
+    },
+  }
+}

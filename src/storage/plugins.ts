@@ -1,0 +1,199 @@
+import type { JsonObject } from '#contracts/json.ts'
+import type { Permit } from '#contracts/permit.ts'
+import type {
+  Generation,
+  GenerationView,
+  NewPluginVersion,
+  PluginPin,
+  PluginRow,
+  PluginStore,
+  PluginVersion,
+} from '#contracts/plugin-catalog.ts'
+import type { Database, Statement } from './database.ts'
+import { eventRow } from './deployment-log.ts'
+import { reached } from './outage.ts'
+
+const rowColumns =
+  'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem'
+const upsert = `
+  INSERT INTO manifests (${rowColumns}, updated_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+  ON CONFLICT (id) DO UPDATE SET (version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config,
+    problem, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`
+const versionColumns =
+  'plugin, hash, version, tier, source, signer, manifest, installed_by, installed_at_ms'
+// The same bundle again is the same version, whoever brings it: its tier is what it is by its newest source.
+const insertVersion = `
+  INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+  ON CONFLICT (plugin, hash) DO UPDATE SET (tier, source, signer, installed_by, installed_at_ms) = (?4, ?5, ?6, ?8, ?9)`
+const insertGeneration = `
+  INSERT INTO generations (number, plugins, reason, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)`
+
+/** The tables of what is installed, which versions there are, and which sets of them were enabled. */
+export function createPluginStore(database: Database): PluginStore {
+  const all = async <Row>(sql: string, ...values: readonly (string | number | null)[]) => {
+    const { results } = await reached(() =>
+      database
+        .prepare(sql)
+        .bind(...values)
+        .all<Row>(),
+    )
+    return results
+  }
+  return {
+    async find(id) {
+      const [row] = await all<Row>(`SELECT ${rowColumns} FROM manifests WHERE id = ?1`, id)
+      return row && toRow(row)
+    },
+    list: async () =>
+      (await all<Row>(`SELECT ${rowColumns} FROM manifests ORDER BY id`)).map(toRow),
+    async versions(id) {
+      const sql = `SELECT ${versionColumns} FROM plugin_versions WHERE ?1 IS NULL OR plugin = ?1
+        ORDER BY installed_at_ms DESC, hash LIMIT 1000`
+      return (await all<VersionRow>(sql, id ?? null)).map(toVersion)
+    },
+    async version(id, hash) {
+      const sql = `SELECT ${versionColumns} FROM plugin_versions WHERE plugin = ?1 AND hash = ?2`
+      const [row] = await all<VersionRow>(sql, id, hash)
+      return row && { ...toVersion(row), manifest: JSON.parse(row.manifest) as unknown }
+    },
+    async generation(number) {
+      const sql = `SELECT number, plugins FROM generations WHERE ?1 IS NULL OR number = ?1
+        ORDER BY number DESC LIMIT 1`
+      const [row] = await all<GenerationRow>(sql, number ?? null)
+      return row && toGeneration(row)
+    },
+    async generations(limit) {
+      const sql = `SELECT number, plugins, reason, made_by, made_at_ms FROM generations
+        ORDER BY number DESC LIMIT ?1`
+      return (await all<GenerationRow>(sql, limit)).map(toGenerationView)
+    },
+    async commit({ rows, version, generation, event }) {
+      const { principal, atMs } = event
+      const statements: Statement[] = [
+        ...rows.map((row) => database.prepare(upsert).bind(...toColumns(row), atMs)),
+        eventRow(database, event),
+      ]
+      if (version)
+        statements.push(database.prepare(insertVersion).bind(...toVersionColumns(version)))
+      if (generation) {
+        const { number, installed, bundled, reason } = generation
+        const plugins = JSON.stringify({ installed, bundled })
+        const insert = database.prepare(insertGeneration)
+        statements.push(insert.bind(number, plugins, reason, principal, atMs))
+      }
+      await reached(() => database.batch(statements))
+    },
+  }
+}
+
+interface Row {
+  readonly id: string
+  readonly version: string
+  readonly hash: string
+  readonly tier: PluginRow['tier']
+  readonly manifest: string
+  readonly state: PluginRow['state']
+  readonly permit: string | null
+  readonly permit_hash: string | null
+  readonly grant_epoch: number
+  readonly config: string | null
+  readonly problem: string | null
+}
+
+function toRow({
+  permit,
+  permit_hash: permitHash,
+  grant_epoch: grantEpoch,
+  ...row
+}: Row): PluginRow {
+  const { id, version, hash, tier, state, config, problem } = row
+  return {
+    id,
+    version,
+    hash,
+    tier,
+    state,
+    grantEpoch,
+    manifest: JSON.parse(row.manifest) as unknown,
+    config: JSON.parse(config ?? '{}') as JsonObject,
+    ...(permit !== null && { permit: JSON.parse(permit) as Permit }),
+    ...(permitHash !== null && { permitHash }),
+    ...(problem !== null && { problem: JSON.parse(problem) as NonNullable<PluginRow['problem']> }),
+  }
+}
+
+const jsonOrNull = (value: unknown): string | null =>
+  value === undefined ? null : JSON.stringify(value)
+
+const toColumns = (row: PluginRow) => [
+  row.id,
+  row.version,
+  row.hash,
+  row.tier,
+  JSON.stringify(row.manifest),
+  row.state,
+  jsonOrNull(row.permit),
+  row.permitHash ?? null,
+  row.grantEpoch,
+  JSON.stringify(row.config),
+  jsonOrNull(row.problem),
+]
+
+interface VersionRow {
+  readonly plugin: string
+  readonly hash: string
+  readonly version: string
+  readonly tier: NewPluginVersion['tier']
+  readonly source: string
+  readonly signer: string | null
+  readonly manifest: string
+  readonly installed_by: string
+  readonly installed_at_ms: number
+}
+
+function toVersion(
+  row: VersionRow,
+): PluginVersion & { readonly id: string; readonly tier: NewPluginVersion['tier'] } {
+  const { plugin: id, hash, version, tier, source, signer } = row
+  return {
+    id,
+    hash,
+    version,
+    tier,
+    source,
+    ...(signer !== null && { signer }),
+    installedAtMs: row.installed_at_ms,
+    installedBy: row.installed_by,
+  }
+}
+
+const toVersionColumns = (plugin: NewPluginVersion) => [
+  plugin.id,
+  plugin.hash,
+  plugin.version,
+  plugin.tier,
+  plugin.source,
+  plugin.signer ?? null,
+  JSON.stringify(plugin.manifest),
+  plugin.installedBy,
+  plugin.installedAtMs,
+]
+
+interface GenerationRow {
+  readonly number: number
+  readonly plugins: string
+  readonly reason: string
+  readonly made_by: string
+  readonly made_at_ms: number
+}
+
+function toGeneration({ number, plugins }: Pick<GenerationRow, 'number' | 'plugins'>): Generation {
+  const { installed, bundled } = JSON.parse(plugins) as Omit<Generation, 'number'>
+  return { number, installed, bundled }
+}
+
+function toGenerationView(row: GenerationRow): GenerationView {
+  const { number, reason, made_by: madeBy, made_at_ms: madeAtMs } = row
+  const plugins = toGeneration(row).installed.map(({ id, version }: PluginPin) => ({ id, version }))
+  return { number, reason, madeBy, madeAtMs, plugins }
+}
