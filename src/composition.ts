@@ -39,12 +39,14 @@ import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
-import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
+import { finishReflector, modelPlanner } from './agents/model-planner.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
 import { createFaultReport } from './plugins/fault-report.ts'
 import { pluginsOf } from './plugins/generation.ts'
+import { createHooks } from './plugins/hooks/create-hooks.ts'
+import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createUploadReader } from './plugins/install/upload-reader.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
@@ -154,6 +156,9 @@ export function composeRuntime(
     faults: createFaultReport(installed.report),
   }
   const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
+  const outputs = createOutputStore(sessions)
+  const deploymentLog = createDeploymentLog(env.DB)
+  const hooks = createLiveHooks(() => agents.now().then((wired) => wired.hooks))
   const outputTool = createOutputTool(sessions)
   const wire = (snapshot: PluginSnapshot) => {
     const { plugins, problems } = pluginsOf(bundledPlugins, snapshot)
@@ -166,12 +171,20 @@ export function composeRuntime(
       prompts: createPromptStore(),
       sessions,
       clock,
+      onSubAgentStopped: hooks.subAgentStopped,
       createToolset: (entries, options) =>
         createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
       withOutside: withOutsideTools,
     })
     return {
       ...loaded,
+      hooks: createHooks(loaded.plugins, {
+        capabilities,
+        clock,
+        maxResultChars: outputs.maxChars,
+        traceId: sources.ids.traceId,
+        record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
+      }),
       directory: catalog.directory,
       problems: [...problems, ...loaded.problems, ...loaded.warnings, ...catalog.problems],
     }
@@ -189,11 +202,11 @@ export function composeRuntime(
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
-  const gates: GateParts = { ...openPolicy, validator, outputs: createOutputStore(sessions) }
+  const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,
     models: models.provider,
-    planner: modelPlanner,
+    planner: hooks.around(modelPlanner),
     executor: parallelExecutor,
     reflector: finishReflector,
     gates,
@@ -220,6 +233,7 @@ export function composeRuntime(
     agents: agents.directory,
     audit: createAuditSink(env.DB),
     principals,
+    onSessionEnded: hooks.sessionEnded,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
     ...(telemetry && { telemetry }),
   }
@@ -272,7 +286,7 @@ export function composeRuntime(
           namespace: env.PRINCIPAL,
           sha256,
           clock,
-          log: createDeploymentLog(env.DB),
+          log: deploymentLog,
           onFault,
         }),
       }),
@@ -280,11 +294,6 @@ export function composeRuntime(
       trust: createTrustAdministration({ clock, sha256, store: trust }),
       secrets: createSecretAdministration({ ...secrets, clock }),
       secretProblem: secrets.sealing.problem,
-      secretAskers: () =>
-        agents.current().plugins.map(({ manifest }) => ({
-          plugin: manifest.id,
-          secrets: manifest.grants.secrets.map(({ name }) => name),
-        })),
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),

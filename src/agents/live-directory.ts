@@ -12,6 +12,8 @@ export interface LiveDirectoryDeps<T extends AgentCatalog> {
 
 export interface LiveDirectory<T extends AgentCatalog> {
   readonly directory: AgentDirectory
+  /** The generation that is enabled now, as it was wired. Never rejects. */
+  readonly now: () => Promise<T>
   /** Brings `list` and `toolNames` up to date. Never throws: what was known last is better than nothing. */
   readonly refresh: () => Promise<void>
   /** The generation that was used last, as it was wired. */
@@ -43,6 +45,7 @@ export function createLiveDirectory<T extends AgentCatalog>({
       list: () => built.catalog.directory.list(),
       toolNames: () => built.catalog.directory.toolNames(),
     },
+    now,
     refresh: async () => void (await now()),
     current: () => built.catalog,
   }

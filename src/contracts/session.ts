@@ -409,3 +409,12 @@ export interface AuditSink {
 }
 
 export type Emit = (event: EventDraft) => void
+
+/** A session that is about to be forgotten, with everything in it. */
+export interface EndedSession {
+  readonly session: string
+  readonly rootSession: string
+  readonly principal: string
+  /** Empty if nothing was ever said in it. */
+  readonly agent: string
+}

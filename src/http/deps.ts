@@ -59,11 +59,6 @@ export interface HttpDeps {
   readonly secrets: SecretAdministration
   /** Why no secret can be sealed or opened. */
   readonly secretProblem: () => Error | undefined
-  /** Which plugins ask for which secrets. */
-  readonly secretAskers: () => readonly {
-    readonly plugin: string
-    readonly secrets: readonly string[]
-  }[]
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>
   /** Asked anew each time; never throws. */

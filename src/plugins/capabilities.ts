@@ -4,9 +4,7 @@ import {
   type PluginDatabase,
   type PluginIsolate,
   type PluginMemory,
-  type PluginModel,
   type PluginStorage,
-  type PluginTools,
 } from '#contracts/plugin.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
@@ -14,6 +12,8 @@ import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
+import { createPluginModel, type ModelTerms } from './ask-model.ts'
+import { createPluginTools } from './call-tools.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
 import {
   createGrantedStorage,
@@ -58,6 +58,7 @@ export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
+  as: 'tool' | 'agent' = 'tool',
 ): OpenCapabilities {
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
@@ -73,8 +74,8 @@ export function openCapabilities(
     workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
     memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
     secrets: { ref, ...guardAll(guard, signing) },
-    tools: guardAll(guard, createTools(refuse)),
-    model: guardAll(guard, createModel(refuse)),
+    tools: guardAll(guard, createPluginTools(context)),
+    model: guardAll(guard, createPluginModel(context, termsOf(plugin, as), refuse('model'))),
     database: guardAll(guard, createDatabase(refuse)),
     isolate: guardAll(guard, createIsolate(refuse)),
     idempotencyKey: context.idempotencyKey,
@@ -189,8 +190,14 @@ function createMemory(
   return { append: run, read: run, search: run, clear: run }
 }
 
-const createTools = (refuse: Refuse): PluginTools => ({ call: refuse('tools') })
-const createModel = (refuse: Refuse): PluginModel => ({ generate: refuse('model') })
+/** A tool asks the models it was granted; an agent with code of its own asks its own, and those. */
+function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent'): ModelTerms {
+  const models = granted.model?.models
+  const { model: own } = manifest.agent ?? {}
+  if (as === 'tool' || own === undefined) return { models }
+  return { preferred: own, ...(models && { models: [own, ...models] }) }
+}
+
 const createDatabase = (refuse: Refuse): PluginDatabase => ({ query: refuse('database') })
 const createIsolate = (refuse: Refuse): PluginIsolate => ({ run: refuse('isolate') })
 

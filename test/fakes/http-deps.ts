@@ -302,7 +302,6 @@ export function createFakeApp(options: FakeOptions = {}) {
       learn: () => undefined,
     }),
     secretProblem: () => undefined,
-    secretAskers: () => [{ plugin: 'github-tools', secrets: ['GITHUB_TOKEN'] }],
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,

@@ -7,6 +7,7 @@ import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import { createHooks, type HooksDeps } from '../../src/plugins/hooks/create-hooks.ts'
 import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
 
 export const passAll: SchemaValidator = { validate: () => ({ ok: true }) }
@@ -71,4 +72,16 @@ function createFakeScopedStorage(): CapabilityDeps['scopedStorage'] {
     ofPrincipal: (principal) => at(`principal ${principal}`).storage,
     ofPlugin: (plugin) => at(`plugin ${plugin}`).storage,
   }
+}
+
+/** Hooks of these plugins; time stands still unless a test says otherwise. */
+export function createTestHooks(plugins: readonly LoadedPlugin[], deps: Partial<HooksDeps> = {}) {
+  return createHooks(plugins, {
+    capabilities: createCapabilityDeps(),
+    clock: { nowMs: () => 0, sleep: () => new Promise(() => {}) },
+    maxResultChars: 1_000,
+    traceId: () => '0123456789abcdef0123456789abcdef',
+    record: async () => {},
+    ...deps,
+  })
 }

@@ -13,6 +13,8 @@ const dayLedger = 'test/unit/governance/day-ledger.test.ts'
 const parkedDay = 'test/unit/switched/parked-day.test.ts'
 const principalLedger = 'test/unit/governance/principal-ledger.test.ts'
 const auditLog = 'test/unit/storage/audit-log.test.ts'
+const kernelInner = 'test/unit/kernel/inner.test.ts'
+const callTools = 'test/unit/plugins/call-tools.test.ts'
 const switchedKernel = 'test/unit/switched/kernel.test.ts'
 const switchedSessions = 'test/unit/switched/sessions.test.ts'
 const switchedHub = 'test/unit/switched/stream-hub.test.ts'
@@ -345,7 +347,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/share.ts',
+    'src/contracts/share.ts',
     [kernelLedger],
     [
       {
@@ -364,7 +366,7 @@ const kernel = [
         name: 'width-cap',
         what: 'N6: every child counts against the width of the tree',
         tests: [switchedKernel],
-        find: 'children: 1 + grant.maxChildren,',
+        find: 'children: widthOf(entry) + grant.maxChildren,',
         replace: 'children: 0,',
       },
       {
@@ -376,7 +378,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/ledger.ts',
+    'src/contracts/ledger.ts',
     [kernelLedger],
     [
       {
@@ -444,7 +446,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/model-planner.ts',
+    'src/kernel/check-plan.ts',
     [switchedKernel],
     [
       {
@@ -452,6 +454,195 @@ const kernel = [
         what: 'F5: a call has an id of its own in its run',
         find: 'callId: `call_${turn}_${index}_${hash}`',
         replace: 'callId: `call_${turn}_${hash}`',
+      },
+    ],
+  ),
+]
+
+const inner = [
+  ...of(
+    'src/kernel/inner.ts',
+    [kernelInner],
+    [
+      {
+        name: 'inner-lease',
+        what: 'E1: what code calls is paid out of the lease of its own call',
+        find: 'const ledger = createLedger(grant)',
+        replace: 'const ledger = createLedger({ ...grant, maxToolCalls: 1e9, maxTokens: 1e9 })',
+      },
+      {
+        name: 'inner-booked',
+        what: 'E1: what the tools spend that code calls is booked for its call',
+        find: 'usage = addUsage(usage, spentUsage(state))',
+        replace: '',
+      },
+      {
+        name: 'inner-model-booked',
+        what: 'E1: what the models cost that code asks is booked for its call',
+        find: 'usage = addUsage(usage, spent))',
+        replace: 'spent)',
+      },
+      {
+        name: 'inner-model-grant',
+        what: 'E1: code spends no more on models than it was granted',
+        find: 'narrower(grant, onlyLimited(inner!.model))',
+        replace: 'grant',
+      },
+      {
+        name: 'inner-flood',
+        what: 'T8: code that goes on asking fills no log',
+        find: 'if (count > grant.maxToolCalls + 1) return tooMany',
+        replace: '',
+      },
+      {
+        name: 'inner-side-by-side',
+        what: 'E1: code runs no more calls side by side than its lease allows',
+        find: 'createSlots(grant.maxConcurrency)',
+        replace: 'createSlots(1_000)',
+      },
+      {
+        name: 'inner-cannot-wait',
+        what: 'a call that code makes cannot wait for somebody outside',
+        find: "pauses: 'refuse',",
+        replace: '',
+      },
+      {
+        name: 'inner-ancestry',
+        what: 'C8: what code calls knows whose code it was',
+        find: 'ancestry: [...scope.caller.ancestry, tool.name],',
+        replace: '',
+      },
+      {
+        name: 'inner-share',
+        what: 'E1: calls that are asked for together share alike',
+        find: '[...underWay].filter((one) => !one.lease && !one.result).length',
+        replace: '1',
+      },
+      {
+        name: 'inner-model-over',
+        what: 'T8: no model is asked once the call is over',
+        find: 'within.throwIfAborted()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/generate.ts',
+    [kernelInner],
+    [
+      {
+        name: 'model-may-be-used',
+        what: 'Y11: a model that was not granted is not asked',
+        find: 'if (!mayUse(selection))',
+        replace: 'if (false)',
+      },
+      {
+        name: 'model-may-take-over',
+        what: 'Y11: a model that was not granted takes nothing over',
+        find: 'if (next && !mayUse(next.selection)) return false',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/contracts/ledger.ts',
+    [kernelLedger],
+    [
+      {
+        name: 'ledger-within',
+        what: 'E1: a ledger within another gives no more than that one has',
+        find: 'mine.ok ? above.reserve(amount) : mine',
+        replace: 'mine',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/act.ts',
+    [kernelInner],
+    [
+      {
+        name: 'cut-lease-booked',
+        what: 'F5, E1: a cut call that may spend is booked with its whole lease',
+        find: 'record.reserved ?? { toolCalls: 1 }',
+        replace: '{ toolCalls: 1 }',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/gates.ts',
+    [kernelInner],
+    [
+      {
+        name: 'tool-ancestry-ban',
+        what: 'C8: no tool is called from below itself',
+        find: 'if (caller.ancestry.includes(name)) {',
+        replace: 'if (false) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/call-tools.ts',
+    [callTools],
+    [
+      {
+        name: 'uses-tools-refused',
+        what: 'Y15, T8: a tool that is not in uses_tools is refused, on the record',
+        find: 'if (!inner?.reaches(tool)) {',
+        replace: 'if (!inner) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/tool-entries.ts',
+    [callTools],
+    [
+      {
+        name: 'spending-not-repeated',
+        what: 'F5: a call that may call others or spend is not repeated, whatever it says of itself',
+        find: 'const mayRepeat = isConfirmed && !spending.inner',
+        replace: 'const mayRepeat = isConfirmed',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/ask-model.ts',
+    [callTools],
+    [
+      {
+        name: 'granted-models',
+        what: 'a model that is not among the granted is refused by name',
+        find: 'if (asked.model !== undefined && models && !models.includes(asked.model))',
+        replace: 'if (false)',
+      },
+      {
+        name: 'granted-model-answers',
+        what: 'a granted model is not replaced by one that was not granted',
+        find: '!allowed || allowed.some((name) => isNamed(name, selection))',
+        replace: 'true || selection',
+      },
+    ],
+  ),
+  ...of(
+    'src/agents/code-reach.ts',
+    [callTools],
+    [
+      {
+        name: 'uses-tools-exactly',
+        what: 'Y15: code reaches exactly the tools of its uses_tools',
+        find: 'resolveUsesTools(uses, connected)',
+        replace: 'resolveUsesTools(connected.map(({ id }) => id), connected)',
+      },
+    ],
+  ),
+  ...of(
+    'src/agents/sub-agent-tool.ts',
+    [subAgents],
+    [
+      {
+        name: 'no-background-from-code',
+        what: 'a sub-agent that code calls does not work in the background',
+        find: "if (input['background'] === true && context.parent !== undefined) {",
+        replace: 'if (false) {',
       },
     ],
   ),
@@ -2512,6 +2703,152 @@ const isolates = [
   ),
 ]
 
+const hookTests = (name) => `test/unit/plugins/hooks/${name}.test.ts`
+const hookBattery = 'test/conformance/hooks.test.ts'
+
+const hooks = [
+  ...of(
+    'src/plugins/hooks/call-hook.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-late-is-no',
+        what: 'P16: a hook that is late is a no',
+        find: 'return outcomes ?? failedAll(events)',
+        replace: 'return outcomes ?? events.map(() => ({ answer: null }))',
+      },
+      {
+        name: 'hook-failed-is-no',
+        what: 'P16: an answer that nobody asked for counts for all events',
+        tests: [hookTests('call-hook')],
+        find: 'return outcomes?.length === events.length ? outcomes : undefined',
+        replace: 'return outcomes',
+      },
+      {
+        name: 'hook-needs-leave',
+        what: 'G12: a plugin that was switched off is not asked, and a no where it decides',
+        tests: [hookTests('call-hook')],
+        find: 'await deps.takeLeave?.(plugin)',
+        replace: 'await deps.takeLeave?.(plugin).catch(() => undefined)',
+      },
+      {
+        name: 'hook-ends-when-revoked',
+        what: 'G12: a hook under way ends when its plugin is switched off',
+        tests: [hookTests('call-hook')],
+        find: 'leave ? AbortSignal.any([signal, leave.signal]) : signal',
+        replace: 'signal',
+      },
+      {
+        name: 'hook-never-triggers-hooks',
+        what: 'P16: a hook calls no tools, so that it never sets off hooks',
+        tests: [hookTests('call-hook')],
+        find: "tools: { call: refuse('tools') },",
+        replace: '',
+      },
+      {
+        name: 'hook-spends-nothing',
+        what: 'P16: a hook asks no model: nobody would pay for it',
+        tests: [hookTests('call-hook')],
+        find: "model: { generate: refuse('model') },",
+        replace: '',
+      },
+      {
+        name: 'hook-capabilities-end',
+        what: 'X2: what a hook was given is dead when it has answered',
+        tests: [hookTests('tool-hooks')],
+        find: 'close()\n    leave?.end()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/hook-answer.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-garbage-is-no',
+        what: 'P16: an answer that the point does not know is none',
+        find: "if (!read.success) return { verdict: 'failed' }",
+        replace: "if (!read.success) return { verdict: 'allow' }",
+      },
+      {
+        name: 'hook-veto-wins',
+        what: 'P16: a veto wins over a change',
+        find: "if (message !== undefined) return { verdict: 'vetoed', message }",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/listeners.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-match',
+        what: 'P16: what does not match never leaves the host',
+        find: 'hook.on === on && isMatch(hook.match, name)',
+        replace: 'hook.on === on',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/ask-point.ts',
+    [hookTests('tool-hooks')],
+    [
+      {
+        name: 'hook-stops-at-veto',
+        what: 'P16: after a no nobody else is asked, and nothing changes it',
+        find: '!answered[place]!.stopped && isFor(plugin, on, name)',
+        replace: 'isFor(plugin, on, name)',
+      },
+      {
+        name: 'hook-one-limit',
+        what: 'P16: the time limit is for all plugins of a point together',
+        find: 'Math.max(0, endsAtMs - startedAtMs)',
+        replace: 'deps.hookTimeoutMs',
+      },
+      {
+        name: 'hook-fails-closed',
+        what: 'P16: a hook that fails where it decides is a no',
+        tests: [hookBattery],
+        find: 'return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered',
+        replace: 'return answered',
+      },
+      {
+        name: 'hook-notice-breaks-nothing',
+        what: "P16: a hook that is only told stands in nobody else's way",
+        tests: [hookTests('model-hooks')],
+        find: 'return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered',
+        replace: 'return { ...answered, stopped: { plugin } }',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/tool-hooks.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-result-capped',
+        what: 'P16: a hook makes no result longer than may go to the model',
+        find: 'if (JSON.stringify(output).length > maxResultChars) return heldBack(failedText)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/model-hooks.ts',
+    [hookTests('model-hooks')],
+    [
+      {
+        name: 'hook-model-veto',
+        what: 'P16: a no before a model call is one: it is not made',
+        find: "refuse(before, 'this model call')",
+        replace: '',
+      },
+    ],
+  ),
+]
+
 const archiveTricks = 'test/hostile/archives.test.ts'
 const manifestTricks = 'test/hostile/manifests.test.ts'
 const installTests = (name) => `test/unit/plugins/install/${name}.test.ts`
@@ -2719,8 +3056,10 @@ const uploads = [
 
 export const switches = [
   ...uploads,
+  ...hooks,
   ...isolates,
   ...kernel,
+  ...inner,
   ...agents,
   ...session,
   ...object,
