@@ -7,6 +7,7 @@ import type { ToolEntry } from '#contracts/tool.ts'
 import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { openCapabilities, type CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import type { HookOutcome } from '../../src/plugins/hook-batch.ts'
 import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { describeTool } from '../conformance/describe-tool.ts'
@@ -81,8 +82,10 @@ async function hook(
   const { session, run: runId, agent, principal } = context
   const whole = { on, session, run: runId, agent, principal, ...event }
   try {
-    const answer = await run([whole], capabilities, context)
-    return (Array.isArray(answer) ? answer[0] : answer) as HookAnswer
+    // One outcome for each event of the batch.
+    const [outcome] = (await run([whole], capabilities, context)) as readonly HookOutcome[]
+    if (outcome && 'answer' in outcome) return outcome.answer as HookAnswer
+    throw new Error(`The hook ${on} failed.`)
   } finally {
     close()
   }
