@@ -2073,6 +2073,18 @@ const secrets = [
         find: '[...hexForms(text), ...base64Forms(text)]',
         replace: 'hexForms(text)',
       },
+      {
+        name: 'secret-mistaken-bytes-redacted',
+        what: 'T4: nor does UTF-8 that a service takes for Latin-1',
+        find: '\n  toBinary,\n',
+        replace: '\n',
+      },
+      {
+        name: 'secret-latin1-redacted',
+        what: 'T4: nor a reply that is not UTF-8',
+        find: '    ...latin1Forms(value),\n',
+        replace: '',
+      },
     ],
   ),
   ...of(
