@@ -3,6 +3,7 @@ import type { Capabilities } from '#contracts/plugin.ts'
 import {
   defaultHookTimeoutMs,
   defaultTimeoutMs,
+  inspectTimeoutMs,
   maxOutputBytes,
   scheduleTimeoutMs,
 } from '../call-limits.ts'
@@ -86,7 +87,7 @@ export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
         idempotencyKey: '',
         stubs: noStubs,
         rootSession: '',
-        timeoutMs: defaultTimeoutMs,
+        timeoutMs: inspectTimeoutMs,
       })
       detectProtocols(plugin.manifest, toParts(answer))
     },

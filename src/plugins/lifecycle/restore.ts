@@ -29,8 +29,8 @@ async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPi
   for (let number = newest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
     const generation = await store.generation(number)
     const pin = generation?.installed.find(({ id }) => id === row.id)
-    // Disabled now: the one that ran last. Enabled: the one before it.
-    if (pin && (pin.hash !== row.hash || row.state !== 'enabled')) return pin
+    // Never the one it has: to go on with that is to enable it.
+    if (pin && pin.hash !== row.hash) return pin
     number -= 1
   }
   return undefined
