@@ -32,7 +32,7 @@ import { createSecretReader } from './governance/secrets/secret-reader.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
-import { openPolicy } from './governance/open-policy.ts'
+import { createLivePolicy } from './governance/policy/live-policy.ts'
 import { createTrustAdministration } from './governance/trust-administration.ts'
 import { createPrincipalLedger } from './governance/principal-ledger.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
@@ -202,7 +202,8 @@ export function composeRuntime(
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
-  const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
+  const allowed = createLivePolicy({ ...installed, takeRate: principals.takeRate })
+  const gates: GateParts = { ...allowed, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,
     models: models.provider,
