@@ -138,16 +138,17 @@ export function composeRuntime(
   })
   const isolateHost =
     runner && isolates && createIsolateHost({ runner, sha256, shimVersion: isolateVersion })
+  const scopedStorage = createScopedStorage({
+    principals: env.PRINCIPAL,
+    services: env.PLUGIN_SERVICE,
+    sha256,
+  })
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
     sha256,
     readSecrets: createSecretReader(secrets),
-    scopedStorage: createScopedStorage({
-      principals: env.PRINCIPAL,
-      services: env.PLUGIN_SERVICE,
-      sha256,
-    }),
+    scopedStorage,
     sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
@@ -201,6 +202,7 @@ export function composeRuntime(
     clock,
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
+    purge: async (id) => scopedStorage.clear(id, await keys.principals()),
   })
   const allowed = createLivePolicy({ ...installed, takeRate: principals.takeRate })
   const gates: GateParts = { ...allowed, validator, outputs, hooks: hooks.tools }

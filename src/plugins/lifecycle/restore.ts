@@ -7,7 +7,7 @@ import { withRow, type Outcome, type Situation } from './changes.ts'
 /** How far back a rollback looks for another version. */
 const maxGenerations = 200
 
-/** The version of a plugin that was enabled before the one it has now, with what was allowed then. */
+/** The version of a plugin that was enabled last before the one it has now, with what was allowed then. */
 export async function rollback(store: PluginStore, situation: Situation): Promise<Outcome> {
   const row = installed(situation)
   const pin = await findEarlier(store, row)
@@ -30,8 +30,7 @@ async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPi
   for (let number = newest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
     const generation = await store.generation(number)
     const pin = generation?.installed.find(({ id }) => id === row.id)
-    // Disabled now: the one that ran last. Enabled: the one before it.
-    if (pin && (pin.hash !== row.hash || row.state !== 'enabled')) return pin
+    if (pin && pin.hash !== row.hash) return pin
     number -= 1
   }
   return undefined
