@@ -32,7 +32,7 @@ import { createSecretReader } from './governance/secrets/secret-reader.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
-import { openPolicy } from './governance/open-policy.ts'
+import { createLivePolicy } from './governance/policy/live-policy.ts'
 import { createTrustAdministration } from './governance/trust-administration.ts'
 import { createPrincipalLedger } from './governance/principal-ledger.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
@@ -204,7 +204,8 @@ export function composeRuntime(
     tryOut: createTryOut({ wire, isolates: isolateHost }),
     purge: async (id) => scopedStorage.clear(id, await keys.principals()),
   })
-  const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
+  const allowed = createLivePolicy({ ...installed, takeRate: principals.takeRate })
+  const gates: GateParts = { ...allowed, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,
     models: models.provider,

@@ -1,3 +1,4 @@
+import { toolDestroys } from '#contracts/decide-tool.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
@@ -55,6 +56,9 @@ function toToolEntry(
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
+    ...(toolDestroys(tool.annotations, plugin.granted ?? plugin.manifest.grants) && {
+      isDestructive: true,
+    }),
     timeoutMs,
     ...spending,
     definitionHash: `${plugin.hash}:${name}`,

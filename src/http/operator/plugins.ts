@@ -26,6 +26,7 @@ const grantRequest = z.strictObject({
     'must be `asks`',
   ),
 })
+const restoreRequest = z.strictObject({ withPolicy: z.boolean().default(false) })
 const removeQuery = z.strictObject({
   purge: z.enum(['true', 'false'], 'must be true or false').optional(),
 })
@@ -112,10 +113,11 @@ const listGenerations: Handle = (deps) => async () =>
   jsonResponse({ generations: await deps.plugins.generations(100) })
 
 const restoreGeneration: Handle = (deps) => async (context) => {
-  parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
+  const { withPolicy } = parseFields(restoreRequest, body)
   const text = context.req.param('number') ?? ''
   const generation = /^\d{1,9}$/.test(text) ? Number(text) : 0
-  return changed(deps, context, { do: 'restore', generation })
+  return changed(deps, context, { do: 'restore', generation, withPolicy })
 }
 
 async function changed(

@@ -18,6 +18,7 @@ import { checkPluginId } from '../install/plugin-names.ts'
 import { disable, enable, grant, present, remove, revoke } from './allow.ts'
 import { without, type Outcome, type Situation } from './changes.ts'
 import { restore, rollback } from './restore.ts'
+import { setPolicy } from './set-policy.ts'
 import { toView } from './view.ts'
 import type { PluginFacts } from '../isolate/isolate-host.ts'
 
@@ -158,7 +159,7 @@ function withKnownFacts(pins: readonly PluginPin[], before: Generation): readonl
 }
 
 const idOf = (change: PluginChange): string | undefined =>
-  change.do === 'add' ? change.plugin.id : change.do === 'restore' ? undefined : change.id
+  change.do === 'add' ? change.plugin.id : 'id' in change ? change.id : undefined
 
 interface Deciding {
   readonly before: Generation
@@ -172,8 +173,8 @@ async function decide(
   { before: generation, by, proven }: Deciding,
 ): Promise<Outcome> {
   const { store, bundledIds } = deps
-  if (change.do === 'restore')
-    return proven(await restore(store, change.generation, generation), generation)
+  if (change.do === 'policy') return setPolicy(change.policy, generation)
+  if (change.do === 'restore') return proven(await restore(store, change, generation), generation)
   const row = await store.find(idOf(change) ?? '')
   const situation: Situation = { row, generation, by }
   switch (change.do) {
