@@ -35,6 +35,8 @@ export default defineConfig({
             wrangler: { configPath: './wrangler.toml' },
             remoteBindings: false,
             miniflare: {
+              // A database of the operator's, beside the deployment's own.
+              d1Databases: { SQL: 'sql' },
               bindings: {
                 ...unset,
                 ISOLA_OPERATOR_KEY: 'isk_test_operator_key',

@@ -41,6 +41,7 @@ import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
 import { createFaultReport } from './plugins/fault-report.ts'
 import { pluginsOf } from './plugins/generation.ts'
+import { toPluginDatabases } from './plugins/granted-database.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
@@ -121,6 +122,7 @@ export function composeRuntime(
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
+    databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>

@@ -15,6 +15,7 @@ import type { SessionGateway } from '#contracts/session.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
+import { createGrantedDatabase, type PluginDatabases } from './granted-database.ts'
 import {
   createGrantedStorage,
   parseQuotaBytes,
@@ -34,6 +35,7 @@ export interface CapabilityDeps {
   readonly createMemory: (ask: AskStorage) => MemoryClient
   readonly fetch: FetchFunction
   readonly isDevelopment: boolean
+  readonly databases: PluginDatabases
   readonly sha256: (text: string) => string
   /** Absent where no plugin can be switched off. */
   readonly takeLeave?: TakeLeave
@@ -67,7 +69,7 @@ export function openCapabilities(
     secrets: createSecrets(refuse),
     tools: guardAll(guard, createTools(refuse)),
     model: guardAll(guard, createModel(refuse)),
-    database: guardAll(guard, createDatabase(refuse)),
+    database: guardAll(guard, createDatabase(plugin, deps.databases, refuse)),
     isolate: guardAll(guard, createIsolate(refuse)),
     idempotencyKey: context.idempotencyKey,
     log: (message) => log('tool_log', message),
@@ -170,6 +172,15 @@ function createMemory(
   return { append: run, read: run, search: run, clear: run }
 }
 
+function createDatabase(
+  { granted, tier }: LoadedPlugin,
+  databases: PluginDatabases,
+  refuse: Refuse,
+): PluginDatabase {
+  if (!granted.database || tier !== 'builtin') return { query: refuse('database') }
+  return createGrantedDatabase(granted.database, databases)
+}
+
 function createSecrets(refuse: Refuse): PluginSecrets {
   const run = refuse('secrets')
   return { ref: secretPlaceholder, hmac: run, verify: run }
@@ -177,7 +188,6 @@ function createSecrets(refuse: Refuse): PluginSecrets {
 
 const createTools = (refuse: Refuse): PluginTools => ({ call: refuse('tools') })
 const createModel = (refuse: Refuse): PluginModel => ({ generate: refuse('model') })
-const createDatabase = (refuse: Refuse): PluginDatabase => ({ query: refuse('database') })
 const createIsolate = (refuse: Refuse): PluginIsolate => ({ run: refuse('isolate') })
 
 /** What was not granted says so to whoever asks, and once a call to the record. */

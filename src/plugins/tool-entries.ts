@@ -5,6 +5,7 @@ import type { Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
 import { defaultTimeoutMs, maxOutputBytes } from './call-limits.ts'
+import { grantsOfTool } from './granted-database.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
 import { OutputError } from './output-error.ts'
@@ -29,11 +30,12 @@ export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): reado
 }
 
 function toToolEntry(
-  plugin: LoadedPlugin,
+  whole: LoadedPlugin,
   tool: ToolManifest,
   run: Work,
   deps: CapabilityDeps,
 ): ToolEntry {
+  const plugin = { ...whole, granted: grantsOfTool(whole.granted, tool) }
   const name = `${plugin.manifest.id}__${tool.name}`
   // A plugin's own claim about itself counts only where we wrote it (or, later, an operator confirmed it).
   const isConfirmed = plugin.tier === 'builtin'

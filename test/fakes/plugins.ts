@@ -55,6 +55,7 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
       throw new Error('no network in tests')
     },
     isDevelopment: false,
+    databases: new Map(),
     sha256,
     ...overrides,
   }
