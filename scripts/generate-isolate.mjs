@@ -13,6 +13,7 @@ const sources = {
   'prelude.ts': 'src/plugins/isolate/inside/prelude.ts',
   'capabilities.ts': 'src/plugins/isolate/inside/capabilities.ts',
   'load.ts': 'src/plugins/isolate/inside/load.ts',
+  'hook-batch.ts': 'src/plugins/hook-batch.ts',
   'json-border.ts': 'src/plugins/json-border.ts',
   'isola/plugin': 'src/contracts/plugin.ts',
 }

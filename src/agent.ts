@@ -14,7 +14,7 @@ import type { SchemaValidator, Tool } from '#contracts/tool.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import { parallelExecutor } from './kernel/executor.ts'
-import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
+import { finishReflector, modelPlanner } from './agents/model-planner.ts'
 import { createKernel } from './kernel/run.ts'
 import { systemSources } from './sources.ts'
 

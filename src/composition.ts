@@ -20,12 +20,15 @@ import {
 } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { parseConfig } from './settings.ts'
-import { systemSources } from './sources.ts'
+import { secureBytes, systemSources } from './sources.ts'
 import { createAuthenticator } from './governance/authenticator.ts'
 import { createContent } from './governance/telemetry/content.ts'
 import { createLogWriter } from './governance/telemetry/log-writer.ts'
 import { createOtlpExporter } from './governance/telemetry/otlp-exporter.ts'
-import { createRedactor } from './governance/redactor.ts'
+import { createLearnedSecrets, createRedactor } from './governance/redactor.ts'
+import { createSealing } from './governance/secrets/sealing.ts'
+import { createSecretAdministration } from './governance/secrets/secret-administration.ts'
+import { createSecretReader } from './governance/secrets/secret-reader.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
@@ -35,13 +38,15 @@ import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
-import { finishReflector, modelPlanner } from './kernel/model-planner.ts'
+import { finishReflector, modelPlanner } from './agents/model-planner.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
 import { createFaultReport } from './plugins/fault-report.ts'
 import { pluginsOf } from './plugins/generation.ts'
 import { toPluginDatabases } from './plugins/granted-database.ts'
+import { createHooks } from './plugins/hooks/create-hooks.ts'
+import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
@@ -51,7 +56,10 @@ import { createPluginLifecycle } from './plugins/lifecycle/lifecycle.ts'
 import { createPluginViews } from './plugins/lifecycle/view.ts'
 import { createTryOut } from './plugins/lifecycle/try-out.ts'
 import { createTakeLeave } from './plugins/standing.ts'
+import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
+import { createScopedStorage } from './plugins/scoped-storage.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
+import { createSpace } from './sessions/space.ts'
 import { createSessionGateway } from './sessions/gateway.ts'
 import { createAuditReader, createAuditSink } from './storage/audit-log.ts'
 import { createBundleStore } from './storage/bundles.ts'
@@ -63,6 +71,7 @@ import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
 import { createPluginStore } from './storage/plugins.ts'
 import { createRetention } from './storage/retention.ts'
+import { createSecretStore } from './storage/secrets.ts'
 import { createSessionIndex } from './storage/session-index.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -73,6 +82,7 @@ export interface Runtime {
   readonly http: HttpDeps
   readonly runner: RunnerParts
   readonly catalog: CatalogRuntime
+  readonly pluginService: PluginServiceRuntime
   /** What is to be done once a day. Never throws. */
   readonly daily: () => Promise<void>
 }
@@ -92,12 +102,18 @@ export function composeRuntime(
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
-  const redact = createRedactor(config.secrets)
+  const learned = createLearnedSecrets()
+  const redact = createRedactor(config.secrets, learned)
   const log = createLogWriter({ level: config.logLevel, redact, clock, write: writeLine })
   const onFault = log.fault
   const manifests = createManifestStore(env.DB, clock)
   const sessions = createSessionGateway({ namespace: env.SESSION, sha256 })
   const keys = createKeyStore(env.DB)
+  const secrets = {
+    secrets: createSecretStore(env.DB),
+    sealing: createSealing(config.masterKeys, { sha256, randomBytes: secureBytes }),
+    learn: learned.learn,
+  }
   const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
   const principals = createPrincipalLedger({ namespace: env.PRINCIPAL, sha256, clock, limitsOf })
   const models = createModelProviders(config.models, {
@@ -124,12 +140,23 @@ export function composeRuntime(
     isDevelopment: config.isDevelopment,
     databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
+    readSecrets: createSecretReader(secrets),
+    scopedStorage: createScopedStorage({
+      principals: env.PRINCIPAL,
+      services: env.PLUGIN_SERVICE,
+      sha256,
+    }),
+    sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
     takeLeave: createTakeLeave({ snapshot: installed.snapshot, clock }),
     faults: createFaultReport(installed.report),
   }
+  const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
+  const outputs = createOutputStore(sessions)
+  const deploymentLog = createDeploymentLog(env.DB)
+  const hooks = createLiveHooks(() => agents.now().then((wired) => wired.hooks))
   const outputTool = createOutputTool(sessions)
   const wire = (snapshot: PluginSnapshot) => {
     const { plugins, problems } = pluginsOf(bundledPlugins, snapshot)
@@ -142,12 +169,20 @@ export function composeRuntime(
       prompts: createPromptStore(),
       sessions,
       clock,
+      onSubAgentStopped: hooks.subAgentStopped,
       createToolset: (entries, options) =>
         createToolset(entries, { ...options, buildIndex: createSearchIndex, more: [outputTool] }),
       withOutside: withOutsideTools,
     })
     return {
       ...loaded,
+      hooks: createHooks(loaded.plugins, {
+        capabilities,
+        clock,
+        maxResultChars: outputs.maxChars,
+        traceId: sources.ids.traceId,
+        record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
+      }),
       directory: catalog.directory,
       problems: [...problems, ...loaded.problems, ...catalog.problems],
     }
@@ -165,11 +200,11 @@ export function composeRuntime(
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
-  const gates: GateParts = { ...openPolicy, validator, outputs: createOutputStore(sessions) }
+  const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,
     models: models.provider,
-    planner: modelPlanner,
+    planner: hooks.around(modelPlanner),
     executor: parallelExecutor,
     reflector: finishReflector,
     gates,
@@ -196,6 +231,7 @@ export function composeRuntime(
     agents: agents.directory,
     audit: createAuditSink(env.DB),
     principals,
+    onSessionEnded: hooks.sessionEnded,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
     ...(telemetry && { telemetry }),
   }
@@ -203,6 +239,7 @@ export function composeRuntime(
     session,
     runner: { isolates, clock },
     catalog: { ...lifecycle, ...createPluginViews(store), clock },
+    pluginService: { createSpace: spaceIn },
     daily: createRetention({
       database: env.DB,
       clock,
@@ -211,6 +248,7 @@ export function composeRuntime(
       tell: principals.tell,
     }),
     principal: {
+      createSpace: spaceIn,
       clock,
       sessions,
       timing: {
@@ -237,11 +275,18 @@ export function composeRuntime(
           namespace: env.PRINCIPAL,
           sha256,
           clock,
-          log: createDeploymentLog(env.DB),
+          log: deploymentLog,
           onFault,
         }),
       }),
       keys: createKeyAdministration({ ...sources, keys }),
+      secrets: createSecretAdministration({ ...secrets, clock }),
+      secretProblem: secrets.sealing.problem,
+      secretAskers: () =>
+        agents.current().plugins.map(({ manifest }) => ({
+          plugin: manifest.id,
+          secrets: manifest.grants.secrets.map(({ name }) => name),
+        })),
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),
@@ -258,7 +303,7 @@ export function composeRuntime(
         return readiness
       }),
       version: packageJson.version,
-      pluginProblems: agents.problems,
+      pluginProblems: () => agents.current().problems,
       onFault,
       onRequest: log.request,
       onClientGone: async ({ session: id, run, principal, reader }) => {

@@ -4,6 +4,7 @@ import { defaultTiming } from '#contracts/runtime.ts'
 import { createCatalogClass } from './catalog/catalog-object.ts'
 import { createPrincipalClass } from './governance/principal-object.ts'
 import { createHttpApp } from './http/app.ts'
+import { createPluginServiceClass } from './plugins/plugin-service.ts'
 import { createPluginRunnerClass } from './plugins/isolate/plugin-runner.ts'
 import { createSessionClass } from './sessions/session-object.ts'
 import { systemSources } from './sources.ts'
@@ -16,6 +17,7 @@ const app = createHttpApp(runtime.http)
 export class Session extends createSessionClass(() => runtime.session) {}
 export class Principal extends createPrincipalClass(() => runtime.principal) {}
 export class Catalog extends createCatalogClass(() => runtime.catalog) {}
+export class PluginService extends createPluginServiceClass(() => runtime.pluginService) {}
 export class PluginRunner extends createPluginRunnerClass(() => runtime.runner) {}
 
 export default {

@@ -56,6 +56,8 @@ const configSchema = z.object({
   ISOLA_SQL_DATABASES: sqlDatabases,
   ISOLA_LOG: logLevel,
   ISOLA_MASTER_KEY: z.string().optional(),
+  /** The one before, until `isola secret rotate` went well. */
+  ISOLA_MASTER_KEY_PREVIOUS: z.string().optional(),
   OTEL_EXPORTER_OTLP_ENDPOINT: otlpEndpoint,
   OTEL_EXPORTER_OTLP_HEADERS: otlpHeaders,
   OTEL_SERVICE_NAME: z.string().max(200).optional(),
@@ -93,6 +95,7 @@ export function parseConfig(env: unknown) {
     isDevelopment: models.isDevelopment,
     sqlDatabases: data.ISOLA_SQL_DATABASES ?? [],
     operatorKey: data.ISOLA_OPERATOR_KEY,
+    masterKeys: { current: data.ISOLA_MASTER_KEY, previous: data.ISOLA_MASTER_KEY_PREVIOUS },
     ...keptMs(env),
     keepUsageDays: data.ISOLA_KEEP_USAGE_DAYS ? Number(data.ISOLA_KEEP_USAGE_DAYS) : undefined,
     /** Of every principal that has no limits of its own. */
@@ -133,7 +136,12 @@ function secretsIn(env: unknown): readonly string[] {
     const value: unknown = Reflect.get(Object(env), name)
     return typeof value === 'string' ? [value] : []
   }
-  const named = ['ISOLA_OPERATOR_KEY', 'ISOLA_MASTER_KEY', 'OPENAI_API_KEY']
+  const named = [
+    'ISOLA_OPERATOR_KEY',
+    'ISOLA_MASTER_KEY',
+    'ISOLA_MASTER_KEY_PREVIOUS',
+    'OPENAI_API_KEY',
+  ]
   return [
     ...[...named, ...read('ISOLA_PROVIDERS').flatMap(keyNamesIn)].flatMap(read),
     ...read('OTEL_EXPORTER_OTLP_HEADERS').flatMap(headerSecretsIn),

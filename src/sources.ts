@@ -38,3 +38,7 @@ function randomBase62(): string {
   }
   return text
 }
+
+/** For keys and what is sealed with them. */
+export const secureBytes = (count: number): Uint8Array<ArrayBuffer> =>
+  crypto.getRandomValues(new Uint8Array(count))

@@ -7,7 +7,20 @@ import key from './key.mjs'
 import metrics from './metrics.mjs'
 import plugin from './plugin.mjs'
 import run from './run.mjs'
+import secret from './secret.mjs'
 import session from './session.mjs'
 import usage from './usage-today.mjs'
 
-export const commands = [chat, session, run, usage, metrics, audit, key, plugin, doctor, deploy]
+export const commands = [
+  chat,
+  session,
+  run,
+  usage,
+  metrics,
+  audit,
+  key,
+  plugin,
+  secret,
+  doctor,
+  deploy,
+]

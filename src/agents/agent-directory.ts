@@ -2,6 +2,7 @@ import type { AgentDescriptor } from '#contracts/agent.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
+import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { AgentDirectory, AgentOverrides, ReadyAgent } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session.ts'
@@ -13,6 +14,7 @@ import {
   toAgentSpec,
   type AgentSource,
 } from './agent-spec.ts'
+import { connectCode } from './code-reach.ts'
 import { summarizeCapabilities } from './capability-summary.ts'
 import {
   orchestratorDescriptor,
@@ -48,6 +50,8 @@ export interface AgentDirectoryDeps {
   readonly prompts: PromptStore
   readonly sessions: SessionGateway
   readonly clock: Clock
+  /** Told what came of each sub-agent. */
+  readonly onSubAgentStopped?: SubAgentStopped | undefined
   readonly createToolset: BuildToolset
   /** Adds what the client of one run does or answers itself. */
   readonly withOutside: (toolset: Toolset, overrides: AgentOverrides) => Toolset
@@ -74,7 +78,10 @@ type LoadAgent = (overrides: AgentOverrides) => ReadyAgent
  */
 export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   const problems: PluginProblem[] = []
-  const owners = deps.plugins.map((plugin) => toOwner(plugin, deps, problems))
+  const owners = connectCode(
+    deps.plugins.map((plugin) => toOwner(plugin, deps, problems)),
+    (plugin, names) => reportUnknown(plugin, names, problems),
+  )
   registerOrchestrator(deps.prompts)
   const agents = new Map<string, LoadAgent>([
     [orchestratorId, prepareOrchestrator(owners, deps, problems)],
@@ -134,12 +141,9 @@ function toOwner(
     problems.push(toProblem(manifest.id, error))
     return base
   }
-  const { sessions, clock } = deps
-  return {
-    ...base,
-    agent: source,
-    entries: [...tools, createSubAgentEntry({ manifest, agent, hash, tier, sessions, clock })],
-  }
+  const { sessions, clock, onSubAgentStopped: onStopped } = deps
+  const about = { manifest, agent, hash, tier, sessions, clock, onStopped }
+  return { ...base, agent: source, entries: [...tools, createSubAgentEntry(about)] }
 }
 
 function toProblem(plugin: string, error: unknown): PluginProblem {
@@ -158,14 +162,16 @@ function reach(
   problems: PluginProblem[],
 ): readonly ToolEntry[] {
   const { entries, unknown } = resolveUsesTools(usesTools, owners)
-  for (const name of unknown) {
-    problems.push({
-      plugin: who,
-      code: 'plugin_dependency_missing',
-      message: `uses_tools: "${name}" is neither an enabled plugin nor one of its tools`,
-    })
-  }
+  reportUnknown(who, unknown, problems)
   return entries
+}
+
+function reportUnknown(plugin: string, names: readonly string[], problems: PluginProblem[]): void {
+  for (const name of names) {
+    const message = `uses_tools: "${name}" is neither an enabled plugin nor one of its tools`
+    const isKnown = problems.some((one) => one.plugin === plugin && one.message === message)
+    if (!isKnown) problems.push({ plugin, code: 'plugin_dependency_missing', message })
+  }
 }
 
 function prepareAgent(

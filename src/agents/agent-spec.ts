@@ -1,12 +1,11 @@
+import { toLimits } from '#contracts/agent-limits.ts'
 import type { AgentSpec } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { narrower, defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import { narrower, type Limits } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest } from '#contracts/manifest.ts'
 import type { ModelParameters } from '#contracts/model.ts'
 import type { PromptStore, RenderedPrompt } from '#contracts/prompt.ts'
 import type { AgentOverrides } from '#contracts/runtime.ts'
-
-const nanoPerUsd = 1_000_000_000
 
 /** What an agent section is made ready from. */
 export interface AgentSource {
@@ -82,24 +81,6 @@ export function toInstructions({
   version,
 }: RenderedPrompt): Pick<AgentSpec, 'instructions' | 'provenance'> {
   return { instructions: text, provenance: { template, version } }
-}
-
-/** `limits` of a manifest in our words; what it leaves out is the default (Y13). */
-export function toLimits(limits: AgentManifest['limits']): Limits {
-  const defaults = defaultAgentLimits
-  return {
-    maxTokens: limits.max_tokens_per_invocation,
-    maxCostNanoUsd:
-      limits.max_cost_usd === undefined
-        ? defaults.maxCostNanoUsd
-        : Math.round(limits.max_cost_usd * nanoPerUsd),
-    maxTimeMs: limits.time_budget_ms,
-    maxTurns: limits.max_turns,
-    maxToolCalls: limits.max_tool_calls ?? defaults.maxToolCalls,
-    maxChildren: limits.max_children ?? defaults.maxChildren,
-    maxDepth: limits.max_depth ?? defaults.maxDepth,
-    maxConcurrency: limits.max_concurrency ?? defaults.maxConcurrency,
-  }
 }
 
 /** `parameters` of a manifest in our words. */

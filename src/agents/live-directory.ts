@@ -1,22 +1,23 @@
-import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { AgentCatalog } from './agent-directory.ts'
 
-export interface LiveDirectoryDeps {
+export interface LiveDirectoryDeps<T extends AgentCatalog> {
   /** What is enabled now. May throw. */
   readonly snapshot: () => Promise<PluginSnapshot>
   readonly lastKnown: () => PluginSnapshot
   /** Wires one generation. Runs no code of an installed plugin. */
-  readonly build: (snapshot: PluginSnapshot) => AgentCatalog
+  readonly build: (snapshot: PluginSnapshot) => T
 }
 
-export interface LiveDirectory {
+export interface LiveDirectory<T extends AgentCatalog> {
   readonly directory: AgentDirectory
+  /** The generation that is enabled now, as it was wired. Never rejects. */
+  readonly now: () => Promise<T>
   /** Brings `list` and `toolNames` up to date. Never throws: what was known last is better than nothing. */
   readonly refresh: () => Promise<void>
-  /** Of the generation that was used last. */
-  readonly problems: () => readonly PluginProblem[]
+  /** The generation that was used last, as it was wired. */
+  readonly current: () => T
 }
 
 /**
@@ -24,16 +25,16 @@ export interface LiveDirectory {
  * While the Catalog cannot be asked, the last generation that was heard of goes on; what an installed plugin may do is
  * asked with each call anyway.
  */
-export function createLiveDirectory({
+export function createLiveDirectory<T extends AgentCatalog>({
   snapshot,
   lastKnown,
   build,
-}: LiveDirectoryDeps): LiveDirectory {
+}: LiveDirectoryDeps<T>): LiveDirectory<T> {
   let built = wire(lastKnown())
   function wire(given: PluginSnapshot) {
     return { number: given.number, catalog: build(given) }
   }
-  const now = async (): Promise<AgentCatalog> => {
+  const now = async (): Promise<T> => {
     const given = await snapshot().catch(lastKnown)
     if (given.number !== built.number) built = wire(given)
     return built.catalog
@@ -44,7 +45,8 @@ export function createLiveDirectory({
       list: () => built.catalog.directory.list(),
       toolNames: () => built.catalog.directory.toolNames(),
     },
+    now,
     refresh: async () => void (await now()),
-    problems: () => built.catalog.problems,
+    current: () => built.catalog,
   }
 }

@@ -1,8 +1,10 @@
+import { toLimits } from '#contracts/agent-limits.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import { zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest, TrustTier } from '#contracts/manifest.ts'
+import type { SubAgentStopped } from '#contracts/policy.ts'
 import {
   sessionProtocol,
   type Reply,
@@ -13,7 +15,6 @@ import {
 } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
-import { toLimits } from './agent-spec.ts'
 
 /** How many times a broken connection to the child is taken up again. */
 const maxReattaches = 3
@@ -29,6 +30,8 @@ export interface SubAgentOptions {
   readonly tier: TrustTier
   readonly sessions: SessionGateway
   readonly clock: Clock
+  /** Told when the outcome is there; it delays it by what it takes. */
+  readonly onStopped?: SubAgentStopped | undefined
 }
 
 /** The name of an agent's tool. */
@@ -85,7 +88,7 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
 }
 
 async function callAgent(
-  { manifest, sessions, clock }: SubAgentOptions,
+  { manifest, sessions, clock, onStopped }: SubAgentOptions,
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -96,6 +99,12 @@ async function callAgent(
       `The agent ${agent} is already at work above this call and cannot be called again from here.`,
       zeroUsage,
     )
+  }
+  // It would report to a call that is over, which is none of the session's own.
+  if (input['background'] === true && context.parent !== undefined) {
+    const message =
+      'A call that another tool makes cannot work in the background: leave "background" out.'
+    return failed('tool_denied', message, zeroUsage)
   }
   const session = await sessions.idFor('child', [context.session, context.run, context.call])
   if (context.signal.aborted) {
@@ -113,7 +122,7 @@ async function callAgent(
   try {
     return isBackground
       ? leave(await again(() => child().submit(session, submission)), where)
-      : settle(await again(() => child().run(session, submission)), where)
+      : await settle(await again(() => child().run(session, submission)), where, onStopped)
   } catch (error) {
     const detail = errorMessage(error).slice(0, maxReasonChars)
     const data = { agent, session, call: context.call, code: 'tool_outcome_unknown', detail }
@@ -238,7 +247,11 @@ function leave(reply: Reply<SubmitReceipt>, where: Where): ToolResult {
   return { ok: true, output: { status: 'started', session, run, note: text } }
 }
 
-function settle(reply: Reply<RunOutcome>, where: Where): ToolResult {
+async function settle(
+  reply: Reply<RunOutcome>,
+  where: Where,
+  onStopped: SubAgentStopped | undefined,
+): Promise<ToolResult> {
   if (!reply.ok) return refused(reply, where)
   const result = reply.value
   const { agent, session, context } = where
@@ -260,5 +273,11 @@ function settle(reply: Reply<RunOutcome>, where: Where): ToolResult {
       ...(error && { error: { ...error } }),
     },
   })
+  // A call that was cancelled meanwhile must say at once what it has spent.
+  if (onStopped && !context.signal.aborted)
+    await onStopped(
+      { agent, child: session, state, ...(error && { error }), text: result.result },
+      context,
+    )
   return toToolResult(result)
 }

@@ -55,6 +55,7 @@ export type ModelErrorCode =
   | 'model_refused_request'
   | 'model_not_configured'
   | 'model_not_capable'
+  | 'model_denied'
 
 /** A 4xx for the caller, from the one table code → status in `http/`. */
 export type RequestErrorCode =

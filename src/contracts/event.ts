@@ -23,6 +23,7 @@ export type EventType =
   | 'tool_progress'
   | 'network_requested'
   | 'capability_refused'
+  | 'hook_called'
 
 /** An event before it has its place in the log. `data` is JSON and holds no secret. */
 export interface EventDraft {
@@ -69,6 +70,10 @@ export type DeploymentEventType =
   | 'plugin_refused'
   | 'plugin_tripped'
   | 'generation_restored'
+  | 'secret_set'
+  | 'secret_removed'
+  | 'secrets_rotated'
+  | 'hook_called'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
 export interface DeploymentEvent {

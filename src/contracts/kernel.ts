@@ -14,6 +14,8 @@ export interface RunInput {
   readonly principal: string
   readonly trace: string
   readonly traceLink?: TraceLink
+  /** The first run of its session, or one that does not go on from the end of it. */
+  readonly opening?: 'start' | 'reset' | undefined
   readonly depth: number
   /** Agents above this one, root first. */
   readonly ancestry: readonly string[]

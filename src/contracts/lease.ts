@@ -41,6 +41,22 @@ export interface Usage extends Amount {
 
 export const zeroAmount: Amount = { tokens: 0, costNanoUsd: 0, turns: 0, toolCalls: 0, children: 0 }
 
+export const plus = (a: Amount, b: Amount): Amount => ({
+  tokens: a.tokens + b.tokens,
+  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
+  turns: a.turns + b.turns,
+  toolCalls: a.toolCalls + b.toolCalls,
+  children: a.children + b.children,
+})
+
+export const minus = (a: Amount, b: Amount): Amount => ({
+  tokens: a.tokens - b.tokens,
+  costNanoUsd: a.costNanoUsd - b.costNanoUsd,
+  turns: a.turns - b.turns,
+  toolCalls: a.toolCalls - b.toolCalls,
+  children: a.children - b.children,
+})
+
 export const zeroUsage: Usage = {
   ...zeroAmount,
   inputTokens: 0,
@@ -51,11 +67,7 @@ export const zeroUsage: Usage = {
 
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
-    tokens: a.tokens + b.tokens,
-    costNanoUsd: a.costNanoUsd + b.costNanoUsd,
-    turns: a.turns + b.turns,
-    toolCalls: a.toolCalls + b.toolCalls,
-    children: a.children + b.children,
+    ...plus(a, b),
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
     modelCalls: a.modelCalls + b.modelCalls,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cronProblem } from './cron.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
 import type { Plugin } from './plugin.ts'
@@ -145,7 +146,11 @@ export type HookPoint = (typeof hookPoints)[number]
 
 const hookManifest = z.strictObject({
   on: z.enum(hookPoints),
-  match: z.string().min(1).max(100).default('*'),
+  match: z
+    .string()
+    .max(100)
+    .regex(/^(\*|[^*]+\*?)$/, 'must be a name, or the start of one with * at the end: kv__*')
+    .default('*'),
 })
 
 /**
@@ -175,7 +180,13 @@ export const manifestSchema = z
     depends_on: z.array(id).default([]),
     uses_tools: z.array(z.string()).default([]),
     agent: agentManifest.optional(),
-    schedule: z.string().optional(),
+    schedule: z
+      .string()
+      .superRefine((schedule, context) => {
+        const message = cronProblem(schedule)
+        if (message !== undefined) context.addIssue({ code: 'custom', message })
+      })
+      .optional(),
     config_schema: jsonSchema.optional(),
     config: z.record(z.string(), z.unknown()).default({}),
   })
@@ -191,11 +202,23 @@ export const manifestSchema = z
       }
       names.add(tool.name)
     }
-    if (manifest.contributes.tools.length > 0 && manifest.entrypoint === undefined) {
+    const needsCode = [
+      ...(manifest.contributes.tools.length > 0 ? ['contributes.tools is not empty'] : []),
+      ...(manifest.contributes.hooks.length > 0 ? ['contributes.hooks is not empty'] : []),
+      ...(manifest.schedule === undefined ? [] : ['there is a schedule']),
+    ]
+    if (needsCode[0] !== undefined && manifest.entrypoint === undefined) {
       context.addIssue({
         code: 'custom',
         path: ['entrypoint'],
-        message: 'is required when contributes.tools is not empty',
+        message: `is required when ${needsCode[0]}`,
+      })
+    }
+    if (manifest.schedule !== undefined && names.has('execute')) {
+      context.addIssue({
+        code: 'custom',
+        path: ['contributes', 'tools'],
+        message: 'may not declare "execute" beside a schedule: that is the schedule\'s own tool',
       })
     }
     if (manifest.agent && names.has('run')) {

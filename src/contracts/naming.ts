@@ -4,3 +4,6 @@
  */
 export const lengthPrefixed = (parts: readonly string[]): string =>
   parts.map((part) => `${part.length}:${part}`).join('')
+
+/** The parts of the name of a principal's object, for whoever reaches it. */
+export const principalParts = (principal: string): readonly string[] => ['principal', principal]

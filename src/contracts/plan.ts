@@ -1,9 +1,10 @@
 import type { JsonObject } from './json.ts'
 import type { AgentSpec } from './agent.ts'
 import type { Limits } from './lease.ts'
+import type { EventDraft } from './event.ts'
 import type { Message } from './message.ts'
 import type { ModelReply, ModelRequest, ToolDefinition } from './model.ts'
-import type { ToolResult } from './tool.ts'
+import type { ToolContext, ToolResult } from './tool.ts'
 
 /** One thing the planner decided. A turn has any number of `tool` steps, or one `finish`. */
 export type PlanStep =
@@ -23,8 +24,18 @@ export type PlanStep =
     }
   | { readonly type: 'internal'; readonly reason: string }
 
+/** Whose run it is; `ancestry` includes its own agent. */
+export type RunCaller = Pick<
+  ToolContext,
+  'run' | 'session' | 'rootSession' | 'principal' | 'trace' | 'traceLink' | 'depth' | 'ancestry'
+> & {
+  /** The first run of its session, or one that does not go on from the end of it. */
+  readonly opening?: 'start' | 'reset' | undefined
+}
+
 /** All a planner may know: transport-free. */
 export interface PlannerState {
+  readonly caller: RunCaller
   readonly agent: AgentSpec
   /** System prompt first, then the transcript with the current task and this run's turns. */
   readonly messages: readonly Message[]
@@ -36,6 +47,8 @@ export interface PlannerState {
   readonly signal: AbortSignal
   /** The only way to a model: each call is reserved before and settled after. Throws `lease_…` or `model_…`. */
   readonly generate: (request: ModelRequest) => Promise<ModelReply>
+  /** Tells the session's log. */
+  readonly emit: (event: EventDraft) => void
 }
 
 /** Decides what to do next. Its output is checked before anything is done. */

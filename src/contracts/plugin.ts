@@ -180,23 +180,24 @@ export interface HookEvent {
   readonly on: string
   readonly session: string
   readonly run: string
+  /** Whose run it is; `subAgentStop`: the one that stopped, in its caller's session and run. */
   readonly agent: string
   readonly principal: string
   /** `beforeToolCall`, `afterToolCall`. */
   readonly tool?: string
   readonly input?: Input
-  /** `afterToolCall`, `subAgentStop`. */
+  /** `afterToolCall`: the output, or `{ error: { code, message } }`. `subAgentStop`: `{ session, state, error? }`. */
   readonly result?: JsonValue
-  /** `beforeModelCall`, `afterModelCall`. */
+  /** `beforeModelCall` (absent: the default), `afterModelCall`. */
   readonly model?: string
-  /** `beforeDispatch`: what the person said. `afterModelCall`: what the model said. */
+  /** `beforeDispatch`: what the person said. `afterModelCall`: what the model said; `subAgentStop`: what the agent said. */
   readonly text?: string
 }
 
 /**
  * What a hook answers; nothing lets all pass as it is. A veto wins over every change. What a point does not know is
- * refused: before points may veto; `input` is for beforeToolCall, `result` for afterToolCall, `text` for
- * beforeDispatch and beforeModelCall (there it is added to the instructions).
+ * refused: before points and afterToolCall may veto; `input` is for beforeToolCall, `result` for afterToolCall, `text`
+ * for beforeModelCall, where it is added to the instructions.
  */
 export type HookAnswer = {
   readonly veto?: string

@@ -1,5 +1,5 @@
 import type { JsonObject } from './json.ts'
-import type { ToolResult } from './tool.ts'
+import type { ToolContext, ToolResult } from './tool.ts'
 
 /** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
 export interface CallSubject {
@@ -35,11 +35,28 @@ export type HookVerdict =
   | { readonly veto: false; readonly input?: JsonObject }
   | { readonly veto: true; readonly message: string }
 
+/** A call as hooks are asked about it: also where they tell what they did, and when they have to stop. */
+export type HookSubject = CallSubject &
+  Pick<ToolContext, 'trace' | 'traceLink' | 'depth' | 'ancestry' | 'signal' | 'emit'>
+
 /** Code of others around a call. A veto wins; a failed or late one counts as a veto. */
 export interface ToolHooks {
-  readonly before: (subject: CallSubject) => Promise<HookVerdict>
-  readonly after: (subject: CallSubject, result: ToolResult) => Promise<ToolResult>
+  readonly before: (subject: HookSubject) => Promise<HookVerdict>
+  readonly after: (subject: HookSubject, result: ToolResult) => Promise<ToolResult>
 }
+
+/** Hears what came of a sub-agent, before its caller does. Never rejects. */
+export type SubAgentStopped = (
+  stopped: {
+    readonly agent: string
+    /** Its session. */
+    readonly child: string
+    readonly state: string
+    readonly error?: { readonly code: string; readonly message: string }
+    readonly text: string
+  },
+  context: ToolContext,
+) => Promise<void>
 
 /** Says which calls somebody must approve, besides those whose agent or tool says so itself. */
 export interface Approvals {

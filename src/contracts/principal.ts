@@ -1,5 +1,5 @@
 import type { OwnLimits } from './own-limits.ts'
-import type { Reply } from './session.ts'
+import type { Reply, StorageAnswer, StorageRequest } from './session.ts'
 
 /** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
 export interface DayAmount {
@@ -118,6 +118,8 @@ export interface PrincipalApi {
   readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
   /** Of the one object that counts failed logins; it is no principal's. */
   readonly loginFailed: (failed: FailedLogin) => Promise<Reply<FailedLoginVerdict>>
+  /** What plugins keep for this principal, each in its own space. */
+  readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }
 
 /** A principal's days and what is wrong, for the operator's page. Throws `request_unavailable`. */

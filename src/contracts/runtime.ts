@@ -4,7 +4,7 @@ import type { Kernel } from './kernel.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from './policy.ts'
 import type { PrincipalLedger } from './principal.ts'
-import type { AuditSink, SessionGateway } from './session.ts'
+import type { AuditSink, EndedSession, SessionGateway } from './session.ts'
 import type { Sources } from './sources.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { SchemaValidator, Toolset } from './tool.ts'
@@ -54,6 +54,8 @@ export interface SessionRuntime extends Sources {
   readonly audit: AuditSink
   readonly principals: PrincipalLedger
   readonly timing: SessionTiming
+  /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */
+  readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined
   /** Absent if traces are not exported. */
   readonly telemetry?: Telemetry
 }

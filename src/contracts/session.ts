@@ -260,6 +260,9 @@ export type StorageRequest =
   | { readonly verb: 'entries'; readonly space: string; readonly limit: number }
   | { readonly verb: 'clear'; readonly space: string }
 
+/** Named values and short entries in spaces that do not see each other, within one Durable Object. */
+export type Space = (request: StorageRequest) => StorageAnswer
+
 /** `error` says why nothing was stored (quota, key, size), safe for a model. */
 export interface StorageAnswer {
   readonly error?: string
@@ -406,3 +409,12 @@ export interface AuditSink {
 }
 
 export type Emit = (event: EventDraft) => void
+
+/** A session that is about to be forgotten, with everything in it. */
+export interface EndedSession {
+  readonly session: string
+  readonly rootSession: string
+  readonly principal: string
+  /** Empty if nothing was ever said in it. */
+  readonly agent: string
+}

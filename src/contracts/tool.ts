@@ -3,7 +3,7 @@ import type { EventDraft } from './event.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
-import type { ToolDefinition } from './model.ts'
+import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
 import type { TraceLink } from './trace.ts'
 
 /**
@@ -30,7 +30,7 @@ export interface ToolContext {
   /** What came in with the trace; absent if it began with this run. */
   readonly traceLink?: TraceLink
   readonly depth: number
-  /** Agents above and including the caller; an agent that is in it may not be called again. */
+  /** Agents above and including the caller, and tools whose code made the calls in between: none may be called again. */
   readonly ancestry: readonly string[]
   /** What this call may wait for (`tool_pending`); nothing if absent. */
   readonly pauses?: Pauses
@@ -43,6 +43,39 @@ export interface ToolContext {
   /** Fires in the object this call runs in: timeout, cancel, revoked lease. */
   readonly signal: AbortSignal
   readonly emit: (event: EventDraft) => void
+  /** Set if this call is made by another one: that one's id. */
+  readonly parent?: string
+  /** What the tool's code may begin itself; only where its entry has `inner`. */
+  readonly inner?: InnerCalls
+}
+
+/**
+ * Work that a call begins itself, out of its own lease and on its own record. It ends with the call, and what it spent
+ * is part of what the call spent.
+ */
+export interface InnerCalls {
+  /** False for a tool that this one may not call. */
+  readonly reaches: (tool: string) => boolean
+  /** Takes another tool through every gate, under that tool's name. Never throws. */
+  readonly callTool: (tool: string, input: JsonObject) => Promise<ToolResult>
+  /**
+   * Asks a model, leased like a model call of the loop; absent if the entry may not. Throws `model_…` and `lease_…`.
+   *
+   * @param mayUse False for a model that must not take this request, nor take it over from another.
+   */
+  readonly generate?: (
+    request: ModelRequest,
+    mayUse: (selection: ModelSelection) => boolean,
+  ) => Promise<ModelReply>
+}
+
+/** What a tool's code may begin within a call. */
+export interface InnerReach {
+  readonly resolve: Toolset['resolve']
+  /** The most that its own model calls may take out of the call's lease, together; none may be made if absent. */
+  readonly model?: Pick<Limits, 'maxTokens' | 'maxCostNanoUsd'>
+  /** How many children a call counts as: 1 for an agent. What counts as none may begin with nothing to spend. */
+  readonly children: 0 | 1
 }
 
 export interface ToolFailure {
@@ -93,6 +126,8 @@ export interface ToolEntry {
   readonly timeoutMs: number
   /** Set if a call may itself spend: the most it may take out of the caller's lease. */
   readonly spends?: Limits
+  /** Set, with `spends`, if its code may call tools or models. */
+  readonly inner?: InnerReach
   /** Somebody must allow each call, with the arguments it has. */
   readonly needsApproval?: boolean
   /** sha-256 of the definition, pinned in the journal at first use. */

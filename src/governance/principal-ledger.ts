@@ -1,6 +1,6 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
-import { lengthPrefixed } from '#contracts/naming.ts'
+import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
 import type { OwnLimits } from '#contracts/own-limits.ts'
 import type {
   DayAmount,
@@ -49,7 +49,7 @@ export function createPrincipalLedger({
   const mayReport = createReportLimit(clock)
   // A stub whose object was reset stays broken: each attempt takes a new one.
   const at = (principal: string) =>
-    namespace.getByName(sha256(lengthPrefixed(['principal', principal]))) as PrincipalApi
+    namespace.getByName(sha256(lengthPrefixed(principalParts(principal)))) as PrincipalApi
   const ask = <T>(principal: string, call: (api: PrincipalApi) => Promise<Reply<T>>): Promise<T> =>
     answered(() => call(at(principal)))
   const tell = async (incident: Incident) =>

@@ -13,7 +13,13 @@ import type {
   PrincipalLedger,
   PrincipalTiming,
 } from '#contracts/principal.ts'
-import type { Reply, SessionGateway } from '#contracts/session.ts'
+import type {
+  Reply,
+  SessionGateway,
+  Space,
+  StorageAnswer,
+  StorageRequest,
+} from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'
@@ -27,6 +33,7 @@ export interface PrincipalRuntime {
   readonly sessions: Pick<SessionGateway, 'at'>
   readonly timing: PrincipalTiming
   readonly report: PrincipalLedger['report']
+  readonly createSpace: (storage: DurableObjectStorage) => Space
 }
 
 const sweepJob = 'sweep'
@@ -43,6 +50,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     readonly #storage = storageOf(this.ctx.storage)
     readonly #ledger = createDayLedger(createPrincipalRows(this.#storage), this.#runtime.timing)
     readonly #incidents = createIncidentLog(this.#storage)
+    readonly #space = this.#runtime.createSpace(this.ctx.storage)
     readonly #failedLogins = createFailedLoginLog(this.#storage)
     /** When the sweep is due that was asked for; undefined if there is none. */
     #sweepAtMs: number | undefined
@@ -104,6 +112,11 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     async loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
       await this.lifecycle.start()
       return { ok: true, value: this.#failedLogins.failed(failed, this.#runtime.clock.nowMs()) }
+    }
+
+    async storage(request: StorageRequest): Promise<StorageAnswer> {
+      await this.lifecycle.start()
+      return this.#space(request)
     }
 
     /** One job while reservations are open. Written in the same go as the reservation. */

@@ -16,6 +16,7 @@ import type {
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
+import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
@@ -51,6 +52,14 @@ export interface HttpDeps {
   readonly metrics: MetricsReport
   readonly principals: PrincipalReader
   readonly keys: KeyAdministration
+  readonly secrets: SecretAdministration
+  /** Why no secret can be sealed or opened. */
+  readonly secretProblem: () => Error | undefined
+  /** Which plugins ask for which secrets. */
+  readonly secretAskers: () => readonly {
+    readonly plugin: string
+    readonly secrets: readonly string[]
+  }[]
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>
   /** Asked anew each time; never throws. */

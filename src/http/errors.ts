@@ -31,6 +31,7 @@ const statusByCode: Record<RequestErrorCode | ConfigErrorCode | ModelErrorCode, 
   model_refused_request: 502,
   model_not_configured: 502,
   model_not_capable: 400,
+  model_denied: 403,
 }
 const statusByFamily: Readonly<Record<string, number>> = {
   request: 400,

@@ -1,18 +1,12 @@
+import { finishedEvent, startedEvent } from '#contracts/call-events.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
-import { addUsage, zeroAmount, zeroUsage, type Amount, type Usage } from '#contracts/lease.ts'
+import { addUsage, type Amount } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from '#contracts/plan.ts'
 import type { Pause, PauseAnswer } from '#contracts/pause.ts'
 import type { Clock } from '#contracts/sources.ts'
-import {
-  argsHashOf,
-  failure,
-  finishedEvent,
-  spentBy,
-  type CallState,
-  type TurnScope,
-} from './call.ts'
-import { leaseFor } from './share.ts'
+import { argsHashOf, failure, spentUsage, type CallState, type TurnScope } from './call.ts'
+import { leaseFor } from '#contracts/share.ts'
 import { passGates } from './pipeline.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
 
@@ -131,8 +125,8 @@ const isOpenIn = (pending: readonly PendingCall[], { id }: CallRecord): boolean 
 
 /** Without the pause that was over, and with what it may spend: a crash from here on may have cut it. */
 function begun({ pause: _over, ...call }: CallRecord, scope: TurnScope): CallRecord {
-  const spends = spendsOf(call, scope)
-  return spends ? { ...call, reserved: leaseFor(spends, scope.share).amount } : call
+  const entry = entryOf(call, scope)
+  return entry?.spends ? { ...call, reserved: leaseFor(entry, scope.share).amount } : call
 }
 
 /** Waits for the calls; while they take long, asks every now and then whether there is something to write. */
@@ -193,7 +187,8 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
   const answer = given?.kind === 'approved' && pause?.kind !== 'approval' ? undefined : given
   const isOpen = pause ? answer !== undefined : !record.outcome
   const wasCut = isResumed && !pause && isOpen && !record.isRepeatable
-  if (wasCut) scope.ledger.charge({ toolCalls: 1 })
+  const cut: Partial<Amount> = record.reserved ?? { toolCalls: 1 }
+  if (wasCut) scope.ledger.charge(cut)
   if (answer) tell(answeredOf(record, answer))
   const held = pause && !record.outcome && record.reserved ? hold(record.reserved, scope) : {}
   // Finished before the crash, but its turn to speak had not come.
@@ -204,18 +199,18 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
     name: record.name,
     input: record.input,
     emit(event) {
-      if (event.type === 'tool_finished') ending.push(event)
+      if (event.type === 'tool_finished' && event.data['call'] === record.id) ending.push(event)
       else if (!call.hasEnded) tell(event)
     },
     hasRun: false,
     startedAtMs: scope.parts.clock.nowMs(),
-    isCut: wasCut,
     ...(answer?.kind === 'outcome' && {
       result: answer.result,
       ...held,
       entry: entryOf(record, scope),
     }),
     ...(wasCut && {
+      cut,
       result: failure(
         'tool_outcome_unknown',
         'The call was interrupted and may or may not have taken effect. It was not repeated.',
@@ -245,20 +240,12 @@ function hold(amount: Amount, { ledger }: TurnScope): Pick<CallState, 'lease' | 
 const entryOf = ({ name, input }: CallRecord, { toolset }: TurnScope) =>
   toolset.resolve(name, input)?.entry
 
-function startedOf(record: CallRecord, { toolset, parts }: TurnScope) {
-  const entry = toolset.resolve(record.name, record.input)?.entry
-  return {
-    type: 'tool_started',
-    data: {
-      call: record.id,
-      tool: record.tool,
-      argsHash: parts.sha256(JSON.stringify(record.input)),
-      inputChars: JSON.stringify(record.input).length,
-      definitionHash: record.definitionHash,
-      ...entry?.record,
-    },
-  } as const
-}
+const startedOf = (record: CallRecord, scope: TurnScope) =>
+  startedEvent({
+    ...record,
+    argsHash: argsHashOf(record.input, scope),
+    record: entryOf(record, scope)?.record,
+  })
 
 const finishedOf = (call: CallRecord, scope: TurnScope) => {
   const { outcome: result, durationMs = 0 } = call
@@ -286,11 +273,4 @@ function settledRecord({ record, state }: PendingCall, scope: TurnScope): CallRe
     outcome: state.result ?? failure('tool_failed', 'The call left no result.'),
     durationMs: Math.max(0, parts.clock.nowMs() - state.startedAtMs),
   }
-}
-
-/** What the turn books for a call. Its time is the caller's own: time does not add up. */
-function spentUsage(state: CallState): Usage {
-  if (state.pause) return zeroUsage
-  const amount = state.lease ? spentBy(state) : state.isCut ? { toolCalls: 1 } : {}
-  return { ...zeroUsage, ...state.result?.usage, ...zeroAmount, ...amount, timeMs: 0 }
 }

@@ -1,17 +1,31 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { Amount, Lease, Limits } from '#contracts/lease.ts'
+import type { CallRecord } from '#contracts/journal.ts'
+import {
+  zeroAmount,
+  zeroUsage,
+  type Amount,
+  type Lease,
+  type Limits,
+  type Usage,
+} from '#contracts/lease.ts'
+import type { ModelProvider } from '#contracts/model.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
-import type { CallSubject } from '#contracts/policy.ts'
+import type { HookSubject } from '#contracts/policy.ts'
 import type { ToolErrorCode, LeaseErrorCode } from '#contracts/errors.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolResult, ToolEntry, Toolset, PauseRequest } from '#contracts/tool.ts'
-import type { Ledger } from './ledger.ts'
+import type { Ledger } from '#contracts/ledger.ts'
+import { widthOf } from '#contracts/share.ts'
 
 /** What all calls of a turn have in common. */
 export interface TurnScope {
-  readonly parts: GateParts & { readonly clock: Clock; readonly sha256: (text: string) => string }
+  readonly parts: GateParts & {
+    readonly clock: Clock
+    readonly sha256: (text: string) => string
+    readonly models: ModelProvider
+  }
   readonly toolset: Toolset
   readonly ledger: Ledger
   /** The most one call of this turn may spend. */
@@ -21,12 +35,17 @@ export interface TurnScope {
   /** Aborts on cancel, on the run's time limit and when its lease is revoked. */
   readonly signal: AbortSignal
   /** Who is calling: everything of a tool's context that does not depend on the call. */
-  readonly caller: Omit<ToolContext, 'call' | 'idempotencyKey' | 'lease' | 'signal' | 'emit'>
+  readonly caller: Omit<
+    ToolContext,
+    'call' | 'idempotencyKey' | 'lease' | 'signal' | 'emit' | 'inner'
+  >
 }
 
 /** One call on its way through the gates. Each gate reads and adds; nobody else holds it. */
 export interface CallState {
   readonly id: string
+  /** The call that makes this one, if it is not the model that does. */
+  readonly parent?: string | undefined
   /** As the model named it. */
   readonly name: string
   readonly emit: (event: EventDraft) => void
@@ -37,8 +56,8 @@ export interface CallState {
   /** The tool's own limit, or what the run has left if that is less. */
   deadline?: { readonly ms: number; readonly code: 'tool_timeout' | 'lease_time' }
   hasRun: boolean
-  /** Interrupted by a crash and not to be repeated. */
-  readonly isCut: boolean
+  /** Interrupted by a crash and not to be repeated: what it may have spent. */
+  readonly cut?: Partial<Amount>
   startedAtMs: number
   /** True if a lease of this run was refused for this call: the run stops after the turn. */
   refused?: LeaseErrorCode
@@ -54,11 +73,18 @@ export type GateVerdict =
   | { readonly recheck: true }
   | { readonly pause: PauseRequest }
 
+export type PassGates = (call: CallState, scope: TurnScope) => Promise<void>
+
 export interface Gate {
   readonly name: string
   /** `before` runs while there is no result, `after` only if the tool ran, `always` whatever happened. */
   readonly when: 'before' | 'after' | 'always'
-  readonly pass: (call: CallState, scope: TurnScope) => GateVerdict | Promise<GateVerdict>
+  /** @param passOther The whole way, for calls that this one makes. */
+  readonly pass: (
+    call: CallState,
+    scope: TurnScope,
+    passOther: PassGates,
+  ) => GateVerdict | Promise<GateVerdict>
 }
 
 export function failure(
@@ -72,10 +98,9 @@ export function failure(
 export const argsHashOf = (input: JsonObject, { parts }: TurnScope): string =>
   parts.sha256(JSON.stringify(input))
 
-export function subjectOf(call: CallState, scope: TurnScope): CallSubject {
-  const { principal, session, rootSession, run, agent } = scope.caller
+export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
   const tool = call.entry?.tool.name ?? call.name
-  return { principal, session, rootSession, run, agent, call: call.id, tool, input: call.input }
+  return { ...caller, call: call.id, tool, input: call.input, signal, emit: call.emit }
 }
 
 /** What a call really took: itself, and what the tool reports; a spending call that reports nothing took its whole lease. */
@@ -86,35 +111,13 @@ export function spentBy(call: CallState): Partial<Amount> {
   if (!call.entry?.spends) return { toolCalls: 1 }
   if (!usage) return reserved ?? { toolCalls: 1 }
   const { tokens, costNanoUsd, turns, toolCalls, children } = usage
-  return { tokens, costNanoUsd, turns, toolCalls: 1 + toolCalls, children: 1 + children }
+  const width = widthOf(call.entry)
+  return { tokens, costNanoUsd, turns, toolCalls: 1 + toolCalls, children: width + children }
 }
 
-export interface FinishedCall {
-  readonly id: string
-  readonly tool: string
-  /** Of the arguments that were run: behind `isola__call` and after hooks they are not those that were asked. */
-  readonly argsHash?: string
-  readonly result: ToolResult | undefined
-  readonly durationMs: number
-  readonly record: Readonly<Record<string, string>> | undefined
-}
-
-/** What the record says of a call that is over: the same for every tool. */
-export function finishedEvent(call: FinishedCall): EventDraft {
-  const { id, tool, argsHash, result, durationMs, record } = call
-  const failed = result && !result.ok ? result.error : undefined
-  return {
-    type: 'tool_finished',
-    data: {
-      call: id,
-      tool,
-      ok: result?.ok ?? false,
-      ...(failed && { code: failed.code }),
-      durationMs,
-      outputChars: result ? JSON.stringify(result.ok ? result.output : result.error).length : 0,
-      ...(argsHash !== undefined && { argsHash }),
-      taint: result?.ok ? [...(result.taint ?? [`tool:${tool}`])] : [],
-      ...record,
-    },
-  }
+/** What the caller books for a call. Its time is the caller's own: time does not add up. */
+export function spentUsage(call: CallState): Usage {
+  if (call.pause) return zeroUsage
+  const amount = call.lease ? spentBy(call) : (call.cut ?? {})
+  return { ...zeroUsage, ...call.result?.usage, ...zeroAmount, ...amount, timeMs: 0 }
 }

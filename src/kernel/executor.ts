@@ -9,7 +9,7 @@ export const parallelExecutor: ToolExecutor = {
 }
 
 /** At most `count` at a time. */
-function createSlots(count: number) {
+export function createSlots(count: number) {
   const waiting: (() => void)[] = []
   let free = count
   return async <T>(work: () => Promise<T>): Promise<T> => {

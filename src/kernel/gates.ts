@@ -1,27 +1,34 @@
+import { finishedEvent } from '#contracts/call-events.ts'
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { PauseRequest, ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
   argsHashOf,
   failure,
-  finishedEvent,
   spentBy,
   subjectOf,
   type CallState,
   type Gate,
+  type PassGates,
   type TurnScope,
 } from './call.ts'
-import { leaseFor } from './share.ts'
+import { openInner } from './inner.ts'
+import { leaseFor, widthOf } from '#contracts/share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
 const known: Gate = {
   name: 'known',
   when: 'before',
-  pass(call, { toolset }) {
+  pass(call, { toolset, caller }) {
     if (call.entry) return
     const resolved = toolset.resolve(call.name, call.input)
     if (!resolved) {
       return { deny: failure('tool_not_found', `There is no tool named "${call.name}" here.`) }
+    }
+    const { name } = resolved.entry.tool
+    if (caller.ancestry.includes(name)) {
+      const message = `The tool ${name} is already at work above this call.`
+      return { deny: failure('tool_denied', message) }
     }
     call.entry = resolved.entry
     call.input = resolved.input
@@ -101,11 +108,9 @@ const lease: Gate = {
   name: 'lease',
   when: 'before',
   pass(call, { ledger, share, timeLeftMs }) {
-    const spends = call.entry!.spends
-    const { grant, amount } = spends
-      ? leaseFor(spends, share)
-      : { grant: share, amount: { toolCalls: 1 } }
-    const missing = spends && firstMissing(grant)
+    const entry = call.entry!
+    const { grant, amount } = leaseFor(entry, share)
+    const missing = entry.spends && widthOf(entry) > 0 && firstMissing(grant)
     const reservation = missing
       ? ({ ok: false, refusal: { code: missing } } as const)
       : ledger.reserve(amount)
@@ -145,12 +150,13 @@ const cancelledError = { code: 'tool_cancelled', message: 'The call was cancelle
 const execute: Gate = {
   name: 'execute',
   when: 'before',
-  async pass(call, scope) {
+  async pass(call, scope, passOther) {
     call.hasRun = true
     const { clock } = scope.parts
     const deadline = new AbortController()
     const finished = new AbortController()
-    const running = run(call, scope, AbortSignal.any([scope.signal, deadline.signal]))
+    const signal = AbortSignal.any([scope.signal, deadline.signal])
+    const running = run(call, scope, { signal, passOther })
     const { ms, code } = call.deadline!
     const stopped = Promise.race([
       clock.sleep(ms, finished.signal).then(() => {
@@ -218,12 +224,12 @@ const settle: Gate = {
 const event: Gate = {
   name: 'event',
   when: 'always',
-  pass({ id, name, input, entry, result, startedAtMs, emit }, scope) {
+  pass({ id, parent, name, input, entry, result, startedAtMs, emit }, scope) {
     const { parts } = scope
     const durationMs = Math.max(0, parts.clock.nowMs() - startedAtMs)
     const tool = entry?.tool.name ?? name
     const argsHash = argsHashOf(input, scope)
-    emit(finishedEvent({ id, tool, argsHash, result, durationMs, record: entry?.record }))
+    emit(finishedEvent({ id, parent, tool, argsHash, result, durationMs, record: entry?.record }))
   },
 }
 
@@ -232,10 +238,15 @@ const nobodyOutside = failure(
   'This call needs someone to decide or answer, and this client cannot be asked. Submit the task to /api/sessions instead.',
 )
 
+const notWithin = failure(
+  'tool_denied',
+  'This call needs someone to decide or answer, and one that another tool makes cannot wait for that.',
+)
+
 const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) =>
   caller.pauses === 'park' || (caller.pauses === 'client_tools' && pause.kind === 'client_tool')
     ? { pause }
-    : { deny: nobodyOutside }
+    : { deny: caller.parent === undefined ? nobodyOutside : notWithin }
 
 /** The tool says so, or the run (`kv__set` means itself, `kv__*` all of a plugin, `*` everything), or the policy. */
 const needsApproval = (call: CallState, scope: TurnScope): boolean =>
@@ -264,7 +275,17 @@ export const gates: readonly Gate[] = [
   event,
 ]
 
-async function run(call: CallState, scope: TurnScope, signal: AbortSignal): Promise<ToolResult> {
+interface RunOptions {
+  readonly signal: AbortSignal
+  readonly passOther: PassGates
+}
+
+async function run(
+  call: CallState,
+  scope: TurnScope,
+  { signal, passOther }: RunOptions,
+): Promise<ToolResult> {
+  const inner = call.entry!.inner && openInner(call, scope, { signal, passOther })
   const context: ToolContext = {
     ...scope.caller,
     call: call.id,
@@ -272,7 +293,13 @@ async function run(call: CallState, scope: TurnScope, signal: AbortSignal): Prom
     lease: call.grant!,
     signal,
     emit: ({ type, data }) => call.emit({ type, data: { call: call.id, ...data } }),
+    ...(inner && { inner: inner.calls }),
   }
+  const result = await executed(call, context)
+  return inner ? { ...result, usage: await inner.close() } : result
+}
+
+async function executed(call: CallState, context: ToolContext): Promise<ToolResult> {
   try {
     return await call.entry!.tool.execute(call.input, context)
   } catch (error) {

@@ -1,5 +1,8 @@
+import type { ModelCallSummary } from '#contracts/agent.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import { addUsage, zeroUsage, type Lease, type LeaseRefusal } from '#contracts/lease.ts'
+import type { EventDraft } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import { zeroUsage, type Lease, type LeaseRefusal, type Usage } from '#contracts/lease.ts'
 import {
   billable,
   isRefusal,
@@ -7,18 +10,23 @@ import {
   type ModelProvider,
   type ModelReply,
   type ModelRequest,
+  type ModelSelection,
 } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { Ledger } from './ledger.ts'
-import type { Stamp, TurnDraft } from './turn.ts'
+import type { Ledger } from '#contracts/ledger.ts'
 
 export interface GenerateOptions {
   readonly models: ModelProvider
   readonly clock: Clock
   readonly ledger: Ledger
   readonly signal: AbortSignal
-  readonly draft: TurnDraft
-  readonly stamp: Stamp
+  readonly emit: (event: EventDraft) => void
+  /** What each request spent, with its summary if it was answered. */
+  readonly onSpent: (usage: Usage, call?: ModelCallSummary) => void
+  /** What the record says of the n-th request besides. */
+  readonly about: (request: number) => JsonObject
+  /** Says no to a model that must not take a request, nor take it over; all may if absent. */
+  readonly mayUse?: (selection: ModelSelection) => boolean
   readonly onDelta: (text: string) => void
   readonly isWatched: () => boolean
   readonly onSent: () => void
@@ -35,7 +43,7 @@ export interface GenerateOptions {
  * Throws `lease_…` when the first reservation is refused.
  */
 export function createGenerate(options: GenerateOptions) {
-  const { models, clock, ledger, draft, stamp, signal } = options
+  const { models, clock, ledger, emit, signal, mayUse = () => true } = options
   let { lostCalls } = options
   let requests = lostCalls
   return async (request: ModelRequest): Promise<ModelReply> => {
@@ -43,8 +51,10 @@ export function createGenerate(options: GenerateOptions) {
     let estimate = models.estimate(request)
     for (; lostCalls > 0; lostCalls -= 1) {
       ledger.charge(estimate)
-      draft.usage = addUsage(draft.usage, { ...zeroUsage, ...estimate, modelCalls: 1 })
+      options.onSpent({ ...zeroUsage, ...estimate, modelCalls: 1 })
     }
+    if (!mayUse(selection))
+      throw new IsolaError('model_not_configured', 'No model that may be used here serves this.')
     let attempt: Attempt | undefined
     const refusal = reserve()
     if (refusal) {
@@ -52,7 +62,7 @@ export function createGenerate(options: GenerateOptions) {
       const message = `The budget does not allow another model call (${asked} asked, ${left} left).`
       throw new IsolaError(code, message)
     }
-    if (selection.substituted) draft.events.push(stamp(substitutionOf(request, selection)))
+    if (selection.substituted) emit(substitutionOf(request, selection))
     try {
       const reply = await models.generate(request, {
         signal,
@@ -61,7 +71,7 @@ export function createGenerate(options: GenerateOptions) {
           if (attempt) attempt.firstTextMs ??= Math.max(0, clock.nowMs() - attempt.startedAtMs)
           options.onDelta(text)
         },
-        headers: () => options.headersOf(attempt?.about.request ?? 0),
+        headers: () => options.headersOf(attempt?.request ?? 0),
         isUnwatched: !options.isWatched(),
         onSent() {
           if (attempt) attempt.isSent = true
@@ -72,9 +82,10 @@ export function createGenerate(options: GenerateOptions) {
         },
         mayRetry(failure, next) {
           fail(failure)
+          if (next && !mayUse(next.selection)) return false
           if (next) ({ selection, estimate } = next)
           const isAllowed = reserve() === undefined
-          if (next && isAllowed) draft.events.push(stamp(substitutionOf(request, selection)))
+          if (next && isAllowed) emit(substitutionOf(request, selection))
           return isAllowed
         },
       })
@@ -92,26 +103,26 @@ export function createGenerate(options: GenerateOptions) {
       const reservation = ledger.reserve(estimate)
       if (reservation.ok) {
         const { lease } = reservation
-        const about = { turn: draft.turn, request: (requests += 1) }
+        const request = (requests += 1)
         const startedAtMs = clock.nowMs()
-        attempt = { about, lease, startedAtMs, isSent: false, hasBegun: false, partialChars: 0 }
+        attempt = { request, lease, startedAtMs, isSent: false, hasBegun: false, partialChars: 0 }
         return
       }
-      draft.events.push(stamp({ type: 'lease_refused', data: { ...reservation.refusal } }))
+      emit({ type: 'lease_refused', data: { ...reservation.refusal } })
       return reservation.refusal
     }
 
     /** Closes the attempt with what it may have cost; one that is on record already stays as it is. */
     function fail(error: unknown) {
       if (!attempt) return
-      const { lease, about, startedAtMs, isSent, hasBegun, partialChars } = attempt
+      const { lease, request, startedAtMs, isSent, hasBegun, partialChars } = attempt
       attempt = undefined
       const isBilled = isSent && (hasBegun || !isRefusal(error))
       const spent = isBilled ? estimate : { tokens: 0, costNanoUsd: 0 }
       ledger.settle(lease, spent)
-      draft.usage = addUsage(draft.usage, { ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
+      options.onSpent({ ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
       const data = {
-        ...about,
+        ...options.about(request),
         provider: selection.provider,
         model: selection.model,
         code: errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'),
@@ -119,26 +130,24 @@ export function createGenerate(options: GenerateOptions) {
         ...(partialChars > 0 && { partialChars }),
         durationMs: Math.max(0, clock.nowMs() - startedAtMs),
       }
-      draft.events.push(stamp({ type: 'model_failed', data }))
+      emit({ type: 'model_failed', data })
     }
 
     function book({ provider, model, finishReason, ...reply }: ModelReply) {
       if (!attempt) throw new Error('The provider sent a request again without leave.')
-      const { lease, about, startedAtMs, firstTextMs } = attempt
+      const { lease, request, startedAtMs, firstTextMs } = attempt
       attempt = undefined
       const usage = billable(reply.usage, estimate)
       const { inputTokens, outputTokens, costNanoUsd } = usage
       const tokens = inputTokens + outputTokens
       if (ledger.settle(lease, { tokens, costNanoUsd })) {
-        draft.events.push(
-          stamp({ type: 'lease_overdrawn', data: { tokens, reserved: estimate.tokens } }),
-        )
+        emit({ type: 'lease_overdrawn', data: { tokens, reserved: estimate.tokens } })
       }
       const spent = { tokens, costNanoUsd, inputTokens, outputTokens, modelCalls: 1 }
-      draft.usage = addUsage(draft.usage, { ...zeroUsage, ...spent })
-      draft.modelCalls.push({ provider, model, inputTokens, outputTokens, costNanoUsd })
+      const summary = { provider, model, inputTokens, outputTokens, costNanoUsd }
+      options.onSpent({ ...zeroUsage, ...spent }, summary)
       const data = {
-        ...about,
+        ...options.about(request),
         provider,
         model,
         ...(selection.model !== model && { requestedModel: selection.model }),
@@ -148,14 +157,14 @@ export function createGenerate(options: GenerateOptions) {
         ...(firstTextMs !== undefined && { firstTextMs }),
         durationMs: Math.max(0, clock.nowMs() - startedAtMs),
       }
-      draft.events.push(stamp({ type: 'model_called', data }))
+      emit({ type: 'model_called', data })
     }
   }
 }
 
 /** A request within its reservation, as far as it is known what became of it. */
 interface Attempt {
-  readonly about: { readonly turn: number; readonly request: number }
+  readonly request: number
   readonly lease: Lease
   readonly startedAtMs: number
   isSent: boolean

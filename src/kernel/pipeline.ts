@@ -35,7 +35,7 @@ export async function passGates(
 /** A gate that breaks says no: guards fail closed, also those after the tool, which hold its result back. */
 async function verdictOf(gate: Gate, call: CallState, scope: TurnScope) {
   try {
-    return await gate.pass(call, scope)
+    return await gate.pass(call, scope, passGates)
   } catch {
     if (gate.when === 'always' && call.result) return undefined
     return { deny: failure('tool_failed', `The call could not pass "${gate.name}".`) }

@@ -1,11 +1,11 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
+import { addUsage, defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
 import type { TurnScope } from './call.ts'
 import { createGenerate } from './generate.ts'
-import { checkPlan } from './model-planner.ts'
+import { checkPlan } from './check-plan.ts'
 import type { Segment } from './segment.ts'
-import { shareOf } from './share.ts'
+import { shareOf } from '#contracts/share.ts'
 import { messagesOf, type TurnDraft } from './turn.ts'
 
 export interface OpenTurn {
@@ -35,8 +35,12 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     clock: parts.clock,
     ledger,
     signal,
-    draft,
-    stamp,
+    emit: (event) => void draft.events.push(stamp(event)),
+    about: (request) => ({ turn: draft.turn, request }),
+    onSpent(usage, call) {
+      draft.usage = addUsage(draft.usage, usage)
+      if (call) draft.modelCalls.push(call)
+    },
     lostCalls,
     onSent: ports.onSent,
     headersOf: (request) => ports.headersOf?.(draft.turn, request) ?? {},
@@ -47,6 +51,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     },
   })
   const steps = await parts.planner.plan({
+    caller: { ...scopeOf(segment, draft).caller, opening: input.opening },
     agent: input.agent,
     messages: [
       { role: 'system', text: input.agent.instructions },
@@ -59,6 +64,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     left: segment.left(),
     signal,
     generate,
+    emit: (event) => void draft.events.push(stamp(event)),
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)
   if (draft.steps.some((step) => 'message' in step && step.message !== ''))
@@ -84,7 +90,7 @@ export function scopeOf(
     costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
   }
   return {
-    parts: { ...parts.gates, clock: parts.clock, sha256: parts.sha256 },
+    parts: { ...parts, ...parts.gates },
     toolset: input.toolset,
     ledger,
     // Pinned: a call that is taken up again reserves what it had, whatever else was spent meanwhile.

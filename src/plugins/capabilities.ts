@@ -1,19 +1,19 @@
 import {
-  secretPlaceholder,
   ToolError,
   type Capabilities,
   type PluginDatabase,
   type PluginIsolate,
   type PluginMemory,
-  type PluginModel,
-  type PluginSecrets,
   type PluginStorage,
-  type PluginTools,
 } from '#contracts/plugin.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
+import type { ReadSecrets } from '#contracts/secrets.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
+import { createPluginModel, type ModelTerms } from './ask-model.ts'
+import { createPluginTools } from './call-tools.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
 import { createGrantedDatabase, type PluginDatabases } from './granted-database.ts'
 import {
@@ -23,8 +23,11 @@ import {
   type AskStorage,
 } from './granted-storage.ts'
 import type { FaultReport } from './fault-report.ts'
-import type { LoadedPlugin } from './in-process-host.ts'
 import type { TakeLeave } from './standing.ts'
+import { spaceOf, type ScopedStorage } from './scoped-storage.ts'
+import type { LoadedPlugin } from './in-process-host.ts'
+import { createCallSecrets, type CallSecrets } from './secrets/call-secrets.ts'
+import { createPluginSecrets } from './secrets/secret-capability.ts'
 
 const maxLogChars = 2_000
 const maxLogsPerCall = 200
@@ -34,6 +37,9 @@ export interface CapabilityDeps {
   /** The memory room's scratchpad over the storage verbs. */
   readonly createMemory: (ask: AskStorage) => MemoryClient
   readonly fetch: FetchFunction
+  readonly readSecrets: ReadSecrets
+  readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
+  readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
   readonly databases: PluginDatabases
   readonly sha256: (text: string) => string
@@ -54,6 +60,7 @@ export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
+  as: 'tool' | 'agent' = 'tool',
 ): OpenCapabilities {
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
@@ -61,14 +68,16 @@ export function openCapabilities(
   const guard = createGuard(over.signal)
   const log = createLog(context, over.signal)
   const refuse = createRefuse(context)
+  const secrets = createCallSecrets(plugin.granted.secrets, context, deps.readSecrets)
+  const { ref, ...signing } = createPluginSecrets(secrets)
   const capabilities: Capabilities = {
-    fetch: guard(createPluginFetch(plugin, context, signal, deps)),
-    storage: guardAll(guard, createPluginStorage(plugin, ask, refuse)),
+    fetch: guard(createPluginFetch(plugin, context, { ...deps, signal, secrets })),
+    storage: guardAll(guard, createPluginStorage(plugin, { ask, context, deps, refuse })),
     workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
     memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
-    secrets: createSecrets(refuse),
-    tools: guardAll(guard, createTools(refuse)),
-    model: guardAll(guard, createModel(refuse)),
+    secrets: { ref, ...guardAll(guard, signing) },
+    tools: guardAll(guard, createPluginTools(context)),
+    model: guardAll(guard, createPluginModel(context, termsOf(plugin, as), refuse('model'))),
     database: guardAll(guard, createDatabase(plugin, deps.databases, refuse)),
     isolate: guardAll(guard, createIsolate(refuse)),
     idempotencyKey: context.idempotencyKey,
@@ -115,8 +124,7 @@ function createLog(context: ToolContext, over: AbortSignal) {
 function createPluginFetch(
   { granted, tier }: LoadedPlugin,
   context: ToolContext,
-  signal: AbortSignal,
-  deps: CapabilityDeps,
+  deps: CapabilityDeps & { readonly signal: AbortSignal; readonly secrets: CallSecrets },
 ): Capabilities['fetch'] {
   const grants = granted.network
   if (grants.length === 0) return createRefuse(context)('network')
@@ -127,28 +135,40 @@ function createPluginFetch(
     isDevelopment: deps.isDevelopment,
     fetch: deps.fetch,
     emit,
+    secrets: deps.secrets,
+    sleep: deps.sleep,
     idempotencyKey,
     traceparent: toTraceparent({ trace, span: spanIdOf(deps.sha256, run, call), link }),
-    signal,
+    signal: deps.signal,
   })
 }
 
 function createPluginStorage(
   { manifest, granted }: LoadedPlugin,
-  ask: AskStorage,
-  refuse: Refuse,
+  {
+    ask,
+    context,
+    deps,
+    refuse,
+  }: {
+    readonly ask: AskStorage
+    readonly context: ToolContext
+    readonly deps: CapabilityDeps
+    readonly refuse: Refuse
+  },
 ): PluginStorage {
   const grant = granted.storage
   if (!grant) return refusedStorage(refuse('storage'))
-  if (grant.scope !== 'session') {
-    return refusedStorage(
-      fail(`not yet: storage of scope ${grant.scope}; use scope session in plugin.yaml`),
-    )
+  const { ofPrincipal, ofPlugin } = deps.scopedStorage
+  const asks: Readonly<Record<typeof grant.scope, () => AskStorage>> = {
+    session: () => ask,
+    principal: () => withSafeErrors(ofPrincipal(context.principal)),
+    deployment: () => withSafeErrors(ofPlugin(manifest.id)),
   }
   return createGrantedStorage({
-    space: `plugin:${manifest.id}`,
+    space: spaceOf(manifest.id),
     quotaBytes: parseQuotaBytes(grant.quota),
-    ask,
+    ask: asks[grant.scope](),
   })
 }
 
@@ -172,6 +192,14 @@ function createMemory(
   return { append: run, read: run, search: run, clear: run }
 }
 
+/** A tool asks the models it was granted; an agent with code of its own asks its own, and those. */
+function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent'): ModelTerms {
+  const models = granted.model?.models
+  const { model: own } = manifest.agent ?? {}
+  if (as === 'tool' || own === undefined) return { models }
+  return { preferred: own, ...(models && { models: [own, ...models] }) }
+}
+
 function createDatabase(
   { granted, tier }: LoadedPlugin,
   databases: PluginDatabases,
@@ -181,13 +209,6 @@ function createDatabase(
   return createGrantedDatabase(granted.database, databases)
 }
 
-function createSecrets(refuse: Refuse): PluginSecrets {
-  const run = refuse('secrets')
-  return { ref: secretPlaceholder, hmac: run, verify: run }
-}
-
-const createTools = (refuse: Refuse): PluginTools => ({ call: refuse('tools') })
-const createModel = (refuse: Refuse): PluginModel => ({ generate: refuse('model') })
 const createIsolate = (refuse: Refuse): PluginIsolate => ({ run: refuse('isolate') })
 
 /** What was not granted says so to whoever asks, and once a call to the record. */

@@ -1,9 +1,16 @@
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'
 import type { Emit } from '#contracts/session.ts'
+import type { Clock } from '#contracts/sources.ts'
 import { checkEgress, type EgressRules } from './egress-rules.ts'
+import type { CallSecrets } from './secrets/call-secrets.ts'
+import { openSecretExchange, type SecretExchange } from './secrets/secret-exchange.ts'
 
 const maxRedirects = 5
 const maxBodyBytes = 2 * 1024 * 1024
+const maxHeaders = 64
+const maxHeaderChars = 32 * 1024
+/** From the request to the end of the answer, redirects included. */
+const maxRequestMs = 300_000
 
 /** The platform's fetch, injected. Always called with `redirect: 'manual'`. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>
@@ -11,6 +18,8 @@ export type FetchFunction = (url: string, init: RequestInit) => Promise<Response
 export interface EgressOptions extends EgressRules {
   readonly fetch: FetchFunction
   readonly emit: Emit
+  readonly secrets: CallSecrets
+  readonly sleep: Clock['sleep']
   readonly idempotencyKey: string
   /** The call as the span that each request comes from. */
   readonly traceparent: string
@@ -27,26 +36,41 @@ interface Hop {
 
 /**
  * A fetch that reaches the granted hosts only: https, port 443, exact host and method, redirects followed here and
- * checked again, at most 2 MiB of body. Each request is an event.
+ * checked again, at most 2 MiB of body each way. A placeholder becomes its secret here, and a secret that comes back
+ * is taken out. Each request is an event.
  * @see DESIGN.md section 8, Egress
  */
 export function createEgress(options: EgressOptions): Capabilities['fetch'] {
   return async (target, init = {}) => {
-    const signal = init.signal ? AbortSignal.any([init.signal, options.signal]) : options.signal
     let hop = firstHop(target, init, options)
+    const signal = AbortSignal.any([
+      options.signal,
+      lateSignal(options),
+      ...(init.signal ? [init.signal] : []),
+    ])
+    const secrets = await openSecretExchange(options.secrets)
     for (let redirects = 0; ; redirects += 1) {
-      const response = await send(hop, signal, options)
+      const response = await send({ ...hop, ...(await secrets.fill(hop)) }, signal, options)
       const location = response.headers.get('location')
-      if (!isRedirect(response.status) || location === null) return capBody(response)
+      if (!isRedirect(response.status) || location === null)
+        return secrets.redacts ? redacted(response, secrets) : capBody(response)
       await response.body?.cancel()
       if (redirects >= maxRedirects) throw failed(`More than ${maxRedirects} redirects.`)
-      hop = nextHop(hop, response.status, location, options)
+      hop = nextHop(hop, { status: response.status, location, secrets }, options)
     }
   }
 }
 
 function failed(message: string, transient = false): ToolError {
   return new ToolError('tool_failed', { message, transient })
+}
+
+function lateSignal({ sleep, signal }: EgressOptions): AbortSignal {
+  const late = new AbortController()
+  void sleep(maxRequestMs, signal).then(() =>
+    late.abort(failed('The request took too long.', true)),
+  )
+  return late.signal
 }
 
 function check(url: string, method: string, options: EgressOptions, from?: URL): URL {
@@ -70,6 +94,7 @@ function firstHop(
     throw failed('The body must be a string.')
   const isBodyless = method === 'GET' || method === 'HEAD'
   if (isBodyless && init.body !== undefined) throw failed(`${method} has no body.`)
+  if (isTooLarge(init.body)) throw failed('The body is larger than 2 MiB.')
   const headers = parseHeaders(init.headers)
   if (!isBodyless && !headers.has('idempotency-key'))
     headers.set('idempotency-key', options.idempotencyKey)
@@ -79,13 +104,20 @@ function firstHop(
   return { url, method, headers, body: init.body }
 }
 
-/** Headers that steer the connection or claim where a request comes from. */
+function isTooLarge(body = ''): boolean {
+  return body.length > maxBodyBytes || new TextEncoder().encode(body).byteLength > maxBodyBytes
+}
+
+/** Headers that steer the connection, claim where a request comes from, or make another method of it. */
 const hostHeaders =
-  /^(host|connection|content-length|transfer-encoding|upgrade|expect|te|trailer|keep-alive|via|forwarded|x-forwarded-.*|x-real-ip|proxy-.*|sec-.*|cf-.*)$/i
+  /^(host|connection|content-length|transfer-encoding|upgrade|expect|te|trailer|keep-alive|via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|x-http-method.*|x-method-override|x-original-url|x-rewrite-url|proxy-.*|sec-.*|cf-.*)$/i
 
 function parseHeaders(given: Readonly<Record<string, string>> = {}): Headers {
   const own = Object.keys(given).find((name) => hostHeaders.test(name))
   if (own !== undefined) throw failed(`The header "${own.slice(0, 64)}" is set by the host.`)
+  const lengths = Object.entries(given).map(([name, value]) => name.length + String(value).length)
+  if (lengths.length > maxHeaders || lengths.reduce((sum, one) => sum + one, 0) > maxHeaderChars)
+    throw failed('A request has at most 64 headers with 32 KiB in all.')
   try {
     return new Headers(given)
   } catch {
@@ -99,6 +131,8 @@ async function send(hop: Hop, signal: AbortSignal, options: EgressOptions): Prom
       type: 'network_requested',
       data: { host: hop.url.hostname, method: hop.method, status },
     })
+  // Reading the secrets took a moment.
+  if (signal.aborted) throw failed('The request was aborted.')
   try {
     const { method, headers, body } = hop
     const response = await options.fetch(hop.url.href, {
@@ -125,17 +159,46 @@ function isRedirect(status: number): boolean {
 const credentialHeaders =
   /^(authorization|cookie2?|.*(api[-_]?key|token|secret|auth|session|signature).*)$/i
 
+interface Redirect {
+  readonly status: number
+  readonly location: string
+  readonly secrets: SecretExchange
+}
+
 /** The fetch standard's redirect rules (4.4, HTTP-redirect fetch); the new place is checked like the first. */
-function nextHop(hop: Hop, status: number, location: string, options: EgressOptions): Hop {
+function nextHop(hop: Hop, { status, location, secrets }: Redirect, options: EgressOptions): Hop {
   const becomesGet =
     (status <= 302 && hop.method === 'POST') || (status === 303 && hop.method !== 'HEAD')
   const method = becomesGet ? 'GET' : hop.method
   const url = check(location, method, options, hop.url)
-  const stays = (name: string): boolean =>
+  const isElsewhere = url.origin !== hop.url.origin
+  secrets.checkRedirect(location, { isElsewhere })
+  const stays = (name: string, value: string): boolean =>
     !(becomesGet && /^content-|^idempotency-key$/.test(name)) &&
-    !(url.origin !== hop.url.origin && credentialHeaders.test(name))
-  const headers = new Headers([...hop.headers].filter(([name]) => stays(name)))
+    !(isElsewhere && credentialHeaders.test(name)) &&
+    !(isElsewhere && !secrets.mayLeave(name, value))
+  const headers = new Headers([...hop.headers].filter(([name, value]) => stays(name, value)))
   return { url, method, headers, body: becomesGet ? undefined : hop.body }
+}
+
+/** The whole answer, at most 2 MiB of it, without a value in it. A value may lie across two pieces: so it is read first. */
+async function redacted(response: Response, secrets: SecretExchange): Promise<Response> {
+  const capped = capBody(response)
+  const bytes = capped.body === null ? null : await readAll(capped)
+  return new Response(bytes && secrets.redactBytes(bytes), {
+    status: capped.status,
+    statusText: secrets.redactText(capped.statusText),
+    headers: secrets.redactHeaders(capped.headers),
+  })
+}
+
+async function readAll(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return new Uint8Array(await response.arrayBuffer())
+  } catch (error) {
+    if (error instanceof ToolError) throw error
+    throw failed('The answer broke off.', true)
+  }
 }
 
 /** The same response with a body that fails when it passes the cap, however large the server says it is. */

@@ -54,7 +54,7 @@ export function withSafeErrors(ask: AskStorage): AskStorage {
     const answer = await ask(request).catch((error: unknown) => {
       const isExpected = errorCode(error)?.startsWith('tool_') ?? false
       throw new ToolError('tool_failed', {
-        message: isExpected ? errorMessage(error) : 'The session storage did not answer.',
+        message: isExpected ? errorMessage(error) : 'The storage did not answer.',
         transient: !isExpected,
       })
     })

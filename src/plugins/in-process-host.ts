@@ -8,10 +8,11 @@ import {
   type TrustTier,
 } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import { pluginApiVersion, type PluginParts } from '#contracts/plugin.ts'
+import { pluginApiVersion, type HookEvent, type PluginParts } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { orderByDependencies } from './dependency-order.ts'
+import { runHookBatch } from './hook-batch.ts'
 import { toJson } from './json-border.ts'
 import type { IsolateHost } from './isolate/isolate-host.ts'
 import {
@@ -180,8 +181,9 @@ function initialize(
     )
   }
   if (bundled.isolated) return toIsolated(manifest, bundled, bundled.isolated, deps)
-  const parts = register(manifest, bundled)
-  const protocols = detectProtocols(manifest, parts)
+  const registered = register(manifest, bundled)
+  const protocols = detectProtocols(manifest, registered)
+  const parts = toHosted(registered)
   const { hash, files } = bundled
   return { manifest, tier: 'builtin', granted: manifest.grants, hash, files, parts, protocols }
 }
@@ -242,6 +244,22 @@ function register(manifest: Manifest, bundled: BundledPlugin): PluginParts {
     'plugin_register_failed',
     'register() must return an object at once, such as { tools: { … } }',
   )
+}
+
+/** Hooks answer for all events of a moment at once, as they do from an isolate; what they are given is a copy. */
+function toHosted(parts: PluginParts): HostedParts {
+  const hooks = Object.entries(parts.hooks ?? {}).map(([on, hook]) => {
+    const run: NonNullable<HostedParts['hooks']>[string] = (events, capabilities) =>
+      runHookBatch(hook, toJson(events) as unknown as readonly HookEvent[], capabilities)
+    return [on, run] as const
+  })
+  const { tools, agent, schedule } = parts
+  return {
+    ...(tools && { tools }),
+    ...(agent && { agent }),
+    ...(schedule && { schedule }),
+    hooks: Object.fromEntries(hooks),
+  }
 }
 
 function toProblem(error: unknown): Omit<PluginProblem, 'plugin'> {

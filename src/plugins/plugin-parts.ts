@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Manifest } from '#contracts/manifest.ts'
-import type { Capabilities, PluginParts } from '#contracts/plugin.ts'
+import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
@@ -22,21 +22,33 @@ export interface HostedParts {
       context: ToolContext,
     ) => Promise<unknown>
   }
+  /** By point; each answers once for all events it is given, in their order. */
+  readonly hooks?: Readonly<
+    Record<
+      string,
+      (
+        events: readonly HookEvent[],
+        capabilities: Capabilities,
+        context: ToolContext,
+      ) => Promise<unknown>
+    >
+  >
+  readonly schedule?: {
+    readonly execute: (capabilities: Capabilities, context: ToolContext) => Promise<unknown>
+  }
 }
 
 /** What a plugin does, seen from what it provides (Y4). */
-export type Protocol = 'ToolProvider' | 'AgentProvider'
+export type Protocol = 'ToolProvider' | 'AgentProvider' | 'SchedulerProvider' | 'HookProvider'
 
-const laterParts = [
-  'channel',
-  'service',
+const laterParts = ['channel', 'service', 'providers', 'resources', 'prompts'] as const
+const knownParts: ReadonlySet<string> = new Set([
+  'tools',
+  'agent',
   'schedule',
   'hooks',
-  'providers',
-  'resources',
-  'prompts',
-] as const
-const knownParts: ReadonlySet<string> = new Set(['tools', 'agent', ...laterParts])
+  ...laterParts,
+])
 
 /**
  * Checks what `register` returned against the manifest and names the protocols in it.
@@ -48,6 +60,8 @@ export function detectProtocols(manifest: Manifest, parts: PluginParts): readonl
   refuseLater(manifest, parts)
   checkTools(manifest, parts)
   checkAgent(manifest, parts)
+  checkSchedule(manifest, parts)
+  checkHooks(manifest, parts)
   return protocolsOf(manifest)
 }
 
@@ -56,6 +70,8 @@ export function protocolsOf(manifest: Manifest): readonly Protocol[] {
   const protocols: Protocol[] = []
   if (manifest.contributes.tools.length > 0) protocols.push('ToolProvider')
   if (manifest.agent) protocols.push('AgentProvider')
+  if (manifest.schedule !== undefined) protocols.push('SchedulerProvider')
+  if (manifest.contributes.hooks.length > 0) protocols.push('HookProvider')
   return protocols
 }
 
@@ -80,11 +96,7 @@ function refuseUnknown(parts: PluginParts): void {
 /** A part whose room is not built yet must not be dropped silently. */
 export function refuseLater(manifest: Manifest, parts: PluginParts = {}): void {
   const asked: string[] = laterParts.filter((part) => parts[part] !== undefined)
-  if (manifest.contributes.hooks.length > 0) asked.push('contributes.hooks')
   if (manifest.contributes.skills.length > 0) asked.push('contributes.skills')
-  if (manifest.schedule !== undefined) asked.push('schedule (plugin.yaml)')
-  if (manifest.uses_tools.length > 0) asked.push('uses_tools of the code')
-  if (manifest.grants.secrets.length > 0) asked.push('grants.secrets')
   if (asked.length > 0)
     throw mismatch(`not yet: this version of Isola does not have ${asked.join(', ')}`)
 }
@@ -110,4 +122,24 @@ function checkAgent(manifest: Manifest, parts: PluginParts): void {
   if (!manifest.agent)
     throw mismatch('register() returned an agent, but plugin.yaml has no agent section')
   if (typeof parts.agent?.invoke !== 'function') throw mismatch('agent.invoke must be a function')
+}
+
+/** A schedule is the time in plugin.yaml and the code for it: one without the other would never run. */
+function checkSchedule(manifest: Manifest, parts: PluginParts): void {
+  if (manifest.schedule === undefined && parts.schedule === undefined) return
+  if (manifest.schedule === undefined)
+    throw mismatch('register() returned a schedule, but plugin.yaml has no schedule')
+  if (typeof parts.schedule?.execute !== 'function')
+    throw mismatch('plugin.yaml has a schedule: register() must return schedule.execute')
+}
+
+function checkHooks(manifest: Manifest, parts: PluginParts): void {
+  const declared: readonly string[] = manifest.contributes.hooks.map(({ on }) => on)
+  const hooks = parts.hooks ?? {}
+  const missing = declared.filter((on) => typeof ownMember(hooks, on) !== 'function')
+  if (missing.length > 0)
+    throw mismatch(`plugin.yaml declares hooks without a function: ${missing.join(', ')}`)
+  const extra = Object.keys(hooks).filter((on) => !declared.includes(on))
+  if (extra.length > 0)
+    throw mismatch(`these hooks are not in contributes.hooks of plugin.yaml: ${extra.join(', ')}`)
 }

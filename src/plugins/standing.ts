@@ -23,7 +23,8 @@ export interface StandingDeps {
   readonly clock: Clock
 }
 
-const endless: Leave = { signal: new AbortController().signal, end: () => {} }
+/** Made with the call: the runtime refuses an AbortController outside of one. */
+const endless = (): Leave => ({ signal: new AbortController().signal, end: () => {} })
 
 /**
  * Whoever runs an installed plugin looks, before and while it runs, whether the permit it runs under still stands:
@@ -35,7 +36,7 @@ export function createTakeLeave({ snapshot, clock }: StandingDeps): TakeLeave {
     return installed.some((pin) => pin.id === manifest.id && pin.grantEpoch === grantEpoch)
   }
   return async (plugin) => {
-    if (plugin.grantEpoch === undefined) return endless
+    if (plugin.grantEpoch === undefined) return endless()
     if (!(await stands(plugin).catch(() => false))) throw revoked()
     const gone = new AbortController()
     const over = new AbortController()

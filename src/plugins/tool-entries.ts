@@ -4,9 +4,10 @@ import type { ToolManifest } from '#contracts/manifest.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
-import { defaultTimeoutMs, maxOutputBytes } from './call-limits.ts'
+import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
 import { grantsOfTool } from './granted-database.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
+import { spendingOfAgent, spendingOfTool } from './inner-reach.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
 import { OutputError } from './output-error.ts'
 
@@ -24,9 +25,12 @@ export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): reado
     const run = plugin.parts.tools?.[tool.name]
     return run ? [toToolEntry(plugin, tool, run, deps)] : []
   })
-  return plugin.parts.agent
-    ? [...entries, toAgentCodeEntry(plugin, plugin.parts.agent.invoke, deps)]
-    : entries
+  const { agent, schedule } = plugin.parts
+  return [
+    ...entries,
+    ...(agent ? [toAgentCodeEntry(plugin, agent.invoke, deps)] : []),
+    ...(schedule ? [toScheduleEntry(plugin, schedule.execute, deps)] : []),
+  ]
 }
 
 function toToolEntry(
@@ -39,6 +43,10 @@ function toToolEntry(
   const name = `${plugin.manifest.id}__${tool.name}`
   // A plugin's own claim about itself counts only where we wrote it (or, later, an operator confirmed it).
   const isConfirmed = plugin.tier === 'builtin'
+  const timeoutMs = tool.timeout_ms ?? defaultTimeoutMs
+  const spending = spendingOfTool(plugin, timeoutMs)
+  // What calls others or spends is not repeated after a crash, whatever it says of itself.
+  const mayRepeat = isConfirmed && !spending.inner
   return {
     tool: {
       name,
@@ -46,10 +54,11 @@ function toToolEntry(
       inputSchema: tool.input_schema,
       execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
     },
-    isReadOnly: isConfirmed && tool.annotations.readOnlyHint === true,
-    isIdempotent: isConfirmed && tool.annotations.idempotentHint === true,
+    isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
+    isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
-    timeoutMs: tool.timeout_ms ?? defaultTimeoutMs,
+    timeoutMs,
+    ...spending,
     definitionHash: `${plugin.hash}:${name}`,
     record: toRecord(plugin),
   }
@@ -70,6 +79,7 @@ function toAgentCodeEntry(
 ): ToolEntry {
   const { manifest } = plugin
   const name = `${manifest.id}__run`
+  const as = 'agent' as const
   const run: Work = ({ task, context: about }, capabilities, context) =>
     invoke(
       { task: String(task), ...(typeof about === 'string' && { context: about }) },
@@ -83,14 +93,51 @@ function toAgentCodeEntry(
         .filter(Boolean)
         .join('\n'),
       inputSchema: agentInputSchema,
-      execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
+      execute: (input, context) => callPlugin({ name, plugin, run, deps, as }, input, context),
     },
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
+    ...(manifest.agent && spendingOfAgent(manifest.agent)),
     definitionHash: `${plugin.hash}:${name}`,
     record: toRecord(plugin),
   }
+}
+
+/** What the clock starts can be run by hand, like any tool: `<plugin>__execute` (Y10). */
+function toScheduleEntry(
+  plugin: LoadedPlugin,
+  execute: ScheduleExecute,
+  deps: CapabilityDeps,
+): ToolEntry {
+  const { manifest } = plugin
+  const name = `${manifest.id}__execute`
+  const run: Work = async (_input, capabilities, context) =>
+    toNotice(await execute(capabilities, context))
+  return {
+    tool: {
+      name,
+      description: `${manifest.description}\nRuns now what is scheduled (${manifest.schedule}).`,
+      inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+      execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
+    },
+    isReadOnly: false,
+    isIdempotent: false,
+    timeoutMs: scheduleTimeoutMs,
+    definitionHash: `${plugin.hash}:${name}`,
+    record: toRecord(plugin),
+  }
+}
+
+type ScheduleExecute = NonNullable<LoadedPlugin['parts']['schedule']>['execute']
+
+/** Text to tell its owner, or nothing. */
+function toNotice(value: unknown): Json {
+  const answer = toJson(value)
+  if (answer === null) return {}
+  const { text, ...rest } = Object(answer) as JsonObject
+  if (typeof text === 'string' && Object.keys(rest).length === 0) return { text }
+  throw new OutputError('returned something else than { text } or nothing.')
 }
 
 type AgentInvoke = NonNullable<LoadedPlugin['parts']['agent']>['invoke']
@@ -104,18 +151,19 @@ interface PluginCall {
   readonly plugin: LoadedPlugin
   readonly run: Work
   readonly deps: CapabilityDeps
+  readonly as?: 'agent'
 }
 
 /** Runs plugin code with the capabilities of this call; when it answers, fails or is aborted, they are dead. */
 async function callPlugin(
-  { name, plugin, run, deps }: PluginCall,
+  { name, plugin, run, deps, as }: PluginCall,
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
   const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
   if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
   const signal = leave ? AbortSignal.any([context.signal, leave.signal]) : context.signal
-  const { capabilities, close } = openCapabilities(plugin, { ...context, signal }, deps)
+  const { capabilities, close } = openCapabilities(plugin, { ...context, signal }, deps, as)
   try {
     const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, context))
     const output = toOutput(await untilAborted(work, signal))

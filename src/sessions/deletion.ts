@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { SessionParts } from './session-parts.ts'
 import { deleteChildren } from './subtree.ts'
 
@@ -7,7 +7,7 @@ import { deleteChildren } from './subtree.ts'
 export async function deleteSession(
   principal: string,
   { runs, outbox, store, todo, upkeep, courier }: SessionParts,
-  sessions: SessionGateway,
+  { sessions, onSessionEnded }: Pick<SessionRuntime, 'sessions' | 'onSessionEnded'>,
 ): Promise<void> {
   await runs.cancelAll('The session was deleted.')
   if (!(await outbox.flush())) throw notYetDeletable()
@@ -18,6 +18,9 @@ export async function deleteSession(
   // What was spent outlives the session; what the children still had to say of it is in.
   const ended = store.runs().map(({ id }) => upkeep.settle(id))
   await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
+  const { id: session = '', agent = '', lineage } = store.session() ?? {}
+  const rootSession = lineage?.rootSession ?? session
+  await onSessionEnded?.({ session, rootSession, principal, agent })
   // Before it is gone: what is on the list and cannot be opened would stay there for ever.
   await outbox.unlist().catch(() => Promise.reject(notYetDeletable()))
   if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()

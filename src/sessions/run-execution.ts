@@ -42,6 +42,7 @@ export async function executeRun(
       session: sessionId(),
       rootSession: lineage?.rootSession ?? sessionId(),
       principal,
+      opening: openingOf(row(), store),
       trace,
       ...(link && { traceLink: link }),
       depth: lineage?.depth ?? 0,
@@ -94,4 +95,10 @@ export async function executeRun(
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}
+
+/** One that goes on from an earlier response than the last leaves behind what was said since. */
+function openingOf({ order, submission: { after } }: RunRow, store: SessionStore) {
+  if (order === 1) return 'start'
+  return after && after.run !== store.runs(order - 1, order - 1)[0]?.id ? 'reset' : undefined
 }

@@ -334,7 +334,7 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       this.#refuseWhileDeleting()
       this.#isDeleting = true
       try {
-        await deleteSession(principal, this.#parts, this.#runtime.sessions)
+        await deleteSession(principal, this.#parts, this.#runtime)
         this.#parts = this.#open()
       } finally {
         this.#isDeleting = false

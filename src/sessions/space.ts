@@ -1,12 +1,10 @@
 import type { Json } from '#contracts/json.ts'
 import type { MemoryEntry } from '#contracts/memory.ts'
-import type { StorageAnswer, StorageRequest } from '#contracts/session.ts'
+import type { Space, StorageAnswer, StorageRequest } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 const maxValueBytes = 1_048_576
 const maxKeyChars = 512
-
-export type Space = (request: StorageRequest) => StorageAnswer
 
 /** Named values and short entries of a session tree, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {

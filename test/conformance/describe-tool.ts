@@ -10,8 +10,8 @@ import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { openPolicy } from '../../src/governance/open-policy.ts'
 import type { CallState, TurnScope } from '../../src/kernel/call.ts'
-import { createLedger } from '../../src/kernel/ledger.ts'
-import { finishReflector } from '../../src/kernel/model-planner.ts'
+import { createLedger } from '../../src/contracts/ledger.ts'
+import { finishReflector } from '../../src/agents/model-planner.ts'
 import { passGates } from '../../src/kernel/pipeline.ts'
 import { parallelExecutor } from '../../src/kernel/executor.ts'
 import { systemSources } from '../../src/sources.ts'
@@ -177,7 +177,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
         expect(Date.now() - before).toBeLessThan(2_000)
         expect(result.state).toBe('cancelled')
         expect(calls[0]?.outcome).toMatchObject({ ok: false, error: { code: 'tool_cancelled' } })
-        expect(events.filter(({ type }) => type === 'tool_finished')).toHaveLength(1)
+        expect(ownEvents(events, 'tool_finished')).toHaveLength(1)
         expect(events.filter(({ type }) => type === 'run_finished')).toHaveLength(1)
         await expectStopped(one)
       })
@@ -268,8 +268,8 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
       const { events, calls } = await drive(one, {
         turns: given.map((input) => [callOf(one, input)]),
       })
-      const started = events.filter(({ type }) => type === 'tool_started')
-      const finished = events.filter(({ type }) => type === 'tool_finished')
+      const started = ownEvents(events, 'tool_started')
+      const finished = ownEvents(events, 'tool_finished')
       expect(started.map((event) => keysOf(event, record))).toEqual(given.map(() => startedKeys))
       expect(finished.map((event) => keysOf(event, record))).toEqual(
         calls.map(({ outcome }) =>
@@ -363,7 +363,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
       expect(one.executions()).toBe(before)
       expect(resumed.result.state).toBe('completed')
       expect(resumed.calls[1]?.outcome).toEqual(rows[0]?.calls[1]?.outcome)
-      const finished = resumed.events.filter(({ type }) => type === 'tool_finished')
+      const finished = ownEvents(resumed.events, 'tool_finished')
       expect(finished.map(({ data }) => data['tool'])).toEqual(['blocker', one.entry.tool.name])
       expect(keysOf(finished[1]!, one.entry.record)).toEqual(finishedKeys)
     })
@@ -395,6 +395,10 @@ const traceOfCode =
 
 const isSearch = (answer: Json | undefined) =>
   typeof answer === 'object' && answer !== null && 'matches' in answer
+
+/** Of the calls of the loop: what their code begins has events of its own, with a `parent`. */
+const ownEvents = (events: readonly SessionEvent[], wanted: SessionEvent['type']) =>
+  events.filter(({ type, data }) => type === wanted && data['parent'] === undefined)
 
 const compare = (a: string, b: string) => a.localeCompare(b)
 
@@ -465,7 +469,6 @@ function callState({ tool }: ToolEntry, input: JsonObject): CallState {
     input,
     emit: () => {},
     hasRun: false,
-    isCut: false,
     startedAtMs: 0,
   }
 }
@@ -482,6 +485,7 @@ function turnScope(
       validator: createSchemaValidator(),
       clock: systemSources.clock,
       sha256: systemSources.sha256,
+      models: createFakeModel([]),
     },
     toolset: toolsetOf([entry]),
     ledger,

@@ -1,19 +1,23 @@
 import { vi } from 'vitest'
+import caller from 'isolated:test/fixtures/plugins/caller'
 import conformance from 'isolated:test/fixtures/plugins/conformance'
 import files from 'isolated:plugins/files'
 import http from 'isolated:plugins/http'
 import kv from 'isolated:plugins/kv'
 import type { BundledPlugin, TrustTier } from '#contracts/manifest.ts'
 import type { SessionGateway } from '#contracts/session.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
 import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
 import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
-import { isolate, isolatedEntries, type Folder } from '../fakes/isolates.ts'
+import { connectedTools } from '../fakes/connected.ts'
+import { isolate, isolatedEntries, loadIsolated, type Folder } from '../fakes/isolates.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { describeTool, type ToolSubject } from './describe-tool.ts'
 
 vi.mock('../../src/bundled.gen.ts', async () => {
   const { isolate: toIsolated } = await import('../fakes/isolates.ts')
   const folders = await Promise.all([
+    import('isolated:test/fixtures/plugins/caller'),
     import('isolated:test/fixtures/plugins/conformance'),
     import('isolated:plugins/files'),
     import('isolated:plugins/http'),
@@ -34,12 +38,23 @@ interface Subject {
   readonly deps?: Partial<CapabilityDeps>
 }
 
-/** The tool with everything around it, counting how often its call was begun and told to stop. */
 function subjectOf({ folder, tool, tier = 'community', deps }: Subject): ToolSubject {
   const sessions: SessionGateway = createFakeGateway()
   const entries = isolatedEntries(isolate(folder, tier), { sessions, ...deps })
   const entry = entries.find(({ tool: { name } }) => name.endsWith(`__${tool}`))
   if (!entry) throw new Error(`no ${tool} among ${entries.map((one) => one.tool.name)}`)
+  return counted(entry, sessions)
+}
+
+/** A tool of the plugin that calls others, each in an isolate of its own. */
+function callerSubject(tool: string): ToolSubject {
+  const sessions: SessionGateway = createFakeGateway()
+  const plugins = [caller, conformance].map((folder) => loadIsolated(isolate(folder, 'community')))
+  return counted(connectedTools(plugins, { sessions })(tool), sessions)
+}
+
+/** The tool with everything around it, counting how often its call was begun and told to stop. */
+function counted(entry: ToolEntry, sessions: SessionGateway): ToolSubject {
   const traces: string[] = []
   let stops = 0
   return {
@@ -71,6 +86,28 @@ describeTool("a plugin's tool, in an isolate", {
     long: { how: 'answer-at-length' },
   },
   create: () => subjectOf({ folder: conformance, tool: 'act' }),
+})
+
+describeTool("a plugin's tool that calls another, in isolates", {
+  inputs: {
+    succeed: { how: 'succeed' },
+    invalid: { how: 'sing' },
+    fail: [{ how: 'fail' }, { how: 'crash' }],
+    hang: { how: 'hang' },
+    long: { how: 'answer-at-length' },
+  },
+  create: () => callerSubject('caller__relay'),
+})
+
+describeTool('an agent with code of its own, in an isolate', {
+  inputs: {
+    succeed: { task: 'succeed' },
+    invalid: { context: 'no task' },
+    fail: [{ task: 'fail' }, { task: 'crash' }],
+    hang: { task: 'hang' },
+    long: { task: 'answer-at-length' },
+  },
+  create: () => callerSubject('caller__run'),
 })
 
 describeTool('kv__set, in an isolate', {

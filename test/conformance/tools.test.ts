@@ -15,7 +15,9 @@ import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import { loadPlugins } from '../../src/plugins/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { systemSources } from '../../src/sources.ts'
+import registerCaller from '../fixtures/plugins/caller/main.ts'
 import register from '../fixtures/plugins/conformance/main.ts'
+import { connectedTools } from '../fakes/connected.ts'
 import { says, toolEntry } from '../fakes/kernel.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
@@ -134,10 +136,20 @@ describeTool('the built-in isola__read_output', {
   },
 })
 
-/** The fixture's folder as the generator would bundle it, telling when its code begins and when it is told to stop. */
+/** A fixture's folder as the generator would bundle it. */
+function bundleFolder(name: string, register: Plugin): BundledPlugin {
+  const folder = join(import.meta.dirname, '../fixtures/plugins', name)
+  return {
+    manifest: parse(readFileSync(join(folder, 'plugin.yaml'), 'utf8')) as unknown,
+    files: {},
+    hash: systemSources.sha256(readFileSync(join(folder, 'main.ts'), 'utf8')),
+    register,
+  }
+}
+
+/** The fixture, telling when its code begins and when it is told to stop. */
 function bundleFixture(onRun: () => void, onStop: () => void): BundledPlugin {
-  const folder = join(import.meta.dirname, '../fixtures/plugins/conformance')
-  const counting: Plugin = (about) => {
+  return bundleFolder('conformance', (about) => {
     const wrapped = Object.entries(register(about).tools ?? {}).map(([name, run]) => {
       const counted: typeof run = (input, capabilities) => {
         onRun()
@@ -147,13 +159,7 @@ function bundleFixture(onRun: () => void, onStop: () => void): BundledPlugin {
       return [name, counted] as const
     })
     return { tools: Object.fromEntries(wrapped) }
-  }
-  return {
-    manifest: parse(readFileSync(join(folder, 'plugin.yaml'), 'utf8')) as unknown,
-    files: {},
-    hash: systemSources.sha256(readFileSync(join(folder, 'main.ts'), 'utf8')),
-    register: counting,
-  }
+  })
 }
 
 describeTool("a bundled plugin's tool, in process", {
@@ -177,6 +183,37 @@ describeTool("a bundled plugin's tool, in process", {
     const [entry] = toToolEntries(plugins[0]!, createCapabilityDeps({ sessions }))
     return { ...around(sessions), entry: entry!, executions: () => runs, stopped: () => stops }
   },
+})
+
+/** A tool of the plugin that calls others, with what it calls. */
+function callerSubject(tool: string): ToolSubject {
+  const sessions = createFakeGateway()
+  const bundled = [bundleFolder('conformance', register), bundleFolder('caller', registerCaller)]
+  const { plugins, problems } = loadPlugins(bundled, { validator: createSchemaValidator() })
+  if (problems.length > 0) throw new Error(JSON.stringify(problems))
+  return { ...around(sessions), ...counted(connectedTools(plugins, { sessions })(tool)) }
+}
+
+describeTool("a plugin's tool that calls another, in process", {
+  inputs: {
+    succeed: { how: 'succeed' },
+    invalid: { how: 'sing' },
+    fail: [{ how: 'fail' }, { how: 'crash' }],
+    hang: { how: 'hang' },
+    long: { how: 'answer-at-length' },
+  },
+  create: () => callerSubject('caller__relay'),
+})
+
+describeTool('an agent with code of its own, in process', {
+  inputs: {
+    succeed: { task: 'succeed' },
+    invalid: { context: 'no task' },
+    fail: [{ task: 'fail' }, { task: 'crash' }],
+    hang: { task: 'hang' },
+    long: { task: 'answer-at-length' },
+  },
+  create: () => callerSubject('caller__run'),
 })
 
 /** Sessions that work as their task says: what a sub-agent's tool sees of a real one. */

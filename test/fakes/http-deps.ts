@@ -22,10 +22,13 @@ import type {
 import type { Sources } from '../../src/contracts/sources.ts'
 import { createAuthenticator } from '../../src/governance/authenticator.ts'
 import { createKeyAdministration } from '../../src/governance/key-administration.ts'
+import { createSealing } from '../../src/governance/secrets/sealing.ts'
+import { createSecretAdministration } from '../../src/governance/secrets/secret-administration.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
+import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
 
 export const testKey = 'isk_test'
 export const testSession = `ses_${'S'.repeat(22)}`
@@ -286,6 +289,14 @@ export function createFakeApp(options: FakeOptions = {}) {
       change: async () => ({ generation: 1, notes: [] }),
     },
     bundles: { save: async () => {} },
+    secrets: createSecretAdministration({
+      ...sources,
+      secrets: createMemorySecrets(),
+      sealing: createSealing({ current: masterKeyOf(1), previous: undefined }, sealingSources),
+      learn: () => undefined,
+    }),
+    secretProblem: () => undefined,
+    secretAskers: () => [{ plugin: 'github-tools', secrets: ['GITHUB_TOKEN'] }],
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,

@@ -11,7 +11,7 @@ import type { Clock, Sources } from '#contracts/sources.ts'
 import type { Tool, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { parallelExecutor } from '../../src/kernel/executor.ts'
-import { finishReflector, modelPlanner } from '../../src/kernel/model-planner.ts'
+import { finishReflector, modelPlanner } from '../../src/agents/model-planner.ts'
 import type { KernelParts } from '../../src/kernel/segment.ts'
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -3,9 +3,11 @@ import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import { createScratchpad } from '../../src/memory/scratchpad.ts'
 import { sha256 } from './kernel.ts'
+import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import { createHooks, type HooksDeps } from '../../src/plugins/hooks/create-hooks.ts'
 import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
 
 export const passAll: SchemaValidator = { validate: () => ({ ok: true }) }
@@ -56,7 +58,31 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
     },
     isDevelopment: false,
     databases: new Map(),
+    readSecrets: readerOf({}),
+    scopedStorage: createFakeScopedStorage(),
+    sleep: () => new Promise(() => {}),
     sha256,
     ...overrides,
   }
+}
+
+/** Objects in memory, by who they are of. */
+function createFakeScopedStorage(): CapabilityDeps['scopedStorage'] {
+  const { at } = createFakeGateway()
+  return {
+    ofPrincipal: (principal) => at(`principal ${principal}`).storage,
+    ofPlugin: (plugin) => at(`plugin ${plugin}`).storage,
+  }
+}
+
+/** Hooks of these plugins; time stands still unless a test says otherwise. */
+export function createTestHooks(plugins: readonly LoadedPlugin[], deps: Partial<HooksDeps> = {}) {
+  return createHooks(plugins, {
+    capabilities: createCapabilityDeps(),
+    clock: { nowMs: () => 0, sleep: () => new Promise(() => {}) },
+    maxResultChars: 1_000,
+    traceId: () => '0123456789abcdef0123456789abcdef',
+    record: async () => {},
+    ...deps,
+  })
 }

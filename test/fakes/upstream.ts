@@ -24,15 +24,19 @@ export type UpstreamScript = (request: UpstreamRequest, index: number) => Upstre
 
 /**
  * Stands in for the model server of the workers tests: the same bytes on the same fetch, without a network.
- * Every completion bills 100 input and 10 output tokens.
+ * Every completion bills 100 input and 10 output tokens. `elsewhere` answers what is for other hosts.
  */
-export function installUpstream(script: UpstreamScript) {
+export function installUpstream(
+  script: UpstreamScript,
+  elsewhere: (request: Request) => Response = ({ url }) => {
+    throw new Error(`unexpected request to ${url}`)
+  },
+) {
   const requests: UpstreamRequest[] = []
   let aborts = 0
   const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
     const request = new Request(input, init)
-    if (!request.url.startsWith('http://model.test/'))
-      throw new Error(`unexpected request to ${request.url}`)
+    if (!request.url.startsWith('http://model.test/')) return elsewhere(request)
     const body = (await request.json()) as UpstreamRequest
     requests.push(body)
     const reply = script(body, requests.length - 1)

@@ -5,7 +5,7 @@ import { defaultAgentLimits, narrower, unlimited, type Limits } from '#contracts
 import type { ModelProvider } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import * as ledgers from '../../src/kernel/ledger.ts'
+import * as ledgers from '../../src/contracts/ledger.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { createTokenEstimator } from '../../src/models/estimate.ts'
 import { createOpenAiProvider } from '../../src/models/openai-provider.ts'

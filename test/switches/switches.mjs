@@ -1,6 +1,8 @@
 // Every protection that a test of its own holds up, and what the code reads like without it. `node
 // test/switches/run.mjs` takes them away one at a time: a protection that nobody misses is none.
 
+import { granted } from './granted.mjs'
+
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
 const kernelPauses = 'test/unit/kernel/pauses.test.ts'
@@ -13,6 +15,8 @@ const dayLedger = 'test/unit/governance/day-ledger.test.ts'
 const parkedDay = 'test/unit/switched/parked-day.test.ts'
 const principalLedger = 'test/unit/governance/principal-ledger.test.ts'
 const auditLog = 'test/unit/storage/audit-log.test.ts'
+const kernelInner = 'test/unit/kernel/inner.test.ts'
+const callTools = 'test/unit/plugins/call-tools.test.ts'
 const switchedKernel = 'test/unit/switched/kernel.test.ts'
 const switchedSessions = 'test/unit/switched/sessions.test.ts'
 const switchedHub = 'test/unit/switched/stream-hub.test.ts'
@@ -345,7 +349,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/share.ts',
+    'src/contracts/share.ts',
     [kernelLedger],
     [
       {
@@ -364,7 +368,7 @@ const kernel = [
         name: 'width-cap',
         what: 'N6: every child counts against the width of the tree',
         tests: [switchedKernel],
-        find: 'children: 1 + grant.maxChildren,',
+        find: 'children: widthOf(entry) + grant.maxChildren,',
         replace: 'children: 0,',
       },
       {
@@ -376,7 +380,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/ledger.ts',
+    'src/contracts/ledger.ts',
     [kernelLedger],
     [
       {
@@ -444,7 +448,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/model-planner.ts',
+    'src/kernel/check-plan.ts',
     [switchedKernel],
     [
       {
@@ -452,6 +456,195 @@ const kernel = [
         what: 'F5: a call has an id of its own in its run',
         find: 'callId: `call_${turn}_${index}_${hash}`',
         replace: 'callId: `call_${turn}_${hash}`',
+      },
+    ],
+  ),
+]
+
+const inner = [
+  ...of(
+    'src/kernel/inner.ts',
+    [kernelInner],
+    [
+      {
+        name: 'inner-lease',
+        what: 'E1: what code calls is paid out of the lease of its own call',
+        find: 'const ledger = createLedger(grant)',
+        replace: 'const ledger = createLedger({ ...grant, maxToolCalls: 1e9, maxTokens: 1e9 })',
+      },
+      {
+        name: 'inner-booked',
+        what: 'E1: what the tools spend that code calls is booked for its call',
+        find: 'usage = addUsage(usage, spentUsage(state))',
+        replace: '',
+      },
+      {
+        name: 'inner-model-booked',
+        what: 'E1: what the models cost that code asks is booked for its call',
+        find: 'usage = addUsage(usage, spent))',
+        replace: 'spent)',
+      },
+      {
+        name: 'inner-model-grant',
+        what: 'E1: code spends no more on models than it was granted',
+        find: 'narrower(grant, onlyLimited(inner!.model))',
+        replace: 'grant',
+      },
+      {
+        name: 'inner-flood',
+        what: 'T8: code that goes on asking fills no log',
+        find: 'if (count > grant.maxToolCalls + 1) return tooMany',
+        replace: '',
+      },
+      {
+        name: 'inner-side-by-side',
+        what: 'E1: code runs no more calls side by side than its lease allows',
+        find: 'createSlots(grant.maxConcurrency)',
+        replace: 'createSlots(1_000)',
+      },
+      {
+        name: 'inner-cannot-wait',
+        what: 'a call that code makes cannot wait for somebody outside',
+        find: "pauses: 'refuse',",
+        replace: '',
+      },
+      {
+        name: 'inner-ancestry',
+        what: 'C8: what code calls knows whose code it was',
+        find: 'ancestry: [...scope.caller.ancestry, tool.name],',
+        replace: '',
+      },
+      {
+        name: 'inner-share',
+        what: 'E1: calls that are asked for together share alike',
+        find: '[...underWay].filter((one) => !one.lease && !one.result).length',
+        replace: '1',
+      },
+      {
+        name: 'inner-model-over',
+        what: 'T8: no model is asked once the call is over',
+        find: 'within.throwIfAborted()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/generate.ts',
+    [kernelInner],
+    [
+      {
+        name: 'model-may-be-used',
+        what: 'Y11: a model that was not granted is not asked',
+        find: 'if (!mayUse(selection))',
+        replace: 'if (false)',
+      },
+      {
+        name: 'model-may-take-over',
+        what: 'Y11: a model that was not granted takes nothing over',
+        find: 'if (next && !mayUse(next.selection)) return false',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/contracts/ledger.ts',
+    [kernelLedger],
+    [
+      {
+        name: 'ledger-within',
+        what: 'E1: a ledger within another gives no more than that one has',
+        find: 'mine.ok ? above.reserve(amount) : mine',
+        replace: 'mine',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/act.ts',
+    [kernelInner],
+    [
+      {
+        name: 'cut-lease-booked',
+        what: 'F5, E1: a cut call that may spend is booked with its whole lease',
+        find: 'record.reserved ?? { toolCalls: 1 }',
+        replace: '{ toolCalls: 1 }',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/gates.ts',
+    [kernelInner],
+    [
+      {
+        name: 'tool-ancestry-ban',
+        what: 'C8: no tool is called from below itself',
+        find: 'if (caller.ancestry.includes(name)) {',
+        replace: 'if (false) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/call-tools.ts',
+    [callTools],
+    [
+      {
+        name: 'uses-tools-refused',
+        what: 'Y15, T8: a tool that is not in uses_tools is refused, on the record',
+        find: 'if (!inner?.reaches(tool)) {',
+        replace: 'if (!inner) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/tool-entries.ts',
+    [callTools],
+    [
+      {
+        name: 'spending-not-repeated',
+        what: 'F5: a call that may call others or spend is not repeated, whatever it says of itself',
+        find: 'const mayRepeat = isConfirmed && !spending.inner',
+        replace: 'const mayRepeat = isConfirmed',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/ask-model.ts',
+    [callTools],
+    [
+      {
+        name: 'granted-models',
+        what: 'a model that is not among the granted is refused by name',
+        find: 'if (asked.model !== undefined && models && !models.includes(asked.model))',
+        replace: 'if (false)',
+      },
+      {
+        name: 'granted-model-answers',
+        what: 'a granted model is not replaced by one that was not granted',
+        find: '!allowed || allowed.some((name) => isNamed(name, selection))',
+        replace: 'true || selection',
+      },
+    ],
+  ),
+  ...of(
+    'src/agents/code-reach.ts',
+    [callTools],
+    [
+      {
+        name: 'uses-tools-exactly',
+        what: 'Y15: code reaches exactly the tools of its uses_tools',
+        find: 'resolveUsesTools(uses, connected)',
+        replace: 'resolveUsesTools(connected.map(({ id }) => id), connected)',
+      },
+    ],
+  ),
+  ...of(
+    'src/agents/sub-agent-tool.ts',
+    [subAgents],
+    [
+      {
+        name: 'no-background-from-code',
+        what: 'a sub-agent that code calls does not work in the background',
+        find: "if (input['background'] === true && context.parent !== undefined) {",
+        replace: 'if (false) {',
       },
     ],
   ),
@@ -1718,6 +1911,186 @@ const exported = [
   ),
 ]
 
+const egressSecrets = 'test/unit/plugins/secrets/egress-secrets.test.ts'
+const secretTests = (name) => `test/unit/governance/secrets/${name}.test.ts`
+
+const secrets = [
+  ...of(
+    'src/governance/secrets/sealing.ts',
+    [secretTests('sealing')],
+    [
+      {
+        name: 'sealed-under-its-name',
+        what: 'I28: one sealed secret cannot stand for another',
+        find: "lengthPrefixed(['isola-secret', format, name])",
+        replace: "lengthPrefixed(['isola-secret', format])",
+      },
+      {
+        name: 'master-key-is-one',
+        what: 'I28: nothing is sealed under what is no key',
+        find: 'if (!keyForm.test(trimmed(current)))',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/secrets/secret-administration.ts',
+    [secretTests('secret-administration')],
+    [
+      {
+        name: 'secret-learned-when-set',
+        what: 'T4: a secret is unknown to no log from the moment it is set',
+        find: 'deps.learn(value)',
+        replace: 'void value',
+      },
+      {
+        name: 'secret-value-checked',
+        what: 'T26: a value is text of a bounded size',
+        find: '      checkValue(value)\n',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/secrets/secret-reader.ts',
+    [secretTests('secret-administration')],
+    [
+      {
+        name: 'secret-learned-when-read',
+        what: 'T4: a secret is unknown to no log before anybody has it',
+        find: '      learn(value)\n',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/secrets.ts',
+    ['test/unit/storage/secrets.test.ts'],
+    [
+      {
+        name: 'reseal-not-over-newer',
+        what: 'I28: a rotation does not bring an old value back',
+        find: ' AND sealed = ?4',
+        replace: ' AND ?4 = ?4',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/placeholders.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-for-its-host',
+        what: 'P24: a secret goes to the granted host only',
+        find: 'grant.host?.toLowerCase() === host',
+        replace: 'grant.host !== host.slice(99)',
+      },
+      {
+        name: 'secret-in-its-place',
+        what: 'P22: a secret goes where the grant says only',
+        find: 'if (ofHost.some((grant) => grant.in === place)) return undefined',
+        replace: 'if (ofHost.length > 0) return undefined',
+      },
+      {
+        name: 'secret-not-in-body',
+        what: 'P22: a placeholder in a body is refused',
+        find: "    ...at('body', body),\n",
+        replace: '',
+      },
+      {
+        name: 'secret-path-encoded',
+        what: 'T5: a value in a path leads nowhere else',
+        find: 'filled.pathname = fill(url.pathname, encodeURIComponent)',
+        replace: 'filled.pathname = fill(url.pathname)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/secret-exchange.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-reply-whole',
+        what: 'T4: a part of a secret does not come back by a range',
+        find: 'sent.length > 0 && isPartial(request.headers)',
+        replace: 'false',
+      },
+      {
+        name: 'secret-not-by-redirect',
+        what: 'T4: a redirect carries no secret to another host',
+        find: 'if (isElsewhere && holdsValue(location))',
+        replace: 'if (false)',
+      },
+      {
+        name: 'server-asks-for-no-secret',
+        what: 'T4: a server cannot ask for a secret by a redirect',
+        find: 'if (hasPlaceholder(location))',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/call-secrets.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-refusals-on-record',
+        what: 'T4: each refused use of a secret is on the record',
+        find: "emit({ type: 'capability_refused', data })",
+        replace: 'void data',
+      },
+      {
+        name: 'secret-faults-untold',
+        what: 'T4: what a fault of the table says is not told to a plugin',
+        find: "errorCode(error)?.startsWith('config_') ?? false",
+        replace: 'true',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/reply-redactor.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-headers-redacted',
+        what: 'T4: no header of a reply holds a secret',
+        find: 'asHeader(text(value))',
+        replace: 'value',
+      },
+      {
+        name: 'secret-body-redacted',
+        what: 'T4: no body of a reply holds a secret',
+        find: 'redacted === binary ? bytes : toBytes(redacted)',
+        replace: 'bytes',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/value-forms.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'secret-base64-redacted',
+        what: 'T4: base64 does not carry a secret back, whatever is before it',
+        find: '[...hexForms(text), ...base64Forms(text)]',
+        replace: 'hexForms(text)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/secret-capability.ts',
+    [egressSecrets],
+    [
+      {
+        name: 'hmac-granted-only',
+        what: 'P22: only a secret with in: hmac signs',
+        find: "grant.name === name && grant.in === 'hmac'",
+        replace: 'grant.name === name',
+      },
+    ],
+  ),
+]
+
 const rest = [
   ...of(
     'src/plugins/egress.ts',
@@ -1744,8 +2117,46 @@ const rest = [
       {
         name: 'credentials-stay',
         what: 'T4: credentials do not follow a redirect to another origin',
-        find: 'credentialHeaders.test(name))\n',
-        replace: 'false)\n',
+        find: '!(isElsewhere && credentialHeaders.test(name))',
+        replace: 'true',
+      },
+      {
+        name: 'secrets-stay',
+        what: 'T4: a placeholder does not follow a redirect to another origin',
+        tests: [egressSecrets],
+        find: '!(isElsewhere && !secrets.mayLeave(name, value))',
+        replace: 'true',
+      },
+      {
+        name: 'secret-replies-redacted',
+        what: 'T4: replies are looked through for secrets',
+        tests: [egressSecrets],
+        find: 'secrets.redacts ? redacted(response, secrets) : capBody(response)',
+        replace: 'void redacted, capBody(response)',
+      },
+      {
+        name: 'egress-body-cap',
+        what: 'T5: a request has a largest size',
+        find: 'if (isTooLarge(init.body)) throw',
+        replace: 'if (false) throw',
+      },
+      {
+        name: 'egress-header-cap',
+        what: 'T5: the headers of a request have a largest size',
+        find: 'lengths.length > maxHeaders ||',
+        replace: '',
+      },
+      {
+        name: 'egress-no-other-method',
+        what: 'T5: no header makes another method of a granted one',
+        find: 'x-http-method.*|x-method-override|',
+        replace: '',
+      },
+      {
+        name: 'egress-time-cap',
+        what: 'T5: a request has a time',
+        find: '      lateSignal(options),\n',
+        replace: '',
       },
       {
         name: 'egress-own-trace',
@@ -2294,48 +2705,133 @@ const isolates = [
   ),
 ]
 
-/** What the bundled plugins are given besides. */
-const granted = [
+const hookTests = (name) => `test/unit/plugins/hooks/${name}.test.ts`
+const hookBattery = 'test/conformance/hooks.test.ts'
+
+const hooks = [
   ...of(
-    'src/plugins/granted-database.ts',
-    ['test/unit/plugins/granted-database.test.ts'],
+    'src/plugins/hooks/call-hook.ts',
+    [hookBattery],
     [
       {
-        name: 'own-database-out-of-reach',
-        what: "G3: the deployment's own database is none for plugins",
-        find: 'return !isOwn && isDatabase(binding)',
-        replace: 'return isDatabase(binding)',
+        name: 'hook-late-is-no',
+        what: 'P16: a hook that is late is a no',
+        find: 'readOutcomes(await Promise.race([work, late]))',
+        replace: 'readOutcomes((await Promise.race([work, late])) ?? [{ answer: null }])',
       },
       {
-        name: 'reading-is-a-subquery',
-        what: 'G3: a statement that may only read runs where nothing can write',
-        find: 'const one = isWrapped ? `SELECT * FROM (${text}\\n) LIMIT ${maxRows + 1}` : text',
-        replace: 'const one = text',
+        name: 'hook-failed-is-no',
+        what: 'P16: an answer that nobody asked for counts for all events',
+        tests: [hookTests('call-hook')],
+        find: 'return outcomes?.length === events.length ? outcomes : failedAll(events)',
+        replace: 'return outcomes ?? failedAll(events)',
       },
       {
-        name: 'reading-tool-reads',
-        what: 'G3: a tool that says it only reads gets nothing that writes',
-        tests: ['test/conformance/sql.test.ts'],
-        find: "if (database?.access !== 'write' || annotations.readOnlyHint !== true) return granted",
-        replace: 'if (database === undefined || annotations) return granted',
+        name: 'hook-never-triggers-hooks',
+        what: 'P16: a hook calls no tools, so that it never sets off hooks',
+        tests: [hookTests('call-hook')],
+        find: "tools: { call: refuse('tools') },",
+        replace: '',
+      },
+      {
+        name: 'hook-spends-nothing',
+        what: 'P16: a hook asks no model: nobody would pay for it',
+        tests: [hookTests('call-hook')],
+        find: "model: { generate: refuse('model') },",
+        replace: '',
+      },
+      {
+        name: 'hook-capabilities-end',
+        what: 'X2: what a hook was given is dead when it has answered',
+        tests: [hookTests('tool-hooks')],
+        find: 'close()\n    over.abort()',
+        replace: '',
       },
     ],
   ),
   ...of(
-    'src/plugins/sql-statement.ts',
-    ['test/unit/plugins/granted-database.test.ts'],
+    'src/plugins/hooks/hook-answer.ts',
+    [hookBattery],
     [
       {
-        name: 'one-sql-statement',
-        what: 'G3: one SQL statement a call',
-        find: "if (end !== undefined && !isBlank) throw refused('one statement at a time')",
-        replace: 'if (end !== undefined) break',
+        name: 'hook-garbage-is-no',
+        what: 'P16: an answer that the point does not know is none',
+        find: "if (!read.success) return { verdict: 'failed' }",
+        replace: "if (!read.success) return { verdict: 'allow' }",
       },
       {
-        name: 'sql-quotes-as-sqlite',
-        what: 'G3: no parameter in which SQLite reads quotes otherwise',
-        find: 'if (!piece && /[$@#:]/.test(char))',
-        replace: 'if (false)',
+        name: 'hook-veto-wins',
+        what: 'P16: a veto wins over a change',
+        find: "if (message !== undefined) return { verdict: 'vetoed', message }",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/listeners.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-match',
+        what: 'P16: what does not match never leaves the host',
+        find: 'hook.on === on && isMatch(hook.match, name)',
+        replace: 'hook.on === on',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/ask-point.ts',
+    [hookTests('tool-hooks')],
+    [
+      {
+        name: 'hook-stops-at-veto',
+        what: 'P16: after a no nobody else is asked, and nothing changes it',
+        find: '!answered[place]!.stopped && isFor(plugin, on, name)',
+        replace: 'isFor(plugin, on, name)',
+      },
+      {
+        name: 'hook-one-limit',
+        what: 'P16: the time limit is for all plugins of a point together',
+        find: 'Math.max(0, endsAtMs - startedAtMs)',
+        replace: 'deps.hookTimeoutMs',
+      },
+      {
+        name: 'hook-fails-closed',
+        what: 'P16: a hook that fails where it decides is a no',
+        tests: [hookBattery],
+        find: 'return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered',
+        replace: 'return answered',
+      },
+      {
+        name: 'hook-notice-breaks-nothing',
+        what: "P16: a hook that is only told stands in nobody else's way",
+        tests: [hookTests('model-hooks')],
+        find: 'return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered',
+        replace: 'return { ...answered, stopped: { plugin } }',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/tool-hooks.ts',
+    [hookBattery],
+    [
+      {
+        name: 'hook-result-capped',
+        what: 'P16: a hook makes no result longer than may go to the model',
+        find: 'if (JSON.stringify(output).length > maxResultChars) return heldBack(failedText)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/hooks/model-hooks.ts',
+    [hookTests('model-hooks')],
+    [
+      {
+        name: 'hook-model-veto',
+        what: 'P16: a no before a model call is one: it is not made',
+        find: "refuse(before, 'this model call')",
+        replace: '',
       },
     ],
   ),
@@ -2343,13 +2839,16 @@ const granted = [
 
 export const switches = [
   ...granted,
+  ...hooks,
   ...isolates,
   ...kernel,
+  ...inner,
   ...agents,
   ...session,
   ...object,
   ...governance,
   ...models,
   ...exported,
+  ...secrets,
   ...rest,
 ]

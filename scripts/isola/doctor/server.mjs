@@ -10,7 +10,7 @@ const timeoutMs = 10_000
 
 /** What a server says about itself, as findings. */
 export function readHealth(health, version) {
-  const { database, migrations, plugins = [], models, incidents } = health
+  const { database, migrations, plugins = [], secrets, models, incidents } = health
   const findings = [
     health.version === version
       ? ok('server', `Version ${version} answers.`)
@@ -29,6 +29,12 @@ export function readHealth(health, version) {
     findings.push(fail('plugins', what, { fix: 'Correct the plugin, or remove it.' }))
   }
   if (plugins.length === 0) findings.push(ok('plugins', 'Every plugin loads.'))
+  if (secrets?.problem)
+    findings.push(
+      fail('secrets', `No secret can be used: ${secrets.problem}`, {
+        fix: 'Set it in .dev.vars, or with `wrangler secret put` (docs/deploy.md).',
+      }),
+    )
   findings.push(
     models?.default
       ? ok('model', `${models.default} answers where no model is named.`)

@@ -15,7 +15,7 @@ export function weakness(name, value) {
   if (placeholder.test(value)) return 'is a placeholder'
   if (name === 'ISOLA_OPERATOR_KEY' && value.length < minKeyChars)
     return `is shorter than ${minKeyChars} characters`
-  if (name === 'ISOLA_MASTER_KEY' && Buffer.from(value, 'base64').length !== 32)
+  if (name.startsWith('ISOLA_MASTER_KEY') && Buffer.from(value, 'base64').length !== 32)
     return 'is not 32 bytes as base64'
   return undefined
 }
@@ -53,6 +53,13 @@ export function checkVariables({ path = join(root, '.dev.vars') } = {}) {
   const findings = ['ISOLA_OPERATOR_KEY', 'ISOLA_MASTER_KEY'].map((name) =>
     checkSecret(name, vars[name], repair),
   )
+  const previous = vars.ISOLA_MASTER_KEY_PREVIOUS
+  if (previous && weakness('ISOLA_MASTER_KEY_PREVIOUS', previous))
+    findings.push(
+      fail('variables', 'ISOLA_MASTER_KEY_PREVIOUS is not 32 bytes as base64.', {
+        fix: 'Set the key that was ISOLA_MASTER_KEY before, or remove the line.',
+      }),
+    )
   if (vars.ISOLA_ENV !== 'development') {
     const what = `ISOLA_ENV is ${vars.ISOLA_ENV || 'not set'}: no offline model, no requests to this machine.`
     const fix = 'For local work set ISOLA_ENV=development in .dev.vars.'

@@ -65,8 +65,13 @@ export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact):
       }
     },
     ofModelCall(run, turn, event) {
+      // What a tool's code asked is in nobody's transcript.
+      if (event.data['call'] !== undefined) return {}
       const instructions = run.content?.instructions
-      const isLast = turn.events.findLast(({ type }) => type === 'model_called') === event
+      const isLast =
+        turn.events.findLast(
+          ({ type, data }) => type === 'model_called' && data['call'] === undefined,
+        ) === event
       const said = isLast ? messagesOf({ steps: turn.steps, calls: [] }) : []
       return {
         'gen_ai.system_instructions':

@@ -11,6 +11,12 @@ const shown: Readonly<Partial<Record<SessionEvent['type'], Readonly<Record<strin
     refused: 'isola.network.refused',
   },
   capability_refused: { capability: 'isola.capability' },
+  hook_called: {
+    plugin: 'isola.plugin',
+    on: 'isola.hook.on',
+    matched: 'isola.hook.matched',
+    verdict: 'isola.hook.verdict',
+  },
   lease_refused: { code: 'isola.lease.code', asked: 'isola.lease.asked', left: 'isola.lease.left' },
   lease_overdrawn: { tokens: 'isola.lease.spent_tokens', reserved: 'isola.lease.reserved_tokens' },
   agent_error: { code: 'error.type' },

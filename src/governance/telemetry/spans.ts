@@ -30,7 +30,7 @@ export function toSpans(run: RunRecord, { sha256, ...options }: SpanOptions): re
       ...requests.map((event) => {
         // One of a version that did not number them has a place of its own: its number in the log.
         const place = requestOf(event) ?? `event ${event.seq}`
-        const id = idOf(Number(event.data['turn']), place)
+        const id = idOf(Number(event.data['turn'] ?? turn.turn), place)
         return toModelSpan(event, turn, { id, content: content.ofModelCall(run, turn, event) })
       }),
       ...calls.map((call) =>

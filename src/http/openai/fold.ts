@@ -86,7 +86,8 @@ export function createFold({
 
   const see = (event: SessionEvent): readonly Change[] => {
     const { data } = event
-    const turn = Number(data['turn'] ?? 0)
+    // A model that a tool's code asks is of the turn of that tool's call.
+    const turn = Number(data['turn'] ?? turnOfCall(String(data['call'])))
     switch (event.type) {
       case 'message_finished':
         return turn > after ? [...close(turn - 1), ...finish(turn, String(data['text'] ?? ''))] : []

@@ -21,11 +21,13 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
     ...listed.flatMap(({ id, problem }) => (problem ? [{ plugin: id, ...problem }] : [])),
   ]
   const selected = selectedModel(deps)
+  const secretProblem = deps.secretProblem()
   const isWell =
     migrations.state === 'ready' &&
     database === 'ok' &&
     plugins.length === 0 &&
     selected !== undefined &&
+    secretProblem === undefined &&
     incidents !== undefined &&
     !hasRecent(incidents, deps.sources.clock.nowMs())
   return jsonResponse({
@@ -34,6 +36,7 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
     database,
     migrations,
     plugins,
+    secrets: secretProblem ? { problem: secretProblem.message } : 'ok',
     models: { default: selected ?? null, served: deps.models.list().map((listing) => listing.id) },
     incidents: incidents === undefined ? null : summaryOf(incidents),
   })

@@ -7,9 +7,10 @@ import { readMetrics } from './metrics.ts'
 import { readModels } from './models.ts'
 import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
 import { addPluginRoutes } from './plugins.ts'
+import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { readUsage } from './usage.ts'
 
-/** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, and keys. */
+/** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, keys, and secrets. */
 export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/audit', { GET: readAudit(deps) })
   addRoute('/api/operator/health', { GET: readHealth(deps) })
@@ -23,6 +24,9 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/keys', { GET: listKeys(deps), POST: addKey(deps) })
   addRoute('/api/operator/keys/:key/revoke', { POST: revokeKey(deps) })
   addRoute('/api/operator/keys/:key/rotate', { POST: rotateKey(deps) })
+  addRoute('/api/operator/secrets', { GET: listSecrets(deps), POST: setSecret(deps) })
+  addRoute('/api/operator/secrets/rotate', { POST: rotateSecrets(deps) })
+  addRoute('/api/operator/secrets/:name', { DELETE: removeSecret(deps) })
   addRoute('/api/operator/principals/:principal', { POST: changePrincipal(deps) })
   addPluginRoutes(addRoute, deps)
 }

@@ -86,6 +86,7 @@ function keyOfFailure(target: Target, error: unknown): string | undefined {
     case 'model_refused_request':
     case 'model_not_configured':
     case 'model_not_capable':
+    case 'model_denied':
     case undefined:
       return undefined
   }

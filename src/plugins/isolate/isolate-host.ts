@@ -1,6 +1,11 @@
 import type { IsolatedCode, Manifest } from '#contracts/manifest.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
-import { defaultTimeoutMs, maxOutputBytes } from '../call-limits.ts'
+import {
+  defaultHookTimeoutMs,
+  defaultTimeoutMs,
+  maxOutputBytes,
+  scheduleTimeoutMs,
+} from '../call-limits.ts'
 import { detectProtocols, type HostedParts } from '../plugin-parts.ts'
 import { readAnswer } from './answer.ts'
 import { refusal } from './call-gate.ts'
@@ -66,9 +71,13 @@ export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
         },
       )
       const isAgent = manifest.agent !== undefined && manifest.entrypoint !== undefined
+      const hooks = manifest.contributes.hooks.map(({ on }) => [on, toHook(deps, plugin, on)])
+      const isScheduled = manifest.schedule !== undefined
       return {
         tools: Object.fromEntries(tools),
+        hooks: Object.fromEntries(hooks),
         ...(isAgent && { agent: { invoke: toInvoke(deps, plugin) } }),
+        ...(isScheduled && { schedule: { execute: toExecute(deps, plugin) } }),
       }
     },
     inspect: async (plugin) => {
@@ -95,6 +104,36 @@ function toInvoke(
       stubs: createHostStubs(can),
       rootSession,
       timeoutMs: plugin.manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
+    })
+}
+
+/** One call of the isolate for all events. */
+function toHook(
+  deps: IsolateHostDeps,
+  plugin: IsolatedPlugin,
+  on: string,
+): NonNullable<HostedParts['hooks']>[string] {
+  return (events, can, { rootSession }) =>
+    call(deps, plugin, {
+      work: { do: 'hook', on, events },
+      idempotencyKey: can.idempotencyKey,
+      stubs: createHostStubs(can),
+      rootSession,
+      timeoutMs: defaultHookTimeoutMs,
+    })
+}
+
+function toExecute(
+  deps: IsolateHostDeps,
+  plugin: IsolatedPlugin,
+): NonNullable<HostedParts['schedule']>['execute'] {
+  return (can, { rootSession }) =>
+    call(deps, plugin, {
+      work: { do: 'schedule' },
+      idempotencyKey: can.idempotencyKey,
+      stubs: createHostStubs(can),
+      rootSession,
+      timeoutMs: scheduleTimeoutMs,
     })
 }
 
@@ -137,15 +176,20 @@ const noStubs: CallStubs = {
 
 /** What the isolate says it has, in the shape in which the in-process host sees it. */
 function toParts(described: unknown): object {
-  const { members, tools, invoke } = Object(described) as Record<string, unknown>
+  const { members, tools, hooks, execute, invoke } = Object(described) as Record<string, unknown>
   const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-  const named = list(tools).map((tool) => {
-    const { name, isFunction } = Object(tool) as Record<string, unknown>
-    return [String(name), isFunction === true ? () => {} : undefined] as const
-  })
+  const named = (value: unknown) =>
+    Object.fromEntries(
+      list(value).map((one) => {
+        const { name, isFunction } = Object(one) as Record<string, unknown>
+        return [String(name), isFunction === true ? () => {} : undefined] as const
+      }),
+    )
   return {
     ...Object.fromEntries(list(members).map((name) => [String(name), {}])),
-    tools: Object.fromEntries(named),
+    tools: named(tools),
+    hooks: named(hooks),
+    ...(execute === true && { schedule: { execute: () => {} } }),
     ...(invoke === true && { agent: { invoke: () => {} } }),
   }
 }

@@ -57,7 +57,10 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
 
   /** One event for a change, whether it took place or was refused. */
   const eventOf = (type: DeploymentEventType, { principal, trace, requestId }: ChangeBy) => ({
-    ...{ type, principal, trace, atMs: clock.nowMs() },
+    type,
+    principal,
+    trace,
+    atMs: clock.nowMs(),
     about: (data: JsonObject) => ({ ...data, ...(requestId !== '' && { request: requestId }) }),
   })
 
@@ -203,7 +206,10 @@ async function cannotStart(
       rows: [{ ...row, state, problem }],
       ...(generation && { generation: { number, ...generation, reason: 'plugin_tripped' } }),
       event: {
-        ...{ type: 'plugin_tripped', principal, trace, atMs: clock.nowMs() },
+        type: 'plugin_tripped',
+        principal,
+        trace,
+        atMs: clock.nowMs(),
         data: { plugin: row.id, hash: row.hash, ...problem },
       },
     })

@@ -36,6 +36,16 @@ const register: Plugin = () => ({
   tools: { look: ask('GET'), put: ask('POST'), post: ask('POST'), late: ask('GET') },
 })
 
+/** Makes the calls it is told one after the other, then asks a model. */
+const registerBroker: Plugin = () => ({
+  tools: {
+    async pass({ calls, prompt }, { tools, model }) {
+      for (const [name, input] of calls) await tools.call(name, input)
+      return (await model.generate({ prompt, maxOutputTokens: 100 })).text
+    },
+  },
+})
+
 const common = { version: '1.0.0', api: '>=1.0 <2.0' }
 
 export const effectPlugins: readonly BundledPlugin[] = [
@@ -78,5 +88,22 @@ export const effectPlugins: readonly BundledPlugin[] = [
     },
     files: { 'prompt.md': 'You help.' },
     hash: 'f'.repeat(64),
+  },
+  {
+    manifest: {
+      ...common,
+      id: 'broker',
+      name: 'Broker',
+      description: 'Has code that calls tools, a sub-agent and a model.',
+      entrypoint: 'main.ts',
+      uses_tools: ['effects', 'http', 'helper'],
+      contributes: {
+        tools: [{ name: 'pass', description: 'Passes calls on.', input_schema: {} }],
+      },
+      grants: { model: { max_tokens: 20_000 } },
+    },
+    files: {},
+    hash: 'b'.repeat(64),
+    register: registerBroker,
   },
 ]

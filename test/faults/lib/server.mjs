@@ -99,6 +99,7 @@ function bindingsOf(settings, { upstream, collector, memory, recoverEveryMs }) {
   return {
     ISOLA_ENV: text('development'),
     ISOLA_OPERATOR_KEY: text(operatorKey),
+    ISOLA_MASTER_KEY: text('AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8='),
     ISOLA_MODEL: text('openai/scripted'),
     // Far away, so that it stops nothing: the day's ledger is asked only where there is a limit.
     ISOLA_DAILY_TOKENS: text('1000000000000'),

@@ -31,6 +31,19 @@ export const scenarios = [
     },
   },
   {
+    name: 'code',
+    async story(trial) {
+      await trial.create()
+      trial.follow()
+      const child = help(trial, { turns: [[once(trial, 'c-o', 40)]] })
+      const calls = [repeatable(trial, 'b-i'), child, once(trial, 'b-o', 40)]
+      await trial.submit('work', {
+        delayMs: 10,
+        turns: [[['broker__pass', { calls, prompt: 'Sum up.' }]], [once(trial, 'o')]],
+      })
+    },
+  },
+  {
     name: 'cold-root',
     isRare: true,
     isCutShort: true,

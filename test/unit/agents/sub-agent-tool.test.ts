@@ -3,6 +3,7 @@ import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { defaultAgentLimits, zeroUsage } from '#contracts/lease.ts'
 import { parseManifest } from '#contracts/manifest.ts'
+import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { SessionApi, SubmitRequest } from '#contracts/session.ts'
 import { createSubAgentEntry } from '../../../src/agents/sub-agent-tool.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
@@ -40,7 +41,7 @@ function resultOf(overrides: Partial<AgentResult> = {}): AgentResult {
   }
 }
 
-function setUp(run: SessionApi['run'], api: Partial<SessionApi> = {}) {
+function setUp(run: SessionApi['run'], api: Partial<SessionApi> = {}, onStopped?: SubAgentStopped) {
   const manifest = parseManifest({
     id: 'rev',
     name: 'Reviewer',
@@ -57,6 +58,7 @@ function setUp(run: SessionApi['run'], api: Partial<SessionApi> = {}) {
     tier: 'builtin',
     sessions: createFakeGateway({ run, ...api }),
     clock,
+    onStopped,
   })
   return { entry, clock, call: entry.tool.execute }
 }
@@ -67,6 +69,15 @@ const broken = (message: string, transient = true) =>
   new IsolaError('request_unavailable', message, { transient })
 
 describe('a sub-agent as a tool', () => {
+  test('does not work in the background for a call that another tool makes', async () => {
+    const { call } = answering(resultOf())
+    const result = await call(
+      { task: 'x', background: true },
+      createToolContext({ call: 'call_1.1', parent: 'call_1' }),
+    )
+    expect(result).toMatchObject({ ok: false, error: { code: 'tool_denied' }, usage: zeroUsage })
+  })
+
   test('N1: looks like any tool; its description routes, its limits are what it spends', () => {
     const { entry } = answering(resultOf())
     expect(entry).toMatchObject({
@@ -322,5 +333,33 @@ describe('cancel', () => {
       createToolContext({ signal: controller.signal }),
     )
     controller.abort() // cancelCall of the fake would throw
+  })
+})
+
+describe('P16: the hook of a sub-agent that stopped', () => {
+  const told: unknown[] = []
+  const onStopped: SubAgentStopped = async (stopped) => void told.push(stopped)
+
+  test('is told what came of it, before its caller is', async () => {
+    told.length = 0
+    const failure = { code: 'lease_turns', message: 'Over.' } as const
+    const result = resultOf({ success: false, state: 'stopped', error: failure })
+    const { call } = setUp(async () => ({ ok: true, value: result }), {}, onStopped)
+    expect((await call({ task: 'x' }, createToolContext())).ok).toBe(false)
+    expect(told).toEqual([
+      { agent: 'rev', child, state: 'stopped', error: failure, text: 'All good.' },
+    ])
+  })
+
+  test('is not waited for once the call was cancelled', async () => {
+    told.length = 0
+    const over = new AbortController()
+    const run: SessionApi['run'] = async () => {
+      over.abort(new Error('stop'))
+      return { ok: true, value: resultOf({ success: false, state: 'cancelled' }) }
+    }
+    const { call } = setUp(run, {}, onStopped)
+    await call({ task: 'x' }, createToolContext({ signal: over.signal }))
+    expect(told).toEqual([])
   })
 })

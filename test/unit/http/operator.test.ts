@@ -203,6 +203,7 @@ describe('GET /api/operator/health', () => {
     database: 'ok',
     migrations: { state: 'ready', migration: '0001_init.sql' },
     plugins: [],
+    secrets: 'ok',
     models: { default: 'scripted/one', served: ['scripted/one'] },
     incidents: { counts: {}, newest: [] },
   }

@@ -4,7 +4,7 @@ import { IsolaError, type ModelErrorCode } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import type { ActionResult } from '#contracts/plan.ts'
 import { createSubAgentEntry } from '../../../src/agents/sub-agent-tool.ts'
-import { finishReflector } from '../../../src/kernel/model-planner.ts'
+import { finishReflector } from '../../../src/agents/model-planner.ts'
 import {
   createFakeClock,
   createFakeModel,

@@ -4,10 +4,11 @@ import type { GateParts } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { CallState, TurnScope } from '../../../src/kernel/call.ts'
 import { gates } from '../../../src/kernel/gates.ts'
-import { createLedger } from '../../../src/kernel/ledger.ts'
+import { createLedger } from '../../../src/contracts/ledger.ts'
 import { passGates } from '../../../src/kernel/pipeline.ts'
 import {
   createFakeClock,
+  createFakeModel,
   createFakeSources,
   openGates,
   says,
@@ -34,7 +35,7 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
   const tool = entry ?? toolEntry('clock', async (input) => (ran.push(input), says('12:00')))
   const events: { type: string; data: unknown }[] = []
   const scope: TurnScope = {
-    parts: { ...openGates, ...parts, clock, sha256 },
+    parts: { ...openGates, ...parts, clock, sha256, models: createFakeModel([]) },
     toolset: toolsetOf([tool]),
     ledger,
     share: { ...all, ...share },
@@ -57,7 +58,6 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
     name: tool.tool.name,
     input: { a: 1 },
     hasRun: false,
-    isCut: false,
     startedAtMs: 0,
     emit: (event) => void events.push(event),
   }

@@ -7,8 +7,8 @@ import {
   type Lease,
   type Limits,
 } from '#contracts/lease.ts'
-import { createLedger, type Ledger } from '../../../src/kernel/ledger.ts'
-import { shareOf } from '../../../src/kernel/share.ts'
+import { createLedger, createLedgerWithin, type Ledger } from '../../../src/contracts/ledger.ts'
+import { shareOf } from '../../../src/contracts/share.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const limits: Limits = {
@@ -159,5 +159,22 @@ describe('the share of one call', () => {
       if (share.maxChildren > 0)
         expect((1 + share.maxChildren) * calls).toBeLessThanOrEqual(left.children)
     }
+  })
+})
+
+describe('a ledger within another', () => {
+  it('E1: gives no more than either of them has, and both get back what was not spent', () => {
+    const above = createLedger({ ...defaultAgentLimits, maxTokens: 100 })
+    const [one, other] = [60, 80].map((maxTokens) =>
+      createLedgerWithin(above, { ...defaultAgentLimits, maxTokens }),
+    )
+    expect(one!.reserve({ tokens: 61 })).toMatchObject({ ok: false, refusal: { left: 60 } })
+    const lease = one!.reserve({ tokens: 60 })
+    expect(other!.reserve({ tokens: 41 })).toMatchObject({ ok: false, refusal: { left: 40 } })
+    expect(other!.reserved().tokens).toBe(0)
+    if (!lease.ok) throw new Error('it fits')
+    expect(one!.settle(lease.lease, { tokens: 70 })).toBe(true)
+    expect([above.settled().tokens, above.reserved().tokens]).toEqual([70, 0])
+    expect(other!.reserve({ tokens: 30 }).ok).toBe(true)
   })
 })

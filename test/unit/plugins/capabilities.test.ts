@@ -52,12 +52,6 @@ describe('what was not granted', () => {
     await expect(capabilities.workspace.get('a')).rejects.toThrow('not granted: workspace')
     await expect(capabilities.memory.read()).rejects.toThrow('not granted: memory')
   })
-
-  test.each(['principal', 'deployment'])('storage of scope %s is not there yet', async (scope) => {
-    await expect(open({ storage: { quota: '1mb', scope } }).storage.get('a')).rejects.toThrow(
-      'not yet',
-    )
-  })
 })
 
 describe('the network', () => {
@@ -90,6 +84,22 @@ describe('storage', () => {
     const deps = createCapabilityDeps()
     await open({ storage: '1mb' }, deps, 'one').storage.set('a', 1)
     expect(await open({ storage: '1mb' }, deps, 'two').storage.get('a')).toBeUndefined()
+  })
+
+  test.each([
+    ['session', 'ses_root', 'plugin demo'],
+    ['principal', 'principal operator', 'ses_root'],
+    ['deployment', 'plugin demo', 'principal operator'],
+  ])('of scope %s is kept in that object alone', async (scope, own, another) => {
+    const gateway = createFakeGateway()
+    const scopedStorage = {
+      ofPrincipal: (principal: string) => gateway.at(`principal ${principal}`).storage,
+      ofPlugin: (plugin: string) => gateway.at(`plugin ${plugin}`).storage,
+    }
+    const deps = createCapabilityDeps({ sessions: gateway, scopedStorage })
+    await open({ storage: { quota: '1mb', scope } }, deps).storage.set('a', 1)
+    expect([...gateway.storages.keys()]).toEqual([own])
+    expect([...gateway.storages.keys()]).not.toContain(another)
   })
 
   test('passes the granted quota and its own space', async () => {
@@ -149,7 +159,7 @@ describe('storage', () => {
       failing(new IsolaError('tool_failed', 'The quota of 1mb is used up.')),
     ).rejects.toThrow('quota')
     await expect(failing(new Error('SQLITE_FULL at /secret'))).rejects.toMatchObject({
-      message: 'The session storage did not answer.',
+      message: 'The storage did not answer.',
       transient: true,
     })
   })

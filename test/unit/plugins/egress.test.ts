@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
 import type { RequestedGrants, TrustTier } from '#contracts/manifest.ts'
+import { createCallSecrets } from '../../../src/plugins/secrets/call-secrets.ts'
+import { readerOf } from '../../fakes/secrets.ts'
 import { createEgress, type FetchFunction } from '../../../src/plugins/egress.ts'
 
 interface Setup {
   readonly grants?: RequestedGrants['network']
   readonly tier?: TrustTier
   readonly isDevelopment?: boolean
+  readonly isLate?: boolean
   readonly answer?: (url: string, init: RequestInit) => Response | Promise<Response>
 }
 
@@ -20,6 +23,7 @@ function setUp({
   grants = anyHost,
   tier = 'builtin',
   isDevelopment = false,
+  isLate = false,
   answer = () => new Response('ok'),
 }: Setup = {}) {
   const requests: {
@@ -46,6 +50,8 @@ function setUp({
     isDevelopment,
     fetch: platformFetch,
     emit: (event) => events.push(event),
+    secrets: createCallSecrets([], { call: 'call_1', emit: () => {} }, readerOf({})),
+    sleep: () => (isLate ? Promise.resolve() : new Promise(() => {})),
     idempotencyKey: 'key_1',
     traceparent,
     signal: controller.signal,
@@ -466,6 +472,35 @@ describe('bodies', () => {
         )
       ).status,
     ).toBe(204)
+  })
+
+  test('a request has a time', async () => {
+    const { fetch, requests } = setUp({ isLate: true })
+    await expect(fetch('https://a.example/')).rejects.toThrow('The request was aborted.')
+    expect(requests).toEqual([])
+  })
+
+  test.each([
+    ['a body over 2 MiB', { method: 'POST', body: 'x'.repeat(2_097_153) }, 'larger than 2 MiB'],
+    ['one over 2 MiB of bytes', { method: 'POST', body: 'ä'.repeat(1_048_577) }, 'than 2 MiB'],
+    [
+      '65 headers',
+      { headers: Object.fromEntries([...Array(65).keys()].map((n) => [`a${n}`, ''])) },
+      '64 headers',
+    ],
+    ['headers over 32 KiB', { headers: { a: 'x'.repeat(32_768) } }, '32 KiB'],
+    [
+      'another method by header',
+      { headers: { 'X-HTTP-Method-Override': 'DELETE' } },
+      'by the host',
+    ],
+    ['another path by header', { headers: { 'x-original-url': '/admin' } }, 'by the host'],
+    ['a line break in a header', { headers: { a: 'b\r\nhost: evil.example' } }, 'not valid'],
+    ['a header name that is none', { headers: { 'a b': 'c' } }, 'not valid'],
+  ])('T5: refuses %s', async (_what, init, message) => {
+    const { fetch, requests } = setUp()
+    await expect(fetch('https://a.example/', init)).rejects.toThrow(message)
+    expect(requests).toEqual([])
   })
 
   test("the call's end aborts the request", async () => {

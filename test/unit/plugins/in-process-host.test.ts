@@ -75,6 +75,7 @@ describe('the in-process host', () => {
 
 describe('invariant 7: a broken plugin is listed and the rest load', () => {
   const tools = [{ name: 'go', description: 'Go.' }]
+  const hook = { on: 'beforeToolCall' }
   const cases: readonly (readonly [
     what: string,
     plugin: BundledPlugin,
@@ -173,7 +174,7 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
       'plugin_contract_mismatch',
       /unknown members: tool/,
     ],
-    ...['channel', 'service', 'schedule', 'hooks', 'providers', 'resources', 'prompts'].map(
+    ...['channel', 'service', 'providers', 'resources', 'prompts'].map(
       (part) =>
         [
           `the part ${part}`,
@@ -183,10 +184,74 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
         ] as const,
     ),
     [
-      'a schedule in the manifest',
+      'a schedule without code for it',
       bundle({ id: 'bad', schedule: '0 * * * *' }),
+      'plugin_manifest_invalid',
+      /entrypoint: is required when there is a schedule/,
+    ],
+    [
+      'a schedule without execute',
+      bundle({ id: 'bad', schedule: '0 * * * *' }, parts({ schedule: {} })),
       'plugin_contract_mismatch',
-      /not yet/,
+      /must return schedule\.execute/,
+    ],
+    [
+      'an execute without a schedule',
+      bundle({ id: 'bad' }, parts({ schedule: { execute: async () => {} } })),
+      'plugin_contract_mismatch',
+      /plugin\.yaml has no schedule/,
+    ],
+    [
+      'a schedule that is no cron expression',
+      bundle({ id: 'bad', schedule: '0 24 * * *' }, parts({})),
+      'plugin_manifest_invalid',
+      /schedule: the hour, "24"/,
+    ],
+    [
+      "a tool with the schedule's name",
+      bundle(
+        {
+          id: 'bad',
+          schedule: '0 * * * *',
+          contributes: { tools: [{ name: 'execute', description: 'x' }] },
+        },
+        parts({}),
+      ),
+      'plugin_manifest_invalid',
+      /"execute" beside a schedule/,
+    ],
+    [
+      'a hook without code for it',
+      bundle({ id: 'bad', contributes: { hooks: [hook] } }),
+      'plugin_manifest_invalid',
+      /entrypoint: is required when contributes\.hooks/,
+    ],
+    [
+      'a hook without function',
+      bundle({ id: 'bad', contributes: { hooks: [hook] } }, parts({ hooks: {} })),
+      'plugin_contract_mismatch',
+      /hooks without a function: beforeToolCall/,
+    ],
+    [
+      'a hook that is not declared',
+      bundle({ id: 'bad' }, parts({ hooks: { afterToolCall: async () => {} } })),
+      'plugin_contract_mismatch',
+      /not in contributes\.hooks of plugin\.yaml: afterToolCall/,
+    ],
+    [
+      'a hook at a point that does not exist',
+      bundle({ id: 'bad', contributes: { hooks: [{ on: 'beforeLunch' }] } }, parts({})),
+      'plugin_manifest_invalid',
+      /contributes\.hooks\.0\.on/,
+    ],
+    [
+      'a hook with a pattern that is none',
+      bundle(
+        { id: 'bad', contributes: { hooks: [{ on: 'beforeToolCall', match: '*__set' }] } },
+        parts({}),
+      ),
+      'plugin_manifest_invalid',
+      /contributes\.hooks\.0\.match: must be a name, or the start of one/,
     ],
     ['a second plugin of the same id', bundle({ id: 'good' }), 'plugin_name_collision', /this id/],
     [

@@ -222,7 +222,7 @@ describe('the day of a run that waits', () => {
     await settle()
     expect(day()).toMatchObject({ settled: { tokens: 5_220 } })
     isAway = true
-    const remove = () => deleteSession('operator', life, world.runtime.sessions)
+    const remove = () => deleteSession('operator', life, world.runtime)
     await expect(remove()).rejects.toMatchObject({ code: 'request_unavailable' })
     expect(life.store.session()).toBeDefined()
     isAway = false

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { Decision } from '#contracts/pause.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
 import { deleteSession } from '../../../src/sessions/deletion.ts'
 import { eventsAfter } from '../../../src/sessions/log-view.ts'
@@ -665,7 +666,7 @@ describe('the record of a session', () => {
     const { unlist } = runtime.audit
     const away = { ...runtime.audit, unlist: async () => Promise.reject(new Error('away')) }
     Object.assign(runtime.audit, away)
-    const gone = () => deleteSession('operator', life, runtime.sessions)
+    const gone = () => deleteSession('operator', life, runtime)
     await expect(gone()).rejects.toMatchObject({ code: 'request_unavailable' })
     expect([life.store.session()?.id, listed()?.runs]).toEqual([session, 1])
     Object.assign(runtime.audit, { unlist })
@@ -683,5 +684,45 @@ describe('the record of a session', () => {
     setAuditAway(false)
     expect(await life.upkeep.onJob('recover')).toBeUndefined()
     expect(told.at(-1)).toMatchObject({ kind: 'audit_behind', isOver: true })
+  })
+})
+
+describe('P16: what hooks are told of a session', () => {
+  it('that it ends, while it is still there', async () => {
+    const { wake, runtime } = createSessionWorld(answers)
+    const life = wake()
+    await life.run()
+    const told: unknown[] = []
+    const onSessionEnded: SessionRuntime['onSessionEnded'] = async (ended) => {
+      told.push({ ...ended, isThere: life.store.session() !== undefined })
+    }
+    await deleteSession('operator', life, { ...runtime, onSessionEnded })
+    expect(told).toEqual([
+      {
+        session,
+        rootSession: session,
+        principal: 'operator',
+        agent: 'tester',
+        isThere: true,
+      },
+    ])
+    expect(life.store.session()).toBeUndefined()
+  })
+
+  it('which run begins it, and which one leaves behind what was said last', async () => {
+    const { wake, runtime } = createSessionWorld(answers)
+    const openings: unknown[] = []
+    const { run: runKernel } = runtime.kernel
+    const run: typeof runKernel = (input, ports) => {
+      openings.push(input.opening)
+      return runKernel(input, ports)
+    }
+    Object.assign(runtime.kernel, { run })
+    const life = wake()
+    const first = await life.run()
+    const second = await life.run()
+    await life.run({ after: { run: second.id, turn: 0 } })
+    await life.run({ after: { run: first.id, turn: 0 } })
+    expect(openings).toEqual(['start', undefined, undefined, 'reset'])
   })
 })

@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest'
 import { composeRuntime } from '../../../src/composition.ts'
 import { openCapabilities } from '../../../src/plugins/capabilities.ts'
+import { createCallSecrets } from '../../../src/plugins/secrets/call-secrets.ts'
 import { createEgress } from '../../../src/plugins/egress.ts'
 import { createFakeClock, createFakeSources } from '../../fakes/kernel.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { readerOf } from '../../fakes/secrets.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 it('F28: a reader of a `/v1` stream that left cancels its run after ten seconds, not before', async () => {
@@ -31,6 +33,8 @@ it('T9: an answer over 2 MiB is cut off for a plugin', async () => {
     isDevelopment: false,
     fetch: async () => new Response(new Uint8Array(2_097_153)),
     emit: () => {},
+    secrets: createCallSecrets([], { call: 'c', emit: () => {} }, readerOf({})),
+    sleep: () => new Promise(() => {}),
     idempotencyKey: 'k',
     traceparent: '',
     signal: new AbortController().signal,

@@ -1,7 +1,8 @@
 import { withFetch } from './prelude.ts'
 import { WorkerEntrypoint } from 'cloudflare:workers'
+import { runHookBatch } from '../../hook-batch.ts'
 import { NotJsonError, toJson } from '../../json-border.ts'
-import type { PluginParts } from '#contracts/plugin.ts'
+import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import { openCapabilities, toGlobalFetch, type CallStubs } from './capabilities.ts'
 import { describeParts, LoadFault, loadParts, type About } from './load.ts'
 
@@ -17,6 +18,8 @@ interface Job {
         readonly do: 'agent'
         readonly request: { readonly task: string; readonly context?: string }
       }
+    | { readonly do: 'hook'; readonly on: string; readonly events: readonly HookEvent[] }
+    | { readonly do: 'schedule' }
   readonly idempotencyKey: string
   readonly maxChars: number
 }
@@ -60,18 +63,39 @@ async function work(job: Job, stubs: CallStubs): Promise<unknown> {
   }
 }
 
-type Run = (capabilities: Parameters<NonNullable<PluginParts['agent']>['invoke']>[1]) => unknown
+type Run = (capabilities: Capabilities) => unknown
 
 function toRun(parts: PluginParts, wanted: Exclude<Job['work'], { do: 'inspect' }>): Run {
-  if (wanted.do === 'agent') {
-    const { agent } = parts
-    if (typeof agent?.invoke !== 'function') throw missing('agent.invoke')
-    return (capabilities) => agent.invoke(wanted.request, capabilities)
+  switch (wanted.do) {
+    case 'tool': {
+      const run = ownFunction(parts.tools, 'tools', wanted.name)
+      return (capabilities) => run(wanted.input, capabilities)
+    }
+    case 'hook': {
+      const hook = ownFunction(parts.hooks, 'hooks', wanted.on)
+      return (capabilities) => runHookBatch(hook, wanted.events, capabilities)
+    }
+    case 'agent': {
+      const { agent } = parts
+      if (typeof agent?.invoke !== 'function') throw missing('agent.invoke')
+      return (capabilities) => agent.invoke(wanted.request, capabilities)
+    }
+    case 'schedule': {
+      const { schedule } = parts
+      if (typeof schedule?.execute !== 'function') throw missing('schedule.execute')
+      return (capabilities) => schedule.execute(capabilities)
+    }
   }
-  const tools = parts.tools ?? {}
-  const run = Object.hasOwn(tools, wanted.name) ? tools[wanted.name] : undefined
-  if (typeof run !== 'function') throw missing(`tools.${wanted.name}`)
-  return (capabilities) => run(wanted.input, capabilities)
+}
+
+function ownFunction<T>(
+  functions: Readonly<Record<string, T>> = {},
+  member: string,
+  name: string,
+): T {
+  const found = Object.hasOwn(functions, name) ? functions[name] : undefined
+  if (typeof found !== 'function') throw missing(`${member}.${name}`)
+  return found
 }
 
 const missing = (what: string) =>

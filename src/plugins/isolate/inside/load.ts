@@ -59,13 +59,17 @@ function callRegister(register: unknown, { id, version, config }: About): Plugin
 
 /** What there is, for the host to compare with the manifest: names, and for each whether it can be called. */
 export function describeParts(parts: PluginParts): unknown {
-  const tools = Object.entries(parts.tools ?? {})
   return {
     members: Object.keys(parts),
-    tools: tools.map(([name, run]) => ({ name, isFunction: typeof run === 'function' })),
+    tools: functionsOf(parts.tools),
+    hooks: functionsOf(parts.hooks),
+    execute: typeof parts.schedule?.execute === 'function',
     invoke: typeof parts.agent?.invoke === 'function',
   }
 }
+
+const functionsOf = (named: object = {}) =>
+  Object.entries(named).map(([name, run]) => ({ name, isFunction: typeof run === 'function' }))
 
 export function textOf(error: unknown): string {
   return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 500)

@@ -119,7 +119,7 @@ describe('a plugin for an isolate', () => {
 
   it('is refused what the other host refuses: a protocol whose room is not built', () => {
     const { isolates } = createRunner('')
-    const late = plugin({ schedule: '0 * * * *' })
+    const late = plugin({ contributes: { tools, skills: ['triage'] } })
     const { problems } = loadPlugins([late], { validator: passAll, isolates })
     expect(problems).toMatchObject([
       { code: 'plugin_contract_mismatch', message: expect.stringMatching(/not yet/) as unknown },

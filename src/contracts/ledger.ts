@@ -1,12 +1,14 @@
 import {
   besides,
+  minus,
+  plus,
   unlimited,
   zeroAmount,
   type Amount,
   type Lease,
   type LeaseRefusal,
   type Limits,
-} from '#contracts/lease.ts'
+} from './lease.ts'
 
 export type Reservation =
   | { readonly ok: true; readonly lease: Lease }
@@ -41,7 +43,7 @@ const dimensions = [
 
 export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount): Ledger {
   const open = new Map<string, Amount>()
-  let settled = pick(alreadySettled)
+  let settled = plus(zeroAmount, alreadySettled)
   let reserved = zeroAmount
   let count = 0
 
@@ -90,26 +92,23 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
   }
 }
 
-const pick = ({ tokens, costNanoUsd, turns, toolCalls, children }: Amount): Amount => ({
-  tokens,
-  costNanoUsd,
-  turns,
-  toolCalls,
-  children,
-})
-
-const plus = (a: Amount, b: Amount): Amount => ({
-  tokens: a.tokens + b.tokens,
-  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
-  turns: a.turns + b.turns,
-  toolCalls: a.toolCalls + b.toolCalls,
-  children: a.children + b.children,
-})
-
-const minus = (a: Amount, b: Amount): Amount => ({
-  tokens: a.tokens - b.tokens,
-  costNanoUsd: a.costNanoUsd - b.costNanoUsd,
-  turns: a.turns - b.turns,
-  toolCalls: a.toolCalls - b.toolCalls,
-  children: a.children - b.children,
-})
+/** A ledger each of whose leases is one of `above` as well. */
+export function createLedgerWithin(above: Ledger, limits: Limits): Ledger {
+  const own = createLedger(limits)
+  const given = new Map<string, Lease>()
+  return {
+    ...own,
+    reserve(amount) {
+      const mine = own.reserve(amount)
+      const reservation = mine.ok ? above.reserve(amount) : mine
+      if (mine.ok && reservation.ok) given.set(mine.lease.id, reservation.lease)
+      if (mine.ok && !reservation.ok) own.settle(mine.lease, {})
+      return reservation.ok ? mine : reservation
+    },
+    settle(lease, spent) {
+      const isOverdrawn = own.settle(lease, spent)
+      const outer = given.get(lease.id)
+      return (outer !== undefined && above.settle(outer, spent)) || isOverdrawn
+    },
+  }
+}

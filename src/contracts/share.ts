@@ -1,4 +1,5 @@
-import { narrower, unlimited, type Amount, type Limits } from '#contracts/lease.ts'
+import { narrower, unlimited, zeroAmount, type Amount, type Limits } from './lease.ts'
+import type { ToolEntry } from './tool.ts'
 
 export interface ShareOptions {
   readonly limits: Limits
@@ -32,15 +33,19 @@ export function shareOf({ limits, left, finalCall, calls, timeLeftMs }: ShareOpt
   }
 }
 
-/** What a call that may spend as much as `spends` gets of its turn's share, and what that takes out of the run's lease. */
-export function leaseFor(spends: Limits, share: Limits) {
-  const grant = narrower(spends, share)
+/** How many children a call counts as that may itself spend. */
+export const widthOf = ({ inner }: ToolEntry): number => inner?.children ?? 1
+
+/** What a call gets of its turn's share, and what that takes out of the run's lease: more than one call if it may itself spend. */
+export function leaseFor(entry: ToolEntry, share: Limits) {
+  if (!entry.spends) return { grant: share, amount: { ...zeroAmount, toolCalls: 1 } }
+  const grant = narrower(entry.spends, share)
   const amount: Amount = {
     tokens: grant.maxTokens,
     costNanoUsd: grant.maxCostNanoUsd < unlimited ? grant.maxCostNanoUsd : 0,
     turns: grant.maxTurns,
     toolCalls: 1 + grant.maxToolCalls,
-    children: 1 + grant.maxChildren,
+    children: widthOf(entry) + grant.maxChildren,
   }
   return { grant, amount }
 }

@@ -1,0 +1,6 @@
+import type { StorageAnswer, StorageRequest } from './session.ts'
+
+/** What a `PluginService` object answers over RPC. */
+export interface PluginServiceApi {
+  readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+import type { SecretView } from '#contracts/secrets.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { readTrace } from '../headers.ts'
+import { jsonResponse } from '../responses.ts'
+import { parseFields } from '../validate.ts'
+
+const setRequest = z.strictObject({
+  name: z.string('must be a text such as GITHUB_TOKEN'),
+  value: z.string('must be a text'),
+})
+const noFields = z.strictObject({})
+
+type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+
+/** `GET /api/operator/secrets`: what is set and which plugins ask for it, and what they ask for that is not set. */
+export const listSecrets: Handle = (deps) => async () => {
+  const secrets = await deps.secrets.list()
+  const askers = deps.secretAskers()
+  const askedBy = (name: string) =>
+    askers.filter(({ secrets: names }) => names.includes(name)).map(({ plugin }) => plugin)
+  const isSet = new Set(secrets.map(({ name }) => name))
+  const asked = new Set(askers.flatMap(({ secrets: names }) => names))
+  return jsonResponse({
+    secrets: secrets.map((secret) => ({ ...shown(secret), askedBy: askedBy(secret.name) })),
+    missing: [...asked]
+      .filter((name) => !isSet.has(name))
+      .toSorted()
+      .map((name) => ({ name, askedBy: askedBy(name) })),
+  })
+}
+
+/** Puts a value in. No answer, event or log ever holds it again. */
+export const setSecret: Handle = (deps) => async (context) => {
+  const secret = parseFields(setRequest, await readJsonObject(context.req.raw))
+  return jsonResponse(shown(await deps.secrets.set(secret, administrator(deps, context))))
+}
+
+export const removeSecret: Handle = (deps) => async (context) => {
+  const name = context.req.param('name') ?? ''
+  await deps.secrets.remove(name, administrator(deps, context))
+  return jsonResponse({ name, removed: true })
+}
+
+/** Seals everything under the current `ISOLA_MASTER_KEY`. Repeated, it changes nothing. */
+export const rotateSecrets: Handle = (deps) => async (context) => {
+  parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  return jsonResponse(await deps.secrets.rotate(administrator(deps, context)))
+}
+
+const shown = ({ name, keyId, setBy, setAtMs }: SecretView) => ({ name, keyId, setBy, setAtMs })
+
+const administrator = ({ sources }: HttpDeps, context: HttpContext) => ({
+  principal: context.get('principal').id,
+  trace: readTrace(context, sources).trace,
+  requestId: context.get('requestId'),
+})

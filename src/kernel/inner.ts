@@ -1,0 +1,130 @@
+import { startedEvent } from '#contracts/call-events.ts'
+import { addUsage, onlyLimited, narrower, zeroUsage } from '#contracts/lease.ts'
+import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
+import { argsHashOf, failure, spentUsage } from './call.ts'
+import type { CallState, PassGates, TurnScope } from './call.ts'
+import { createSlots } from './executor.ts'
+import { createGenerate } from './generate.ts'
+import { createLedger, createLedgerWithin } from '#contracts/ledger.ts'
+import { shareOf } from '#contracts/share.ts'
+
+/** Code has no context to fill: longer than this is kept behind a handle all the same. */
+const maxOutputChars = 1_000_000
+
+const tooMany = failure('lease_tool_calls', 'The budget does not allow this call.')
+const isOver = failure('tool_cancelled', 'The call that asked for this is over.')
+
+/**
+ * What the code of one call may begin: other tools, each through every gate, and model calls; all within the call's
+ * lease, known by ids of their own, and ended with it. `close` waits for them and says what they spent.
+ * @see DESIGN.md section 8, invariants 3 and 4
+ */
+export function openInner(
+  call: CallState,
+  scope: TurnScope,
+  { signal, passOther }: { readonly signal: AbortSignal; readonly passOther: PassGates },
+) {
+  const { clock, models, outputs } = scope.parts
+  const { inner, record, tool } = call.entry!
+  const grant = call.grant!
+  const over = new AbortController()
+  const within = AbortSignal.any([signal, over.signal])
+  const ledger = createLedger(grant)
+  const slots = createSlots(grant.maxConcurrency)
+  const open = new Set<Promise<unknown>>()
+  const beganAtMs = clock.nowMs()
+  const timeLeftMs = () => grant.maxTimeMs - Math.max(0, clock.nowMs() - beganAtMs)
+  const ownModels =
+    inner!.model && createLedgerWithin(ledger, narrower(grant, onlyLimited(inner!.model)))
+  let usage = zeroUsage
+  let count = 0
+  const underWay = new Set<CallState>()
+
+  const below = (): TurnScope => ({
+    ...scope,
+    parts: { ...scope.parts, outputs: { ...outputs, maxChars: maxOutputChars } },
+    toolset: { definitions: [], resolve: inner!.resolve },
+    ledger,
+    // Read when the call reserves, and divided by those that have yet to.
+    get share() {
+      const [limits, left, finalCall] = [grant, ledger.left(), { tokens: 0, costNanoUsd: 0 }]
+      const calls = [...underWay].filter((one) => !one.lease && !one.result).length
+      const options = { limits, left, finalCall, calls, timeLeftMs: timeLeftMs() }
+      // Together with those that begin later they keep to what this call may run side by side.
+      return { ...shareOf(options), maxConcurrency: 1 }
+    },
+    timeLeftMs,
+    answerTo: () => undefined,
+    signal: within,
+    caller: {
+      ...scope.caller,
+      ancestry: [...scope.caller.ancestry, tool.name],
+      pauses: 'refuse',
+      parent: call.id,
+    },
+  })
+  const track = <T>(work: Promise<T>): Promise<T> => {
+    open.add(work.catch(() => undefined))
+    return work
+  }
+  const pass = async (state: CallState): Promise<ToolResult> => {
+    if (within.aborted) return isOver
+    state.startedAtMs = clock.nowMs()
+    const { definitionHash = '', record: of } = inner!.resolve(state.name, state.input)?.entry ?? {}
+    const argsHash = argsHashOf(state.input, scope)
+    state.emit(startedEvent({ ...state, tool: state.name, argsHash, definitionHash, record: of }))
+    await passOther(state, below())
+    usage = addUsage(usage, spentUsage(state))
+    return state.result!
+  }
+  const calls: InnerCalls = {
+    reaches: (name) => inner!.resolve(name, {}) !== undefined,
+    async callTool(name, input) {
+      const id = `${call.id}.${(count += 1)}`
+      // The first that is too many is on the record, further ones are not.
+      if (count > grant.maxToolCalls + 1) return tooMany
+      const { emit } = call
+      const state: CallState = {
+        id,
+        parent: call.id,
+        name,
+        input,
+        emit,
+        hasRun: false,
+        startedAtMs: 0,
+      }
+      underWay.add(state)
+      return track(slots(() => pass(state)).finally(() => underWay.delete(state)))
+    },
+    ...(ownModels && {
+      async generate(request, mayUse) {
+        within.throwIfAborted()
+        return track(
+          createGenerate({
+            models,
+            clock,
+            ledger: ownModels,
+            signal: within,
+            mayUse,
+            emit: ({ type, data }) => call.emit({ type, data: { call: call.id, ...data } }),
+            about: () => record,
+            onSpent: (spent) => void (usage = addUsage(usage, spent)),
+            lostCalls: 0,
+            headersOf: () => ({}),
+            isWatched: () => false,
+            onDelta: () => {},
+            onSent: () => {},
+          })(request),
+        )
+      },
+    }),
+  }
+  return {
+    calls,
+    async close() {
+      over.abort(new Error('This call is over.'))
+      await Promise.all(open)
+      return usage
+    },
+  }
+}

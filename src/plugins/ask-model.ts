@@ -1,0 +1,88 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ModelRequest, ModelSelection } from '#contracts/model.ts'
+import { ToolError, type PluginModel } from '#contracts/plugin.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+
+/** Whose models these are: of a tool those it was granted, of an agent its own. */
+export interface ModelTerms {
+  /** The only ones that may be used; any of the deployment if absent. */
+  readonly models?: readonly string[] | undefined
+  /** Asked if the code names none; the deployment's default if absent. */
+  readonly preferred?: string | undefined
+}
+
+type Asked = Parameters<PluginModel['generate']>[0]
+
+/** Models for a plugin's code, within the lease of its call: each request is reserved before it is sent. */
+export function createPluginModel(
+  { inner }: ToolContext,
+  { models, preferred }: ModelTerms,
+  refuse: PluginModel['generate'],
+): PluginModel {
+  const { generate } = inner ?? {}
+  if (!generate) return { generate: refuse }
+  return {
+    async generate(asked) {
+      const request = toRequest(asked, models?.[0] ?? preferred)
+      const { model } = request
+      // What the code asks for is what answers. What the host chose for it may be replaced, within what was granted.
+      const allowed = asked.model === undefined ? models : [asked.model]
+      if (asked.model !== undefined && models && !models.includes(asked.model))
+        throw failed(`not granted: the model ${asked.model} (granted are ${models.join(', ')})`)
+      const mayUse = (selection: ModelSelection) =>
+        !allowed || allowed.some((name) => isNamed(name, selection))
+      try {
+        const { text, provider, model, usage } = await generate(request, mayUse)
+        const { inputTokens, outputTokens } = usage
+        return { text, model: `${provider}/${model}`, inputTokens, outputTokens }
+      } catch (error) {
+        if (errorCode(error) === 'model_not_configured' && allowed)
+          throw failed(
+            `This deployment does not serve the model ${model}: ${models ? `granted are ${models.join(', ')}` : 'leave it out for the default'}.`,
+          )
+        throw toToolError(error)
+      }
+    },
+  }
+}
+
+const isNamed = (name: string, { provider, model }: ModelSelection): boolean =>
+  name === model || name === `${provider}/${model}`
+
+function toRequest(asked: Asked, fallback: string | undefined): ModelRequest {
+  const { system, prompt, model = fallback, maxOutputTokens, temperature } = asked
+  const fields = { prompt, ...(system !== undefined && { system }) }
+  for (const [name, value] of Object.entries(fields))
+    if (typeof value !== 'string') throw failed(`model.generate: ${name} is a text`)
+  if (prompt.trim() === '') throw failed('model.generate: prompt is empty')
+  if (model !== undefined && typeof model !== 'string')
+    throw failed('model.generate: model is the name of a model')
+  if (
+    maxOutputTokens !== undefined &&
+    !(Number.isSafeInteger(maxOutputTokens) && maxOutputTokens > 0)
+  )
+    throw failed('model.generate: maxOutputTokens is a whole number above 0')
+  if (temperature !== undefined && !(temperature >= 0 && temperature <= 2))
+    throw failed('model.generate: temperature is a number from 0 to 2')
+  const messages: Message[] = [{ role: 'user', text: prompt, taint: ['model'] }]
+  return {
+    model,
+    messages: system === undefined ? messages : [{ role: 'system', text: system }, ...messages],
+    tools: [],
+    parameters: {
+      ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+      ...(temperature !== undefined && { temperature }),
+    },
+  }
+}
+
+/** What a provider or the lease says is safe for any caller; a bug's words are not. */
+function toToolError(error: unknown): unknown {
+  const code = errorCode(error)
+  if (code === undefined) return error
+  const transient = Object(error).transient === true
+  return new ToolError('tool_failed', { message: `${code}: ${errorMessage(error)}`, transient })
+}
+
+const failed = (message: string) => new ToolError('tool_failed', { message })

@@ -1,0 +1,35 @@
+import type { Planner } from '#contracts/plan.ts'
+import type { SubAgentStopped, ToolHooks } from '#contracts/policy.ts'
+import type { EndedSession } from '#contracts/session.ts'
+import { defaultHookTimeoutMs } from '../call-limits.ts'
+import type { LoadedPlugin } from '../in-process-host.ts'
+import { withModelHooks } from './model-hooks.ts'
+import { createSessionEnded, type SessionHooksDeps } from './session-hooks.ts'
+import { createSubAgentStopped } from './sub-agent-hooks.ts'
+import { createToolHooks, type ToolHooksDeps } from './tool-hooks.ts'
+
+export interface HooksDeps extends Omit<ToolHooksDeps & SessionHooksDeps, 'hookTimeoutMs'> {
+  readonly hookTimeoutMs?: number
+}
+
+export interface Hooks {
+  readonly tools: ToolHooks
+  /** The planner with the points of a session's start, of a person's task and of each model call around it. */
+  readonly around: (planner: Planner) => Planner
+  readonly subAgentStopped: SubAgentStopped | undefined
+  readonly sessionEnded: ((ended: EndedSession) => Promise<void>) | undefined
+}
+
+/** The hooks of one set of plugins, in dependency order; where nobody listens nothing is done and nothing waits. */
+export function createHooks(
+  plugins: readonly LoadedPlugin[],
+  { hookTimeoutMs = defaultHookTimeoutMs, ...rest }: HooksDeps,
+): Hooks {
+  const deps = { ...rest, hookTimeoutMs }
+  return {
+    tools: createToolHooks(plugins, deps),
+    around: (planner) => withModelHooks(planner, plugins, deps),
+    subAgentStopped: createSubAgentStopped(plugins, deps),
+    sessionEnded: createSessionEnded(plugins, deps),
+  }
+}

@@ -1,0 +1,32 @@
+import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+
+const nothingToSpend: Limits = {
+  ...defaultAgentLimits,
+  maxTokens: 0,
+  maxCostNanoUsd: 0,
+  maxTurns: 0,
+  maxToolCalls: 0,
+  maxChildren: 0,
+  maxDepth: 0,
+}
+
+/** A hook is no call of its own: it speaks for what it is asked about, and has nothing to spend. */
+export const toHookContext = (
+  about: Omit<ToolContext, 'idempotencyKey' | 'lease'>,
+): ToolContext => ({
+  call: about.call,
+  run: about.run,
+  session: about.session,
+  rootSession: about.rootSession,
+  principal: about.principal,
+  agent: about.agent,
+  trace: about.trace,
+  ...(about.traceLink && { traceLink: about.traceLink }),
+  depth: about.depth,
+  ancestry: about.ancestry,
+  signal: about.signal,
+  emit: about.emit,
+  idempotencyKey: `${about.run}:${about.call}`,
+  lease: nothingToSpend,
+})

@@ -1,0 +1,106 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { HookPoint } from '#contracts/manifest.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ModelReply, ModelRequest } from '#contracts/model.ts'
+import type { Planner, PlannerState } from '#contracts/plan.ts'
+import type { HookEvent } from '#contracts/plugin.ts'
+import type { LoadedPlugin } from '../in-process-host.ts'
+import { askPoint, type Answered, type Asked, type AskPointDeps } from './ask-point.ts'
+import { toHookContext } from './hook-context.ts'
+import { listenersAt } from './listeners.ts'
+import { vetoText } from './veto-text.ts'
+
+/** The points of a run at which no tool is called. */
+const modelPoints = [
+  'sessionStart',
+  'sessionReset',
+  'beforeDispatch',
+  'beforeModelCall',
+  'afterModelCall',
+] as const
+
+/** Asks the plugins that listen; nothing if there are none. */
+type AskOne = (
+  on: HookPoint,
+  state: PlannerState,
+  more?: Pick<HookEvent, 'model' | 'text'>,
+) => Promise<Answered | undefined>
+
+/** Puts hooks around a planner: before the first run of a session, before a person's task, and around each model call. */
+export function withModelHooks(
+  planner: Planner,
+  plugins: readonly LoadedPlugin[],
+  deps: AskPointDeps,
+): Planner {
+  if (modelPoints.every((on) => listenersAt(plugins, on).length === 0)) return planner
+  const ask = createAsk(plugins, deps)
+  return {
+    async plan(state) {
+      const { caller, turn, messages } = state
+      // A run that was cut before its first turn was on record comes by here again.
+      if (turn === 1 && caller.opening === 'start') await ask('sessionStart', state)
+      if (turn === 1 && caller.opening === 'reset') await ask('sessionReset', state)
+      if (turn === 1 && caller.depth === 0)
+        refuse(await ask('beforeDispatch', state, { text: lastSaid(messages) }), 'this task')
+      return planner.plan({ ...state, generate: hookedGenerate(state, ask) })
+    },
+  }
+}
+
+function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps): AskOne {
+  return async (on, state, more = {}) => {
+    const listeners = listenersAt(plugins, on)
+    if (listeners.length === 0) return undefined
+    const { caller, agent, turn, signal, emit } = state
+    const { session, run, principal } = caller
+    const about = { ...caller, agent: agent.id, call: `turn_${turn}`, signal, emit }
+    const asked: Asked = {
+      event: { on, session, run, agent: agent.id, principal, ...more },
+      name: agent.id,
+      context: toHookContext(about),
+      changed: (event) => event,
+    }
+    const [answered] = await askPoint({ on, asked: [asked], listeners }, deps)
+    return answered
+  }
+}
+
+function hookedGenerate(state: PlannerState, ask: AskOne): PlannerState['generate'] {
+  return async (request) => {
+    const model = request.model === undefined ? {} : { model: request.model }
+    const before = await ask('beforeModelCall', state, model)
+    refuse(before, 'this model call')
+    const reply: ModelReply = await state.generate(withAdded(request, before))
+    // Whatever becomes of it, the reply is there and paid for.
+    await ask('afterModelCall', state, { model: reply.model, text: reply.text })
+    return reply
+  }
+}
+
+function refuse(answered: Answered | undefined, what: string): void {
+  const stopped = answered?.stopped
+  if (!stopped) return
+  throw new IsolaError(
+    'model_denied',
+    stopped.message === undefined ? `A check before ${what} failed.` : vetoText(stopped),
+  )
+}
+
+/** After the agent's own instructions, and labelled: it ranks below them. */
+function withAdded(request: ModelRequest, answered: Answered | undefined): ModelRequest {
+  const added = (answered?.changes ?? []).flatMap(({ plugin, change }) =>
+    change.text?.trim() ? [`Added by the plugin ${plugin}:\n${change.text.trim()}`] : [],
+  )
+  if (added.length === 0) return request
+  const [first, ...rest] = request.messages
+  const [own, others] =
+    first?.role === 'system' ? [[first.text.trimEnd()], rest] : [[], request.messages]
+  const system: Message = { role: 'system', text: [...own, ...added].join('\n\n') }
+  return { ...request, messages: [system, ...others] }
+}
+
+/** What the person said. */
+function lastSaid(messages: readonly Message[]): string {
+  const said = messages.findLast(({ role }) => role === 'user')
+  return said?.role === 'user' ? said.text : ''
+}

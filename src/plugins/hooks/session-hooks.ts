@@ -1,0 +1,50 @@
+import type { DeploymentEvent, EventDraft } from '#contracts/event.ts'
+import type { HookEvent } from '#contracts/plugin.ts'
+import type { EndedSession } from '#contracts/session.ts'
+import type { LoadedPlugin } from '../in-process-host.ts'
+import { askPoint, type Asked, type AskPointDeps } from './ask-point.ts'
+import { toHookContext } from './hook-context.ts'
+import { listenersAt } from './listeners.ts'
+
+const on = 'sessionEnd'
+
+export interface SessionHooksDeps extends AskPointDeps {
+  readonly traceId: () => string
+  /** Where it is told that a hook was called: the session's own log is over. Never rejects. */
+  readonly record: (event: DeploymentEvent) => Promise<void>
+}
+
+/** Tells the plugins that listen of the end of a session; nothing they do can keep it. */
+export function createSessionEnded(
+  plugins: readonly LoadedPlugin[],
+  deps: SessionHooksDeps,
+): ((ended: EndedSession) => Promise<void>) | undefined {
+  const listeners = listenersAt(plugins, on)
+  if (listeners.length === 0) return undefined
+  return async ({ session, rootSession, principal, agent }) => {
+    const trace = deps.traceId()
+    const events: EventDraft[] = []
+    const context = toHookContext({
+      call: on,
+      run: '',
+      session,
+      rootSession,
+      principal,
+      agent,
+      trace,
+      depth: 0,
+      ancestry: [],
+      signal: new AbortController().signal,
+      emit: (event) => void events.push(event),
+    })
+    const event: HookEvent = { on, session, run: '', agent, principal }
+    const asked: Asked = { event, name: agent, context, changed: (told) => told }
+    await askPoint({ on, asked: [asked], listeners }, deps)
+    const atMs = deps.clock.nowMs()
+    for (const { type, data } of events) {
+      const what = type === 'hook_called' ? {} : { event: type }
+      const about = { ...data, session, ...what }
+      await deps.record({ type: 'hook_called', principal, trace, atMs, data: about })
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import type { Json } from '#contracts/json.ts'
+import type { HookPoint } from '#contracts/manifest.ts'
+import type { HookEvent } from '#contracts/plugin.ts'
+import type { CallSubject, HookSubject, HookVerdict, ToolHooks } from '#contracts/policy.ts'
+import type { ToolResult } from '#contracts/tool.ts'
+import type { LoadedPlugin } from '../in-process-host.ts'
+import { askPoint, type Answered, type Asked, type AskPointDeps } from './ask-point.ts'
+import { createCollector } from './collector.ts'
+import type { HookChange } from './hook-answer.ts'
+import { toHookContext } from './hook-context.ts'
+import { listenersAt } from './listeners.ts'
+import { vetoText } from './veto-text.ts'
+
+export interface ToolHooksDeps extends AskPointDeps {
+  /** The longest result, as JSON, that goes to the model; a hook may not make it longer. */
+  readonly maxResultChars: number
+}
+
+/** Hooks of plugins around each tool call, asked about the calls of a turn together. */
+export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHooksDeps): ToolHooks {
+  const before = collectorAt('beforeToolCall', plugins, deps)
+  const after = collectorAt('afterToolCall', plugins, deps)
+  return {
+    async before(subject) {
+      const answered = await before?.(keyOf(subject), toAsked('beforeToolCall', subject))
+      return answered ? toVerdict(answered) : { veto: false }
+    },
+    async after(subject, result) {
+      const asked = toAsked('afterToolCall', subject, resultOf(result))
+      const answered = await after?.(keyOf(subject), asked)
+      return answered ? toResult(answered, subject, result, deps) : result
+    },
+  }
+}
+
+/** Nothing where nobody listens: then no call waits. */
+function collectorAt(on: HookPoint, plugins: readonly LoadedPlugin[], deps: AskPointDeps) {
+  const listeners = listenersAt(plugins, on)
+  if (listeners.length === 0) return undefined
+  return createCollector<Asked, Answered>((asked) => askPoint({ on, asked, listeners }, deps))
+}
+
+const keyOf = ({ session, run }: CallSubject): string => `${session}/${run}`
+
+function toAsked(on: HookPoint, subject: HookSubject, result?: Json): Asked {
+  const { session, run, agent, principal, tool, input } = subject
+  const event = { on, session, run, agent, principal, tool, input } satisfies HookEvent
+  return {
+    event: result === undefined ? event : { ...event, result },
+    name: tool,
+    context: toHookContext(subject),
+    changed: (told, { input: newInput, result: newResult }: HookChange) => ({
+      ...told,
+      ...(newInput && { input: newInput }),
+      ...(newResult !== undefined && { result: newResult }),
+    }),
+  }
+}
+
+function toVerdict({ stopped, changes, event }: Answered): HookVerdict {
+  if (stopped) {
+    const failed = 'A check before this call failed, so it was not made.'
+    return { veto: true, message: stopped.message === undefined ? failed : vetoText(stopped) }
+  }
+  return changes.length > 0 ? { veto: false, input: event.input! } : { veto: false }
+}
+
+/** Of a call that failed, its error. */
+const resultOf = (result: ToolResult): Json =>
+  result.ok ? result.output : { error: { code: result.error.code, message: result.error.message } }
+
+const failedText = 'A check after this call failed, so its result is held back.'
+
+/** What was spent stays spent, whatever becomes of the result. */
+function toResult(
+  { stopped, changes, event }: Answered,
+  subject: CallSubject,
+  result: ToolResult,
+  { maxResultChars }: ToolHooksDeps,
+): ToolResult {
+  const spent = result.usage && { usage: result.usage }
+  const heldBack = (message: string): ToolResult => ({
+    ok: false,
+    error: { code: 'tool_denied', message },
+    ...spent,
+  })
+  if (stopped) return heldBack(stopped.message === undefined ? failedText : vetoText(stopped))
+  if (changes.length === 0) return result
+  const output = event.result as Json
+  if (JSON.stringify(output).length > maxResultChars) return heldBack(failedText)
+  if (result.ok) {
+    const changers = changes.map(({ plugin }) => `tool:${plugin}` as const)
+    const taint = [...(result.taint ?? [`tool:${subject.tool}` as const]), ...changers]
+    return { ok: true, output, taint, ...spent }
+  }
+  const message = errorTextOf(output)
+  return message === undefined
+    ? heldBack(failedText)
+    : { ...result, error: { ...result.error, message } }
+}
+
+/** An error stays one, with its code: only its words can be changed. */
+function errorTextOf(output: Json): string | undefined {
+  const { error } = Object(output) as { readonly error?: { readonly message?: unknown } }
+  const message = error?.message
+  return typeof message === 'string' ? message.slice(0, 2_000) : undefined
+}

@@ -1,0 +1,59 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { RequestedGrants } from '#contracts/manifest.ts'
+import { ToolError } from '#contracts/plugin.ts'
+import type { ReadSecrets } from '#contracts/secrets.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+
+export type SecretGrants = RequestedGrants['secrets']
+export type SecretPlace = SecretGrants[number]['in']
+
+/** The secrets of one plugin within one call. */
+export interface CallSecrets {
+  readonly grants: SecretGrants
+  /** Throws a ToolError that is safe for the plugin. */
+  readonly read: ReadSecrets
+  /** Puts a refusal on the record, each once a call, and is the error to throw. */
+  readonly refuse: (name: string, message: string) => ToolError
+}
+
+export function createCallSecrets(
+  grants: SecretGrants,
+  { call, emit }: Pick<ToolContext, 'call' | 'emit'>,
+  read: ReadSecrets,
+): CallSecrets {
+  const told = new Set<string>()
+  return {
+    grants,
+    read: withSafeErrors(read),
+    refuse(name, message) {
+      const secret = name.slice(0, 64)
+      const data = { call, capability: 'secrets', ...(secret !== '' && { secret }) }
+      if (!told.has(name) && told.size < 100) emit({ type: 'capability_refused', data })
+      told.add(name)
+      return failed(message)
+    },
+  }
+}
+
+export const failed = (message: string, transient = false): ToolError =>
+  new ToolError('tool_failed', { message, transient })
+
+export function valueOf(values: ReadonlyMap<string, string>, name: string): string {
+  const value = values.get(name)
+  if (value !== undefined) return value
+  throw failed(`The secret ${name} is not set. The operator sets it: isola secret set ${name}`)
+}
+
+/** What to do about a key or a secret that is wrong may be told; what a fault says may not. */
+function withSafeErrors(read: ReadSecrets): ReadSecrets {
+  return async (names) => {
+    try {
+      return await read(names)
+    } catch (error) {
+      const isTold = errorCode(error)?.startsWith('config_') ?? false
+      throw isTold
+        ? failed(errorMessage(error))
+        : failed('The secrets of the deployment could not be read.', true)
+    }
+  }
+}

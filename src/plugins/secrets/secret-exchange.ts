@@ -1,0 +1,74 @@
+import type { CallSecrets } from './call-secrets.ts'
+import {
+  checkPlaceholders,
+  fillPlaceholders,
+  hasPlaceholder,
+  headerHasPlaceholder,
+  type Unfilled,
+} from './placeholders.ts'
+import { createReplyRedactor } from './reply-redactor.ts'
+
+/** What secrets have to do with one request and the redirects it leads to. */
+export interface SecretExchange {
+  /** The request as it leaves. Checked for each hop anew. */
+  readonly fill: (request: Unfilled) => Promise<Pick<Unfilled, 'url' | 'headers'>>
+  /** Whether a header may go along to another host. */
+  readonly mayLeave: (name: string, value: string) => boolean
+  /** Throws if a redirect would take a value where it is not granted, or asks for one. */
+  readonly checkRedirect: (location: string, to: { readonly isElsewhere: boolean }) => void
+  /** Whether replies are looked through, for which they are read whole. */
+  readonly redacts: boolean
+  readonly redactText: (text: string) => string
+  readonly redactHeaders: (headers: Headers) => Headers
+  readonly redactBytes: (bytes: Uint8Array) => Uint8Array
+}
+
+/**
+ * Reads all of the plugin's secrets, once: a host may answer with a value it was told before, or in another
+ * request. A value that cannot be read could not be taken out either, so then nothing is sent.
+ */
+export async function openSecretExchange(secrets: CallSecrets): Promise<SecretExchange> {
+  const { grants } = secrets
+  const sent = grants.filter((grant) => grant.in !== 'hmac')
+  const values: ReadonlyMap<string, string> =
+    grants.length === 0
+      ? new Map()
+      : await secrets.read([...new Set(grants.map(({ name }) => name))])
+  const redactor = createReplyRedactor(values.values())
+  return {
+    async fill(request) {
+      const names = checkPlaceholders(request, secrets)
+      if (sent.length > 0 && isPartial(request.headers))
+        throw secrets.refuse(
+          '',
+          'The header "range" is not allowed where there are secrets: a part of one could come back.',
+        )
+      return names.length === 0 ? request : fillPlaceholders(request, values)
+    },
+    mayLeave: (name, value) => !headerHasPlaceholder(name, value),
+    checkRedirect(location, { isElsewhere }) {
+      if (hasPlaceholder(location))
+        throw secrets.refuse('', 'The server redirects to a place with a secret in it: refused.')
+      if (isElsewhere && holdsValue(location))
+        throw secrets.refuse('', 'The server redirects a secret to another host: refused.')
+    },
+    redacts: values.size > 0,
+    redactText: redactor.text,
+    redactHeaders: redactor.headers,
+    redactBytes: redactor.bytes,
+  }
+
+  function holdsValue(location: string): boolean {
+    return [location, decoded(location)].some((text) => redactor.text(text) !== text)
+  }
+}
+
+const isPartial = (headers: Headers) => headers.has('range') || headers.has('if-range')
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

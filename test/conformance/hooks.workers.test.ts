@@ -1,0 +1,40 @@
+import { exports } from 'cloudflare:workers'
+import { vi } from 'vitest'
+import hooks from 'isolated:test/fixtures/plugins/hooks'
+import type { BundledPlugin } from '#contracts/manifest.ts'
+import { isolateVersion } from '../../src/isolate.gen.ts'
+import { loadPlugins } from '../../src/plugins/in-process-host.ts'
+import { createIsolateHost } from '../../src/plugins/isolate/isolate-host.ts'
+import { systemSources } from '../../src/sources.ts'
+import { isolate } from '../fakes/isolates.ts'
+import { passAll } from '../fakes/plugins.ts'
+import { describeHooks } from './describe-hooks.ts'
+
+vi.mock('../../src/bundled.gen.ts', async () => {
+  const { isolate: toIsolated } = await import('../fakes/isolates.ts')
+  const { default: folder } = await import('isolated:test/fixtures/plugins/hooks')
+  const bundledPlugins: readonly BundledPlugin[] = [toIsolated(folder, 'community')]
+  return { bundledPlugins }
+})
+// The Worker was loaded before this file: the next request loads it anew, with the plugin above.
+vi.resetModules()
+
+describeHooks('in an isolate', {
+  load() {
+    let count = 0
+    const isolates = createIsolateHost({
+      runner: () => ({
+        run: (...given) => {
+          count += 1
+          return exports.PluginRunner.run(...given)
+        },
+      }),
+      sha256: systemSources.sha256,
+      shimVersion: isolateVersion,
+    })
+    const loaded = loadPlugins([isolate(hooks, 'community')], { validator: passAll, isolates })
+    const [plugin] = loaded.plugins
+    if (!plugin) throw new Error(JSON.stringify(loaded.problems))
+    return { plugin, asked: () => count }
+  },
+})

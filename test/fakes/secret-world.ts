@@ -1,0 +1,46 @@
+import type { EventDraft } from '#contracts/event.ts'
+import type { ReadSecrets } from '#contracts/secrets.ts'
+import type { RequestedGrants } from '#contracts/manifest.ts'
+import { createEgress } from '../../src/plugins/egress.ts'
+import { createCallSecrets } from '../../src/plugins/secrets/call-secrets.ts'
+import { createPluginSecrets } from '../../src/plugins/secrets/secret-capability.ts'
+import { readerOf } from './secrets.ts'
+
+export interface SecretWorld {
+  readonly grants?: RequestedGrants['secrets']
+  readonly values?: Readonly<Record<string, string>>
+  readonly read?: ReadSecrets
+  readonly answer?: (url: string, init: RequestInit) => Response | Promise<Response>
+}
+
+/** One plugin that may ask `api.example` and `other.example`, with its secrets. */
+export function createSecretWorld({
+  grants = [{ name: 'TOKEN', host: 'api.example', in: 'header' }],
+  values = {},
+  read = readerOf(values),
+  answer = () => new Response('ok'),
+}: SecretWorld = {}) {
+  const requests: { url: string; headers: Record<string, string>; body: unknown }[] = []
+  const events: EventDraft[] = []
+  const emit = (event: EventDraft) => void events.push(event)
+  const secrets = createCallSecrets(grants, { call: 'call_1', emit }, read)
+  const fetch = createEgress({
+    grants: ['api.example', 'other.example'].map((host) => ({ host, methods: ['GET', 'POST'] })),
+    tier: 'community',
+    isDevelopment: false,
+    secrets,
+    sleep: () => new Promise(() => {}),
+    fetch: async (url, init) => {
+      const headers = Object.fromEntries(new Headers(init.headers))
+      requests.push({ url, headers, body: init.body })
+      return answer(url, init)
+    },
+    emit,
+    idempotencyKey: 'key_1',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    signal: new AbortController().signal,
+  })
+  const refused = () =>
+    events.filter(({ type }) => type === 'capability_refused').map(({ data }) => data)
+  return { fetch, requests, events, refused, ...createPluginSecrets(secrets) }
+}

@@ -1,0 +1,341 @@
+import { describe, expect, it } from 'vitest'
+import { IsolaError } from '#contracts/errors.ts'
+import { secretPlaceholder } from '#contracts/plugin.ts'
+import { createSecretWorld } from '../../../fakes/secret-world.ts'
+
+const canary = 'cän/ary+&"0123 456'
+const ascii = 'canary-0123456789'
+const values = { TOKEN: ascii, OTHER: 'other-0123456789' }
+const ref = secretPlaceholder('TOKEN')
+const basic = (text: string) => `Basic ${btoa(text)}`
+const url = 'https://api.example/'
+
+describe('P24: the egress puts a secret where the grant says', () => {
+  it('in a header, whichever it is and wherever in it', async () => {
+    const { fetch, requests } = createSecretWorld({ values })
+    await fetch(url, { headers: { Authorization: `Bearer ${ref}`, 'x-key': `a=${ref};b=${ref}` } })
+    expect(requests[0]?.headers).toMatchObject({
+      authorization: `Bearer ${ascii}`,
+      'x-key': `a=${ascii};b=${ascii}`,
+    })
+  })
+
+  it.each([
+    [`user:${ref}`, `user:${ascii}`],
+    [`${ref}:x-oauth-basic`, `${ascii}:x-oauth-basic`],
+    [`${ref}:`, `${ascii}:`],
+  ])('in basic authentication: %s', async (given, expected) => {
+    const grants = [{ name: 'TOKEN', host: 'api.example', in: 'basic' as const }]
+    const { fetch, requests } = createSecretWorld({ values, grants })
+    await fetch(url, { headers: { Authorization: basic(given) } })
+    expect(requests[0]?.headers['authorization']).toBe(basic(expected))
+  })
+
+  it('in path and query, percent-encoded: it can lead nowhere else', async () => {
+    const grants = [{ name: 'TOKEN', host: 'api.example', in: 'path' as const }]
+    const { fetch, requests } = createSecretWorld({
+      grants,
+      values: { TOKEN: '@evil.example/?#&=' },
+    })
+    await fetch(`${url}bot${ref}/send?key=${ref}`)
+    const encoded = '%40evil.example%2F%3F%23%26%3D'
+    expect(requests[0]?.url).toBe(`${url}bot${encoded}/send?key=${encoded}`)
+  })
+
+  it('and nothing where there is no placeholder', async () => {
+    const { fetch, requests } = createSecretWorld({ values })
+    await fetch(url, { headers: { 'x-key': 'isola-secret-token-end' } })
+    expect(JSON.stringify(requests)).not.toContain(ascii)
+  })
+})
+
+describe('P22: a placeholder is refused, on the record and before anything is sent,', () => {
+  const post = { method: 'POST' }
+  it.each([
+    [
+      'of a secret that is not granted',
+      url,
+      { headers: { a: secretPlaceholder('OTHER') } },
+      'OTHER',
+    ],
+    ['for another host', 'https://other.example/', { headers: { a: ref } }, 'TOKEN'],
+    ['in the path', `${url}${ref}`, {}, 'TOKEN'],
+    ['in the query', `${url}?a=${ref}`, {}, 'TOKEN'],
+    ['in the fragment', `${url}#${ref}`, {}, 'TOKEN'],
+    ['in basic authentication', url, { headers: { authorization: basic(`u:${ref}`) } }, 'TOKEN'],
+    ['in the body', url, { ...post, body: `token=${ref}` }, 'TOKEN'],
+    ['beside one that is right', url, { ...post, headers: { a: ref }, body: ref }, 'TOKEN'],
+  ])('%s', async (_what, target, init, secret) => {
+    const { fetch, requests, refused } = createSecretWorld({ values })
+    await expect(fetch(target, init)).rejects.toMatchObject({
+      code: 'tool_failed',
+      message: expect.stringContaining(`not granted: secret ${secret}`) as string,
+    })
+    expect(requests).toEqual([])
+    expect(refused()).toEqual([{ call: 'call_1', capability: 'secrets', secret }])
+  })
+
+  it('once a call for each secret, however often it is tried', async () => {
+    const { fetch, refused } = createSecretWorld({ values })
+    for (let tries = 0; tries < 3; tries += 1) await fetch(`${url}${ref}`).catch(() => {})
+    expect(refused()).toHaveLength(1)
+  })
+
+  it.each([
+    ['basic', { headers: { a: ref } }],
+    ['path', { headers: { a: ref } }],
+    ['hmac', { headers: { a: ref } }],
+  ] as const)('where the grant says in: %s', async (place, init) => {
+    const grant = { name: 'TOKEN', in: place, ...(place !== 'hmac' && { host: 'api.example' }) }
+    const { fetch, requests, refused } = createSecretWorld({ values, grants: [grant] })
+    await expect(fetch(url, init)).rejects.toThrow('not granted: secret TOKEN')
+    expect([requests, refused()]).toMatchObject([[], [{ secret: 'TOKEN' }]])
+  })
+
+  it('for every host, where the grant says *', async () => {
+    const grants = [{ name: 'TOKEN', host: '*', in: 'header' as const }]
+    const { fetch } = createSecretWorld({ values, grants })
+    await expect(fetch(url, { headers: { a: ref } })).rejects.toThrow('for api.example')
+  })
+})
+
+describe('what is not there', () => {
+  it('is an error that names the command', async () => {
+    const { fetch, requests } = createSecretWorld()
+    await expect(fetch(url, { headers: { a: ref } })).rejects.toThrow(
+      'The secret TOKEN is not set. The operator sets it: isola secret set TOKEN',
+    )
+    expect(requests).toEqual([])
+  })
+
+  it.each([
+    [
+      new IsolaError('config_invalid', 'The secret TOKEN is damaged.'),
+      'The secret TOKEN is damaged.',
+    ],
+    [new Error(`oops ${ascii}`), 'The secrets of the deployment could not be read.'],
+  ])('F15: a table that cannot be read sends nothing: %s', async (error, message) => {
+    const { fetch, requests } = createSecretWorld({ read: () => Promise.reject(error) })
+    await expect(fetch(url)).rejects.toThrow(message)
+    expect(requests).toEqual([])
+  })
+
+  it('T4: a value that no header can hold is told without the value', async () => {
+    const { fetch } = createSecretWorld({ values: { TOKEN: `${ascii}\r\nx-evil: 1` } })
+    const error: unknown = await fetch(url, { headers: { a: ref } }).catch(
+      (thrown: unknown) => thrown,
+    )
+    expect(String(error)).toContain('no header may have')
+    expect(String(error)).not.toContain('canary')
+  })
+})
+
+describe('T4: a value that comes back does not reach the plugin', () => {
+  const send = async (value: string, body: BodyInit, headers: HeadersInit = {}) => {
+    const answer = () => new Response(body, { headers })
+    const { fetch } = createSecretWorld({ values: { TOKEN: value }, answer })
+    return fetch(url, { headers: { a: 'no placeholder needed' } })
+  }
+  const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text))
+  const hex = (text: string) => Buffer.from(text).toString('hex')
+
+  it.each([
+    ['as it is', (v: string) => v],
+    ['in JSON', (v: string) => JSON.stringify({ v })],
+    ['in JSON in JSON', (v: string) => JSON.stringify(JSON.stringify({ v }))],
+    ['in JSON with slashes escaped', (v: string) => JSON.stringify(v).replaceAll('/', '\\/')],
+    ['in ASCII JSON', (v: string) => JSON.stringify(v).replaceAll('ä', '\\u00e4')],
+    ['in ASCII JSON, capitals', (v: string) => JSON.stringify(v).replaceAll('ä', '\\u00E4')],
+    ['percent-encoded', encodeURIComponent],
+    ['percent-encoded, small', (v: string) => encodeURIComponent(v).toLowerCase()],
+    ['as a form', (v: string) => new URLSearchParams({ v }).toString()],
+    ['as an address', encodeURI],
+    ['all percent', (v: string) => hex(v).replace(/../g, '%$&')],
+    ['in HTML', (v: string) => v.replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
+    ['as hex', hex],
+    ['as hex, capitals', (v: string) => hex(v).toUpperCase()],
+    ['in base64', (v: string) => btoa(bytes(v))],
+    ['in base64 after one byte', (v: string) => btoa(bytes(`:${v}`))],
+    ['in base64 after two', (v: string) => btoa(bytes(`u:${v}`))],
+    ['in base64 between others', (v: string) => btoa(bytes(`Bearer ${v} and more`))],
+    ['in base64url', (v: string) => Buffer.from(`user:${v}`).toString('base64url')],
+  ])('%s', async (_how, write) => {
+    for (const value of [canary, ascii]) {
+      const text = await (await send(value, `before ${write(value)} after`)).text()
+      expect(text).toMatch(/^before .* after$/s)
+      // Four characters in a row of any form are none of chance.
+      const written = write(value)
+      const start = written.indexOf(value.slice(4, 8))
+      expect(text).not.toContain(write(value))
+      if (start >= 0) expect(text).not.toContain(value.slice(4, 10))
+      expect(Buffer.from(text, 'base64').toString()).not.toContain(value)
+    }
+  })
+
+  it('in UTF-16', async () => {
+    const body = Buffer.from(`a ${canary} b`, 'utf16le')
+    for (const bytesOf of [body, Buffer.from(body).swap16()]) {
+      const left = Buffer.from(await (await send(canary, bytesOf)).arrayBuffer())
+      expect(left.toString('latin1').replaceAll('\0', '')).toBe('a [redacted] b')
+    }
+  })
+
+  it('in a header, nor in its name', async () => {
+    const headers = {
+      'x-echo': `a ${ascii} b`,
+      'x-basic': basic(`u:${ascii}`),
+      [`x-${ascii}`]: '1',
+    }
+    const answer = await send(ascii, '', { ...headers, 'x-other': 'stays' })
+    const text = JSON.stringify([...answer.headers])
+    expect(text).not.toMatch(/canary|Y2FuYX/)
+    expect([answer.headers.get('x-echo'), answer.headers.get('x-other')]).toEqual([
+      'a [redacted] b',
+      'stays',
+    ])
+  })
+
+  it('in the words of the status', async () => {
+    const answer = () => new Response('', { status: 400, statusText: `Bad token ${ascii}` })
+    const { fetch } = createSecretWorld({ values, answer })
+    expect((await fetch(url)).statusText).toBe('Bad token [redacted]')
+  })
+
+  it('across pieces, cut at every byte', async () => {
+    const whole = new TextEncoder().encode(`"${ascii}"`)
+    for (let at = 1; at < whole.length; at += 1) {
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(whole.slice(0, at))
+          controller.enqueue(whole.slice(at))
+          controller.close()
+        },
+      })
+      expect(await (await send(ascii, body)).text()).toBe('"[redacted]"')
+    }
+  })
+
+  it('from a host that the secret is not of, of a call that did not send it', async () => {
+    const { fetch } = createSecretWorld({ values, answer: () => new Response(ascii) })
+    expect(await (await fetch('https://other.example/')).text()).toBe('[redacted]')
+  })
+
+  it('in parts: a range is refused where there are secrets', async () => {
+    const { fetch, requests } = createSecretWorld({ values })
+    await expect(fetch(url, { headers: { Range: 'bytes=0-3' } })).rejects.toThrow('range')
+    expect(requests).toEqual([])
+  })
+
+  it('and other bytes stay as they were', async () => {
+    const body = Uint8Array.from({ length: 70_000 }, (_, index) => index % 256)
+    expect(new Uint8Array(await (await send(ascii, body)).arrayBuffer())).toEqual(body)
+  })
+
+  it('with more than 2 MiB, which is refused as ever', async () => {
+    await expect(send(ascii, new Uint8Array(2_097_153))).rejects.toThrow('larger than 2 MiB')
+  })
+
+  it('in what is said of an answer that broke off', async () => {
+    const body = new ReadableStream({ pull: () => Promise.reject(new Error(ascii)) })
+    await expect(send(ascii, body)).rejects.toThrow('The answer broke off.')
+  })
+
+  it('and a reply never grows by it', async () => {
+    const text = 'a'.repeat(50)
+    expect(await (await send('a', text)).text()).toBe('*'.repeat(50))
+  })
+})
+
+describe('a redirect', () => {
+  const to = (location: string, status = 307) => {
+    const { TOKEN } = values
+    const first = new Response(null, { status, headers: { location } })
+    const answers = [first]
+    const answer = () => answers.shift() ?? new Response(`got ${TOKEN}`)
+    return createSecretWorld({ values, answer })
+  }
+  const send = { headers: { 'x-plain': ref, authorization: `Bearer ${ref}` } }
+
+  it('to the same host gets the secret anew', async () => {
+    const { fetch, requests } = to('/next')
+    expect(await (await fetch(url, send)).text()).toBe('got [redacted]')
+    expect(requests.map(({ headers }) => headers['x-plain'])).toEqual([ascii, ascii])
+  })
+
+  it('to another host gets neither the value nor the placeholder', async () => {
+    const { fetch, requests } = to('https://other.example/')
+    await fetch(url, send)
+    expect(requests[1]).toMatchObject({ url: 'https://other.example/' })
+    expect(JSON.stringify(requests[1])).not.toMatch(/canary|isola-secret/)
+  })
+
+  it('with basic authentication neither', async () => {
+    const grants = [{ name: 'TOKEN', host: 'api.example', in: 'basic' as const }]
+    const answers = [
+      new Response(null, { status: 302, headers: { location: 'https://other.example/' } }),
+    ]
+    const answer = () => answers.shift() ?? new Response('ok')
+    const { fetch, requests } = createSecretWorld({ values, grants, answer })
+    await fetch(url, { headers: { authorization: basic(`u:${ref}`) } })
+    expect(requests[1]?.headers).not.toHaveProperty('authorization')
+  })
+
+  it.each([
+    ['a value', `https://other.example/?t=${ascii}`],
+    ['a value in base64', `https://other.example/${btoa(`u:${ascii}`)}`],
+    [
+      'a value, every byte of it encoded',
+      `https://other.example/${ascii.replace('c', '%63').replace('r', '%72')}`,
+    ],
+    ['a placeholder', `/bot${ref}`],
+    ['a placeholder for another host', `https://other.example/${ref}`],
+  ])('that holds %s for another place is refused, on the record', async (_what, location) => {
+    const { fetch, requests, refused } = to(location)
+    await expect(fetch(url, send)).rejects.toThrow(': refused.')
+    expect(requests).toHaveLength(1)
+    expect(refused()).toEqual([{ call: 'call_1', capability: 'secrets' }])
+  })
+})
+
+describe('secrets.hmac and secrets.verify', () => {
+  const grants = [{ name: 'TOKEN', in: 'hmac' as const }]
+  const known = '5031fe3d989c6d1537a013fa6e739da23463fdaec3b70137d828e36ace221bd0'
+
+  it('sign a text as everybody else does (RFC 4231, 2104)', async () => {
+    const { hmac, verify } = createSecretWorld({ grants, values: { TOKEN: 'key' } })
+    expect(await hmac('TOKEN', 'data')).toBe(known)
+    expect(await verify('TOKEN', 'data', known)).toBe(true)
+    expect(await verify('TOKEN', 'data', known.toUpperCase())).toBe(true)
+  })
+
+  it.each([known.replace('5', '6'), known.slice(1), `${known}00`, '', 'x'.repeat(64), 7])(
+    'do not take %s for a signature',
+    async (signature) => {
+      const { verify } = createSecretWorld({ grants, values: { TOKEN: 'key' } })
+      expect(await verify('TOKEN', 'data', signature as string)).toBe(false)
+      expect(await verify('TOKEN', 'other', known)).toBe(false)
+    },
+  )
+
+  it.each([
+    ['another secret', grants, 'OTHER'],
+    [
+      'one that is for a header',
+      [{ name: 'TOKEN', host: 'a.example', in: 'header' as const }],
+      'TOKEN',
+    ],
+    ['none', [], 'TOKEN'],
+  ])('are refused on the record with %s', async (_what, granted, name) => {
+    const { hmac, verify, refused } = createSecretWorld({ grants: granted, values })
+    await expect(hmac(name, 'data')).rejects.toThrow(`not granted: secret ${name} in: hmac`)
+    await expect(verify(name, 'data', known)).rejects.toThrow('not granted')
+    expect(refused()).toEqual([{ call: 'call_1', capability: 'secrets', secret: name }])
+  })
+
+  it('name a secret that is not set, and refuse what is no text', async () => {
+    const { hmac } = createSecretWorld({ grants })
+    await expect(hmac('TOKEN', 'data')).rejects.toThrow('isola secret set TOKEN')
+    await expect(hmac('TOKEN', {} as string)).rejects.toThrow('both are strings')
+    await expect(hmac('TOKEN', 'x'.repeat(1_048_577))).rejects.toThrow('1 MiB')
+  })
+})
