@@ -1,5 +1,5 @@
 import { bundledPlugins } from './bundled.gen.ts'
-import { isolateModules, isolateVersion } from './isolate.gen.ts'
+import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
 import { createLiveDirectory } from './agents/live-directory.ts'
 import { createCatalogGateway, emptySnapshot } from './catalog/catalog-gateway.ts'
@@ -130,7 +130,7 @@ export function composeRuntime(
   const installed = createCatalogGateway({ namespace: env.CATALOG, sha256, clock })
   const isolates = createIsolates({
     loader: env.LOADER,
-    shim: { modules: isolateModules, version: isolateVersion },
+    shim: { modules: isolateModules, modelModules, version: isolateVersion },
     codeOf: createCodeSource(bundledPlugins, bundles),
   })
   const isolateHost =
@@ -138,6 +138,7 @@ export function composeRuntime(
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
+    ...(runner && isolates && { modelCode: { runner, sha256, shimVersion: isolateVersion } }),
     databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
     readSecrets: createSecretReader(secrets),

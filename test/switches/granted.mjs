@@ -48,4 +48,58 @@ export const granted = [
       },
     ],
   ),
+  ...of(
+    'src/plugins/granted-isolate.ts',
+    ['test/hostile/model-code.workers.test.ts'],
+    [
+      {
+        name: 'model-code-has-one-verb',
+        what: 'P32: code that a model wrote asks for tools and nothing else',
+        tests: ['test/unit/plugins/granted-isolate.test.ts'],
+        project: 'unit',
+        find: "if (verb !== 'tools.call') return refusal('There is only tools.call.')",
+        replace: '',
+      },
+      {
+        name: 'model-code-is-leased',
+        what: 'P32: a new isolate is paid out of the lease',
+        find: 'if (lease.maxCostNanoUsd < (opened + 1) * newIsolateNanoUsd)',
+        replace: 'if (false)',
+      },
+      {
+        name: 'model-code-runs-once',
+        what: 'P32: code that has begun is not begun again elsewhere',
+        tests: ['test/unit/plugins/granted-isolate.test.ts'],
+        project: 'unit',
+        find: "const isTaken = !hasBegun && ['busy', 'crashed'].includes(answer.error.code)",
+        replace: "const isTaken = ['busy', 'crashed'].includes(answer.error.code)",
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/plugins/capabilities.ts',
+    ['test/hostile/model-code.workers.test.ts'],
+    [
+      {
+        name: 'model-code-for-builtin-only',
+        what: 'P32: only code that came with the deployment runs code of a model',
+        find: "if (!granted.isolate || tier !== 'builtin') return none(refuse('isolate'))",
+        replace: 'if (!granted) return none(refuse("isolate"))',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/kernel/gates.ts',
+    ['test/unit/kernel/inner.test.ts'],
+    [
+      {
+        name: 'own-spending-counts',
+        what: 'C5: what a call spent itself is added to what its inner calls spent',
+        find: 'addUsage(result.usage ?? zeroUsage, await inner.close())',
+        replace: 'await inner.close()',
+      },
+    ],
+  ),
 ]

@@ -3,6 +3,8 @@ import type { CallStubs } from './inside/capabilities.ts'
 /** Our own modules inside every isolate, and the hash of them. */
 export interface IsolateShim {
   readonly modules: Readonly<Record<string, string>>
+  /** Those in an isolate that runs code of a model. */
+  readonly modelModules: Readonly<Record<string, string>>
   readonly version: string
 }
 
@@ -44,6 +46,9 @@ function toWorkerCode(shim: IsolateShim, code: string): WorkerLoaderWorkerCode {
   }
 }
 
+/** What the model wrote begins in the second line. */
+const toModule = (code: string): string => `export default async (tools, console) => {\n${code}\n}`
+
 /** Answers for code that is not there, and takes its own isolate away, so that the next call asks for the code again. */
 const unavailable: Readonly<Record<string, string>> = {
   [entry]: `
@@ -78,6 +83,8 @@ export interface IsolatesDeps {
 export interface Isolates {
   /** The isolate of this id; it is started with the code of this plugin if it is not there. */
   readonly open: (id: string, plugin: string) => Isolate
+  /** The same for code that a model wrote: the body of an async function. */
+  readonly openModelCode: (id: string, code: string) => Isolate
 }
 
 /** Isolates by id: the one use of the Worker Loader. */
@@ -93,6 +100,10 @@ export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates
           : toWorkerCode(shim, code)
       })
       return stub.getEntrypoint() as unknown as Isolate
+    },
+    openModelCode: (id, code) => {
+      const modules = toWorkerCode({ ...shim, modules: shim.modelModules }, toModule(code))
+      return loader.get(id, async () => modules).getEntrypoint() as unknown as Isolate
     },
   }
 }
