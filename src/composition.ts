@@ -1,5 +1,5 @@
 import { bundledPlugins } from './bundled.gen.ts'
-import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
+import { isolateModules, isolateVersion, modelModules, stripModules } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
 import { createLiveDirectory } from './agents/live-directory.ts'
 import { createCatalogGateway, emptySnapshot } from './catalog/catalog-gateway.ts'
@@ -33,6 +33,7 @@ import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
 import { openPolicy } from './governance/open-policy.ts'
+import { createTrustAdministration } from './governance/trust-administration.ts'
 import { createPrincipalLedger } from './governance/principal-ledger.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
@@ -48,10 +49,11 @@ import { toPluginDatabases } from './plugins/granted-database.ts'
 import { createHooks } from './plugins/hooks/create-hooks.ts'
 import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
+import { createUploadReader } from './plugins/install/upload-reader.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
 import { createCodeSource } from './plugins/isolate/code-source.ts'
-import { createIsolates } from './plugins/isolate/worker-code.ts'
+import { createIsolates, createStripper } from './plugins/isolate/worker-code.ts'
 import { createPluginLifecycle } from './plugins/lifecycle/lifecycle.ts'
 import { createPluginViews } from './plugins/lifecycle/view.ts'
 import { createTryOut } from './plugins/lifecycle/try-out.ts'
@@ -73,6 +75,7 @@ import { createPluginStore } from './storage/plugins.ts'
 import { createRetention } from './storage/retention.ts'
 import { createSecretStore } from './storage/secrets.ts'
 import { createSessionIndex } from './storage/session-index.ts'
+import { createTrustStore } from './storage/trusted-keys.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
 
@@ -127,6 +130,7 @@ export function composeRuntime(
   const validator = createSchemaValidator()
   const bundles = createBundleStore({ database: env.DB, namespace: env.KV, sha256 })
   const store = createPluginStore(env.DB)
+  const trust = createTrustStore(env.DB)
   const installed = createCatalogGateway({ namespace: env.CATALOG, sha256, clock })
   const isolates = createIsolates({
     loader: env.LOADER,
@@ -185,7 +189,7 @@ export function composeRuntime(
         record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
       }),
       directory: catalog.directory,
-      problems: [...problems, ...loaded.problems, ...catalog.problems],
+      problems: [...problems, ...loaded.problems, ...loaded.warnings, ...catalog.problems],
     }
   }
   const agents = createLiveDirectory({
@@ -267,6 +271,15 @@ export function composeRuntime(
       refreshAgents: agents.refresh,
       plugins: installed,
       bundles,
+      readUpload: createUploadReader({
+        trust,
+        strip: createStripper(env.LOADER, stripModules),
+        fetch: (archive, init) => fetch(archive, init),
+        isDevelopment: config.isDevelopment,
+        clock,
+        sha256,
+        known: async () => (await installed.list()).map(({ id }) => id),
+      }),
       authenticate: createAuthenticator({
         operatorKey: config.operatorKey,
         sha256,
@@ -281,13 +294,9 @@ export function composeRuntime(
         }),
       }),
       keys: createKeyAdministration({ ...sources, keys }),
+      trust: createTrustAdministration({ clock, sha256, store: trust }),
       secrets: createSecretAdministration({ ...secrets, clock }),
       secretProblem: secrets.sealing.problem,
-      secretAskers: () =>
-        agents.current().plugins.map(({ manifest }) => ({
-          plugin: manifest.id,
-          secrets: manifest.grants.secrets.map(({ name }) => name),
-        })),
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),
       givenUp: createGivenUpRuns(env.DB),

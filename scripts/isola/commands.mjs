@@ -9,6 +9,7 @@ import plugin from './plugin.mjs'
 import run from './run.mjs'
 import secret from './secret.mjs'
 import session from './session.mjs'
+import trust from './trust.mjs'
 import usage from './usage-today.mjs'
 
 export const commands = [
@@ -20,6 +21,7 @@ export const commands = [
   audit,
   key,
   plugin,
+  trust,
   secret,
   doctor,
   deploy,

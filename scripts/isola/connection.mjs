@@ -57,7 +57,7 @@ async function refusal(response) {
  *   `RequestError` or an `UnreachableError`.
  */
 export function createConnection(server, { fetch = globalThis.fetch } = {}) {
-  const open = async (path, { method = 'GET', json, headers = {}, signal } = {}) => {
+  const open = async (path, { method = 'GET', json, body, headers = {}, signal } = {}) => {
     if (!server.key) {
       throw new Error(
         server.isLocal
@@ -75,6 +75,8 @@ export function createConnection(server, { fetch = globalThis.fetch } = {}) {
         ...(json !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
+      // What is not JSON brings its own content type.
+      ...(body !== undefined && { body }),
       ...(json !== undefined && { body: JSON.stringify(json) }),
     }).catch((cause) => {
       if (signal?.aborted) throw cause

@@ -1,4 +1,5 @@
-// isola plugin …
+// isola plugin …: those of its author, those of the operator.
 import { adminVerbs } from './plugin-admin.mjs'
+import { authorVerbs } from './plugin-author.mjs'
 
-export default { noun: 'plugin', verbs: { ...adminVerbs } }
+export default { noun: 'plugin', verbs: { ...authorVerbs, ...adminVerbs } }

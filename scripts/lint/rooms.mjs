@@ -9,8 +9,18 @@ const allowedPackages = {
   sessions: ['cloudflare:workers', 'agents/lifecycle'],
   models: ['openai', 'openai/*', 'tokenx'],
   http: ['hono', 'hono/*', 'zod'],
-  // Those beside zod and the entrypoint class: what our own modules inside an isolate import there.
-  plugins: ['zod', 'cloudflare:workers', 'node:async_hooks', 'isola/plugin', 'plugin-code.js'],
+  // fflate and yaml read uploads. Those after the entrypoint class: what our own modules inside an isolate import.
+  plugins: [
+    'zod',
+    'fflate',
+    'yaml',
+    'cloudflare:workers',
+    'node:async_hooks',
+    'isola/plugin',
+    'plugin-code.js',
+    'sucrase',
+    'sucrase/*',
+  ],
   catalog: ['@cfworker/json-schema', 'cloudflare:workers'],
   memory: ['@huggingface/jinja'],
   governance: ['zod', 'cloudflare:workers', 'agents/lifecycle'],

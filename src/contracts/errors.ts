@@ -20,6 +20,10 @@ export type PluginErrorCode =
   | 'plugin_code_unavailable'
   | 'plugin_isolate_unavailable'
   | 'plugin_prompt_invalid'
+  | 'plugin_api_deprecated'
+  | 'plugin_upload_invalid'
+  | 'plugin_signature_invalid'
+  | 'plugin_source_unavailable'
 
 /** A failed `ToolResult` that the model reads; the run goes on. */
 export type ToolErrorCode =

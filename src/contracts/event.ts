@@ -60,6 +60,8 @@ export type DeploymentEventType =
   | 'key_revoked'
   | 'principal_changed'
   | 'login_failed'
+  | 'trust_added'
+  | 'trust_removed'
   | 'plugin_added'
   | 'plugin_granted'
   | 'plugin_revoked'

@@ -57,6 +57,8 @@ export const access = {
   '/api/operator/secrets/rotate': { POST: operators },
   '/api/operator/secrets/:name': { DELETE: operators },
   '/api/operator/principals/:principal': { POST: operators },
+  '/api/operator/trust': { GET: operators, POST: operators },
+  '/api/operator/trust/:key': { DELETE: operators },
   '/api/operator/plugins': { GET: pluginReaders, POST: installers },
   '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },
   '/api/operator/plugins/:plugin/grant': { POST: operators },

@@ -32,6 +32,13 @@ export async function readJsonObject(
   return value as JsonObject // JSON.parse makes nothing else, and it is no array
 }
 
+/** Reads a zip, as its bytes. Throws `request_too_large` (without reading further) or `request_invalid`. */
+export async function readZip(request: Request): Promise<Uint8Array> {
+  checkEncoding(request.headers.get('content-encoding'))
+  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw tooLarge()
+  return readBytes(request, true)
+}
+
 async function readBytes(request: Request, hasContentType: boolean): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []

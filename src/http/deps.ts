@@ -14,12 +14,14 @@ import type {
   SessionIndex,
 } from '#contracts/operations.ts'
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
+import type { ReadPluginUpload } from '#contracts/plugin-upload.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
+import type { TrustAdministration } from '#contracts/trust.ts'
 
 /** A client closed a streamed `/v1` answer before its end. */
 export interface GoneClient {
@@ -43,6 +45,7 @@ export interface HttpDeps {
   readonly refreshAgents?: () => Promise<void>
   readonly plugins: PluginAdministration
   readonly bundles: Pick<BundleStore, 'save'>
+  readonly readUpload: ReadPluginUpload
   readonly models: HttpModels
   readonly authenticate: Authenticate
   readonly audit: AuditReader
@@ -52,14 +55,10 @@ export interface HttpDeps {
   readonly metrics: MetricsReport
   readonly principals: PrincipalReader
   readonly keys: KeyAdministration
+  readonly trust: TrustAdministration
   readonly secrets: SecretAdministration
   /** Why no secret can be sealed or opened. */
   readonly secretProblem: () => Error | undefined
-  /** Which plugins ask for which secrets. */
-  readonly secretAskers: () => readonly {
-    readonly plugin: string
-    readonly secrets: readonly string[]
-  }[]
   /** Asked on every request but `/healthz`: the caller caches `ready`. */
   readonly readiness: () => Promise<Readiness>
   /** Asked anew each time; never throws. */

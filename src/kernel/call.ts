@@ -1,6 +1,5 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { CallRecord } from '#contracts/journal.ts'
 import {
   zeroAmount,
   zeroUsage,

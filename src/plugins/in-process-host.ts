@@ -8,13 +8,14 @@ import {
   type TrustTier,
 } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import { pluginApiVersion, type HookEvent, type PluginParts } from '#contracts/plugin.ts'
+import type { HookEvent, PluginParts } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { orderByDependencies } from './dependency-order.ts'
 import { runHookBatch } from './hook-batch.ts'
 import { toJson } from './json-border.ts'
 import type { IsolateHost } from './isolate/isolate-host.ts'
+import { checkApi } from './plugin-api.ts'
 import {
   detectProtocols,
   isPartsObject,
@@ -23,7 +24,6 @@ import {
   type HostedParts,
   type Protocol,
 } from './plugin-parts.ts'
-import { isInRange } from './version-range.ts'
 
 /** A plugin that is initialized and wired. */
 export interface LoadedPlugin {
@@ -46,6 +46,8 @@ export interface LoadReport {
   readonly plugins: readonly LoadedPlugin[]
   /** Those that are off; `plugin` is the id, or the place in the list if there is none. */
   readonly problems: readonly PluginProblem[]
+  /** Those that are on, and will not be for long. */
+  readonly warnings: readonly PluginProblem[]
   /** Everything with a valid manifest, loaded or not, for the table of what is installed. */
   readonly manifests: readonly InstalledManifest[]
 }
@@ -72,6 +74,8 @@ interface Candidate {
   readonly dependsOn: readonly string[]
   readonly manifest: Manifest
   readonly bundled: BundledPlugin
+  /** Its API is deprecated. */
+  readonly warning?: string
 }
 
 /**
@@ -121,7 +125,10 @@ export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPlugins
     const loaded = attempt(candidate.id, () => initialize(candidate, plugins, deps))
     if (loaded) plugins.push(loaded)
   }
-  return { plugins, problems, manifests }
+  const warnings = unique.flatMap(({ id, warning }): readonly PluginProblem[] =>
+    warning === undefined ? [] : [{ plugin: id, code: 'plugin_api_deprecated', message: warning }],
+  )
+  return { plugins, problems, warnings, manifests }
 }
 
 function toInstalled({ id, manifest, bundled }: Candidate): InstalledManifest {
@@ -141,21 +148,10 @@ function toCandidate(
   validator: SchemaValidator,
 ): Candidate {
   const manifest = parseManifest(bundled.manifest, `${source}/plugin.yaml`)
-  const isSupported = isInRange(pluginApiVersion, manifest.api)
-  if (isSupported === undefined) {
-    throw new IsolaError(
-      'plugin_manifest_invalid',
-      `api: "${manifest.api}" is not a version range such as ">=1.0 <2.0"`,
-    )
-  }
-  if (!isSupported) {
-    throw new IsolaError(
-      'plugin_contract_mismatch',
-      `api: written for "${manifest.api}"; this is plugin API ${pluginApiVersion}`,
-    )
-  }
+  const warning = checkApi(manifest)
   checkConfig(manifest, validator)
-  return { id: manifest.id, dependsOn: manifest.depends_on, manifest, bundled }
+  const { id, depends_on: dependsOn } = manifest
+  return { id, dependsOn, manifest, bundled, ...(warning !== undefined && { warning }) }
 }
 
 function checkConfig(

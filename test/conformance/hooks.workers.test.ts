@@ -1,12 +1,12 @@
 import { exports } from 'cloudflare:workers'
-import { vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import hooks from 'isolated:test/fixtures/plugins/hooks'
-import type { BundledPlugin } from '#contracts/manifest.ts'
+import { parseManifest, type BundledPlugin } from '#contracts/manifest.ts'
 import { isolateVersion } from '../../src/isolate.gen.ts'
 import { loadPlugins } from '../../src/plugins/in-process-host.ts'
 import { createIsolateHost } from '../../src/plugins/isolate/isolate-host.ts'
 import { systemSources } from '../../src/sources.ts'
-import { isolate } from '../fakes/isolates.ts'
+import { isolate, isolates } from '../fakes/isolates.ts'
 import { passAll } from '../fakes/plugins.ts'
 import { describeHooks } from './describe-hooks.ts'
 
@@ -22,7 +22,7 @@ vi.resetModules()
 describeHooks('in an isolate', {
   load() {
     let count = 0
-    const isolates = createIsolateHost({
+    const counted = createIsolateHost({
       runner: () => ({
         run: (...given) => {
           count += 1
@@ -32,9 +32,33 @@ describeHooks('in an isolate', {
       sha256: systemSources.sha256,
       shimVersion: isolateVersion,
     })
-    const loaded = loadPlugins([isolate(hooks, 'community')], { validator: passAll, isolates })
+    const loaded = loadPlugins([isolate(hooks, 'community')], {
+      validator: passAll,
+      isolates: counted,
+    })
     const [plugin] = loaded.plugins
     if (!plugin) throw new Error(JSON.stringify(loaded.problems))
     return { plugin, asked: () => count }
   },
+})
+
+it('Y4: the hooks and the schedule of code on an island are compared with its manifest', async () => {
+  const inspect = (manifest: Record<string, unknown>) =>
+    isolates.inspect({
+      manifest: parseManifest(manifest),
+      hash: hooks.hash,
+      code: hooks.code,
+      tier: 'community',
+      grantEpoch: 0,
+    })
+  const own = hooks.manifest as Record<string, unknown>
+  await inspect(own)
+  const { schedule: _schedule, ...unscheduled } = own
+  await expect(inspect(unscheduled)).rejects.toThrow(/plugin\.yaml has no schedule/)
+  await expect(
+    inspect({ ...own, contributes: { hooks: [{ on: 'beforeToolCall' }] } }),
+  ).rejects.toThrow(/not in contributes\.hooks of plugin\.yaml: afterToolCall/)
+  await expect(inspect({ ...own, contributes: { hooks: [{ on: 'sessionEnd' }] } })).rejects.toThrow(
+    /hooks without a function: sessionEnd/,
+  )
 })

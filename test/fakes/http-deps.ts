@@ -22,12 +22,14 @@ import type {
 import type { Sources } from '../../src/contracts/sources.ts'
 import { createAuthenticator } from '../../src/governance/authenticator.ts'
 import { createKeyAdministration } from '../../src/governance/key-administration.ts'
+import { createTrustAdministration } from '../../src/governance/trust-administration.ts'
 import { createSealing } from '../../src/governance/secrets/sealing.ts'
 import { createSecretAdministration } from '../../src/governance/secrets/secret-administration.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
+import { createMemoryTrust } from './trust.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
 
 export const testKey = 'isk_test'
@@ -253,6 +255,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     authenticate: createAuthenticator({ ...noOtherKeys, operatorKey: testKey }),
     keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
+    trust: createTrustAdministration({ ...sources, store: createMemoryTrust() }),
     audit: {
       query: async (query) => {
         audits.push(query)
@@ -289,6 +292,9 @@ export function createFakeApp(options: FakeOptions = {}) {
       change: async () => ({ generation: 1, notes: [] }),
     },
     bundles: { save: async () => {} },
+    readUpload: async () => {
+      throw new IsolaError('plugin_upload_invalid', 'Not in this test.')
+    },
     secrets: createSecretAdministration({
       ...sources,
       secrets: createMemorySecrets(),
@@ -296,7 +302,6 @@ export function createFakeApp(options: FakeOptions = {}) {
       learn: () => undefined,
     }),
     secretProblem: () => undefined,
-    secretAskers: () => [{ plugin: 'github-tools', secrets: ['GITHUB_TOKEN'] }],
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,

@@ -1,4 +1,5 @@
 import type { DeploymentEvent } from '../../src/contracts/event.ts'
+import { parseManifest } from '../../src/contracts/manifest.ts'
 import type { ReadSecrets, SealedSecret, SecretStore } from '../../src/contracts/secrets.ts'
 import { sha256 } from './kernel.ts'
 
@@ -46,3 +47,35 @@ export const readerOf =
   (values: Readonly<Record<string, string>>): ReadSecrets =>
   async (names) =>
     new Map(Object.entries(values).filter(([name]) => names.includes(name)))
+
+/** The catalog of a deployment with one plugin, which asks for `GITHUB_TOKEN`. */
+export const githubTools = {
+  list: async () => [
+    {
+      id: 'github-tools',
+      asks: {
+        grants: parseManifest({
+          id: 'github-tools',
+          name: 'GitHub tools',
+          version: '1.0.0',
+          description: 'Searches issues.',
+          grants: { secrets: [{ name: 'GITHUB_TOKEN', host: 'api.github.com', in: 'header' }] },
+        }).grants,
+        usesTools: [],
+        hooks: [],
+      },
+      state: 'enabled' as const,
+      tier: 'community' as const,
+      version: '1.0.0',
+      hash: 'f'.repeat(64),
+      manifest: {},
+      lines: [],
+      missing: [],
+      grantEpoch: 0,
+      config: {},
+      versions: [],
+    },
+  ],
+  generations: async () => [],
+  change: async () => ({ generation: 1, notes: [] }),
+}

@@ -2716,15 +2716,29 @@ const hooks = [
       {
         name: 'hook-late-is-no',
         what: 'P16: a hook that is late is a no',
-        find: 'readOutcomes(await Promise.race([work, late]))',
-        replace: 'readOutcomes((await Promise.race([work, late])) ?? [{ answer: null }])',
+        find: 'return outcomes ?? failedAll(events)',
+        replace: 'return outcomes ?? events.map(() => ({ answer: null }))',
       },
       {
         name: 'hook-failed-is-no',
         what: 'P16: an answer that nobody asked for counts for all events',
         tests: [hookTests('call-hook')],
-        find: 'return outcomes?.length === events.length ? outcomes : failedAll(events)',
-        replace: 'return outcomes ?? failedAll(events)',
+        find: 'return outcomes?.length === events.length ? outcomes : undefined',
+        replace: 'return outcomes',
+      },
+      {
+        name: 'hook-needs-leave',
+        what: 'G12: a plugin that was switched off is not asked, and a no where it decides',
+        tests: [hookTests('call-hook')],
+        find: 'await deps.takeLeave?.(plugin)',
+        replace: 'await deps.takeLeave?.(plugin).catch(() => undefined)',
+      },
+      {
+        name: 'hook-ends-when-revoked',
+        what: 'G12: a hook under way ends when its plugin is switched off',
+        tests: [hookTests('call-hook')],
+        find: 'leave ? AbortSignal.any([signal, leave.signal]) : signal',
+        replace: 'signal',
       },
       {
         name: 'hook-never-triggers-hooks',
@@ -2744,7 +2758,7 @@ const hooks = [
         name: 'hook-capabilities-end',
         what: 'X2: what a hook was given is dead when it has answered',
         tests: [hookTests('tool-hooks')],
-        find: 'close()\n    over.abort()',
+        find: 'close()\n    leave?.end()',
         replace: '',
       },
     ],
@@ -2837,8 +2851,214 @@ const hooks = [
   ),
 ]
 
+const archiveTricks = 'test/hostile/archives.test.ts'
+const manifestTricks = 'test/hostile/manifests.test.ts'
+const installTests = (name) => `test/unit/plugins/install/${name}.test.ts`
+
+const uploads = [
+  ...of(
+    'src/plugins/install/archive-paths.ts',
+    [archiveTricks],
+    [
+      {
+        name: 'upload-no-traversal',
+        what: 'T26: a path of an archive stays in its folder',
+        find: "if (segments.includes('..')) return 'leaves the folder (..)'",
+        replace: '',
+      },
+      {
+        name: 'upload-no-controls',
+        what: 'T26: a path has no control or invisible character',
+        find: "if (/\\p{C}/u.test(path)) return 'has control or invisible characters'",
+        replace: '',
+      },
+      {
+        name: 'upload-distinct-names',
+        what: 'T26: no two names that some file system takes for one',
+        find: "path.normalize('NFKC').toLowerCase().normalize('NFKC')",
+        replace: 'path',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/install/zip-directory.ts',
+    [archiveTricks],
+    [
+      {
+        name: 'zip-covered',
+        what: 'T26: every byte of an archive belongs to one entry',
+        find: 'checkCovered(view, entries, start)',
+        replace: '',
+      },
+      {
+        name: 'zip-one-end',
+        what: 'T26: an archive has one end',
+        find: "if (other !== undefined) throw refused('The archive has two ends.')",
+        replace: '',
+      },
+      {
+        name: 'zip-no-links',
+        what: 'T26: an archive has no link and no special file',
+        find: 'checkKind(view, at, { path, isFolder })',
+        replace: '',
+      },
+      {
+        name: 'zip-size-before-unpacking',
+        what: 'T26: what an archive says it unpacks to is checked before it is',
+        find: 'if (unpacked > bundleCaps.maxUnpackedBytes)',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/install/unzip.ts',
+    [archiveTricks],
+    [
+      {
+        name: 'zip-bytes-counted',
+        what: 'T26: bytes are counted while they are unpacked',
+        find: 'if (bytes.byteLength !== entry.sizeBytes) throw lies(entry)',
+        replace: '',
+      },
+      {
+        name: 'zip-checksum',
+        what: 'T26: a file is what its checksum says',
+        find: 'if (crc32(bytes) !== entry.crc)',
+        replace: 'if (false)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/install/read-yaml.ts',
+    [manifestTricks],
+    [
+      {
+        name: 'yaml-nesting',
+        what: 'T26: YAML is not nested without end',
+        find: '  checkNesting(text, source)\n  const lines',
+        replace: '  const lines',
+      },
+      {
+        name: 'yaml-proto-keys',
+        what: 'T26: no key of YAML is __proto__',
+        find: "if (key.value === '__proto__')",
+        replace: 'if (false)',
+      },
+      {
+        name: 'yaml-unique-keys',
+        what: 'T26: no key of YAML is there twice',
+        find: 'uniqueKeys: true',
+        replace: 'uniqueKeys: false',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/install/parse-bundle.ts',
+    [manifestTricks],
+    [
+      {
+        name: 'bundle-proto-keys',
+        what: 'T26: no key of a bundle is __proto__',
+        find: "  refuseProtoKeys(value, 'bundle', 0)",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/install/folder-to-bundle.ts',
+    [installTests('read-upload')],
+    [
+      {
+        name: 'upload-one-module',
+        what: 'P27: what is installed is one module that imports isola/plugin only',
+        find: 'if (other === undefined) return code',
+        replace: 'return code',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/install/fetch-archive.ts',
+    [installTests('read-upload')],
+    [
+      {
+        name: 'archive-redirects-checked',
+        what: 'T3: a redirect on the way to an archive is checked',
+        find: 'url = check(location, deps, url)',
+        replace: 'url = new URL(location, url)',
+      },
+      {
+        name: 'archive-size-counted',
+        what: 'T26: an archive is counted while it is read',
+        find: 'if (sizeBytes > bundleCaps.maxArchiveBytes) {',
+        replace: 'if (sizeBytes > 50_000_000) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/install/signatures.ts',
+    [installTests('upload-reader')],
+    [
+      {
+        name: 'signature-fits',
+        what: 'T24: a signature that does not fit is refused',
+        find: 'if (!(await isSigned(signature, toSignedText(signed)))) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'signature-of-accepted-key',
+        what: 'P20: only a key that the operator accepted makes a plugin trusted',
+        find: 'trusted.find(({ publicKey }) => publicKey === signature.key)',
+        replace: 'trusted[0] ?? ({ name: signature.key } as TrustedKey)',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/trust-administration.ts',
+    [installTests('upload-reader')],
+    [
+      {
+        name: 'trust-no-weak-key',
+        what: 'P20: no key is accepted under which one signature fits many texts',
+        find: '!weak.has(hex) &&',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/install/plugin-names.ts',
+    [installTests('plugin-names')],
+    [
+      {
+        name: 'reserved-ids',
+        what: 'P27: ids that are ours are nobody else’s',
+        find: "if (reserved.has(id) || id.startsWith('isola-'))",
+        replace: 'if (false)',
+      },
+      {
+        name: 'look-alike-ids',
+        what: 'P27: an id that looks like another is pointed out',
+        find: 'other !== id && isLookAlike(id, other)',
+        replace: 'false',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/plugin-api.ts',
+    ['test/unit/plugins/plugin-api.test.ts'],
+    [
+      {
+        name: 'other-plugin-api',
+        what: 'P26: a plugin of another API is refused',
+        find: 'if (isCurrent) return undefined',
+        replace: 'return undefined',
+      },
+    ],
+  ),
+]
+
 export const switches = [
   ...granted,
+  ...uploads,
   ...hooks,
   ...isolates,
   ...kernel,

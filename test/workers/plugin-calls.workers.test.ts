@@ -153,6 +153,10 @@ it('F5, E1: a crash in the middle leaves an unknown outcome, books the whole lea
   })
   const started = await start()
   await vi.waitFor(() => expect(asked).toBe(1), { timeout: 5_000 })
+  // From the next checkpoint on the session knows of it.
+  await vi.waitFor(async () => expect((await childOf(started.session)).runs).toHaveLength(1), {
+    timeout: 5_000,
+  })
   await abortAllDurableObjects()
   const result = await finish(started)
   expect(result.actions).toMatchObject([{ ok: false, code: 'tool_outcome_unknown' }])

@@ -1,45 +1,49 @@
 import { z } from 'zod'
-import { parseManifest } from '#contracts/manifest.ts'
-import { toBundleText } from '#contracts/plugin-bundle.ts'
-import { readJsonObject } from '../body.ts'
+import type { Upload } from '#contracts/plugin-upload.ts'
+import { readJsonObject, readZip } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
 
-const addRequest = z.strictObject({
-  bundle: z.strictObject({
-    manifest: z.unknown(),
-    code: z.string().optional(),
-    files: z.record(z.string(), z.string()).default({}),
-  }),
-  source: z.string().max(500).optional(),
-  allowDowngrade: z.boolean().optional(),
-})
+/** The one field that is not about the plugin; a zip has it in the query. */
+const allowDowngradeField = z.boolean().optional()
+const zipQuery = z.strictObject({ allowDowngrade: z.stringbool().optional() })
 
 /** `POST /api/operator/plugins`: installs a version, which enables nothing. */
 export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
-  const {
-    bundle,
-    source = 'upload',
-    allowDowngrade,
-  } = parseFields(addRequest, await readJsonObject(context.req.raw))
-  const { id, version } = parseManifest(bundle.manifest)
-  const { manifest, code, files } = bundle
-  const text = toBundleText({ manifest, files, ...(code !== undefined && { code }) })
-  const hash = deps.sources.sha256(text)
+  const { upload, allowDowngrade } = await readRequest(context)
+  const { text, hash, manifest, bundle, source, tier, signer, notes } =
+    await deps.readUpload(upload)
   await deps.bundles.save(hash, text)
   const by = changeBy(deps, context)
   const plugin = {
-    id,
-    version,
+    id: manifest.id,
+    version: manifest.version,
     hash,
-    manifest,
+    manifest: bundle.manifest,
     source,
-    tier: 'community' as const,
+    tier,
+    ...(signer !== undefined && { signer }),
     installedAtMs: deps.sources.clock.nowMs(),
     installedBy: by.principal,
   }
   const change = { do: 'add', plugin, ...(allowDowngrade && { allowDowngrade }) } as const
-  return jsonResponse(await deps.plugins.change(change, by), { status: 201 })
+  const result = await deps.plugins.change(change, by)
+  return jsonResponse({ ...result, notes: [...notes, ...result.notes] }, { status: 201 })
+}
+
+async function readRequest(
+  context: HttpContext,
+): Promise<{ readonly upload: Upload; readonly allowDowngrade: boolean | undefined }> {
+  const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type === 'application/zip' || type === 'application/x-zip-compressed') {
+    const { allowDowngrade } = parseFields(zipQuery, context.req.query())
+    return { upload: { zip: await readZip(context.req.raw) }, allowDowngrade }
+  }
+  const { allowDowngrade: given, ...json } = await readJsonObject(context.req.raw)
+  const { allowDowngrade } = parseFields(z.object({ allowDowngrade: allowDowngradeField }), {
+    allowDowngrade: given,
+  })
+  return { upload: { json }, allowDowngrade }
 }

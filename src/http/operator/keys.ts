@@ -1,17 +1,11 @@
 import { z } from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import {
-  stateOf,
-  type Administrator,
-  type IssuedKey,
-  type KeyView,
-  type Rights,
-} from '#contracts/keys.ts'
+import { stateOf, type IssuedKey, type KeyView, type Rights } from '#contracts/keys.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { readTrace } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
+import { administrator } from './administrator.ts'
 import {
   parseAddRequest,
   parseChangeRequest,
@@ -96,12 +90,4 @@ function readKeyId(context: HttpContext): string {
   const id = context.req.param('key') ?? ''
   if (keyId.test(id)) return id
   throw new IsolaError('request_not_found', 'There is no such key.')
-}
-
-function administrator({ sources }: HttpDeps, context: HttpContext): Administrator {
-  return {
-    principal: context.get('principal').id,
-    trace: readTrace(context, sources).trace,
-    requestId: context.get('requestId'),
-  }
 }

@@ -6,6 +6,7 @@ import { readHealth } from './health.ts'
 import { readMetrics } from './metrics.ts'
 import { readModels } from './models.ts'
 import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
+import { addTrust, listTrust, removeTrust } from './trust.ts'
 import { addPluginRoutes } from './plugins.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { readUsage } from './usage.ts'
@@ -28,5 +29,7 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/secrets/rotate', { POST: rotateSecrets(deps) })
   addRoute('/api/operator/secrets/:name', { DELETE: removeSecret(deps) })
   addRoute('/api/operator/principals/:principal', { POST: changePrincipal(deps) })
+  addRoute('/api/operator/trust', { GET: listTrust(deps), POST: addTrust(deps) })
+  addRoute('/api/operator/trust/:key', { DELETE: removeTrust(deps) })
   addPluginRoutes(addRoute, deps)
 }

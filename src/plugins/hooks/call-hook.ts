@@ -9,6 +9,7 @@ import { maxOutputBytes } from '../call-limits.ts'
 import type { HookOutcome } from '../hook-batch.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
 import { jsonSizeBytes, toJson } from '../json-border.ts'
+import { OutputError } from '../output-error.ts'
 
 export interface CallHookDeps {
   readonly capabilities: CapabilityDeps
@@ -35,29 +36,56 @@ const outcomesSchema = z.array(
  * is late, thrown, or not what was asked for is `failed`, for all of them.
  */
 export async function callHook(
-  { plugin, on, events, context, timeoutMs }: HookCall,
-  { capabilities: deps, clock }: CallHookDeps,
+  call: HookCall,
+  deps: CallHookDeps,
 ): Promise<readonly HookOutcome[]> {
+  const { plugin, events, context, timeoutMs } = call
+  const { faults } = deps.capabilities
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
-  const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
-  if (deps.takeLeave && !leave) return failedAll(events)
-  const { capabilities, close } = openCapabilities(plugin, { ...context, signal }, deps)
+  const late = deps.clock.sleep(timeoutMs, signal).then(() => undefined)
   try {
-    const run = plugin.parts.hooks?.[on]
-    if (!run || signal.aborted) return failedAll(events)
-    const late = clock.sleep(timeoutMs, signal).then(() => undefined)
-    const work = run(events, toHookCapabilities(capabilities, context), context)
-    const outcomes = readOutcomes(await Promise.race([work, late]))
-    return outcomes?.length === events.length ? outcomes : failedAll(events)
+    const outcomes = await Promise.race([ask(call, deps, signal), late])
+    // A hook that keeps failing switches its plugin off, as a tool does.
+    if (outcomes && !outcomes.some((outcome) => 'failed' in outcome)) faults?.wentWell(plugin)
+    else faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
+    return outcomes ?? failedAll(events)
   } catch {
+    faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
     return failedAll(events)
   } finally {
-    leave?.end()
-    close()
     over.abort()
   }
 }
+
+/** @returns Nothing if what came back cannot be taken. */
+async function ask(
+  { plugin, on, events, context }: HookCall,
+  { capabilities: deps }: CallHookDeps,
+  signal: AbortSignal,
+): Promise<readonly HookOutcome[] | undefined> {
+  const run = plugin.parts.hooks?.[on]
+  // Rejects if the plugin was switched off, or what it was allowed was taken back.
+  const leave = await deps.takeLeave?.(plugin)
+  if (!run || signal.aborted) return failedAll(events)
+  const held = leave ? AbortSignal.any([signal, leave.signal]) : signal
+  const { capabilities, close } = openCapabilities(plugin, { ...context, signal: held }, deps)
+  try {
+    const work = run(events, toHookCapabilities(capabilities, context), context)
+    const outcomes = readOutcomes(await Promise.race([work, aborted(held)]))
+    return outcomes?.length === events.length ? outcomes : undefined
+  } finally {
+    close()
+    leave?.end()
+  }
+}
+
+/** Over the signal of one call: nothing listens on when it has ended. */
+const aborted = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
 
 const failedAll = (events: readonly HookEvent[]): readonly HookOutcome[] =>
   events.map(() => ({ failed: true }))

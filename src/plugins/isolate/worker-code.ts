@@ -29,7 +29,7 @@ const forbidden = "throw new Error('A plugin imports isola/plugin only.')"
  * The one place that builds a WorkerCode (SECURITY.md, "What matters most", 1). `env` is empty; left out,
  * `globalOutbound` would be the host's own network.
  */
-function toWorkerCode(shim: IsolateShim, code: string): WorkerLoaderWorkerCode {
+function toWorkerCode(shim: Pick<IsolateShim, 'modules'>, code: string): WorkerLoaderWorkerCode {
   const texts = {
     ...Object.fromEntries(shadowed.map((name) => [name, forbidden])),
     ...shim.modules,
@@ -87,7 +87,25 @@ export interface Isolates {
   readonly openModelCode: (id: string, code: string) => Isolate
 }
 
-/** Isolates by id: the one use of the Worker Loader. */
+/** Takes types out of a module's text. The answer is JSON text of a parser that read foreign code. */
+export type Strip = (source: string, path: string) => Promise<unknown>
+
+/**
+ * Strips types in an isolate that serves one text and is gone then: one that keeps it busy holds up nobody else. Each
+ * is billed as a Worker of its own, and there is one for each archive that an operator installs.
+ */
+export function createStripper(
+  loader: WorkerLoader | undefined,
+  modules: Readonly<Record<string, string>>,
+): Strip | undefined {
+  if (!loader) return undefined
+  return (source, path) => {
+    const stub = loader.load(toWorkerCode({ modules }, ''))
+    return (stub.getEntrypoint() as unknown as { readonly run: Strip }).run(source, path)
+  }
+}
+
+/** Isolates by id: the one other use of the Worker Loader. */
 export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates | undefined {
   if (!loader) return undefined
   return {
@@ -96,13 +114,13 @@ export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates
         // A callback that throws would stick to the id.
         const code = await codeOf(plugin).catch(() => undefined)
         return code === undefined
-          ? toWorkerCode({ ...shim, modules: unavailable }, '')
+          ? toWorkerCode({ modules: unavailable }, '')
           : toWorkerCode(shim, code)
       })
       return stub.getEntrypoint() as unknown as Isolate
     },
     openModelCode: (id, code) => {
-      const modules = toWorkerCode({ ...shim, modules: shim.modelModules }, toModule(code))
+      const modules = toWorkerCode({ modules: shim.modelModules }, toModule(code))
       return loader.get(id, async () => modules).getEntrypoint() as unknown as Isolate
     },
   }

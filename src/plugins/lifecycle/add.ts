@@ -2,6 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import { toPermit, widened } from '#contracts/permit.ts'
 import type { NewPluginVersion, PluginRow } from '#contracts/plugin-catalog.ts'
+import { builtinCollision } from '../install/plugin-names.ts'
 import { compareVersions } from '../version-range.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
 
@@ -18,7 +19,7 @@ export function add(
 ): Outcome {
   const { id, hash, version, tier } = plugin
   const before = row?.state === 'removed' ? undefined : row
-  if (before?.tier === 'builtin') throw collision(id)
+  if (before?.tier === 'builtin') throw builtinCollision(id)
   if (before && !allowDowngrade) refuseDowngrade(plugin, before)
   const data = { plugin: id, version, hash, tier, source: plugin.source }
   const base = { version: plugin, event: 'plugin_added' as const, data }
@@ -61,14 +62,6 @@ export function add(
     generation: without(generation, id),
     notes: [...notes, why],
   }
-}
-
-export function collision(id: string): IsolaError {
-  return new IsolaError(
-    'plugin_name_collision',
-    `id: "${id}" is a plugin that ships with the deployment; choose another id.`,
-    { param: 'id' },
-  )
 }
 
 function refuseDowngrade({ version }: NewPluginVersion, before: PluginRow): void {

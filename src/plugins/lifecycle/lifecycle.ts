@@ -13,7 +13,8 @@ import type {
   PluginStore,
 } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { add, collision } from './add.ts'
+import { add } from './add.ts'
+import { checkPluginId } from '../install/plugin-names.ts'
 import { disable, enable, grant, present, remove, revoke } from './allow.ts'
 import { without, type Outcome, type Situation } from './changes.ts'
 import { restore, rollback } from './restore.ts'
@@ -159,7 +160,7 @@ async function decide(
   const situation: Situation = { row, generation, by }
   switch (change.do) {
     case 'add': {
-      if (bundledIds.has(change.plugin.id)) throw collision(change.plugin.id)
+      checkPluginId(change.plugin.id, bundledIds)
       const outcome = add(change.plugin, situation, change.allowDowngrade ?? false)
       return proven(outcome, generation).catch((error: unknown) => stays(outcome, situation, error))
     }

@@ -1,14 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import { githubTools } from '../../fakes/secrets.ts'
 import { createFakeApp, errorOf } from '../../fakes/http-deps.ts'
 
 const path = '/api/operator/secrets'
 const canary = 'canary-0123456789'
-const set = (app = createFakeApp(), json: object = { name: 'GITHUB_TOKEN', value: canary }) =>
-  app.send(path, { json })
+const set = (
+  app = createFakeApp({ deps: { plugins: githubTools } }),
+  json: object = { name: 'GITHUB_TOKEN', value: canary },
+) => app.send(path, { json })
 
 describe('/api/operator/secrets', () => {
   it('sets a value and never shows it again', async () => {
-    const app = createFakeApp()
+    const app = createFakeApp({ deps: { plugins: githubTools } })
     const response = await set(app)
     const text = await response.text()
     expect([response.status, JSON.parse(text)]).toMatchObject([
@@ -24,7 +27,7 @@ describe('/api/operator/secrets', () => {
   })
 
   it('lists what plugins ask for and nobody set', async () => {
-    const { send } = createFakeApp()
+    const { send } = createFakeApp({ deps: { plugins: githubTools } })
     expect(await (await send(path)).json()).toEqual({
       secrets: [],
       missing: [{ name: 'GITHUB_TOKEN', askedBy: ['github-tools'] }],
@@ -32,7 +35,7 @@ describe('/api/operator/secrets', () => {
   })
 
   it('removes, and says 404 of what is not there', async () => {
-    const app = createFakeApp()
+    const app = createFakeApp({ deps: { plugins: githubTools } })
     await set(app)
     const remove = () => app.send(`${path}/GITHUB_TOKEN`, { method: 'DELETE' })
     expect(await (await remove()).json()).toEqual({ name: 'GITHUB_TOKEN', removed: true })
@@ -40,7 +43,7 @@ describe('/api/operator/secrets', () => {
   })
 
   it('rotates and counts', async () => {
-    const app = createFakeApp()
+    const app = createFakeApp({ deps: { plugins: githubTools } })
     await set(app)
     const response = await app.send(`${path}/rotate`, { method: 'POST' })
     expect(await response.json()).toEqual({ rotated: 0, current: 1, failed: [] })
@@ -55,7 +58,7 @@ describe('/api/operator/secrets', () => {
     [{ name: 'A', value: `${canary}\0` }, 'value'],
     [{ name: 'A', value: canary, host: 'x' }, 'host'],
   ])('%j is 400 and names %s, without the value', async (json, param) => {
-    const response = await set(createFakeApp(), json)
+    const response = await set(createFakeApp({ deps: { plugins: githubTools } }), json)
     const text = await response.clone().text()
     expect([response.status, (await errorOf(response)).param]).toEqual([400, param])
     expect(text).not.toContain('canary')

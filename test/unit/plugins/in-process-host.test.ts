@@ -55,6 +55,7 @@ describe('the in-process host', () => {
     expect(load(off)).toEqual({
       plugins: [],
       problems: [],
+      warnings: [],
       manifests: [{ id: 'off', version: '1.0.0', hash, manifest, state: 'disabled' }],
     })
   })

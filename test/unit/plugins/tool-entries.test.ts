@@ -206,3 +206,46 @@ test('Y5: an agent with code of its own is the tool <plugin>__run', async () => 
     output: 'do/none',
   })
 })
+
+describe('Y10: a schedule as an entry', () => {
+  const execute = (answer: unknown) => {
+    const plugin = loadOne(
+      bundle({ id: 'demo', schedule: '0 * * * *' }, () => ({
+        schedule: { execute: async () => answer as never },
+      })),
+    )
+    const [entry] = toToolEntries(plugin, createCapabilityDeps())
+    return entry!.tool.execute({}, createToolContext())
+  }
+
+  test('answers { text } or nothing', async () => {
+    expect(await execute({ text: 'Cheaper.' })).toMatchObject({
+      ok: true,
+      output: { text: 'Cheaper.' },
+    })
+    expect(await execute(undefined)).toMatchObject({ ok: true, output: {} })
+  })
+
+  test.each([['Cheaper.'], [{ text: 7 }], [{ text: 'a', to: 'bob' }], [[]], [() => 1]])(
+    'refuses anything else: %j',
+    async (answer) => {
+      const result = await execute(answer)
+      expect(result).toMatchObject({ ok: false, error: { code: 'tool_failed' } })
+    },
+  )
+
+  test('stands beside the agent and the tools of the same plugin', () => {
+    const agent = { integration_mode: 'tool', model: 'm', instructions: 'p.md' }
+    const tools = [{ name: 'go', description: 'Goes.' }]
+    const plugin = loadOne(
+      bundle({ id: 'demo', schedule: '0 * * * *', agent, contributes: { tools } }, () => ({
+        tools: { go: async () => 1 },
+        agent: { invoke: async () => 'done' },
+        schedule: { execute: async () => {} },
+      })),
+    )
+    const entries = toToolEntries(plugin, createCapabilityDeps())
+    expect(entries.map(({ tool }) => tool.name)).toEqual(['demo__go', 'demo__run', 'demo__execute'])
+    expect(plugin.protocols).toEqual(['ToolProvider', 'AgentProvider', 'SchedulerProvider'])
+  })
+})

@@ -2,13 +2,14 @@ import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import command from '../../../scripts/isola/secret.mjs'
+import { githubTools } from '../../fakes/secrets.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
 const canary = 'canary-0123456789'
 
 /** The verbs over the app itself, as the frame would run them. */
 function open() {
-  const { send } = createFakeApp()
+  const { send } = createFakeApp({ deps: { plugins: githubTools } })
   let shown = ''
   const run = async (
     verb: keyof typeof command.verbs,

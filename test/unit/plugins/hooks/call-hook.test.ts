@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import { callHook } from '../../../../src/plugins/hooks/call-hook.ts'
+import type { CapabilityDeps } from '../../../../src/plugins/capabilities.ts'
 import type { HostedParts } from '../../../../src/plugins/plugin-parts.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
@@ -15,7 +16,7 @@ const plugin = loadOne(
 )
 
 /** What a host hands back for two events, as an isolate may have made it up. */
-function ask(hook: NonNullable<HostedParts['hooks']>[string]) {
+function ask(hook: NonNullable<HostedParts['hooks']>[string], deps: Partial<CapabilityDeps> = {}) {
   const events: EventDraft[] = []
   const context = createToolContext({ emit: (draft) => void events.push(draft) })
   const clock = { nowMs: () => 0, sleep: () => new Promise<void>(() => {}) }
@@ -27,7 +28,7 @@ function ask(hook: NonNullable<HostedParts['hooks']>[string]) {
       context,
       timeoutMs: 2_000,
     },
-    { capabilities: createCapabilityDeps(), clock },
+    { capabilities: createCapabilityDeps(deps), clock },
   )
   return { outcomes, events }
 }
@@ -69,5 +70,45 @@ describe('P16: what comes out of a host', () => {
     await outcomes
     expect(message).toBe(`not in a hook: ${capability}`)
     expect(events).toMatchObject([{ type: 'capability_refused', data: { capability } }])
+  })
+})
+
+describe('P16: a hook of a plugin that an operator may switch off', () => {
+  const allow = [{ answer: null }, { answer: null }]
+
+  it('is not asked without leave, which is a no', async () => {
+    let asked = 0
+    const hook = async () => ((asked += 1), allow)
+    const away = async () => Promise.reject(new Error('away'))
+    expect(await ask(hook, { takeLeave: away }).outcomes).toEqual(failed)
+    expect(asked).toBe(0)
+  })
+
+  it('ends when it is switched off under way, and gives its leave back', async () => {
+    const off = new AbortController()
+    let ended = 0
+    const takeLeave = async () => ({ signal: off.signal, end: () => void (ended += 1) })
+    const { outcomes } = ask(
+      () => {
+        off.abort(new Error('off'))
+        return new Promise(() => {})
+      },
+      { takeLeave },
+    )
+    expect(await outcomes).toEqual(failed)
+    expect(ended).toBe(1)
+  })
+
+  it('that fails counts against it, and one that goes well for it', async () => {
+    const told: string[] = []
+    const faults = {
+      wentWell: () => void told.push('well'),
+      failed: () => void told.push('failed'),
+    }
+    await ask(async () => allow, { faults }).outcomes
+    await ask(async () => [{ answer: null }, { failed: true }], { faults }).outcomes
+    await ask(async () => 'garbage', { faults }).outcomes
+    await ask(async () => Promise.reject(new Error('boom')), { faults }).outcomes
+    expect(told).toEqual(['well', 'failed', 'failed', 'failed'])
   })
 })

@@ -161,7 +161,11 @@ describe('P16: a hook', () => {
 
 describe('P16: hooks in the gates of a run', () => {
   const schema = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] }
-  async function runWith(listeners: readonly ReturnType<typeof listener>[], calls: number) {
+  async function runWith(
+    listeners: readonly ReturnType<typeof listener>[],
+    calls: number,
+    journal = createMemoryJournal(),
+  ) {
     const ran: JsonObject[] = []
     const go = toolEntry('demo__go', async (input) => {
       ran.push(input)
@@ -169,20 +173,18 @@ describe('P16: hooks in the gates of a run', () => {
     })
     const entry = { ...go, tool: { ...go.tool, inputSchema: schema } }
     const call = { name: 'demo__go', input: { a: 1 } }
-    const model = createFakeModel([
-      { calls: Array.from({ length: calls }, () => call) },
-      { text: 'Done.' },
-    ])
+    const asks = { calls: Array.from({ length: calls }, () => call) }
+    const model = createFakeModel([...(calls > 0 ? [asks] : []), { text: 'Done.' }])
     const { tools: hooks } = createTestHooks(load(listeners))
     const gates = { ...openGates, validator: createSchemaValidator(), hooks }
-    const journal = createMemoryJournal()
     const kernel = createEndingKernel(createKernelParts(model, { gates }))
     const result = await kernel.run(
       runInput({ toolset: toolsetOf([entry]) }),
       runPorts({ journal }),
     )
     const events = [...journal.rows.values()].flatMap((turn) => turn.events)
-    return { result, ran, events, outcomes: journal.rows.get(1)!.calls.map((one) => one.outcome) }
+    const outcomes = journal.rows.get(1)!.calls.map((one) => one.outcome)
+    return { result, ran, events, outcomes, journal }
   }
 
   it('checks a changed input again: what does not fit its schema is not run', async () => {
@@ -220,5 +222,18 @@ describe('P16: hooks in the gates of a run', () => {
         },
       },
     ])
+  })
+
+  it('is asked again about a call that a crash cut, not about one that is over', async () => {
+    const watch = listener('watch', { beforeToolCall: () => {} })
+    const { journal } = await runWith([watch], 2)
+    const turn = journal.rows.get(1)!
+    const [over, { outcome: _lost, ...cut }] = [turn.calls[0]!, turn.calls[1]!]
+    watch.told.length = 0
+    const resumed = createMemoryJournal([{ ...turn, isDone: false, calls: [over, cut] }])
+    const { ran, result } = await runWith([watch], 0, resumed)
+    expect(result.state).toBe('completed')
+    expect(ran).toHaveLength(1)
+    expect(watch.told).toHaveLength(1)
   })
 })

@@ -1,0 +1,136 @@
+// A plugin's folder as one bundle, made on its author's machine: what `isola plugin build|add|sign|test` start from.
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createRequire, isBuiltin } from 'node:module'
+import { join, relative, resolve } from 'node:path'
+import { toBundleText, toSignedText } from '../../src/contracts/plugin-bundle.ts'
+import { checkBundle, parseBundle, references } from '../../src/plugins/install/parse-bundle.ts'
+import { readYaml } from '../../src/plugins/install/read-yaml.ts'
+import { parseManifest } from '../../src/contracts/manifest.ts'
+import { root, toolFile } from '../toolchain.mjs'
+
+const esbuild = () => createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
+
+export const hashOf = (bundle) => createHash('sha256').update(toBundleText(bundle)).digest('hex')
+
+function readText(folder, path) {
+  const file = resolve(folder, path)
+  if (relative(folder, file).startsWith('..'))
+    throw new Error(`${path} leaves the plugin's folder.`)
+  if (!existsSync(file)) throw new Error(`plugin.yaml names ${path}, and there is no such file.`)
+  return readFileSync(file, 'utf8')
+}
+
+/** An island has no Node and no bindings: whoever imports them is named. */
+const refuseForeign = {
+  name: 'isola',
+  setup(build) {
+    build.onResolve({ filter: /.*/ }, ({ path, importer, kind }) => {
+      if (path === 'isola/plugin') return { path, external: true }
+      const isForeign = /^(node|cloudflare|workerd):/.test(path) || isBuiltin(path)
+      // A package of that name (`events`, `buffer`) may be installed; what is written `node:` cannot be one.
+      if (!isForeign || kind === 'entry-point') return undefined
+      const by = relative(build.initialOptions.absWorkingDir, importer)
+      const text = `${by} imports ${path}, which an island does not have. Use what the web platform has, or another package.`
+      return { errors: [{ text }] }
+    })
+  },
+}
+
+async function bundleCode(folder, entrypoint) {
+  const options = {
+    absWorkingDir: folder,
+    entryPoints: [entrypoint],
+    bundle: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    target: 'es2024',
+    platform: 'neutral',
+    mainFields: ['browser', 'module', 'main'],
+    conditions: ['workerd', 'worker', 'browser'],
+    legalComments: 'none',
+    logLevel: 'silent',
+    plugins: [refuseForeign],
+  }
+  const built = await esbuild()
+    .build(options)
+    .catch((error) => {
+      const lines = (error.errors ?? []).map(({ text, location }) =>
+        location ? `${location.file}:${location.line}:${location.column}: ${text}` : text,
+      )
+      throw new Error(lines.length > 0 ? lines.join('\n') : error.message, { cause: error })
+    })
+  const [output] = Object.values(built.metafile.outputs)
+  return { code: built.outputFiles[0].text, exported: output.exports }
+}
+
+/** `export const schemas = { tool: z.object({…}) }`: the input schemas of tools that plugin.yaml gives none. */
+async function addSchemas(manifest, code) {
+  const api = JSON.stringify(`file://${join(root, 'src', 'contracts', 'plugin.ts')}`)
+  const runnable = code.replaceAll(/(["'])isola\/plugin\1/g, api)
+  const { schemas } = await import(
+    `data:text/javascript;base64,${Buffer.from(runnable).toString('base64')}`
+  )
+  const { z } = await import('zod')
+  const tools = (manifest.contributes?.tools ?? []).map((tool) => {
+    const schema = schemas?.[tool.name]
+    if (!schema || tool.input_schema) return tool
+    const { $schema: _drop, ...input } = z.toJSONSchema(schema, { io: 'input' })
+    return { ...tool, input_schema: input }
+  })
+  return { ...manifest, contributes: { ...manifest.contributes, tools } }
+}
+
+/**
+ * Builds a folder.
+ * @returns The bundle with its manifest as the host reads it, and the hash that pins all of it.
+ */
+export async function buildFolder(path) {
+  const folder = resolve(path)
+  if (!existsSync(join(folder, 'plugin.yaml')))
+    throw new Error(
+      `There is no plugin.yaml in ${path}. \`isola plugin new <name>\` makes a folder.`,
+    )
+  let raw = readYaml(readFileSync(join(folder, 'plugin.yaml'), 'utf8'), join(path, 'plugin.yaml'))
+  const first = parseManifest(raw)
+  const named = references(first).map(([, file]) => [file, readText(folder, file)])
+  const readme = existsSync(join(folder, 'README.md'))
+    ? [['README.md', readText(folder, 'README.md')]]
+    : []
+  const files = Object.fromEntries([...named, ...readme])
+  if (first.entrypoint === undefined) return finish({ manifest: raw, files })
+  readText(folder, first.entrypoint)
+  const { code, exported } = await bundleCode(folder, first.entrypoint)
+  if (!exported.includes('default'))
+    throw new Error(`${first.entrypoint} has no default export: it must be the register function.`)
+  if (exported.includes('schemas')) raw = await addSchemas(raw, code)
+  return finish({ manifest: raw, code, files })
+}
+
+function finish(given) {
+  const { bundle, manifest } = checkBundle(given)
+  return { bundle, manifest, hash: hashOf(bundle) }
+}
+
+/** What `isola plugin build` wrote: a bundle, and its signature if it has one. */
+export function readBundleFile(path) {
+  const { bundle, signature, source } = JSON.parse(readFileSync(path, 'utf8'))
+  const { manifest } = parseBundle(bundle)
+  return { bundle, manifest, hash: hashOf(bundle), signature, source }
+}
+
+export const isFolder = (path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+export const isFile = (path) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+
+/** What a signature of it signs. */
+export const signedTextOf = ({ manifest, hash }) => toSignedText({ id: manifest.id, hash })
+
+/** A folder, built, or the file of one that was. */
+export async function readFolderOrBundle(path) {
+  if (isFolder(path)) return buildFolder(path)
+  if (isFile(path)) return readBundleFile(path)
+  throw new Error(`${path} is neither a plugin's folder nor a bundle.`)
+}
+
+export const fileNameOf = ({ id, version }) => `${id}-${version}.isola.json`

@@ -1,0 +1,130 @@
+import { bundle, hash, host } from 'under-test:plugin'
+import register from 'under-test:code'
+import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
+import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
+import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
+import { openCapabilities, type CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import type { HookOutcome } from '../../src/plugins/hook-batch.ts'
+import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
+import { toToolEntries } from '../../src/plugins/tool-entries.ts'
+import { describeTool } from '../conformance/describe-tool.ts'
+import { isolates } from '../fakes/isolates.ts'
+import { createCapabilityDeps } from '../fakes/plugins.ts'
+import { createFakeGateway } from '../fakes/session-gateway.ts'
+import { createToolContext } from '../fakes/tool-context.ts'
+import type { CallOptions, Conformance } from './isola-testing.d.ts'
+
+/** The plugin as the host of this run has it. Throws what is wrong with it. */
+export function loadUnderTest(): LoadedPlugin {
+  const { manifest, code = '', files } = bundle
+  const own =
+    host === 'isolate'
+      ? { isolated: { code, tier: 'community', grantEpoch: 0 } as const }
+      : register && { register }
+  const bundled: BundledPlugin = {
+    manifest: { ...Object(manifest), depends_on: [] },
+    files,
+    hash,
+    ...own,
+  }
+  const { plugins, problems } = loadPlugins([bundled], {
+    validator: createSchemaValidator(),
+    isolates,
+  })
+  const [loaded] = plugins
+  if (loaded) return loaded
+  throw new Error(
+    problems.map(({ code: fault, message }) => `${fault}: ${message}`).join('\n') ||
+      'plugin.yaml says enabled: false',
+  )
+}
+
+/** One store for all calls of a file. */
+const sessions = createFakeGateway()
+
+const depsOf = ({ fetch }: CallOptions): CapabilityDeps =>
+  createCapabilityDeps({ sessions, ...(fetch && { fetch: async (url, init) => fetch(url, init) }) })
+
+function entryOf(tool: string, options: CallOptions): ToolEntry {
+  const entries = toToolEntries(loadUnderTest(), depsOf(options))
+  const entry = entries.find((one) => one.tool.name.endsWith(`__${tool}`))
+  if (entry) return entry
+  throw new Error(
+    `There is no tool ${tool}; there are: ${entries.map((one) => one.tool.name).join(', ')}`,
+  )
+}
+
+async function call(tool: string, input: JsonObject, options: CallOptions = {}) {
+  const entry = entryOf(tool, options)
+  const verdict = createSchemaValidator().validate(entry.tool.inputSchema, input)
+  if (!verdict.ok) throw new Error(`input${verdict.path}: ${verdict.message}`)
+  const result = await entry.tool.execute(input, createToolContext())
+  if (result.ok) return result.output
+  throw Object.assign(new Error(result.error.message), result.error)
+}
+
+async function hook(
+  on: string,
+  event: Partial<Omit<HookEvent, 'on'>>,
+  options: CallOptions = {},
+): Promise<HookAnswer> {
+  const loaded = loadUnderTest()
+  const { hooks = {} } = loaded.parts as {
+    hooks?: Record<string, (events: unknown, can: unknown, context: unknown) => Promise<unknown>>
+  }
+  const run = hooks[on]
+  if (!run) throw new Error(`There is no hook ${on}; there are: ${Object.keys(hooks).join(', ')}`)
+  const context = createToolContext()
+  const { capabilities, close } = openCapabilities(loaded, context, depsOf(options))
+  const { session, run: runId, agent, principal } = context
+  const whole = { on, session, run: runId, agent, principal, ...event }
+  try {
+    // One outcome for each event of the batch.
+    const [outcome] = (await run([whole], capabilities, context)) as readonly HookOutcome[]
+    if (outcome && 'answer' in outcome) return outcome.answer as HookAnswer
+    throw new Error(`The hook ${on} failed.`)
+  } finally {
+    close()
+  }
+}
+
+function conforms(tool: string, inputs: Conformance, options: CallOptions = {}): void {
+  describeTool(`${tool}, ${host}`, {
+    inputs: inputs as Parameters<typeof describeTool>[1]['inputs'],
+    create: () => {
+      const entry = entryOf(tool, options)
+      const traces: string[] = []
+      let stops = 0
+      return {
+        entry: {
+          ...entry,
+          tool: {
+            ...entry.tool,
+            execute(input, context) {
+              traces.push(context.trace)
+              context.signal.addEventListener('abort', () => (stops += 1))
+              return entry.tool.execute(input, context)
+            },
+          },
+        },
+        executions: () => traces.length,
+        traces: () => traces,
+        stopped: () => stops,
+        outputs: createOutputStore(sessions),
+        readOutput: createOutputTool(sessions),
+      }
+    },
+  })
+}
+
+/** See isola-testing.d.ts, which is what an author sees. */
+export const plugin = {
+  call,
+  invoke: (request: { readonly task: string; readonly context?: string }, options?: CallOptions) =>
+    call('run', request, options),
+  hook,
+  conforms,
+}

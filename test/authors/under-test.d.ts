@@ -1,0 +1,12 @@
+declare module 'under-test:plugin' {
+  import type { PluginBundle } from '#contracts/plugin-bundle.ts'
+  export const host: 'in-process' | 'isolate'
+  export const bundle: PluginBundle
+  export const hash: string
+}
+declare module 'under-test:code' {
+  import type { Plugin } from '#contracts/plugin.ts'
+  const register: Plugin | undefined
+  export default register
+}
+declare module 'under-test:tests' {}

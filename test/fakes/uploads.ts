@@ -1,0 +1,39 @@
+import type { Strip } from '../../src/plugins/isolate/worker-code.ts'
+import type { UploadDeps } from '../../src/plugins/install/read-upload.ts'
+import { systemSources } from '../../src/sources.ts'
+
+export const manifestText = `id: github-tools
+name: GitHub tools
+version: 0.1.0
+entrypoint: main.js
+description: Searches issues.
+contributes:
+  tools:
+    - { name: search, description: Searches issues. }
+`
+
+export const code =
+  "import { ToolError } from 'isola/plugin'\nexport default () => ({ tools: {} })\n"
+
+/** A folder that may be installed. */
+export const folder = { 'plugin.yaml': manifestText, 'main.js': code, 'README.md': '# GitHub' }
+
+/** A stripper that reads imports the plain way; the real one is tested where there are isolates. */
+const plainStrip: Strip = async (source) =>
+  JSON.stringify({
+    code: source,
+    imports: [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name),
+  })
+
+export function uploadDeps(overrides: Partial<UploadDeps> = {}): UploadDeps {
+  return {
+    strip: plainStrip,
+    clock: systemSources.clock,
+    sha256: systemSources.sha256,
+    isDevelopment: false,
+    fetch: async () => {
+      throw new Error('no network in tests')
+    },
+    ...overrides,
+  }
+}

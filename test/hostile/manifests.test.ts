@@ -1,0 +1,242 @@
+import { describe, expect, it } from 'vitest'
+import { bundleCaps } from '#contracts/plugin-bundle.ts'
+import { readUpload } from '../../src/plugins/install/read-upload.ts'
+import { folder, manifestText, uploadDeps } from '../fakes/uploads.ts'
+import { zipOf } from '../fakes/zip.ts'
+
+const bomb = [
+  'a: &a [x,x,x,x,x,x,x,x,x]',
+  ...'bcdefghi'
+    .split('')
+    .map((name, index) => `${name}: &${name} [${`*${'abcdefgh'[index]},`.repeat(9)}]`),
+].join('\n')
+
+const send = (yaml: string) =>
+  readUpload({ zip: zipOf({ ...folder, 'plugin.yaml': yaml }) }, uploadDeps())
+
+describe('T26: a plugin.yaml is refused with its place', () => {
+  it.each([
+    ['a bomb of aliases', `${manifestText}config: {}\n${bomb}`, /aliases/],
+    ['an alias that contains itself', `${manifestText}config: &a { b: *a }`, /contains itself/],
+    [
+      'an alias of nothing',
+      `${manifestText}config: { b: *nothing }`,
+      /plugin\.yaml:9:14: .*alias of nothing/,
+    ],
+    ['a key twice', `${manifestText}name: Other\n`, /plugin\.yaml:9:1: .*unique/i],
+    ['a key twice, quoted', `${manifestText}"name": Other\n`, /unique/i],
+    [
+      'a key twice, in a grant',
+      `${manifestText}grants: { storage: 1kb, storage: 9mb }\n`,
+      /unique/i,
+    ],
+    ['__proto__', `${manifestText}config: { __proto__: { admin: true } }\n`, /__proto__/],
+    ['__proto__ at the top', `${manifestText}__proto__: { enabled: true }\n`, /__proto__/],
+    ['__proto__, quoted', `${manifestText}config: { "__proto__": 1 }\n`, /__proto__/],
+    ['__proto__, escaped', `${manifestText}config: { "\\u005f_proto__": 1 }\n`, /__proto__/],
+    ['a merge key', `${manifestText}config: { <<: { a: 1 } }\nx: 1\n`, /x/],
+    [
+      'a tag of JavaScript',
+      `${manifestText}config: { a: !!js/function "() => 1" }\n`,
+      /plugin\.yaml:9:\d+: .*tag/i,
+    ],
+    ['a tag of its own', `${manifestText}config: { a: !secret X }\n`, /tag/i],
+    ['binary', `${manifestText}config: { a: !!binary aGk= }\n`, /tag/i],
+    ['a key that is a list', `${manifestText}config: { [a]: 1 }\n`, /key/i],
+    ['two documents', `${manifestText}---\nid: other\n`, /document/i],
+    ['a directive of another YAML', `%YAML 1.1\n---\n${manifestText}`, /./],
+    ['a tab as indentation', 'id:\n\tx: 1\n', /plugin\.yaml:2:1: .*tab/i],
+    ['brackets without end', `${manifestText}config: ${'['.repeat(100_000)}`, /deeper than 64/],
+    ['braces without end', `${manifestText}config: ${'{a: '.repeat(50_000)}`, /deeper than 64/],
+    ['dashes without end', `${manifestText}config:\n ${'- '.repeat(50_000)}x`, /deeper than 64/],
+    [
+      'indentation without end',
+      `${manifestText}config:\n${Array.from({ length: 400 }, (_unused, depth) => `${' '.repeat(depth + 1)}a:`).join('\n')}`,
+      /deeper than 64/,
+    ],
+    [
+      'too much text',
+      `${manifestText}# ${'x'.repeat(bundleCaps.maxManifestChars)}`,
+      /longer than 262144/,
+    ],
+    ['a list', '- id: x', /./],
+    ['a text', 'just words', /./],
+    ['nothing', '', /./],
+  ] as const)('%s', async (_name, yaml, message) => {
+    await expect(send(yaml)).rejects.toMatchObject({
+      code: 'plugin_manifest_invalid',
+      message: expect.stringMatching(message) as unknown,
+    })
+  })
+})
+
+const manifest = {
+  id: 'greeter',
+  name: 'Greeter',
+  version: '1.0.0',
+  entrypoint: 'main.ts',
+  description: 'Greets.',
+}
+const bundleOf = (more: Record<string, unknown>) => ({
+  manifest: { ...manifest, ...more },
+  code: 'export default () => ({})',
+  files: {},
+})
+
+describe('T26: a manifest is refused', () => {
+  it.each([
+    ['that says how far it is trusted', { trust: 'trusted' }, /trust/],
+    ['that says its tier', { tier: 'builtin' }, /tier/],
+    ['that says who signed it', { signature: 'x', signer: 'isola' }, /sign/],
+    ['that says it is built in', { builtin: true }, /builtin/],
+    ['that brings its own hash', { hash: '0'.repeat(64) }, /hash/],
+    ['that says what it was granted', { granted: { network: [] } }, /granted/],
+    ['that brings its own permit', { permit: {}, grant_epoch: 9 }, /permit/],
+    ['that asks for a grant there is not', { grants: { shell: true } }, /grants: .*shell/],
+    [
+      'that asks for every method',
+      { grants: { network: [{ host: 'a.example', methods: ['*'] }] } },
+      /methods/,
+    ],
+    ['that asks for storage without end', { grants: { storage: 'unlimited' } }, /storage/],
+    ['whose id has a capital', { id: 'Greeter' }, /id: .*lowercase/],
+    ['whose id has a letter of another alphabet', { id: 'gr\u0435eter' }, /id: .*lowercase/],
+    ['whose id has two underscores', { id: 'kv__get' }, /id: .*lowercase/],
+    ['whose id is a path', { id: '../kv' }, /id: .*lowercase/],
+    ['whose id is too long', { id: 'a'.repeat(25) }, /id: /],
+    ['whose id is no text', { id: ['greeter'] }, /id: /],
+    ['whose version is no version', { version: 'latest' }, /version: .*semantic/],
+    ['whose version is a range', { version: '>=1.0.0' }, /version: .*semantic/],
+    [
+      'whose tool has another plugin’s prefix',
+      {
+        contributes: {
+          tools: [
+            { name: 'isola__call', description: 'x' },
+            { name: 'Kv', description: 'x' },
+          ],
+        },
+      },
+      /tools/,
+    ],
+    [
+      'that has a tool twice',
+      {
+        contributes: {
+          tools: [
+            { name: 'a', description: 'x' },
+            { name: 'a', description: 'y' },
+          ],
+        },
+      },
+      /declared twice/,
+    ],
+    [
+      'that names a prompt elsewhere',
+      { agent: { integration_mode: 'tool', model: 'm', instructions: '../../.dev.vars' } },
+      /no file/,
+    ],
+  ] as const)('%s', async (_name, more, message) => {
+    const refusal = readUpload({ json: { bundle: bundleOf(more) } }, uploadDeps())
+    await expect(refusal).rejects.toMatchObject({
+      code: 'plugin_manifest_invalid',
+      message: expect.stringMatching(message) as unknown,
+    })
+  })
+})
+
+describe('T26: a bundle is refused', () => {
+  const whole = bundleOf({})
+  it.each([
+    ['that is nothing', {}, /bundle/],
+    ['beside a claim of trust', { bundle: whole, tier: 'trusted' }, /tier/],
+    ['beside an order to enable it', { bundle: whole, enable: true }, /enable/],
+    ['beside a URL', { bundle: whole, url: 'https://example.com' }, /url/],
+    ['with more members', { bundle: { ...whole, grants: {} } }, /grants/],
+    ['whose manifest is a text', { bundle: { ...whole, manifest: 'id: x' } }, /manifest/],
+    ['whose manifest is a list', { bundle: { ...whole, manifest: [manifest] } }, /manifest/],
+    ['with code that is no text', { bundle: { ...whole, code: { js: '' } } }, /code/],
+    [
+      'without the code it names',
+      { bundle: { ...whole, code: undefined } },
+      /bundle\.code: is missing/,
+    ],
+    [
+      'with too much code',
+      { bundle: { ...whole, code: 'x'.repeat(bundleCaps.maxCodeChars + 1) } },
+      /code/,
+    ],
+    [
+      'with too many files',
+      {
+        bundle: {
+          ...whole,
+          files: Object.fromEntries(
+            Array.from({ length: 201 }, (_unused, index) => [`f${index}`, '']),
+          ),
+        },
+      },
+      /more than 200/,
+    ],
+    [
+      'with too much text',
+      { bundle: { ...whole, files: { a: 'x'.repeat(bundleCaps.maxFilesChars + 1) } } },
+      /characters/,
+    ],
+    ['with a file that is no text', { bundle: { ...whole, files: { a: [1] } } }, /files\.a/],
+    [
+      'with a file elsewhere',
+      { bundle: { ...whole, files: { '../a': 'x' } } },
+      /leaves the folder/,
+    ],
+    [
+      'with two files of one name',
+      { bundle: { ...whole, files: { a: '', A: '' } } },
+      /differ only in case/,
+    ],
+    ['with half a character', { bundle: { ...whole, files: { a: '\ud800' } } }, /surrogate/],
+    [
+      'with __proto__ in its manifest',
+      {
+        bundle: JSON.parse(
+          '{"manifest":{"config":{"__proto__":{"admin":true}}},"files":{}}',
+        ) as unknown,
+      },
+      /__proto__/,
+    ],
+    [
+      'with __proto__ as a file',
+      { bundle: JSON.parse('{"manifest":{},"files":{"__proto__":"x"}}') as unknown },
+      /__proto__/,
+    ],
+    [
+      'that is nested without end',
+      {
+        bundle: JSON.parse(
+          `{"manifest":{"config":${'['.repeat(500)}${']'.repeat(500)}},"files":{}}`,
+        ) as unknown,
+      },
+      /nested deeper/,
+    ],
+    ['with a signature that is a word', { bundle: whole, signature: 'trusted' }, /signature/],
+    [
+      'with a signature that is short',
+      { bundle: whole, signature: { key: 'AA==', value: 'AA==' } },
+      /signature\.key/,
+    ],
+    [
+      'with a signature that names a tier',
+      {
+        bundle: whole,
+        signature: { key: `${'A'.repeat(43)}=`, value: `${'A'.repeat(86)}==`, tier: 'builtin' },
+      },
+      /signature/,
+    ],
+  ] as const)('%s', async (_name, json, message) => {
+    await expect(readUpload({ json }, uploadDeps())).rejects.toMatchObject({
+      code: expect.stringMatching(/^plugin_(upload|manifest)_invalid$/) as unknown,
+      message: expect.stringMatching(message) as unknown,
+    })
+    expect(Reflect.get({}, 'admin')).toBeUndefined()
+  })
+})

@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest'
+import { call, callJson } from '../fakes/client.ts'
+import { addPlugin, pluginBundle, showPlugin } from '../fakes/plugin-admin.ts'
+import { zipOf } from '../fakes/zip.ts'
+
+const path = '/api/operator/plugins'
+const yaml = (id: string) => `id: ${id}
+name: Zipped
+version: 1.0.0
+entrypoint: main.ts
+description: Came as a zip.
+contributes: { tools: [{ name: say, description: Says. }] }
+`
+const main = `import type { Plugin } from 'isola/plugin'
+const register: Plugin = () => ({ tools: { say: async (): Promise<string> => 'zipped' } })
+export default register
+`
+const sendZip = (id: string, files: Readonly<Record<string, string>> = {}, query = '') =>
+  call(`${path}${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/zip' },
+    body: zipOf({ [`${id}-main/plugin.yaml`]: yaml(id), [`${id}-main/main.ts`]: main, ...files }),
+  })
+
+it('P1, P19: a zip with TypeScript is installed, and enabled like any other', async () => {
+  const added = await sendZip('zipped')
+  expect([added.status, await added.json()]).toEqual([
+    201,
+    expect.objectContaining({
+      plugin: expect.objectContaining({
+        id: 'zipped',
+        state: 'installed',
+        tier: 'community',
+      }) as unknown,
+    }),
+  ])
+  expect((await callJson(`${path}/zipped/enable`, { json: {} })).plugin.state).toBe('enabled')
+})
+
+it('T26: a zip that is none is refused with 422, and nothing is there', async () => {
+  const response = await sendZip('broken', { 'broken-main/../../etc': 'x' })
+  expect([response.status, await response.text()]).toEqual([
+    422,
+    expect.stringContaining('leaves the folder'),
+  ])
+  expect((await call(`${path}/broken`)).status).toBe(404)
+})
+
+it('P27: an id that looks like another is pointed out, one of ours is refused', async () => {
+  await addPlugin(pluginBundle('github-tools', 'one'))
+  const { notes } = await addPlugin(pluginBundle('git-hub-tools', 'two'))
+  expect(notes.join()).toContain('looks like "github-tools"')
+  const refused = await call(path, { json: { bundle: pluginBundle('isola', 'three') } })
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('reserved')])
+})
+
+it('P20: what a key signed is trusted once the operator accepts the key, and a bad signature is refused', async () => {
+  const pair = (await crypto.subtle.generateKey('Ed25519', true, [
+    'sign',
+    'verify',
+  ])) as CryptoKeyPair
+  const base64 = (bytes: ArrayBuffer) => btoa(String.fromCharCode(...new Uint8Array(bytes)))
+  const key = base64((await crypto.subtle.exportKey('raw', pair.publicKey)) as ArrayBuffer)
+  const bundle = pluginBundle('signed', 'one')
+  const { plugin } = await addPlugin(bundle)
+  const text = new TextEncoder().encode(`isola plugin 1\nsigned\n${plugin.hash}\n`)
+  const value = base64(await crypto.subtle.sign('Ed25519', pair.privateKey, text))
+  const signature = { key, value }
+  const next = { ...bundle, manifest: { ...bundle.manifest, version: '2.0.0' } }
+  const refused = await call(path, { json: { bundle: next, signature } })
+  expect([refused.status, await refused.text()]).toEqual([
+    422,
+    expect.stringContaining('plugin_signature_invalid'),
+  ])
+  expect((await showPlugin('signed')).version).toBe('1.0.0')
+  expect((await addPlugin(bundle, { signature })).notes.join()).toContain('not accepted here')
+  await callJson('/api/operator/trust', { json: { name: 'acme', publicKey: key } })
+  const other = pluginBundle('signed-too', 'one')
+  const first = await addPlugin(other)
+  const signed = new TextEncoder().encode(`isola plugin 1\nsigned-too\n${first.plugin.hash}\n`)
+  await callJson(`${path}/signed-too`, { method: 'DELETE' })
+  const good = { key, value: base64(await crypto.subtle.sign('Ed25519', pair.privateKey, signed)) }
+  expect((await addPlugin(other, { signature: good })).plugin).toMatchObject({ tier: 'trusted' })
+})
