@@ -45,6 +45,7 @@ export default defineConfig({
                 OPENAI_API_KEY: 'sk-test',
                 OPENAI_BASE_URL: 'http://model.test/v1',
                 ISOLA_MODEL: 'openai/scripted',
+                ISOLA_SQL_DATABASES: 'SQL',
                 TEST_MIGRATIONS: existsSync('migrations')
                   ? await readD1Migrations('migrations')
                   : [],
