@@ -139,6 +139,11 @@ export function composeRuntime(
   })
   const isolateHost =
     runner && isolates && createIsolateHost({ runner, sha256, shimVersion: isolateVersion })
+  const scopedStorage = createScopedStorage({
+    principals: env.PRINCIPAL,
+    services: env.PLUGIN_SERVICE,
+    sha256,
+  })
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
@@ -146,11 +151,7 @@ export function composeRuntime(
     databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
     readSecrets: createSecretReader(secrets),
-    scopedStorage: createScopedStorage({
-      principals: env.PRINCIPAL,
-      services: env.PLUGIN_SERVICE,
-      sha256,
-    }),
+    scopedStorage,
     sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
@@ -204,6 +205,7 @@ export function composeRuntime(
     clock,
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
+    purge: async (id) => scopedStorage.clear(id, await keys.principals()),
   })
   const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({

@@ -249,6 +249,8 @@ export interface IsolatedCode {
   readonly tier: TrustTier
   /** Counted up by the operator to end whatever runs under older grants. */
   readonly grantEpoch: number
+  /** Whether its code runs its agent; with an entry module it does unless this says otherwise. */
+  readonly runsOwnAgent?: boolean
   /** An operator enabled it, and may switch it off at any time. */
   readonly isInstalled?: boolean
   /** What the operator allowed; what the manifest asks for if absent. */

@@ -18,6 +18,8 @@ export interface PluginPin {
   /** Counts up with each change of the permit: what runs under an older one is ended. */
   readonly grantEpoch: number
   readonly config: JsonObject
+  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or nobody has asked. */
+  readonly runsOwnAgent?: boolean
 }
 
 /** One numbered set of enabled versions and what they may do. A change or a rollback makes a new one. */
@@ -96,7 +98,8 @@ export type PluginChange =
   /** Without a generation: to the version before the one that is enabled. */
   | { readonly do: 'rollback'; readonly id: string }
   | { readonly do: 'restore'; readonly generation: number }
-  | { readonly do: 'remove'; readonly id: string }
+  /** `purge`: what it keeps for principals and for the deployment goes too. */
+  | { readonly do: 'remove'; readonly id: string; readonly purge?: boolean }
 
 export interface ChangeResult {
   readonly generation: number

@@ -55,7 +55,7 @@ const answerSchema = z.union([
 
 /**
  * Code that a model wrote, each run in an isolate of its own that has nothing but the call's own `tools`. The id says
- * which code it is and whose session tree, so that the same code costs once a day (decision 0022).
+ * which code it is and whose session tree, so that the same code costs once a day (decision 0023).
  */
 export function createGrantedIsolate(
   { runner, sha256, shimVersion }: ModelCodeRunner,

@@ -26,6 +26,9 @@ const grantRequest = z.strictObject({
     'must be `asks`',
   ),
 })
+const removeQuery = z.strictObject({
+  purge: z.enum(['true', 'false'], 'must be true or false').optional(),
+})
 const enableRequest = z.strictObject({ config: jsonObject.optional() })
 
 /** `/api/operator/plugins…`: what is installed, and every change of it. */
@@ -60,8 +63,18 @@ function inBrief({ manifest, asks: _asks, versions, ...view }: PluginView) {
 const showPlugin: Handle = (deps) => async (context) => {
   const id = idOf(context)
   const plugin = (await deps.plugins.list()).find((one) => one.id === id)
-  if (plugin) return jsonResponse(plugin)
+  if (plugin) return jsonResponse({ ...plugin, versions: await signedVersions(deps, plugin) })
   throw new IsolaError('request_not_found', 'There is no such plugin.')
+}
+
+/** Says of each signed version whether its signer is still accepted: a key that was removed takes back nothing by itself. */
+async function signedVersions({ trust }: HttpDeps, { versions }: PluginView) {
+  const accepted = new Set((await trust.list()).map(({ name }) => name))
+  return versions.map((version) =>
+    version.signer === undefined
+      ? version
+      : { ...version, isSignerAccepted: accepted.has(version.signer) },
+  )
 }
 
 /** What was shown, with the hash it was shown for: anything else is refused. */
@@ -76,8 +89,16 @@ const enablePlugin: Handle = (deps) => async (context) => {
   return changed(deps, context, { do: 'enable', id: idOf(context), ...(config && { config }) })
 }
 
-const removePlugin: Handle = (deps) => async (context) =>
-  changed(deps, context, { do: 'remove', id: idOf(context) })
+/** `?purge=true`: with all that it keeps outside of sessions. */
+const removePlugin: Handle = (deps) => async (context) => {
+  const { purge } = parseFields(removeQuery, context.req.query())
+  const isPurge = purge === 'true'
+  return changed(deps, context, {
+    do: 'remove',
+    id: idOf(context),
+    ...(isPurge && { purge: true }),
+  })
+}
 
 /** Those that need no more than the plugin's id. */
 const plainChange =
