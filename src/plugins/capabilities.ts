@@ -244,8 +244,7 @@ function createIsolate(
 ): GrantedIsolate {
   const none = (run: PluginIsolate['run']) => ({ isolate: { run }, spent: () => undefined })
   if (!granted.isolate || tier !== 'builtin') return none(refuse('isolate'))
-  if (!deps.modelCode)
-    return none(fail('This deployment has no isolates: its operator adds the binding LOADER.'))
+  if (!deps.modelCode) return none(fail('This deployment has no isolates (no Worker Loader).'))
   return createGrantedIsolate(deps.modelCode, context, tools)
 }
 
