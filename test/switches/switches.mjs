@@ -1,6 +1,8 @@
 // Every protection that a test of its own holds up, and what the code reads like without it. `node
 // test/switches/run.mjs` takes them away one at a time: a protection that nobody misses is none.
 
+import { granted } from './granted.mjs'
+
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
 const kernelPauses = 'test/unit/kernel/pauses.test.ts'
@@ -3181,6 +3183,7 @@ const uploads = [
 ]
 
 export const switches = [
+  ...granted,
   ...uploads,
   ...hooks,
   ...isolates,
