@@ -162,7 +162,7 @@ export function composeRuntime(
   const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
   const outputs = createOutputStore(sessions)
   const deploymentLog = createDeploymentLog(env.DB)
-  const hooks = createLiveHooks(() => agents.now().then((wired) => wired.hooks))
+  const hooks = createLiveHooks(() => agents.now())
   const outputTool = createOutputTool(sessions)
   const wire = (snapshot: PluginSnapshot) => {
     const { plugins, problems } = pluginsOf(bundledPlugins, snapshot)
@@ -195,7 +195,9 @@ export function composeRuntime(
   }
   const agents = createLiveDirectory({
     snapshot: installed.snapshot,
-    lastKnown: installed.lastKnown,
+    heard: installed.heard,
+    initial: emptySnapshot,
+    onFault,
     build: wire,
   })
   const bundled = wire(emptySnapshot).manifests
@@ -205,7 +207,6 @@ export function composeRuntime(
     clock,
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
-    purge: async (id) => scopedStorage.clear(id, await keys.principals()),
   })
   const allowed = createLivePolicy({ ...installed, takeRate: principals.takeRate })
   const gates: GateParts = { ...allowed, validator, outputs, hooks: hooks.tools }
@@ -274,6 +275,8 @@ export function composeRuntime(
       refreshAgents: agents.refresh,
       plugins: installed,
       bundles,
+      purgePlugin: async (id) => scopedStorage.clear(id, await keys.principals()),
+      deploymentLog,
       readUpload: createUploadReader({
         trust,
         strip: createStripper(env.LOADER, stripModules),

@@ -141,7 +141,11 @@ export const adminVerbs = {
     about: 'On from the next run, if it starts and what it asks for was allowed.',
     options: { config: { type: 'string' } },
     async run({ args, values, request, print }) {
-      const done = await post(request, of(only(args, '<id>'), 'enable'), parseConfig(values.config))
+      const id = only(args, '<id>')
+      const { hash, tier } = await request(of(id))
+      // What was looked at is what is switched on, whatever arrives meanwhile.
+      const seen = tier === 'builtin' ? {} : { hash }
+      const done = await post(request, of(id, 'enable'), { ...seen, ...parseConfig(values.config) })
       print(done, outcome(done))
     },
   },

@@ -10,6 +10,7 @@ import type { Clock } from '#contracts/sources.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import {
   applyOverrides,
+  refuseLogic,
   registerInstructions,
   toAgentSpec,
   type AgentSource,
@@ -136,6 +137,7 @@ function toOwner(
     }
     if (manifest.id === orchestratorId)
       throw new IsolaError('plugin_name_collision', `the agent id ${orchestratorId} is taken`)
+    if (tier !== 'builtin') refuseLogic(source)
     registerInstructions(source, deps.prompts)
   } catch (error) {
     problems.push(toProblem(manifest.id, error))

@@ -20,6 +20,18 @@ export function instructionsId(plugin: string): string {
   return `${plugin}/instructions`
 }
 
+/** A template is a program that runs in here: of those that nobody reviewed only the names of values are filled in. */
+export function refuseLogic({ agent, files }: AgentSource): void {
+  const text = Object.hasOwn(files, agent.instructions) ? (files[agent.instructions] ?? '') : ''
+  const isPlain = (expression: string) => /^-?\s*[A-Za-z_][A-Za-z0-9_]*\s*-?$/.test(expression)
+  const expressions = [...text.matchAll(/\{\{([^]*?)\}\}/g)].map(([, inside = '']) => inside)
+  if (!text.includes('{%') && expressions.every(isPlain)) return
+  throw new IsolaError(
+    'plugin_prompt_invalid',
+    `agent.instructions: ${agent.instructions} may name values only, such as {{ name }}: no statements, filters or other expressions.`,
+  )
+}
+
 /**
  * Puts an agent's instructions into the prompt store and renders them once, so that a mistake in them shows when
  * the plugin loads and not when somebody calls it. Throws `plugin_prompt_invalid`.

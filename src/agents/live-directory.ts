@@ -5,14 +5,18 @@ import type { AgentCatalog } from './agent-directory.ts'
 export interface LiveDirectoryDeps<T extends AgentCatalog> {
   /** What is enabled now. May throw. */
   readonly snapshot: () => Promise<PluginSnapshot>
-  readonly lastKnown: () => PluginSnapshot
+  /** The last generation that was heard of, however old; nothing if none ever was. */
+  readonly heard: () => PluginSnapshot | undefined
+  /** What there is before anything was heard: for lists only. */
+  readonly initial: PluginSnapshot
+  readonly onFault: (error: unknown) => void
   /** Wires one generation. Runs no code of an installed plugin. */
   readonly build: (snapshot: PluginSnapshot) => T
 }
 
 export interface LiveDirectory<T extends AgentCatalog> {
   readonly directory: AgentDirectory
-  /** The generation that is enabled now, as it was wired. Never rejects. */
+  /** The generation that is enabled now, as it was wired. Rejects if no generation was ever heard of. */
   readonly now: () => Promise<T>
   /** Brings `list` and `toolNames` up to date. Never throws: what was known last is better than nothing. */
   readonly refresh: () => Promise<void>
@@ -27,16 +31,32 @@ export interface LiveDirectory<T extends AgentCatalog> {
  */
 export function createLiveDirectory<T extends AgentCatalog>({
   snapshot,
-  lastKnown,
+  heard,
+  initial,
   build,
+  onFault,
 }: LiveDirectoryDeps<T>): LiveDirectory<T> {
-  let built = wire(lastKnown())
+  let built = wire(initial)
   function wire(given: PluginSnapshot) {
-    return { version: versionOf(given), catalog: build(given) }
+    return { number: given.number, version: versionOf(given), catalog: build(given) }
+  }
+  /** What cannot be wired at all leaves the generation before in its place. */
+  function rewire(given: PluginSnapshot): void {
+    try {
+      built = wire(given)
+    } catch (error) {
+      onFault(error)
+    }
   }
   const now = async (): Promise<T> => {
-    const given = await snapshot().catch(lastKnown)
-    if (versionOf(given) !== built.version) built = wire(given)
+    const given = await snapshot().catch((error: unknown) => {
+      // Without any generation nobody knows which guards there are, and what was switched off.
+      const known = heard()
+      if (known) return known
+      throw error
+    })
+    // An answer that was late does not bring back what was before.
+    if (versionOf(given) !== built.version && given.number >= built.number) rewire(given)
     return built.catalog
   }
   return {
@@ -46,7 +66,7 @@ export function createLiveDirectory<T extends AgentCatalog>({
       toolNames: () => built.catalog.directory.toolNames(),
     },
     now,
-    refresh: async () => void (await now()),
+    refresh: async () => void (await now().catch(() => {})),
     current: () => built.catalog,
   }
 }

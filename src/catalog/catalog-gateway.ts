@@ -17,8 +17,6 @@ export const freshMs = 250
 export interface PluginCatalog extends PluginAdministration {
   /** At most `freshMs` old. Throws `request_unavailable`. */
   readonly snapshot: () => Promise<PluginSnapshot>
-  /** The last that was heard of, however old. */
-  readonly lastKnown: () => PluginSnapshot
   /** The same; nothing if nothing was ever heard. */
   readonly heard: () => PluginSnapshot | undefined
   /** Never throws; waits for nobody. */
@@ -50,11 +48,19 @@ export function createCatalogGateway({
   const name = sha256(lengthPrefixed(['catalog']))
   // Written in one go, and only ever replaced by what is newer: sessions of one isolate share it.
   let held: { readonly snapshot: PluginSnapshot; readonly atMs: number } | undefined
-  const ask = async <T>(call: (api: CatalogApi) => Promise<Reply<T>>): Promise<T> => {
+  const ask = async <T>(
+    call: (api: CatalogApi) => Promise<Reply<T>>,
+    maxAskMs = maxReadMs,
+  ): Promise<T> => {
     if (!namespace) throw unavailable()
-    const reply = await call(namespace.getByName(name) as CatalogApi).catch(() => {
-      throw unavailable()
-    })
+    const late = new AbortController()
+    const reply = await Promise.race([
+      call(namespace.getByName(name) as CatalogApi),
+      clock.sleep(maxAskMs, late.signal).then(() => undefined),
+    ])
+      .catch(() => undefined)
+      .finally(() => late.abort())
+    if (!reply) throw unavailable()
     if (reply.ok) return reply.value
     const { code, message, param } = reply.error
     throw new IsolaError(code as 'request_unavailable', message, {
@@ -74,7 +80,6 @@ export function createCatalogGateway({
   }
   return {
     snapshot,
-    lastKnown: () => held?.snapshot ?? emptySnapshot,
     heard: () => held?.snapshot,
     list: () => ask((api) => api.list()),
     async policy() {
@@ -83,7 +88,7 @@ export function createCatalogGateway({
     },
     generations: (limit) => ask((api) => api.generations(limit)),
     async change(change, by) {
-      const result = await ask((api) => api.change(change, by))
+      const result = await ask((api) => api.change(change, by), maxChangeMs)
       await clock.sleep(settleMs)
       return result
     },
@@ -93,6 +98,10 @@ export function createCatalogGateway({
     },
   }
 }
+
+/** A change tries a plugin out first, which may take as long as its code may. */
+const maxChangeMs = 45_000
+const maxReadMs = 2_000
 
 /** Until nobody believes the old set any more: what is held is asked anew, and calls under way look again. */
 const settleMs = 2 * freshMs + 100

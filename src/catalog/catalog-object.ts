@@ -25,8 +25,15 @@ export interface CatalogRuntime {
   readonly change: (
     change: PluginChange,
     by: ChangeBy,
+    /** Called when something is about to be written. */
+    begin: () => void,
   ) => Promise<{ readonly result: ChangeResult; readonly generation: Generation }>
-  readonly trip: (id: string, hash: string, why: string) => Promise<Generation | undefined>
+  readonly trip: (
+    id: string,
+    hash: string,
+    why: string,
+    begin: () => void,
+  ) => Promise<Generation | undefined>
   readonly list: () => Promise<readonly PluginView[]>
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
 }
@@ -74,7 +81,9 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     change(change: PluginChange, by: ChangeBy): Promise<Reply<ChangeResult>> {
       return toReply(() =>
         this.#inTurn(async () => {
-          const { result } = await this.#changing(() => this.#runtime.change(change, by))
+          const { result } = await this.#changing((begin) =>
+            this.#runtime.change(change, by, begin),
+          )
           return result
         }),
       )
@@ -84,17 +93,21 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       const why = this.#breaker.note(report)
       if (why === undefined) return
       await this.#inTurn(() =>
-        this.#changing(() => this.#runtime.trip(report.id, report.hash, why)),
+        this.#changing((begin) => this.#runtime.trip(report.id, report.hash, why, begin)),
       ).catch(() => {})
     }
 
-    /** Whatever happens meanwhile, nobody is told afterwards of the set that was before. */
-    async #changing<T>(work: () => Promise<T>): Promise<T> {
-      this.ctx.storage.kv.put(changingKey, true)
+    /** From the moment something is written, nobody is told of the set that was before until it was read again. */
+    async #changing<T>(work: (begin: () => void) => Promise<T>): Promise<T> {
+      let hasBegun = false
+      const begin = () => {
+        hasBegun = true
+        this.ctx.storage.kv.put(changingKey, true)
+      }
       try {
-        return await work()
+        return await work(begin)
       } finally {
-        this.#snapshot = undefined
+        if (hasBegun) this.#snapshot = undefined
         await this.#load().catch(() => {})
       }
     }
@@ -117,16 +130,14 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     async #generation(): Promise<Generation> {
       const { kv } = this.ctx.storage
-      try {
-        const generation = await this.#runtime.current()
-        kv.put(keptKey, JSON.stringify(generation))
-        kv.delete(changingKey)
-        return generation
-      } catch (error) {
+      const generation = await this.#runtime.current().catch((error: unknown) => {
         const kept = kv.get<string>(keptKey)
         if (kept === undefined || kv.get(changingKey) === true) throw error
         return JSON.parse(kept) as Generation
-      }
+      })
+      kv.put(keptKey, JSON.stringify(generation))
+      kv.delete(changingKey)
+      return generation
     }
 
     #inTurn<T>(work: () => Promise<T>): Promise<T> {

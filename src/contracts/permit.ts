@@ -1,4 +1,5 @@
-import type { HookManifest, Manifest, RequestedGrants } from './manifest.ts'
+import { toLimits } from './agent-limits.ts'
+import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
 
 /**
@@ -19,6 +20,8 @@ export interface Permit {
   readonly schedule?: string
   /** Its tools of which somebody must allow each call: one fewer is more than before. */
   readonly approvals?: readonly string[]
+  /** Those that nobody is asked about: beside the others, one more is more than before. */
+  readonly free?: readonly string[]
 }
 
 /** What a manifest asks for. */
@@ -26,8 +29,8 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
   const approvals = contributes.tools.flatMap(({ name, requires_approval: isAsked }) =>
     isAsked ? [name] : [],
   )
-  const limits = Object.entries(agent?.limits ?? {}).flatMap(([name, amount]) =>
-    amount === undefined ? [] : [[name, amount] as const],
+  const free = contributes.tools.flatMap(({ name, requires_approval: isAsked }) =>
+    isAsked ? [] : [name],
   )
   return {
     grants,
@@ -37,11 +40,12 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
       agent: {
         model: agent.model,
         usesTools: agent.uses_tools,
-        limits: Object.fromEntries(limits),
+        limits: limitsOf(agent.limits),
       },
     }),
     ...(schedule !== undefined && { schedule }),
     ...(approvals.length > 0 && { approvals }),
+    ...(free.length > 0 && { free }),
   }
 }
 
@@ -100,6 +104,29 @@ function modelLines(model: RequestedGrants['model']): readonly PermitLine[] {
   ]
 }
 
+/** Tools that nobody is asked about any more, or that came beside those of which somebody is. */
+function freed(next: Permit, before: Permit | undefined): readonly string[] {
+  if (!before?.approvals) return []
+  const dropped = before.approvals.filter((name) => !next.approvals?.includes(name))
+  const came = (next.free ?? []).filter((name) => !before.free?.includes(name))
+  return [...new Set([...dropped, ...came])]
+}
+
+/** What an agent may spend, what its manifest leaves out included. */
+function limitsOf(limits: AgentManifest['limits']): Readonly<Record<string, number>> {
+  const { maxToolCalls, maxDepth, maxConcurrency, maxChildren } = toLimits(limits)
+  return {
+    max_turns: limits.max_turns,
+    max_tokens_per_invocation: limits.max_tokens_per_invocation,
+    time_budget_ms: limits.time_budget_ms,
+    max_cost_usd: limits.max_cost_usd ?? Number.MAX_SAFE_INTEGER,
+    max_tool_calls: maxToolCalls,
+    max_depth: maxDepth,
+    max_concurrency: maxConcurrency,
+    max_children: maxChildren,
+  }
+}
+
 /** What a permit has that another does not cover: the lines that somebody has to allow. */
 export function widened(next: Permit, before: Permit | undefined): readonly PermitLine[] {
   const had = new Map(before ? permitLines(before).map((line) => [line.text, line]) : [])
@@ -107,8 +134,10 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
     const old = had.get(text)
     return !old || (amount ?? 0) > (old.amount ?? 0)
   })
-  const free = (before?.approvals ?? []).filter((name) => !next.approvals?.includes(name))
-  return [...more, ...free.map((name) => ({ text: `tool: ${name} without anybody's approval` }))]
+  return [
+    ...more,
+    ...freed(next, before).map((name) => ({ text: `tool: ${name} without anybody's approval` })),
+  ]
 }
 
 export const toBytes = (quota: string): number =>

@@ -96,15 +96,20 @@ export type PluginChange =
     }
   | { readonly do: 'grant'; readonly id: string; readonly hash: string; readonly permit: Permit }
   | { readonly do: 'revoke'; readonly id: string }
-  | { readonly do: 'enable'; readonly id: string; readonly config?: JsonObject }
+  | {
+      readonly do: 'enable'
+      readonly id: string
+      readonly config?: JsonObject
+      /** The version that was looked at; another one is refused. */
+      readonly hash?: string
+    }
   | { readonly do: 'disable'; readonly id: string }
   /** Without a generation: to the version before the one that is enabled. */
   | { readonly do: 'rollback'; readonly id: string }
   /** The policy of then comes back only if that is asked for. */
   | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
   | { readonly do: 'policy'; readonly policy: ToolPolicy }
-  /** `purge`: what it keeps for principals and for the deployment goes too. */
-  | { readonly do: 'remove'; readonly id: string; readonly purge?: boolean }
+  | { readonly do: 'remove'; readonly id: string }
 
 export interface ChangeResult {
   readonly generation: number

@@ -1,4 +1,5 @@
 import type { Context, Handler, Hono } from 'hono'
+import type { DeploymentLog } from '#contracts/event.ts'
 import type { KeyAdministration } from '#contracts/keys.ts'
 import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
 import type {
@@ -45,6 +46,9 @@ export interface HttpDeps {
   readonly refreshAgents?: () => Promise<void>
   readonly plugins: PluginAdministration
   readonly bundles: Pick<BundleStore, 'save'>
+  /** Takes away what a plugin keeps outside of sessions. */
+  readonly purgePlugin: (id: string) => Promise<void>
+  readonly deploymentLog: DeploymentLog
   readonly readUpload: ReadPluginUpload
   readonly models: HttpModels
   readonly authenticate: Authenticate

@@ -216,7 +216,9 @@ function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent'): Mod
   const models = granted.model?.models
   const { model: own } = manifest.agent ?? {}
   if (as === 'tool' || own === undefined) return { models }
-  return { preferred: own, ...(models && { models: [own, ...models] }) }
+  // What the operator was shown is the model it runs on: any other is named in the grant.
+  if (granted.model) return { preferred: own, ...(models && { models: [own, ...models] }) }
+  return { preferred: own, models: [own] }
 }
 
 function createDatabase(

@@ -110,7 +110,7 @@ function isTooLarge(body = ''): boolean {
 
 /** Headers that steer the connection, claim where a request comes from, or make another method of it. */
 const hostHeaders =
-  /^(host|connection|content-length|transfer-encoding|upgrade|expect|te|trailer|keep-alive|via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|x-http-method.*|x-method-override|x-original-url|x-rewrite-url|proxy-.*|sec-.*|cf-.*)$/i
+  /^(host|connection|accept-encoding|content-length|transfer-encoding|upgrade|expect|te|trailer|keep-alive|via|forwarded|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|x-http-method.*|x-method-override|x-original-url|x-rewrite-url|proxy-.*|sec-.*|cf-.*)$/i
 
 function parseHeaders(given: Readonly<Record<string, string>> = {}): Headers {
   const own = Object.keys(given).find((name) => hostHeaders.test(name))
@@ -183,6 +183,12 @@ function nextHop(hop: Hop, { status, location, secrets }: Redirect, options: Egr
 
 /** The whole answer, at most 2 MiB of it, without a value in it. A value may lie across two pieces: so it is read first. */
 async function redacted(response: Response, secrets: SecretExchange): Promise<Response> {
+  const encoding = response.headers.get('content-encoding')?.toLowerCase() ?? 'identity'
+  // What the platform does not decode nobody can read for values.
+  if (!/^(identity|gzip|br)$/.test(encoding.trim())) {
+    await response.body?.cancel()
+    throw failed(`The answer is encoded in a way that is not supported: ${encoding.slice(0, 40)}.`)
+  }
   const capped = capBody(response)
   const bytes = capped.body === null ? null : await readAll(capped)
   return new Response(bytes && secrets.redactBytes(bytes), {

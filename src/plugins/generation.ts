@@ -1,4 +1,5 @@
-import type { BundledPlugin } from '#contracts/manifest.ts'
+import { parseManifest, type BundledPlugin } from '#contracts/manifest.ts'
+import { toPermit, widened } from '#contracts/permit.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginPin, PluginSnapshot, PluginSource } from '#contracts/plugin-catalog.ts'
 
@@ -16,12 +17,26 @@ export function pluginsOf(
   const problems: PluginProblem[] = []
   const added = installed.flatMap((pin) => {
     const source = sources[pin.hash]
+    if (source && !isCovered(pin, source)) {
+      const why = 'its manifest asks for more than it was allowed; grant it again'
+      problems.push({ plugin: pin.id, code: 'plugin_manifest_invalid', message: why })
+      return []
+    }
     if (source) return [toPlugin(pin, source)]
     const message = `the bundle of version ${pin.version} cannot be read; add it again`
     problems.push({ plugin: pin.id, code: 'plugin_code_unavailable', message })
     return []
   })
   return { plugins: [...bundled.map((plugin) => switchedBy(plugin, switches)), ...added], problems }
+}
+
+/** Whether all that the manifest will be given was allowed: the two are kept in different tables. */
+function isCovered({ permit }: PluginPin, { manifest }: PluginSource): boolean {
+  try {
+    return widened(toPermit(parseManifest(manifest)), permit).length === 0
+  } catch {
+    return true // the loader says what is wrong with it
+  }
 }
 
 function switchedBy(plugin: BundledPlugin, switches: PluginSnapshot['bundled']): BundledPlugin {

@@ -1,4 +1,5 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { toBytes } from '#contracts/permit.ts'
 import { ToolError, type PluginStorage } from '#contracts/plugin.ts'
 import type { StorageAnswer, StorageRequest } from '#contracts/session.ts'
 import { jsonSizeBytes, toJson } from './json-border.ts'
@@ -18,8 +19,7 @@ export interface GrantedSpace {
 
 /** `512kb` or `1mb` in bytes. */
 export function parseQuotaBytes(quota = '1mb'): number {
-  const factor = quota.endsWith('mb') ? 1024 * 1024 : 1024
-  return Number.parseInt(quota, 10) * factor
+  return toBytes(quota)
 }
 
 /** Named values in one space of the session tree. Arguments come from plugin code: all of them are checked. */

@@ -22,10 +22,10 @@ const upsert = `
     problem, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`
 const versionColumns =
   'plugin, hash, version, tier, source, signer, manifest, installed_by, installed_at_ms'
-// The same bundle again is the same version, whoever brings it: its tier is what it is by its newest source.
+// The same bundle again is the same version, and stays as it came first; only a signature may be added to it.
 const insertVersion = `
   INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-  ON CONFLICT (plugin, hash) DO UPDATE SET (tier, source, signer, installed_by, installed_at_ms) = (?4, ?5, ?6, ?8, ?9)`
+  ON CONFLICT (plugin, hash) DO UPDATE SET (tier, signer) = (?4, ?6) WHERE ?6 IS NOT NULL`
 const insertPolicy = `
   INSERT INTO policies (generation, policy, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4)`
 const insertGeneration = `

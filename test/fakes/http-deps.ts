@@ -294,6 +294,8 @@ export function createFakeApp(options: FakeOptions = {}) {
       change: async () => ({ generation: 1, notes: [] }),
     },
     bundles: { save: async () => {} },
+    purgePlugin: async () => {},
+    deploymentLog: { append: async () => {} },
     readUpload: async () => {
       throw new IsolaError('plugin_upload_invalid', 'Not in this test.')
     },

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 import type { Upload } from '#contracts/plugin-upload.ts'
 import { readJsonObject, readZip } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -13,10 +15,13 @@ const zipQuery = z.strictObject({ allowDowngrade: z.stringbool().optional() })
 /** `POST /api/operator/plugins`: installs a version, which enables nothing. */
 export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
   const { upload, allowDowngrade } = await readRequest(context)
-  const { text, hash, manifest, bundle, source, tier, signer, notes } =
-    await deps.readUpload(upload)
-  await deps.bundles.save(hash, text)
   const by = changeBy(deps, context)
+  const read = await deps.readUpload(upload).catch(async (error: unknown) => {
+    await recordRefusal(deps, by, error)
+    throw error
+  })
+  const { text, hash, manifest, bundle, source, tier, signer, notes } = read
+  await deps.bundles.save(hash, text)
   const plugin = {
     id: manifest.id,
     version: manifest.version,
@@ -31,6 +36,19 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
   const change = { do: 'add', plugin, ...(allowDowngrade && { allowDowngrade }) } as const
   const result = await deps.plugins.change(change, by)
   return jsonResponse({ ...result, notes: [...notes, ...result.notes] }, { status: 201 })
+}
+
+/** What nobody may install is on the record too; if that cannot be written, it is refused all the same. */
+async function recordRefusal(
+  { deploymentLog, sources }: HttpDeps,
+  { principal, trace, requestId }: ChangeBy,
+  error: unknown,
+): Promise<void> {
+  const code = errorCode(error)
+  if (!code?.startsWith('plugin_')) return
+  const data = { asked: 'add', code, why: errorMessage(error).slice(0, 500), request: requestId }
+  const event = { type: 'plugin_refused', principal, trace, data } as const
+  await deploymentLog.append({ ...event, atMs: sources.clock.nowMs() }).catch(() => {})
 }
 
 async function readRequest(

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { IsolaError } from '#contracts/errors.ts'
+import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Permit } from '#contracts/permit.ts'
 import type { PluginChange, PluginView } from '#contracts/plugin-catalog.ts'
@@ -18,8 +18,9 @@ const jsonObject = z.custom<JsonObject>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be an object',
 )
+const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown')
 const grantRequest = z.strictObject({
-  hash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown'),
+  hash,
   // Compared with what the plugin asks for, as a whole: nothing in it counts by itself.
   permit: z.custom<Permit>(
     (value) => typeof value === 'object' && value !== null,
@@ -30,7 +31,7 @@ const restoreRequest = z.strictObject({ withPolicy: z.boolean().default(false) }
 const removeQuery = z.strictObject({
   purge: z.enum(['true', 'false'], 'must be true or false').optional(),
 })
-const enableRequest = z.strictObject({ config: jsonObject.optional() })
+const enableRequest = z.strictObject({ config: jsonObject.optional(), hash: hash.optional() })
 
 /** `/api/operator/plugins…`: what is installed, and every change of it. */
 export function addPluginRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -86,19 +87,24 @@ const grantPlugin: Handle = (deps) => async (context) => {
 
 const enablePlugin: Handle = (deps) => async (context) => {
   const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
-  const { config } = parseFields(enableRequest, body)
-  return changed(deps, context, { do: 'enable', id: idOf(context), ...(config && { config }) })
+  const { config, hash: seen } = parseFields(enableRequest, body)
+  const more = { ...(config && { config }), ...(seen !== undefined && { hash: seen }) }
+  return changed(deps, context, { do: 'enable', id: idOf(context), ...more })
 }
 
 /** `?purge=true`: with all that it keeps outside of sessions. */
 const removePlugin: Handle = (deps) => async (context) => {
   const { purge } = parseFields(removeQuery, context.req.query())
+  const id = idOf(context)
   const isPurge = purge === 'true'
-  return changed(deps, context, {
-    do: 'remove',
-    id: idOf(context),
-    ...(isPurge && { purge: true }),
+  const response = await changed(deps, context, { do: 'remove', id }).catch((error: unknown) => {
+    // A purge that was cut is asked for again when the plugin is gone already.
+    if (isPurge && errorCode(error) === 'request_not_found') return jsonResponse({ notes: [] })
+    throw error
   })
+  // Nothing of it runs any more, so nothing is written behind it.
+  if (isPurge) await deps.purgePlugin(id)
+  return response
 }
 
 /** Those that need no more than the plugin's id. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { errorCode } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import { ToolError, type Capabilities, type HookEvent } from '#contracts/plugin.ts'
@@ -50,8 +51,10 @@ export async function callHook(
     if (outcomes && !outcomes.some((outcome) => 'failed' in outcome)) faults?.wentWell(plugin)
     else faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
     return outcomes ?? failedAll(events)
-  } catch {
-    faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
+  } catch (error) {
+    // That it has no leave is not its doing.
+    if (errorCode(error) !== 'tool_denied')
+      faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
     return failedAll(events)
   } finally {
     over.abort()

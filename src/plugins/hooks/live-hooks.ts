@@ -1,19 +1,45 @@
+import { IsolaError } from '#contracts/errors.ts'
 import type { HookSubject, HookVerdict, ToolHooks } from '#contracts/policy.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { createCollector } from './collector.ts'
 import type { Hooks } from './create-hooks.ts'
 
-/** The hooks of whatever is enabled at the moment: what is switched on or off holds for runs under way too. */
-export function createLiveHooks(now: () => Promise<Hooks>): Required<Hooks> {
+/** What is enabled at the moment: its hooks, and which agents there are. */
+export interface WiredNow {
+  readonly hooks: Hooks
+  readonly directory: { readonly list: () => readonly { readonly name: string }[] }
+}
+
+/**
+ * The hooks of whatever is enabled at the moment: what is switched on or off holds for runs under way too. So it does
+ * for their agent: one that was switched off asks no model and calls no tool any more, wherever it runs.
+ */
+export function createLiveHooks(now: () => Promise<WiredNow>): Required<Hooks> {
   return {
     tools: createLiveToolHooks(now),
     around: (planner) => ({
-      plan: async (state) => (await now()).around(planner).plan(state),
+      plan: async (state) => {
+        const wired = await now()
+        if (!isThere(wired, state.agent.id)) throw new IsolaError('model_denied', switchedOff)
+        return wired.hooks.around(planner).plan(state)
+      },
     }),
-    subAgentStopped: async (...told) => (await now()).subAgentStopped?.(...told),
-    sessionEnded: async (ended) => (await now()).sessionEnded?.(ended),
+    // Those two only hear, and break nothing.
+    subAgentStopped: async (...told) =>
+      now()
+        .then(({ hooks }) => hooks.subAgentStopped?.(...told))
+        .catch(() => {}),
+    sessionEnded: async (ended) =>
+      now()
+        .then(({ hooks }) => hooks.sessionEnded?.(ended))
+        .catch(() => {}),
   }
 }
+
+const switchedOff = 'This agent was switched off.'
+
+const isThere = ({ directory }: WiredNow, agent: string): boolean =>
+  directory.list().some(({ name }) => name === agent)
 
 interface Finished {
   readonly subject: HookSubject
@@ -21,14 +47,20 @@ interface Finished {
 }
 
 /** Looked up once for the calls of a turn, so that they still come to a plugin together. */
-function createLiveToolHooks(now: () => Promise<Hooks>): ToolHooks {
+function createLiveToolHooks(now: () => Promise<WiredNow>): ToolHooks {
   const before = createCollector<HookSubject, HookVerdict>(async (subjects) => {
-    const { tools } = await now()
-    return Promise.all(subjects.map((subject) => tools.before(subject)))
+    const wired = await now()
+    return Promise.all(
+      subjects.map((subject) =>
+        isThere(wired, subject.agent)
+          ? wired.hooks.tools.before(subject)
+          : { veto: true as const, message: switchedOff },
+      ),
+    )
   })
   const after = createCollector<Finished, ToolResult>(async (finished) => {
-    const { tools } = await now()
-    return Promise.all(finished.map(({ subject, result }) => tools.after(subject, result)))
+    const { hooks } = await now()
+    return Promise.all(finished.map(({ subject, result }) => hooks.tools.after(subject, result)))
   })
   const keyOf = ({ session, run }: HookSubject) => `${session}/${run}`
   return {

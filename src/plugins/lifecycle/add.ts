@@ -6,6 +6,12 @@ import { builtinCollision } from '../install/plugin-names.ts'
 import { compareVersions } from '../version-range.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
 
+export interface AddOptions {
+  readonly allowDowngrade: boolean
+  /** Who brought the version that is there. */
+  readonly owner: string | undefined
+}
+
 const rank = { community: 0, trusted: 1, builtin: 2 } as const
 
 /**
@@ -15,12 +21,13 @@ const rank = { community: 0, trusted: 1, builtin: 2 } as const
 export function add(
   plugin: NewPluginVersion,
   { row, generation, by }: Situation,
-  allowDowngrade: boolean,
+  { allowDowngrade, owner }: AddOptions,
 ): Outcome {
   const { id, hash, version, tier } = plugin
   const before = row?.state === 'removed' ? undefined : row
   if (before?.tier === 'builtin') throw builtinCollision(id)
-  if (before && !allowDowngrade) refuseDowngrade(plugin, before)
+  if (before && !(allowDowngrade && by.mayEnable)) refuseDowngrade(plugin, before)
+  if (before && !by.mayEnable && owner !== by.principal) throw notYours(id)
   const data = { plugin: id, version, hash, tier, source: plugin.source }
   const base = { version: plugin, event: 'plugin_added' as const, data }
   if (before?.hash === hash && before.tier === tier)
@@ -49,7 +56,9 @@ export function add(
   }
   const more = widened(toPermit(parseManifest(plugin.manifest)), before.permit)
   if (more.length === 0 && rank[tier] >= rank[before.tier]) {
-    const carried: PluginRow = { ...arrived, state: 'enabled', permitHash: hash }
+    // What it does not ask for any more it does not have any more.
+    const permit = toPermit(parseManifest(plugin.manifest))
+    const carried: PluginRow = { ...arrived, state: 'enabled', permit, permitHash: hash }
     return { ...base, rows: [carried], generation: withRow(generation, carried), notes }
   }
   const why =
@@ -62,6 +71,11 @@ export function add(
     generation: without(generation, id),
     notes: [...notes, why],
   }
+}
+
+function notYours(id: string): IsolaError {
+  const message = `id: "${id}" was brought by somebody else; an operator adds its next version.`
+  return new IsolaError('request_forbidden', message, { param: 'id' })
 }
 
 function refuseDowngrade({ version }: NewPluginVersion, before: PluginRow): void {

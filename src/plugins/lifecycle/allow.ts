@@ -48,9 +48,13 @@ export function revoke(situation: Situation): Outcome {
 }
 
 /** @throws `request_conflict` naming what has to be granted first. */
-export function enable(config: JsonObject | undefined, situation: Situation): Outcome {
+export function enable(
+  { config, hash }: { readonly config?: JsonObject; readonly hash?: string },
+  situation: Situation,
+): Outcome {
   const { generation } = situation
   const row = present(situation)
+  if (hash !== undefined && hash !== row.hash) throw changed('hash', row)
   const data = { plugin: row.id, version: row.version, hash: row.hash }
   const base = { event: 'plugin_enabled' as const, data, notes: [] }
   const { problem: _solved, ...solved } = row

@@ -1,6 +1,9 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { DeploymentEventType } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import type { HookPoint } from '#contracts/manifest.ts'
+import { isSamePermit } from '#contracts/permit.ts'
+import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
 import type {
   BundleStore,
   ChangeBy,
@@ -16,7 +19,7 @@ import type { Clock } from '#contracts/sources.ts'
 import { add } from './add.ts'
 import { checkPluginId } from '../install/plugin-names.ts'
 import { disable, enable, grant, present, remove, revoke } from './allow.ts'
-import { without, type Outcome, type Situation } from './changes.ts'
+import { type Outcome, type Situation } from './changes.ts'
 import { restore, rollback } from './restore.ts'
 import { setPolicy } from './set-policy.ts'
 import { toView } from './view.ts'
@@ -28,8 +31,6 @@ export interface LifecycleDeps {
   readonly clock: Clock
   /** Ids of the plugins that ship with the deployment. */
   readonly bundledIds: ReadonlySet<string>
-  /** Takes away what a plugin keeps outside of sessions. */
-  readonly purge: (id: string) => Promise<void>
   /** Loads the set as a session would, and has this plugin's code registered; throws `plugin_…` saying why not. */
   readonly tryOut: (snapshot: PluginSnapshot, pin: PluginPin) => Promise<PluginFacts>
 }
@@ -42,9 +43,16 @@ export interface PluginLifecycle {
   readonly change: (
     change: PluginChange,
     by: ChangeBy,
+    /** Called when something is about to be written. */
+    begin?: () => void,
   ) => Promise<{ readonly result: ChangeResult; readonly generation: Generation }>
   /** Switches a plugin off that keeps failing. */
-  readonly trip: (id: string, hash: string, why: string) => Promise<Generation | undefined>
+  readonly trip: (
+    id: string,
+    hash: string,
+    why: string,
+    begin?: () => void,
+  ) => Promise<Generation | undefined>
 }
 
 export const noGeneration: Generation = { number: 0, installed: [], bundled: {} }
@@ -56,8 +64,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   const { store, bundles, clock } = deps
   const current = async (): Promise<Generation> => (await store.generation()) ?? noGeneration
   const sourceOf = async (hash: string): Promise<PluginSource> => {
-    const { manifest, files } = JSON.parse(await bundles.load(hash)) as PluginSource
-    return { manifest, files }
+    return toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
   }
 
   /** One event for a change, whether it took place or was refused. */
@@ -72,15 +79,19 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   const write = async (outcome: Outcome, before: Generation, by: ChangeBy): Promise<Generation> => {
     const { about, ...event } = eventOf(outcome.event, by)
     const number = before.number + 1
+    const policy = outcome.generation?.policy
     const next = outcome.generation && {
       number,
       installed: withKnownFacts(outcome.generation.installed, before),
       bundled: outcome.generation.bundled,
+      ...(policy && { policy }),
     }
+    const { plugin } = outcome.data
+    const reason = `${outcome.event}${typeof plugin === 'string' ? ` ${plugin}` : ''}`
     await store.commit({
       rows: outcome.rows,
       ...(outcome.version && { version: outcome.version }),
-      ...(next && { generation: { ...next, reason: outcome.event } }),
+      ...(next && { generation: { ...next, reason } }),
       event: { ...event, data: about({ ...outcome.data, ...(next && { generation: number }) }) },
     })
     return next ?? before
@@ -97,7 +108,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   /** What would be enabled is tried first: a plugin that cannot start does not go live. */
   const proven = async (outcome: Outcome, before: Generation): Promise<Outcome> => {
     const fresh = (outcome.generation?.installed ?? []).filter(
-      (pin) => !before.installed.some(({ id, hash }) => id === pin.id && hash === pin.hash),
+      (pin) => !before.installed.some((was) => isSameToStart(was, pin)),
     )
     if (fresh.length === 0 || !outcome.generation) return outcome
     const { installed } = outcome.generation
@@ -115,39 +126,62 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     return { ...outcome, generation: { ...outcome.generation, installed: told } }
   }
 
+  const carryOut = async (
+    change: PluginChange,
+    by: ChangeBy,
+    { before, begin }: { readonly before: Generation; readonly begin: (() => void) | undefined },
+  ) => {
+    const outcome = await decide(deps, change, { before, by, proven })
+    begin?.()
+    return { outcome, generation: await write(outcome, before, by) }
+  }
+
   return {
     current,
     sourceOf,
-    async change(change, by) {
+    async change(change, by, begin) {
       const before = await current()
-      try {
-        const outcome = await decide(deps, change, { before, by, proven })
-        const generation = await write(outcome, before, by)
-        if (change.do === 'remove' && change.purge) await deps.purge(change.id)
-        const id = idOf(change)
-        const row = id === undefined ? undefined : await store.find(id)
-        const result = {
-          generation: generation.number,
-          ...(row && id !== undefined && { plugin: toView(row, await store.versions(id)) }),
-          notes: outcome.notes,
-        }
-        return { result, generation }
-      } catch (error) {
-        // That it was refused is on the record; if that cannot be written, the refusal still stands.
-        await refuse(change, by, error).catch(() => {})
-        throw error
+      const { outcome, generation } = await carryOut(change, by, { before, begin }).catch(
+        async (error: unknown) => {
+          // That it was refused is on the record; if that cannot be written, the refusal still stands.
+          await refuse(change, by, error).catch(() => {})
+          throw error
+        },
+      )
+      const id = idOf(change)
+      const row = id === undefined ? undefined : await store.find(id)
+      const result = {
+        generation: generation.number,
+        ...(row && id !== undefined && { plugin: toView(row, await store.versions(id)) }),
+        notes: outcome.notes,
       }
+      return { result, generation }
     },
-    async trip(id, hash, why) {
+    async trip(id, hash, why, begin) {
       const generation = await current()
       const row = await store.find(id)
       if (row?.hash !== hash || row.state !== 'enabled') return undefined
       const last = (await store.versions(id)).find((version) => version.hash !== hash)
       const message = `${why}${last ? ` Version ${last.version} was there before: isola plugin rollback ${id}` : ''}`
       const problem = { code: 'plugin_keeps_failing', message }
+      // Without it what it guards would be open: it stays, what it is asked about is denied, and it is listed.
+      if (row.permit?.hooks.some(({ on }) => decidingPoints.has(on))) {
+        const { about, ...event } = eventOf('plugin_tripped', isolaItself)
+        const data = about({ plugin: id, hash, ...problem, isKept: true })
+        await store.commit({ rows: [{ ...row, problem }], event: { ...event, data } })
+        return undefined
+      }
+      begin?.()
       return write(disable({ row, generation, by: isolaItself }, problem), generation, isolaItself)
     },
   }
+}
+
+/** Only the files that wiring needs: all sources of a generation travel together. */
+function toSource({ manifest, files }: PluginSource): PluginSource {
+  const { agent } = Object(manifest) as { readonly agent?: { readonly instructions?: unknown } }
+  const needed = Object.entries(files).filter(([path]) => path === agent?.instructions)
+  return { manifest, files: Object.fromEntries(needed) }
 }
 
 /** What was found out when a version was enabled holds for as long as it is. */
@@ -157,6 +191,21 @@ function withKnownFacts(pins: readonly PluginPin[], before: Generation): readonl
     return known === undefined ? pin : { runsOwnAgent: known, ...pin }
   })
 }
+
+/** Where a hook may say no: one that is gone says yes. */
+const decidingPoints: ReadonlySet<string> = new Set<HookPoint>([
+  'beforeDispatch',
+  'beforeModelCall',
+  'beforeToolCall',
+  'afterToolCall',
+])
+
+/** Whether a pin would start as it did: another permit or configuration may not. */
+const isSameToStart = (was: PluginPin, { id, hash, config, permit }: PluginPin): boolean =>
+  was.id === id &&
+  was.hash === hash &&
+  toCanonicalJson(was.config) === toCanonicalJson(config) &&
+  isSamePermit(was.permit, permit)
 
 const idOf = (change: PluginChange): string | undefined =>
   change.do === 'add' ? change.plugin.id : 'id' in change ? change.id : undefined
@@ -180,7 +229,9 @@ async function decide(
   switch (change.do) {
     case 'add': {
       checkPluginId(change.plugin.id, bundledIds)
-      const outcome = add(change.plugin, situation, change.allowDowngrade ?? false)
+      const owner = (await store.versions(change.plugin.id)).at(-1)?.installedBy
+      const options = { allowDowngrade: change.allowDowngrade ?? false, owner }
+      const outcome = add(change.plugin, situation, options)
       return proven(outcome, generation).catch((error: unknown) => stays(outcome, situation, error))
     }
     case 'grant':
@@ -188,7 +239,7 @@ async function decide(
     case 'revoke':
       return revoke(situation)
     case 'enable':
-      return proven(enable(change.config, situation), generation).catch((error: unknown) =>
+      return proven(enable(change, situation), generation).catch((error: unknown) =>
         cannotStart(deps, situation, error),
       )
     case 'disable':
@@ -215,16 +266,13 @@ async function cannotStart(
   error: unknown,
 ): Promise<never> {
   const code = errorCode(error)
-  if (code?.startsWith('plugin_')) {
+  // One that runs goes on as it is: only what was asked for now does not start.
+  if (code?.startsWith('plugin_') && situation.row?.state !== 'enabled') {
     const row = present(situation)
     const problem = { code, message: errorMessage(error) }
-    const state = row.state === 'enabled' ? 'disabled' : row.state
     const { principal, trace } = situation.by
-    const generation = row.state === 'enabled' ? without(situation.generation, row.id) : undefined
-    const number = situation.generation.number + 1
     await store.commit({
-      rows: [{ ...row, state, problem }],
-      ...(generation && { generation: { number, ...generation, reason: 'plugin_tripped' } }),
+      rows: [{ ...row, problem }],
       event: {
         type: 'plugin_tripped',
         principal,

@@ -12,7 +12,7 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
   const row = installed(situation)
   const pin = await findEarlier(store, row)
   if (!pin) {
-    const message = `"${row.id}" was never enabled in another version.`
+    const message = `"${row.id}" was never enabled in another version, or what it was allowed was taken back since: add that version and grant it.`
     throw new IsolaError('request_conflict', message)
   }
   const back = toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest)
@@ -27,7 +27,10 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
 
 async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPin | undefined> {
   const [newest] = await store.generations(1)
+  const revokedIn = await revocationOf(store, row.id)
   for (let number = newest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
+    // What was taken back is not had back by going back: it is granted again, or not.
+    if (number <= revokedIn) return undefined
     const generation = await store.generation(number)
     const pin = generation?.installed.find(({ id }) => id === row.id)
     // Never the one it has: to go on with that is to enable it.
@@ -35,6 +38,13 @@ async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPi
     number -= 1
   }
   return undefined
+}
+
+/** The last generation in which what a plugin was allowed was taken back; 0 if there is none. */
+async function revocationOf(store: PluginStore, id: string): Promise<number> {
+  const taken = new Set([`plugin_revoked ${id}`, `plugin_removed ${id}`])
+  const last = (await store.generations(maxGenerations)).find(({ reason }) => taken.has(reason))
+  return last?.number ?? 0
 }
 
 /** All of an earlier generation: what was enabled then, and nothing else. */
@@ -51,9 +61,12 @@ export async function restore(
     throw new IsolaError('request_not_found', 'There is no such generation.')
   const rows = await store.list()
   const back: PluginRow[] = []
+  const notes: string[] = []
   for (const row of rows.filter(({ tier }) => tier !== 'builtin')) {
     const pin = then.installed.find(({ id }) => id === row.id)
-    if (pin)
+    const isTaken = pin && (await revocationOf(store, row.id)) > number
+    if (isTaken) notes.push(`"${row.id}" stays off: what it was allowed was taken back since.`)
+    if (pin && !isTaken)
       back.push(toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest))
     else if (row.state === 'enabled')
       back.push({ ...row, state: 'disabled', grantEpoch: row.grantEpoch + 1 })
@@ -72,7 +85,7 @@ export async function restore(
       restored: number,
       ...(withPolicy && { policy: policyDiff(policyOf(now), policyOf(then)) }),
     },
-    notes: [],
+    notes,
   }
 }
 

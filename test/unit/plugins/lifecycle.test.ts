@@ -35,7 +35,6 @@ function setUp() {
   const bundles = createBundleStore({ database, namespace, sha256 })
   const store = createPluginStore(database)
   const broken = new Set<string>()
-  const purged: string[] = []
   const lifecycle = createPluginLifecycle({
     store,
     bundles,
@@ -45,7 +44,6 @@ function setUp() {
       if (broken.has(hash)) throw new IsolaError('plugin_register_failed', 'its code cannot run')
       return { runsOwnAgent: false }
     },
-    purge: async (id) => void purged.push(id),
   })
   const change = (what: PluginChange, by = operator) => lifecycle.change(what, by)
   const prepare = async (id: string, version: string, more: object = {}) => {
@@ -53,11 +51,14 @@ function setUp() {
     const text = toBundleText({ manifest, code: `// ${version}`, files: {} })
     const hash = sha256(text)
     await bundles.save(hash, text)
-    const about = { tier: 'community', source: 'upload', installedBy: 'x' } as const
+    const about = { tier: 'community', source: 'upload', installedBy: 'operator' } as const
     return { id, version, hash, manifest, installedAtMs: clock.nowMs(), ...about }
   }
   const add = async (id: string, version: string, more: object = {}, by = operator) =>
-    change({ do: 'add', plugin: await prepare(id, version, more) }, by)
+    change(
+      { do: 'add', plugin: { ...(await prepare(id, version, more)), installedBy: by.principal } },
+      by,
+    )
   const enable = async (id: string) => {
     const row = await store.find(id)
     const permit = toPermit(parseManifest(row!.manifest))
@@ -83,7 +84,6 @@ function setUp() {
     enable,
     events,
     broken,
-    purged,
   }
 }
 
@@ -108,7 +108,7 @@ describe('the life of a plugin', () => {
   })
 
   it('P21: an author adds, and nothing of it goes live', async () => {
-    await host.add('a', '1.0.0')
+    await host.add('a', '1.0.0', {}, author)
     await host.change({ do: 'enable', id: 'a' })
     const { result, generation } = await host.add('a', '1.1.0', {}, author)
     expect(result.notes.join()).toContain('until an operator adds')
@@ -141,8 +141,11 @@ describe('the life of a plugin', () => {
     expect(generation.installed).toMatchObject([
       { version: '1.1.0', grantEpoch: expect.any(Number) as number },
     ])
+    expect(generation.installed[0]!.permit.grants.network).toEqual([
+      { host: 'api.example.com', methods: ['GET'] },
+    ])
     await host.add('a', '1.2.0', network('GET', 'POST'))
-    expect(await stateOf('a')).toBe('enabled') // what was allowed once covers it still
+    expect(await stateOf('a')).toBe('disabled') // it had given that up
   })
 
   it('P25: one that does not start stays off with the reason, until it does', async () => {
@@ -180,8 +183,7 @@ describe('the life of a plugin', () => {
   it('comes back after a removal only as new, under an epoch it never had', async () => {
     await host.add('a', '1.0.0', network('GET'))
     const { generation } = await host.enable('a')
-    await host.change({ do: 'remove', id: 'a', purge: true })
-    expect(host.purged).toEqual(['a'])
+    await host.change({ do: 'remove', id: 'a' })
     await host.add('a', '1.0.0', network('GET'))
     expect(await stateOf('a')).toBe('installed')
     const again = await host.enable('a')
@@ -225,6 +227,91 @@ describe('the life of a plugin', () => {
       })
     },
   )
+})
+
+describe('what nobody gets by a detour', () => {
+  it('P21: an author touches no plugin that somebody else brought, and takes none back to an older version', async () => {
+    await host.add('a', '1.0.0')
+    await expect(host.add('a', '1.1.0', {}, author)).rejects.toMatchObject({
+      code: 'request_forbidden',
+    })
+    await host.add('b', '2.0.0', {}, author)
+    const plugin = { ...(await host.prepare('b', '1.0.0')), installedBy: 'ada' }
+    await expect(
+      host.change({ do: 'add', plugin, allowDowngrade: true }, author),
+    ).rejects.toMatchObject({ param: 'version' })
+  })
+
+  it('P21: what is switched on is what was looked at', async () => {
+    await host.add('a', '1.0.0', {}, author)
+    const { hash } = (await host.store.find('a'))!
+    await host.add('a', '1.0.1', {}, author)
+    await expect(host.change({ do: 'enable', id: 'a', hash })).rejects.toMatchObject({
+      param: 'hash',
+    })
+  })
+
+  it('G12: what was taken back does not come back with a rollback or a restored generation', async () => {
+    await host.add('a', '1.0.0', network('GET'))
+    const { generation: first } = await host.enable('a')
+    await host.add('a', '1.1.0', network('GET'))
+    await host.change({ do: 'revoke', id: 'a' })
+    await expect(host.change({ do: 'rollback', id: 'a' })).rejects.toMatchObject({
+      code: 'request_conflict',
+    })
+    const { result, generation } = await host.change({
+      do: 'restore',
+      generation: first.number,
+    })
+    expect([generation.installed, result.notes.join()]).toEqual([
+      [],
+      expect.stringContaining('stays off'),
+    ])
+    await host.change({ do: 'remove', id: 'a' })
+    await host.change({ do: 'restore', generation: first.number })
+    expect(await stateOf('a')).toBe('removed')
+  })
+
+  it('P16: a guard that keeps failing is listed and stays, since without it the way would be open', async () => {
+    const hooks = { contributes: { hooks: [{ on: 'beforeToolCall' }] }, entrypoint: 'main.ts' }
+    await host.add('a', '1.0.0', hooks)
+    await host.enable('a')
+    const { hash } = (await host.store.find('a'))!
+    await host.lifecycle.trip('a', hash, 'It failed.')
+    expect(await host.store.find('a')).toMatchObject({
+      state: 'enabled',
+      problem: { code: 'plugin_keeps_failing' },
+    })
+    expect((await host.lifecycle.current()).installed).toHaveLength(1)
+  })
+
+  it('P25: a configuration with which it does not start changes nothing of one that runs', async () => {
+    const plugin = await host.prepare('a', '1.0.0')
+    await host.change({ do: 'add', plugin })
+    await host.change({ do: 'enable', id: 'a' })
+    host.broken.add(plugin.hash)
+    const config = { unit: 'metric' }
+    await expect(host.change({ do: 'enable', id: 'a', config })).rejects.toMatchObject({
+      code: 'plugin_register_failed',
+    })
+    expect((await host.lifecycle.current()).installed).toMatchObject([{ config: {} }])
+  })
+
+  it('T24: an author does not rewrite where a version came from', async () => {
+    const plugin = {
+      ...(await host.prepare('a', '1.0.0')),
+      signer: 'release',
+      tier: 'trusted' as const,
+    }
+    await host.change({ do: 'add', plugin })
+    const { signer: _signer, ...again } = { ...plugin, tier: 'community' as const, source: 'other' }
+    await host.change({ do: 'add', plugin: again })
+    expect(await host.store.version('a', plugin.hash)).toMatchObject({
+      tier: 'trusted',
+      signer: 'release',
+      source: 'upload',
+    })
+  })
 })
 
 describe('the store of bundles', () => {
