@@ -12,6 +12,9 @@ import type { Clock } from '#contracts/sources.ts'
 /** So old may be what somebody believes to be enabled. */
 export const freshMs = 250
 
+/** Nobody waits longer to hear what is enabled. */
+const maxReadMs = 5_000
+
 /** What is enabled, as the rest of the Worker asks for it. */
 export interface PluginCatalog extends PluginAdministration {
   /** At most `freshMs` old. Throws `request_unavailable`. */
@@ -58,6 +61,16 @@ export function createCatalogGateway({
       ...(param !== undefined && { param }),
     })
   }
+  /** Every request and every run comes by here: none hangs because the Catalog does. */
+  const inTime = async <T>(answer: Promise<T>): Promise<T> => {
+    const done = new AbortController()
+    const late = clock.sleep(maxReadMs, done.signal).then(() => Promise.reject(unavailable()))
+    try {
+      return await Promise.race([answer, late])
+    } finally {
+      done.abort()
+    }
+  }
   return {
     async snapshot() {
       if (!namespace) return emptySnapshot
@@ -65,7 +78,7 @@ export function createCatalogGateway({
       if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
       const known = held?.snapshot
       const number = known && isComplete(known) ? known.number : undefined
-      const { snapshot = known } = await ask((api) => api.read(number))
+      const { snapshot = known } = await inTime(ask((api) => api.read(number)))
       if (!snapshot) throw unavailable()
       if (!held || held.atMs <= atMs) held = { snapshot, atMs }
       return snapshot
