@@ -24,6 +24,7 @@ export type EventType =
   | 'network_requested'
   | 'capability_refused'
   | 'hook_called'
+  | 'call_denied'
 
 /** An event before it has its place in the log. `data` is JSON and holds no secret. */
 export interface EventDraft {
@@ -72,6 +73,7 @@ export type DeploymentEventType =
   | 'plugin_refused'
   | 'plugin_tripped'
   | 'generation_restored'
+  | 'policy_changed'
   | 'secret_set'
   | 'secret_removed'
   | 'secrets_rotated'

@@ -38,6 +38,11 @@ export interface IsolatedPlugin extends IsolatedCode {
   readonly hash: string
 }
 
+/** What only the code itself can say of a plugin. */
+export interface PluginFacts {
+  readonly runsOwnAgent: boolean
+}
+
 /** The other host: the same parts as in-process, each a call of the Runner. */
 export interface IsolateHost {
   /** By the manifest alone: no code runs. */
@@ -46,7 +51,7 @@ export interface IsolateHost {
    * Has the code registered in an isolate of its own and compares what it returns with the manifest.
    * @throws `plugin_contract_mismatch`, or what `readAnswer` throws.
    */
-  readonly inspect: (plugin: IsolatedPlugin) => Promise<void>
+  readonly inspect: (plugin: IsolatedPlugin) => Promise<PluginFacts>
 }
 
 /** A little for the envelope around the value. */
@@ -57,7 +62,7 @@ const graceMs = 2_000
 export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
   return {
     partsOf: (plugin) => {
-      const { manifest } = plugin
+      const { manifest, runsOwnAgent = true } = plugin
       const tools = manifest.contributes.tools.map(
         ({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
           const run: NonNullable<HostedParts['tools']>[string] = (input, can, { rootSession }) =>
@@ -71,7 +76,8 @@ export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
           return [name, run] as const
         },
       )
-      const isAgent = manifest.agent !== undefined && manifest.entrypoint !== undefined
+      const isAgent =
+        manifest.agent !== undefined && manifest.entrypoint !== undefined && runsOwnAgent
       const hooks = manifest.contributes.hooks.map(({ on }) => [on, toHook(deps, plugin, on)])
       const isScheduled = manifest.schedule !== undefined
       return {
@@ -89,7 +95,9 @@ export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
         rootSession: '',
         timeoutMs: inspectTimeoutMs,
       })
-      detectProtocols(plugin.manifest, toParts(answer))
+      const parts = toParts(answer)
+      detectProtocols(plugin.manifest, parts)
+      return { runsOwnAgent: 'agent' in parts }
     },
   }
 }

@@ -21,9 +21,9 @@ export function createTryOut({ wire, isolates }: TryOutDeps): LifecycleDeps['try
     const problem = wire(snapshot).problems.find(({ plugin }) => plugin === id)
     if (problem) throw new IsolaError(problem.code as 'plugin_register_failed', problem.message)
     const manifest = parseManifest(snapshot.sources[hash]?.manifest)
-    if (manifest.entrypoint === undefined || !isolates) return
+    if (manifest.entrypoint === undefined || !isolates) return { runsOwnAgent: false }
     const about = { ...manifest, config: { ...manifest.config, ...config } }
-    await isolates.inspect({ manifest: about, hash, tier, grantEpoch }).catch(toPluginError)
+    return isolates.inspect({ manifest: about, hash, tier, grantEpoch }).catch(toPluginError)
   }
 }
 
