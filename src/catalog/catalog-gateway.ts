@@ -13,6 +13,9 @@ import { defaultToolPolicy } from '#contracts/tool-policy.ts'
 /** So old may be what somebody believes to be enabled. */
 export const freshMs = 250
 
+/** Nobody waits longer to hear what is enabled. */
+const maxReadMs = 5_000
+
 /** What is enabled, as the rest of the Worker asks for it. */
 export interface PluginCatalog extends PluginAdministration {
   /** At most `freshMs` old. Throws `request_unavailable`. */
@@ -67,13 +70,23 @@ export function createCatalogGateway({
       ...(param !== undefined && { param }),
     })
   }
+  /** Every request and every run comes by here: none hangs because the Catalog does. */
+  const inTime = async <T>(answer: Promise<T>): Promise<T> => {
+    const done = new AbortController()
+    const late = clock.sleep(maxReadMs, done.signal).then(() => Promise.reject(unavailable()))
+    try {
+      return await Promise.race([answer, late])
+    } finally {
+      done.abort()
+    }
+  }
   const snapshot = async (): Promise<PluginSnapshot> => {
     if (!namespace) return emptySnapshot
     const atMs = clock.nowMs()
     if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
     const known = held?.snapshot
     const number = known && isComplete(known) ? known.number : undefined
-    const { snapshot: fresh = known } = await ask((api) => api.read(number))
+    const { snapshot: fresh = known } = await inTime(ask((api) => api.read(number)))
     if (!fresh) throw unavailable()
     if (!held || held.atMs <= atMs) held = { snapshot: fresh, atMs }
     return fresh

@@ -3055,6 +3055,24 @@ const uploads = [
     ],
   ),
   ...of(
+    'src/catalog/catalog-gateway.ts',
+    ['test/unit/catalog/catalog-gateway.test.ts'],
+    [
+      {
+        name: 'catalog-deaf',
+        what: 'P25: a Catalog that does not answer holds up nobody',
+        find: 'Promise.race([answer, late])',
+        replace: 'answer',
+      },
+      {
+        name: 'catalog-incomplete',
+        what: 'P25: a set with a bundle missing is asked for again',
+        find: 'known && isComplete(known) ? known.number : undefined',
+        replace: 'known?.number',
+      },
+    ],
+  ),
+  ...of(
     'src/catalog/circuit-breaker.ts',
     ['test/unit/catalog/circuit-breaker.test.ts'],
     [

@@ -20,7 +20,7 @@ import { add } from './add.ts'
 import { checkPluginId } from '../install/plugin-names.ts'
 import { disable, enable, grant, present, remove, revoke } from './allow.ts'
 import { type Outcome, type Situation } from './changes.ts'
-import { restore, rollback } from './restore.ts'
+import { findEarlier, restore, rollback } from './restore.ts'
 import { setPolicy } from './set-policy.ts'
 import { toView } from './view.ts'
 import type { PluginFacts } from '../isolate/isolate-host.ts'
@@ -161,7 +161,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       const generation = await current()
       const row = await store.find(id)
       if (row?.hash !== hash || row.state !== 'enabled') return undefined
-      const last = (await store.versions(id)).find((version) => version.hash !== hash)
+      const last = await findEarlier(store, row)
       const message = `${why}${last ? ` Version ${last.version} was there before: isola plugin rollback ${id}` : ''}`
       const problem = { code: 'plugin_keeps_failing', message }
       // Without it what it guards would be open: it stays, what it is asked about is denied, and it is listed.

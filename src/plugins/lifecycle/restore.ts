@@ -25,7 +25,11 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
   }
 }
 
-async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPin | undefined> {
+/** What a rollback goes back to. */
+export async function findEarlier(
+  store: PluginStore,
+  row: PluginRow,
+): Promise<PluginPin | undefined> {
   const [newest] = await store.generations(1)
   const revokedIn = await revocationOf(store, row.id)
   for (let number = newest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
