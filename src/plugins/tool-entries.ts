@@ -160,16 +160,17 @@ async function callPlugin(
 ): Promise<ToolResult> {
   const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
   if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
-  const signal = leave ? AbortSignal.any([context.signal, leave.signal]) : context.signal
-  const { capabilities, close } = openCapabilities(plugin, { ...context, signal }, deps, as)
+  const signal = leave?.signal ? AbortSignal.any([context.signal, leave.signal]) : context.signal
+  const held = { ...context, signal }
+  const { capabilities, close } = openCapabilities(plugin, held, deps, as)
   try {
-    const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, context))
+    const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, held))
     const output = toOutput(await untilAborted(work, signal))
     deps.faults?.wentWell(plugin)
     return { ok: true, output, taint: [`tool:${name}`] }
   } catch (error) {
     deps.faults?.failed(plugin, error, signal)
-    if (leave?.signal.aborted) {
+    if (leave?.signal?.aborted) {
       context.emit({
         type: 'capability_refused',
         data: { call: context.call, capability: 'all: it was switched off' },

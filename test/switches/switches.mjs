@@ -2624,7 +2624,7 @@ const isolates = [
       {
         name: 'runner-deadline',
         what: 'F24: a call that never ends is ended without its session',
-        find: "clock.sleep(request.timeoutMs, timer.signal).then(() => fault('timeout')),",
+        find: "clock.sleep(request.timeoutMs).then(() => fault('timeout')),",
         replace: '',
       },
       {
@@ -2735,7 +2735,7 @@ const hooks = [
         name: 'hook-ends-when-revoked',
         what: 'G12: a hook under way ends when its plugin is switched off',
         tests: [hookTests('call-hook')],
-        find: 'leave ? AbortSignal.any([signal, leave.signal]) : signal',
+        find: 'leave?.signal ? AbortSignal.any([signal, leave.signal]) : signal',
         replace: 'signal',
       },
       {
