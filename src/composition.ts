@@ -50,6 +50,7 @@ import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createUploadReader } from './plugins/install/upload-reader.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
+import { createIsolateMeter } from './plugins/isolate/isolate-meter.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
 import { createCodeSource } from './plugins/isolate/code-source.ts'
 import { createIsolates, createStripper } from './plugins/isolate/worker-code.ts'
@@ -138,16 +139,23 @@ export function composeRuntime(
   })
   const isolateHost =
     runner && isolates && createIsolateHost({ runner, sha256, shimVersion: isolateVersion })
+  const scopedStorage = createScopedStorage({
+    principals: env.PRINCIPAL,
+    services: env.PLUGIN_SERVICE,
+    sha256,
+  })
   const capabilities = {
     sessions,
+    meter: createIsolateMeter({
+      priceNanoUsd: config.isolatePriceNanoUsd,
+      clock,
+      sessions,
+      scopedStorage,
+    }),
     isDevelopment: config.isDevelopment,
     sha256,
     readSecrets: createSecretReader(secrets),
-    scopedStorage: createScopedStorage({
-      principals: env.PRINCIPAL,
-      services: env.PLUGIN_SERVICE,
-      sha256,
-    }),
+    scopedStorage,
     sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>

@@ -26,6 +26,7 @@ import type { FaultReport } from './fault-report.ts'
 import type { TakeLeave } from './standing.ts'
 import { spaceOf, type ScopedStorage } from './scoped-storage.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
+import type { IsolateMeter } from './isolate/isolate-meter.ts'
 import { createCallSecrets, type CallSecrets } from './secrets/call-secrets.ts'
 import { createPluginSecrets } from './secrets/secret-capability.ts'
 
@@ -45,6 +46,8 @@ export interface CapabilityDeps {
   /** Absent where no plugin can be switched off. */
   readonly takeLeave?: TakeLeave
   readonly faults?: FaultReport
+  /** Absent where isolates cost nothing. */
+  readonly meter?: IsolateMeter
 }
 
 /** Capabilities of one call and the way to end them. */

@@ -79,6 +79,7 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
       const hooks = manifest.contributes.hooks.map(({ on }) => [on, toHook(deps, plugin, on)])
       const isScheduled = manifest.schedule !== undefined
       return {
+        isolateId: deps.idOf,
         tools: Object.fromEntries(tools),
         hooks: Object.fromEntries(hooks),
         ...(isAgent && { agent: { invoke: toInvoke(deps, plugin) } }),
