@@ -419,6 +419,12 @@ const kernel = [
     [kernelGates],
     [
       {
+        name: 'fee-booked',
+        what: 'E1: what a call cost besides is booked, and the rest of its fee given back',
+        find: 'costNanoUsd: usage?.costNanoUsd ?? 0 }',
+        replace: 'costNanoUsd: 0 }',
+      },
+      {
         name: 'silent-child-charged',
         what: 'E1, I10: a child that does not say what it spent, or works in the background, is booked with its whole lease',
         find: 'if (!usage) return reserved ?? { toolCalls: 1 }',
@@ -2556,6 +2562,48 @@ const isolates = [
       },
     ],
     'workers',
+  ),
+  ...of(
+    'src/plugins/isolate/isolate-meter.ts',
+    [isolateTests('isolate-meter')],
+    [
+      {
+        name: 'isolate-price-lacking',
+        what: 'E3: a call that lacks the price of a new isolate begins none',
+        find: 'if (context.lease.maxCostNanoUsd < priceNanoUsd) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'isolate-booked-once',
+        what: 'E1: an isolate that was used today is not booked again, whoever asks',
+        find: 'if (found === true) return free',
+        replace: '',
+      },
+      {
+        name: 'isolate-per-tree-booked',
+        what: 'E1: of community code each session tree is booked its own',
+        find: "plugin.tier === 'community'",
+        replace: 'false',
+      },
+      {
+        name: 'isolate-booked-daily',
+        what: 'E1: another day is booked again',
+        find: 'const known = `${day} ${isolate}`',
+        replace: 'const known = isolate',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/inner-reach.ts',
+    [isolateTests('isolate-meter')],
+    [
+      {
+        name: 'isolate-fee-leased',
+        what: 'E3: what an isolate may cost is reserved before the call',
+        find: 'if (!spends) return { ...spending, feeNanoUsd: meter.priceNanoUsd }',
+        replace: 'if (!spends) return spending',
+      },
+    ],
   ),
   ...of(
     'src/plugins/isolate/isolate-id.ts',

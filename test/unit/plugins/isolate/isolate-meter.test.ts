@@ -107,13 +107,14 @@ describe('the meter of isolates', () => {
   it('books it once where several calls begin it at a time', async () => {
     const entry = world.entryOf(world.machine())
     const calls = await Promise.all(Array.from({ length: 8 }, () => call(entry)))
-    expect(calls.map(({ cost }) => cost).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, price])
+    expect(calls.filter(({ cost }) => cost === price)).toHaveLength(1)
+    expect(calls.filter(({ cost }) => cost === 0)).toHaveLength(7)
   })
 
   it('does not book it twice after a crash, or from another machine', async () => {
     const [one, other] = [world.entryOf(world.machine()), world.entryOf(world.machine())]
     const costs = await Promise.all([call(one), call(other)])
-    expect(costs.map(({ cost }) => cost).sort()).toEqual([0, price])
+    expect(costs.map(({ cost = 0 }) => cost).reduce((a, b) => a + b)).toBe(price)
     expect((await call(world.entryOf(world.machine()))).cost).toBe(0)
   })
 
