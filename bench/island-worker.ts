@@ -53,7 +53,7 @@ export class PluginRunner extends createPluginRunnerClass(() => ({
   clock,
   isolates: createIsolates({
     loader: LOADER,
-    shim: { modules: isolateModules, version: isolateVersion },
+    shim: { modules: isolateModules, modelModules: {}, version: isolateVersion },
     codeOf: async (hash) => codes[hash]!,
   }),
 })) {}

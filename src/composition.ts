@@ -1,5 +1,5 @@
 import { bundledPlugins } from './bundled.gen.ts'
-import { isolateModules, isolateVersion, stripModules } from './isolate.gen.ts'
+import { isolateModules, isolateVersion, modelModules, stripModules } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
 import { createLiveDirectory } from './agents/live-directory.ts'
 import { createCatalogGateway, emptySnapshot } from './catalog/catalog-gateway.ts'
@@ -32,7 +32,7 @@ import { createSecretReader } from './governance/secrets/secret-reader.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLoginLimit } from './governance/login-limit.ts'
-import { openPolicy } from './governance/open-policy.ts'
+import { createLivePolicy } from './governance/policy/live-policy.ts'
 import { createTrustAdministration } from './governance/trust-administration.ts'
 import { createPrincipalLedger } from './governance/principal-ledger.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
@@ -45,6 +45,7 @@ import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
 import { createFaultReport } from './plugins/fault-report.ts'
 import { pluginsOf } from './plugins/generation.ts'
+import { toPluginDatabases } from './plugins/granted-database.ts'
 import { createHooks } from './plugins/hooks/create-hooks.ts'
 import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
@@ -134,7 +135,7 @@ export function composeRuntime(
   const installed = createCatalogGateway({ namespace: env.CATALOG, sha256, clock })
   const isolates = createIsolates({
     loader: env.LOADER,
-    shim: { modules: isolateModules, version: isolateVersion },
+    shim: { modules: isolateModules, modelModules, version: isolateVersion },
     codeOf: createCodeSource(bundledPlugins, bundles),
   })
   const isolateHost =
@@ -153,6 +154,8 @@ export function composeRuntime(
       scopedStorage,
     }),
     isDevelopment: config.isDevelopment,
+    ...(runner && isolates && { modelCode: { runner, sha256, shimVersion: isolateVersion } }),
+    databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
     readSecrets: createSecretReader(secrets),
     scopedStorage,
@@ -209,8 +212,10 @@ export function composeRuntime(
     clock,
     bundledIds: new Set(bundled.map(({ id }) => id)),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
+    purge: async (id) => scopedStorage.clear(id, await keys.principals()),
   })
-  const gates: GateParts = { ...openPolicy, validator, outputs, hooks: hooks.tools }
+  const allowed = createLivePolicy({ ...installed, takeRate: principals.takeRate })
+  const gates: GateParts = { ...allowed, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,
     models: models.provider,

@@ -6,6 +6,7 @@ import doctor from './doctor.mjs'
 import key from './key.mjs'
 import metrics from './metrics.mjs'
 import plugin from './plugin.mjs'
+import policy from './policy.mjs'
 import run from './run.mjs'
 import secret from './secret.mjs'
 import session from './session.mjs'
@@ -21,6 +22,7 @@ export const commands = [
   audit,
   key,
   plugin,
+  policy,
   trust,
   secret,
   doctor,

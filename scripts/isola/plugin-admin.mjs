@@ -12,8 +12,13 @@ function only(args, what) {
 
 const of = (id, what = '') => `${path}/${encodeURIComponent(id)}${what && `/${what}`}`
 const post = (request, to, json = {}) => request(to, { method: 'POST', json })
-const lineOf = ({ text, amount }) =>
+export const lineOf = ({ text, amount }) =>
   `  ${text}${amount === undefined ? '' : amount >= Number.MAX_SAFE_INTEGER ? ': no limit' : `: ${amount}`}`
+
+const signed = ({ signer, isSignerAccepted }) =>
+  signer
+    ? `, signed by ${signer}${isSignerAccepted ? '' : ' (a key that is not accepted any more)'}`
+    : ''
 
 function listed({ generation, plugins }) {
   const rows = plugins.map(({ id, version, tier, state, missing, problem }) => [
@@ -41,7 +46,7 @@ function shown(plugin) {
     ...(versions.length > 0 ? ['Versions:'] : []),
     ...versions.map(
       (one) =>
-        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${one.signer ? `, signed by ${one.signer}` : ''}  from ${one.source} by ${one.installedBy} at ${time(one.installedAtMs)}`,
+        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${one.source} by ${one.installedBy} at ${time(one.installedAtMs)}`,
     ),
   ].join('\n')
 }
@@ -158,11 +163,13 @@ export const adminVerbs = {
     },
   },
   remove: {
-    usage: 'isola plugin remove <id>',
-    about: 'Takes it off the list.',
-    options: {},
-    async run({ args, request, print }) {
-      const done = await request(of(only(args, '<id>')), { method: 'DELETE' })
+    usage: 'isola plugin remove <id> [--purge]',
+    about:
+      'Takes it off the list. --purge takes away too what it keeps for principals and for the deployment.',
+    options: { purge: { type: 'boolean' } },
+    async run({ args, values, request, print }) {
+      const to = `${of(only(args, '<id>'))}${values.purge ? '?purge=true' : ''}`
+      const done = await request(to, { method: 'DELETE' })
       print(done, outcome(done))
     },
   },

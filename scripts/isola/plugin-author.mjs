@@ -1,19 +1,22 @@
 // isola plugin new|build|test|add|sign: what its author does with a plugin.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
+import { lineOf } from './plugin-admin.mjs'
 import { signText } from './plugin-keys.mjs'
 import { scaffold } from './plugin-new.mjs'
 import { UsageError } from './usage.mjs'
 
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
 const builder = () => import('./plugin-build.mjs')
+/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
+const at = (given) => resolve(process.env.INIT_CWD ?? '.', given)
 const path = '/api/operator/plugins'
 const kilobytes = (text) => `${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`
 
 function make({ args: [folder], values, print }) {
   if (values.agent && values.hook) throw new UsageError('--agent and --hook: give one of them.')
   const kind = values.agent ? 'agent' : values.hook ? 'hook' : 'tool'
-  const files = scaffold(folder, kind)
+  const files = scaffold(at(folder), kind)
   const next = [`isola plugin test ${folder}`, `isola plugin add ${folder}`]
   print({ folder, files }, `${folder}: ${files.join(', ')}\n\nNext: ${next.join(', then ')}`)
 }
@@ -26,11 +29,12 @@ function write(target, { bundle, signature, source }) {
   )
 }
 
-async function build({ args: [folder], values, print }) {
+async function build({ args: [asked], values, print }) {
+  const folder = at(asked)
   const { buildFolder, fileNameOf } = await builder()
   const { bundle, manifest, hash } = await buildFolder(folder)
   const out = values.out ?? fileNameOf(manifest)
-  write(out, { bundle })
+  write(at(out), { bundle })
   const size = kilobytes(bundle.code ?? '')
   print(
     {
@@ -44,13 +48,14 @@ async function build({ args: [folder], values, print }) {
   )
 }
 
-async function sign({ args: [given], values, print }) {
+async function sign({ args: [asked], values, print }) {
+  const given = at(asked)
   if (values.key === undefined) throw new UsageError('--key: name the file of your private key.')
   const { fileNameOf, isFile, readFolderOrBundle, signedTextOf } = await builder()
   const { bundle, manifest, hash, source } = await readFolderOrBundle(given)
   const signature = signText(signedTextOf({ manifest, hash }), values.key)
   const out = values.out ?? (isFile(given) ? given : fileNameOf(manifest))
-  write(out, { bundle, signature, source })
+  write(at(out), { bundle, signature, source })
   print(
     { file: out, id: manifest.id, hash, signature },
     `${out}: ${manifest.id} ${manifest.version}, signed by ${signature.key}\nhash ${hash}`,
@@ -58,8 +63,9 @@ async function sign({ args: [given], values, print }) {
 }
 
 /** The request for what was named: a URL, a zip, a bundle, or a folder. */
-async function toRequest(given) {
-  if (/^https?:\/\//.test(given)) return { json: { url: given } }
+async function toRequest(asked) {
+  if (/^https?:\/\//.test(asked)) return { json: { url: asked } }
+  const given = at(asked)
   const { buildFolder, isFolder, readBundleFile } = await builder()
   if (isFolder(given)) {
     const { bundle } = await buildFolder(given)
@@ -89,16 +95,22 @@ function told({ id, version, tier, state, hash, lines = [] }, notes) {
     `${id} ${version} (${tier}) is ${state}.`,
     `hash ${hash}`,
     lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
-    ...lines.map(({ text, amount }) => `  ${text}${amount === undefined ? '' : `: ${amount}`}`),
+    ...lines.map(lineOf),
     ...notes.map((note) => `note: ${note}`),
     '',
-    `Next: isola plugin grant ${id}, then isola plugin enable ${id}`,
+    nextFor({ id, state, lines }),
   ].join('\n')
+}
+
+function nextFor({ id, state, lines }) {
+  if (state === 'enabled') return 'It holds for every run that begins from now on.'
+  const enable = `isola plugin enable ${id}`
+  return `Next: ${lines.length === 0 ? '' : `isola plugin grant ${id}, then `}${enable}`
 }
 
 async function test({ args: [folder] }) {
   const { testFolder } = await import('./plugin-test.mjs')
-  return testFolder(folder)
+  return testFolder(at(folder))
 }
 
 export const authorVerbs = {

@@ -180,7 +180,9 @@ function prepareAgent(
   deps: AgentDirectoryDeps,
   problems: PluginProblem[],
 ): LoadAgent {
-  const entries = reach(source.manifest.id, source.agent.uses_tools, owners, problems)
+  const { uses_tools: uses, disallowed_tools: disallowed } = source.agent
+  const { entries, unknown } = resolveUsesTools(uses, owners, disallowed)
+  reportUnknown(source.manifest.id, unknown, problems)
   const toolset = deps.createToolset(entries, { core: 'without-core-tools', isPinned: () => true })
   report(source.manifest.id, toolset, problems)
   const spec = toAgentSpec(source, deps.prompts, {})

@@ -8,6 +8,7 @@ import type {
 } from '#contracts/plugin-catalog.ts'
 import type { Reply } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
+import { defaultToolPolicy } from '#contracts/tool-policy.ts'
 
 /** So old may be what somebody believes to be enabled. */
 export const freshMs = 250
@@ -18,6 +19,8 @@ export interface PluginCatalog extends PluginAdministration {
   readonly snapshot: () => Promise<PluginSnapshot>
   /** The last that was heard of, however old. */
   readonly lastKnown: () => PluginSnapshot
+  /** The same; nothing if nothing was ever heard. */
+  readonly heard: () => PluginSnapshot | undefined
   /** Never throws; waits for nobody. */
   readonly report: (report: CallReport) => void
 }
@@ -28,6 +31,10 @@ export interface CatalogGatewayOptions {
   readonly sha256: (text: string) => string
   readonly clock: Clock
 }
+
+/** Whether every bundle could be read; one that could not may be there again without a change. */
+export const isComplete = ({ installed, sources }: PluginSnapshot): boolean =>
+  installed.every(({ hash }) => Object.hasOwn(sources, hash))
 
 export const emptySnapshot: PluginSnapshot = { number: 0, installed: [], bundled: {}, sources: {} }
 
@@ -54,19 +61,26 @@ export function createCatalogGateway({
       ...(param !== undefined && { param }),
     })
   }
+  const snapshot = async (): Promise<PluginSnapshot> => {
+    if (!namespace) return emptySnapshot
+    const atMs = clock.nowMs()
+    if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
+    const known = held?.snapshot
+    const number = known && isComplete(known) ? known.number : undefined
+    const { snapshot: fresh = known } = await ask((api) => api.read(number))
+    if (!fresh) throw unavailable()
+    if (!held || held.atMs <= atMs) held = { snapshot: fresh, atMs }
+    return fresh
+  }
   return {
-    async snapshot() {
-      if (!namespace) return emptySnapshot
-      const atMs = clock.nowMs()
-      if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
-      const known = held?.snapshot
-      const { snapshot = known } = await ask((api) => api.read(known?.number))
-      if (!snapshot) throw unavailable()
-      if (!held || held.atMs <= atMs) held = { snapshot, atMs }
-      return snapshot
-    },
+    snapshot,
     lastKnown: () => held?.snapshot ?? emptySnapshot,
+    heard: () => held?.snapshot,
     list: () => ask((api) => api.list()),
+    async policy() {
+      const { number, policy = defaultToolPolicy } = await snapshot()
+      return { generation: number, policy }
+    },
     generations: (limit) => ask((api) => api.generations(limit)),
     async change(change, by) {
       const result = await ask((api) => api.change(change, by))

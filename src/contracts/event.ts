@@ -25,6 +25,7 @@ export type EventType =
   | 'capability_refused'
   | 'hook_called'
   | 'isolate_started'
+  | 'call_denied'
 
 /** An event before it has its place in the log. `data` is JSON and holds no secret. */
 export interface EventDraft {
@@ -73,6 +74,7 @@ export type DeploymentEventType =
   | 'plugin_refused'
   | 'plugin_tripped'
   | 'generation_restored'
+  | 'policy_changed'
   | 'secret_set'
   | 'secret_removed'
   | 'secrets_rotated'

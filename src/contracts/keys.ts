@@ -59,6 +59,8 @@ export interface KeyStore {
     readonly principal?: string
     readonly limit: number
   }) => Promise<readonly KeyView[]>
+  /** Everybody who has, or had, a key, and the operator. */
+  readonly principals: () => Promise<readonly string[]>
   readonly rightsOf: (principal: string) => Promise<Rights | undefined>
   /** With `rights` the principal is new too: throws `request_conflict` if it is there. */
   readonly add: (key: NewKey, event: DeploymentEvent, rights?: Rights) => Promise<void>

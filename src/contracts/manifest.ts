@@ -71,6 +71,12 @@ const agentManifest = z.strictObject({
     })
     .default({}),
   uses_tools: z.array(z.string()).default([]),
+  /** Taken out of `uses_tools` again: names, plugin ids, or the start of a name with * at the end. */
+  disallowed_tools: z.array(z.string().min(1).max(100)).max(200).default([]),
+  /** Waits for skills. */
+  allow_skill_emission: z
+    .literal(false, 'not yet: skills; leave it out, or set it to false')
+    .optional(),
   limits: limits.prefault({}),
   output_schema: jsonSchema.optional(),
 })
@@ -249,6 +255,8 @@ export interface IsolatedCode {
   readonly tier: TrustTier
   /** Counted up by the operator to end whatever runs under older grants. */
   readonly grantEpoch: number
+  /** Whether its code runs its agent; with an entry module it does unless this says otherwise. */
+  readonly runsOwnAgent?: boolean
   /** An operator enabled it, and may switch it off at any time. */
   readonly isInstalled?: boolean
   /** What the operator allowed; what the manifest asks for if absent. */

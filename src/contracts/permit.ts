@@ -17,10 +17,15 @@ export interface Permit {
     readonly limits: Readonly<Record<string, number>>
   }
   readonly schedule?: string
+  /** Its tools of which somebody must allow each call: one fewer is more than before. */
+  readonly approvals?: readonly string[]
 }
 
 /** What a manifest asks for. */
 export function toPermit({ grants, uses_tools, contributes, agent, schedule }: Manifest): Permit {
+  const approvals = contributes.tools.flatMap(({ name, requires_approval: isAsked }) =>
+    isAsked ? [name] : [],
+  )
   const limits = Object.entries(agent?.limits ?? {}).flatMap(([name, amount]) =>
     amount === undefined ? [] : [[name, amount] as const],
   )
@@ -36,6 +41,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
       },
     }),
     ...(schedule !== undefined && { schedule }),
+    ...(approvals.length > 0 && { approvals }),
   }
 }
 
@@ -97,10 +103,12 @@ function modelLines(model: RequestedGrants['model']): readonly PermitLine[] {
 /** What a permit has that another does not cover: the lines that somebody has to allow. */
 export function widened(next: Permit, before: Permit | undefined): readonly PermitLine[] {
   const had = new Map(before ? permitLines(before).map((line) => [line.text, line]) : [])
-  return permitLines(next).filter(({ text, amount }) => {
+  const more = permitLines(next).filter(({ text, amount }) => {
     const old = had.get(text)
     return !old || (amount ?? 0) > (old.amount ?? 0)
   })
+  const free = (before?.approvals ?? []).filter((name) => !next.approvals?.includes(name))
+  return [...more, ...free.map((name) => ({ text: `tool: ${name} without anybody's approval` }))]
 }
 
 export const toBytes = (quota: string): number =>

@@ -4,6 +4,7 @@ import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
 import type { Permit, PermitLine } from './permit.ts'
 import type { Reply } from './session.ts'
+import type { ToolPolicy } from './tool-policy.ts'
 
 /** `installed`: there, and never enabled. Installing never enables. */
 export type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
@@ -18,6 +19,8 @@ export interface PluginPin {
   /** Counts up with each change of the permit: what runs under an older one is ended. */
   readonly grantEpoch: number
   readonly config: JsonObject
+  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or nobody has asked. */
+  readonly runsOwnAgent?: boolean
 }
 
 /** One numbered set of enabled versions and what they may do. A change or a rollback makes a new one. */
@@ -27,6 +30,8 @@ export interface Generation {
   readonly installed: readonly PluginPin[]
   /** Ids of plugins that ship with the deployment and are not as their manifest says: on or off. */
   readonly bundled: Readonly<Record<string, 'enabled' | 'disabled'>>
+  /** Which tools may be called; what ships if nobody said. */
+  readonly policy?: ToolPolicy
 }
 
 /** A generation with what is needed to wire it without running code. */
@@ -95,8 +100,11 @@ export type PluginChange =
   | { readonly do: 'disable'; readonly id: string }
   /** Without a generation: to the version before the one that is enabled. */
   | { readonly do: 'rollback'; readonly id: string }
-  | { readonly do: 'restore'; readonly generation: number }
-  | { readonly do: 'remove'; readonly id: string }
+  /** The policy of then comes back only if that is asked for. */
+  | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
+  | { readonly do: 'policy'; readonly policy: ToolPolicy }
+  /** `purge`: what it keeps for principals and for the deployment goes too. */
+  | { readonly do: 'remove'; readonly id: string; readonly purge?: boolean }
 
 export interface ChangeResult {
   readonly generation: number
@@ -143,6 +151,8 @@ export interface PluginAdministration {
   readonly list: () => Promise<readonly PluginView[]>
   /** Newest first. */
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
+  /** Which tools may be called now, and with which generation that came. */
+  readonly policy: () => Promise<{ readonly generation: number; readonly policy: ToolPolicy }>
   /** When this is answered, every run that begins has the new set, and what was revoked has ended. */
   readonly change: (change: PluginChange, by: ChangeBy) => Promise<ChangeResult>
 }
@@ -177,6 +187,7 @@ export interface PluginStore {
   readonly commit: (write: {
     readonly rows: readonly PluginRow[]
     readonly version?: NewPluginVersion
+    /** With a policy only if that is another now. */
     readonly generation?: Generation & { readonly reason: string }
     readonly event: DeploymentEvent
   }) => Promise<void>

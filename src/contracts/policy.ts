@@ -11,6 +11,8 @@ export interface CallSubject {
   readonly call: string
   readonly tool: string
   readonly input: JsonObject
+  /** It says that it destroys, or it writes into a database. */
+  readonly isDestructive?: boolean
 }
 
 export type PolicyVerdict =
@@ -21,14 +23,14 @@ export type PolicyVerdict =
       readonly message: string
     }
 
-/** May this call run? Pure decision: denials look alike to the model and differ in `reason` on the record. */
+/** May this call run? Denials look alike to the model and differ in `reason` on the record. */
 export interface Policy {
-  readonly decide: (subject: CallSubject) => PolicyVerdict
+  readonly decide: (subject: HookSubject) => PolicyVerdict | Promise<PolicyVerdict>
 }
 
 /** May this call run now? */
 export interface RateLimiter {
-  readonly take: (subject: CallSubject, nowMs: number) => PolicyVerdict
+  readonly take: (subject: HookSubject, nowMs: number) => PolicyVerdict | Promise<PolicyVerdict>
 }
 
 export type HookVerdict =
@@ -60,7 +62,7 @@ export type SubAgentStopped = (
 
 /** Says which calls somebody must approve, besides those whose agent or tool says so itself. */
 export interface Approvals {
-  readonly isNeeded: (subject: CallSubject) => boolean
+  readonly isNeeded: (subject: CallSubject) => boolean | Promise<boolean>
 }
 
 /** What becomes of an output that is too long for the context: kept behind a handle, never silently cut. */

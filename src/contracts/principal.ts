@@ -107,8 +107,30 @@ export interface DayUsage {
   readonly openRuns: number
 }
 
+/** A call that counts for each of these. */
+export interface RateRequest {
+  /** Names it among all calls of its principal: asking twice counts once. */
+  readonly call: string
+  readonly rules: readonly {
+    readonly key: string
+    /** So many in a minute. */
+    readonly most: number
+  }[]
+}
+
+/** With a time there were too many, and this one did not count. */
+export interface RateVerdict {
+  readonly retryAfterMs?: number
+}
+
+/** How often a principal calls tools, over all its runs. Throws `request_unavailable`. */
+export interface PrincipalRates {
+  readonly takeRate: (principal: string, request: RateRequest) => Promise<RateVerdict>
+}
+
 /** What a `Principal` object answers over RPC. */
 export interface PrincipalApi {
+  readonly takeRate: (request: RateRequest) => Promise<Reply<RateVerdict>>
   readonly reserve: (request: DayLeaseRequest, limits: DayAmount) => Promise<Reply<DayAmount>>
   readonly settle: (
     request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount },

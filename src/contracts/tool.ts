@@ -130,6 +130,8 @@ export interface ToolEntry {
   readonly feeNanoUsd?: number
   /** Set, with `spends`, if its code may call tools or models. */
   readonly inner?: InnerReach
+  /** It says that it destroys, or it writes into a database: the policy decides (I27). */
+  readonly isDestructive?: boolean
   /** Somebody must allow each call, with the arguments it has. */
   readonly needsApproval?: boolean
   /** sha-256 of the definition, pinned in the journal at first use. */

@@ -7,6 +7,7 @@ import type {
   Incident,
   PrincipalApi,
   PrincipalLedger,
+  PrincipalRates,
   PrincipalReader,
 } from '#contracts/principal.ts'
 import type { Reply } from '#contracts/session.ts'
@@ -45,7 +46,7 @@ export function createPrincipalLedger({
   sha256,
   clock,
   limitsOf,
-}: PrincipalLedgerOptions): PrincipalLedger & PrincipalReader & IncidentTeller {
+}: PrincipalLedgerOptions): PrincipalLedger & PrincipalReader & PrincipalRates & IncidentTeller {
   const mayReport = createReportLimit(clock)
   // A stub whose object was reset stays broken: each attempt takes a new one.
   const at = (principal: string) =>
@@ -76,6 +77,7 @@ export function createPrincipalLedger({
       const limits = await limitsFor(limitsOf, principal)
       return ask(principal, (api) => api.usage(limits))
     },
+    takeRate: (principal, request) => ask(principal, (api) => api.takeRate(request)),
     incidents: (limit) => ask(operator, (api) => api.incidents(limit)),
   }
 }

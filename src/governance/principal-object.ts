@@ -12,6 +12,8 @@ import type {
   PrincipalApi,
   PrincipalLedger,
   PrincipalTiming,
+  RateRequest,
+  RateVerdict,
 } from '#contracts/principal.ts'
 import type {
   Reply,
@@ -25,6 +27,7 @@ import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'
 import { createIncidentLog } from './incident-log.ts'
 import { createPrincipalRows } from './principal-rows.ts'
+import { createRateWindow } from './rate-window.ts'
 import { sweep } from './sweep.ts'
 
 /** What a principal's object needs of the rest. */
@@ -51,6 +54,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     readonly #ledger = createDayLedger(createPrincipalRows(this.#storage), this.#runtime.timing)
     readonly #incidents = createIncidentLog(this.#storage)
     readonly #space = this.#runtime.createSpace(this.ctx.storage)
+    readonly #rates = createRateWindow(this.#storage)
     readonly #failedLogins = createFailedLoginLog(this.#storage)
     /** When the sweep is due that was asked for; undefined if there is none. */
     #sweepAtMs: number | undefined
@@ -112,6 +116,11 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     async loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
       await this.lifecycle.start()
       return { ok: true, value: this.#failedLogins.failed(failed, this.#runtime.clock.nowMs()) }
+    }
+
+    async takeRate(request: RateRequest): Promise<Reply<RateVerdict>> {
+      await this.lifecycle.start()
+      return { ok: true, value: this.#rates.take(request, this.#runtime.clock.nowMs()) }
     }
 
     async storage(request: StorageRequest): Promise<StorageAnswer> {

@@ -59,6 +59,8 @@ export const access = {
   '/api/operator/principals/:principal': { POST: operators },
   '/api/operator/trust': { GET: operators, POST: operators },
   '/api/operator/trust/:key': { DELETE: operators },
+  '/api/operator/policy': { GET: readers, POST: operators },
+  '/api/operator/policy/test': { POST: readers },
   '/api/operator/plugins': { GET: pluginReaders, POST: installers },
   '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },
   '/api/operator/plugins/:plugin/grant': { POST: operators },

@@ -99,7 +99,16 @@ export const argsHashOf = (input: JsonObject, { parts }: TurnScope): string =>
 
 export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
   const tool = call.entry?.tool.name ?? call.name
-  return { ...caller, call: call.id, tool, input: call.input, signal, emit: call.emit }
+  const isDestructive = call.entry?.isDestructive ?? false
+  return {
+    ...caller,
+    call: call.id,
+    tool,
+    input: call.input,
+    isDestructive,
+    signal,
+    emit: call.emit,
+  }
 }
 
 /** What a call really took: itself, and what the tool reports; a spending call that reports nothing took its whole lease. */

@@ -53,8 +53,8 @@ const validInput: Gate = {
 const policy: Gate = {
   name: 'policy',
   when: 'before',
-  pass(call, scope) {
-    const verdict = scope.parts.policy.decide(subjectOf(call, scope))
+  async pass(call, scope) {
+    const verdict = await scope.parts.policy.decide(subjectOf(call, scope))
     if (!verdict.allow) return { deny: failure(verdict.code, verdict.message) }
   },
 }
@@ -62,8 +62,9 @@ const policy: Gate = {
 const rate: Gate = {
   name: 'rate',
   when: 'before',
-  pass(call, scope) {
-    const verdict = scope.parts.rates.take(subjectOf(call, scope), scope.parts.clock.nowMs())
+  async pass(call, scope) {
+    const { rates, clock } = scope.parts
+    const verdict = await rates.take(subjectOf(call, scope), clock.nowMs())
     if (!verdict.allow) return { deny: failure(verdict.code, verdict.message) }
   },
 }
@@ -91,8 +92,8 @@ const beforeHooks: Gate = {
 const approval: Gate = {
   name: 'approval',
   when: 'before',
-  pass(call, scope) {
-    if (!needsApproval(call, scope)) return
+  async pass(call, scope) {
+    if (!(await needsApproval(call, scope))) return
     const answer = scope.answerTo(call.id)
     const isSame =
       answer?.kind === 'approved' &&
@@ -249,7 +250,7 @@ const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) =>
     : { deny: caller.parent === undefined ? nobodyOutside : notWithin }
 
 /** The tool says so, or the run (`kv__set` means itself, `kv__*` all of a plugin, `*` everything), or the policy. */
-const needsApproval = (call: CallState, scope: TurnScope): boolean =>
+const needsApproval = async (call: CallState, scope: TurnScope): Promise<boolean> =>
   call.entry!.needsApproval ||
   (scope.caller.requireApproval ?? []).some((pattern) =>
     pattern.endsWith('*')
@@ -296,8 +297,9 @@ async function run(
     ...(inner && { inner: inner.calls }),
   }
   const result = await executed(call, context)
-  if (!inner) return result
-  return { ...result, usage: addUsage(result.usage ?? zeroUsage, await inner.close()) }
+  return inner
+    ? { ...result, usage: addUsage(result.usage ?? zeroUsage, await inner.close()) }
+    : result
 }
 
 async function executed(call: CallState, context: ToolContext): Promise<ToolResult> {

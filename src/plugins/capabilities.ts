@@ -5,7 +5,9 @@ import {
   type PluginIsolate,
   type PluginMemory,
   type PluginStorage,
+  type PluginTools,
 } from '#contracts/plugin.ts'
+import type { Usage } from '#contracts/lease.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
@@ -16,6 +18,12 @@ import { createPluginModel, type ModelTerms } from './ask-model.ts'
 import { createCallEnd, type CallEnd } from './call-end.ts'
 import { createPluginTools } from './call-tools.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
+import { createGrantedDatabase, type PluginDatabases } from './granted-database.ts'
+import {
+  createGrantedIsolate,
+  type GrantedIsolate,
+  type ModelCodeRunner,
+} from './granted-isolate.ts'
 import {
   createGrantedStorage,
   parseQuotaBytes,
@@ -42,6 +50,9 @@ export interface CapabilityDeps {
   readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
   readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
+  readonly databases: PluginDatabases
+  /** Absent where there are no isolates. */
+  readonly modelCode?: ModelCodeRunner
   readonly sha256: (text: string) => string
   /** Absent where no plugin can be switched off. */
   readonly takeLeave?: TakeLeave
@@ -55,6 +66,8 @@ export interface OpenCapabilities {
   readonly capabilities: Capabilities
   /** After this every function rejects and the signal has fired. */
   readonly close: () => void
+  /** What the call spent beside tools and models, which are counted where they are asked. */
+  readonly spent: () => Usage | undefined
 }
 
 /** Builds what a plugin may do within one call: exactly its grants, dead after the call (DESIGN.md section 8). */
@@ -73,6 +86,14 @@ export function openCapabilities(
   // Made when they are first read: most calls read one or two.
   const made: { -readonly [K in keyof Capabilities]?: Capabilities[K] } = {}
   const signalOf = () => (made.signal ??= AbortSignal.any([context.signal, over.signal()]))
+  const granted: { isolate?: ReturnType<typeof createIsolate> } = {}
+  const isolateOf = (tools: PluginTools) =>
+    (granted.isolate ??= createIsolate(plugin, {
+      context: { ...context, signal: signalOf() },
+      deps,
+      tools,
+      refuse,
+    }))
   const capabilities: Capabilities = {
     get fetch() {
       return (made.fetch ??= guard(
@@ -101,10 +122,10 @@ export function openCapabilities(
       return (made.model ??= guardAll(guard, createPluginModel(context, terms, refuse('model'))))
     },
     get database() {
-      return (made.database ??= guardAll(guard, createDatabase(refuse)))
+      return (made.database ??= guardAll(guard, createDatabase(plugin, deps.databases, refuse)))
     },
     get isolate() {
-      return (made.isolate ??= guardAll(guard, createIsolate(refuse)))
+      return (made.isolate ??= guardAll(guard, isolateOf(this.tools).isolate))
     },
     idempotencyKey: context.idempotencyKey,
     log: (message) => log('tool_log', message),
@@ -113,7 +134,11 @@ export function openCapabilities(
       return signalOf()
     },
   }
-  return { capabilities, close: over.end }
+  return {
+    capabilities,
+    spent: () => granted.isolate?.spent(),
+    close: over.end,
+  }
 }
 
 type Guard = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
@@ -225,8 +250,34 @@ function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent'): Mod
   return { preferred: own, ...(models && { models: [own, ...models] }) }
 }
 
-const createDatabase = (refuse: Refuse): PluginDatabase => ({ query: refuse('database') })
-const createIsolate = (refuse: Refuse): PluginIsolate => ({ run: refuse('isolate') })
+function createDatabase(
+  { granted, tier }: LoadedPlugin,
+  databases: PluginDatabases,
+  refuse: Refuse,
+): PluginDatabase {
+  if (!granted.database || tier !== 'builtin') return { query: refuse('database') }
+  return createGrantedDatabase(granted.database, databases)
+}
+
+function createIsolate(
+  { granted, tier }: LoadedPlugin,
+  {
+    context,
+    deps,
+    tools,
+    refuse,
+  }: {
+    readonly context: ToolContext
+    readonly deps: CapabilityDeps
+    readonly tools: PluginTools
+    readonly refuse: Refuse
+  },
+): GrantedIsolate {
+  const none = (run: PluginIsolate['run']) => ({ isolate: { run }, spent: () => undefined })
+  if (!granted.isolate || tier !== 'builtin') return none(refuse('isolate'))
+  if (!deps.modelCode) return none(fail('This deployment has no isolates (no Worker Loader).'))
+  return createGrantedIsolate(deps.modelCode, context, tools)
+}
 
 /** What was not granted says so to whoever asks, and once a call to the record. */
 type Refuse = (capability: string) => () => Promise<never>

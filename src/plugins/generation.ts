@@ -35,7 +35,7 @@ function switchedBy(plugin: BundledPlugin, switches: PluginSnapshot['bundled']):
 }
 
 function toPlugin(
-  { hash, tier, permit, grantEpoch, config }: PluginPin,
+  { hash, tier, permit, grantEpoch, config, runsOwnAgent }: PluginPin,
   { manifest, files }: PluginSource,
 ): BundledPlugin {
   const own = Object(manifest) as { readonly config?: object }
@@ -44,6 +44,12 @@ function toPlugin(
     manifest: { ...own, enabled: true, config: { ...own.config, ...config } },
     files,
     hash,
-    isolated: { tier, grantEpoch, isInstalled: true, granted: permit.grants },
+    isolated: {
+      tier,
+      grantEpoch,
+      isInstalled: true,
+      granted: permit.grants,
+      ...(runsOwnAgent !== undefined && { runsOwnAgent }),
+    },
   }
 }

@@ -1,11 +1,13 @@
+import { toolDestroys } from '#contracts/decide-tool.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
-import { zeroUsage, type Usage } from '#contracts/lease.ts'
+import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
 import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
+import { grantsOfTool } from './granted-database.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { spendingOfAgent, spendingOfTool, withIsolateFee } from './inner-reach.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
@@ -34,11 +36,12 @@ export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): reado
 }
 
 function toToolEntry(
-  plugin: LoadedPlugin,
+  whole: LoadedPlugin,
   tool: ToolManifest,
   run: Work,
   deps: CapabilityDeps,
 ): ToolEntry {
+  const plugin = { ...whole, granted: grantsOfTool(whole.granted, tool) }
   const name = `${plugin.manifest.id}__${tool.name}`
   // A plugin's own claim about itself counts only where we wrote it (or, later, an operator confirmed it).
   const isConfirmed = plugin.tier === 'builtin'
@@ -56,6 +59,9 @@ function toToolEntry(
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
+    ...(toolDestroys(tool.annotations, plugin.granted ?? plugin.manifest.grants) && {
+      isDestructive: true,
+    }),
     timeoutMs,
     ...spending,
     definitionHash: `${plugin.hash}:${name}`,
@@ -164,8 +170,9 @@ async function callPlugin(
   if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
   const signal = leave?.signal ? AbortSignal.any([context.signal, leave.signal]) : context.signal
   const held = { ...context, signal }
-  const { capabilities, close } = openCapabilities(plugin, held, deps, as)
+  const { capabilities, close, spent } = openCapabilities(plugin, held, deps, as)
   const paid: { usage?: Usage } = {}
+  const usage = () => usageOf(paid.usage, spent())
   try {
     const metered = await deps.meter?.charge(plugin, held)
     if (metered?.ok === false) return { ok: false, error: noMoney }
@@ -174,7 +181,7 @@ async function callPlugin(
     const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, held))
     const output = toOutput(await untilAborted(work, signal))
     deps.faults?.wentWell(plugin)
-    return { ok: true, output, taint: [`tool:${name}`], ...paid }
+    return { ok: true, output, taint: [`tool:${name}`], ...usage() }
   } catch (error) {
     deps.faults?.failed(plugin, error, signal)
     if (leave?.signal?.aborted) {
@@ -182,14 +189,17 @@ async function callPlugin(
         type: 'capability_refused',
         data: { call: context.call, capability: 'all: it was switched off' },
       })
-      return { ok: false, error: noLeave, ...paid }
+      return { ok: false, error: noLeave, ...usage() }
     }
-    return { ok: false, error: toFailure(error, name, signal), ...paid }
+    return { ok: false, error: toFailure(error, name, signal), ...usage() }
   } finally {
     leave?.end()
     close()
   }
 }
+
+const usageOf = (a: Usage | undefined, b: Usage | undefined) =>
+  a || b ? { usage: addUsage(a ?? zeroUsage, b ?? zeroUsage) } : {}
 
 const noLeave: ToolFailure = {
   code: 'tool_denied',

@@ -29,6 +29,11 @@ export function createKeyStore(database: Database): KeyStore {
       const { results } = await reached(() => statement.all<KeyRow>())
       return results.map(toView)
     },
+    async principals() {
+      const statement = database.prepare('SELECT id FROM principals')
+      const { results } = await reached(() => statement.all<{ readonly id: string }>())
+      return ['operator', ...results.map(({ id }) => id)]
+    },
     async rightsOf(principal) {
       const sql = `SELECT ${ofPrincipal} FROM principals WHERE id = ?1`
       const row = await reached(() => database.prepare(sql).bind(principal).first<RightsRow>())

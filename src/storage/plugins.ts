@@ -9,6 +9,7 @@ import type {
   PluginStore,
   PluginVersion,
 } from '#contracts/plugin-catalog.ts'
+import type { ToolPolicy } from '#contracts/tool-policy.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { reached } from './outage.ts'
@@ -25,6 +26,8 @@ const versionColumns =
 const insertVersion = `
   INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
   ON CONFLICT (plugin, hash) DO UPDATE SET (tier, source, signer, installed_by, installed_at_ms) = (?4, ?5, ?6, ?8, ?9)`
+const insertPolicy = `
+  INSERT INTO policies (generation, policy, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4)`
 const insertGeneration = `
   INSERT INTO generations (number, plugins, reason, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)`
 
@@ -57,7 +60,8 @@ export function createPluginStore(database: Database): PluginStore {
       return row && { ...toVersion(row), manifest: JSON.parse(row.manifest) as unknown }
     },
     async generation(number) {
-      const sql = `SELECT number, plugins FROM generations WHERE ?1 IS NULL OR number = ?1
+      const sql = `SELECT number, plugins, (SELECT policy FROM policies WHERE generation <= number
+          ORDER BY generation DESC LIMIT 1) AS policy FROM generations WHERE ?1 IS NULL OR number = ?1
         ORDER BY number DESC LIMIT 1`
       const [row] = await all<GenerationRow>(sql, number ?? null)
       return row && toGeneration(row)
@@ -76,10 +80,12 @@ export function createPluginStore(database: Database): PluginStore {
       if (version)
         statements.push(database.prepare(insertVersion).bind(...toVersionColumns(version)))
       if (generation) {
-        const { number, installed, bundled, reason } = generation
+        const { number, installed, bundled, reason, policy } = generation
         const plugins = JSON.stringify({ installed, bundled })
         const insert = database.prepare(insertGeneration)
         statements.push(insert.bind(number, plugins, reason, principal, atMs))
+        const change = database.prepare(insertPolicy)
+        if (policy) statements.push(change.bind(number, JSON.stringify(policy), principal, atMs))
       }
       await reached(() => database.batch(statements))
     },
@@ -182,14 +188,24 @@ const toVersionColumns = (plugin: NewPluginVersion) => [
 interface GenerationRow {
   readonly number: number
   readonly plugins: string
+  readonly policy?: string | null
   readonly reason: string
   readonly made_by: string
   readonly made_at_ms: number
 }
 
-function toGeneration({ number, plugins }: Pick<GenerationRow, 'number' | 'plugins'>): Generation {
+function toGeneration({
+  number,
+  plugins,
+  policy,
+}: Pick<GenerationRow, 'number' | 'plugins' | 'policy'>): Generation {
   const { installed, bundled } = JSON.parse(plugins) as Omit<Generation, 'number'>
-  return { number, installed, bundled }
+  return {
+    number,
+    installed,
+    bundled,
+    ...(typeof policy === 'string' && { policy: JSON.parse(policy) as ToolPolicy }),
+  }
 }
 
 function toGenerationView(row: GenerationRow): GenerationView {

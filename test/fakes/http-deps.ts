@@ -1,3 +1,4 @@
+import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { StreamItem } from '../../src/contracts/event.ts'
@@ -289,6 +290,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     plugins: {
       list: async () => [],
       generations: async () => [],
+      policy: async () => ({ generation: 0, policy: defaultToolPolicy }),
       change: async () => ({ generation: 1, notes: [] }),
     },
     bundles: { save: async () => {} },

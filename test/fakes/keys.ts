@@ -35,6 +35,7 @@ export function createMemoryKeys(): KeyStore & {
     hashes,
     find,
     findByHash: (hash) => find(hashes.get(hash) ?? ''),
+    principals: async () => ['operator', ...rights.keys()],
     rightsOf: async (principal) => rights.get(principal),
     list: async ({ principal, limit }) =>
       keys.filter((key) => (principal ?? key.principal) === key.principal).slice(0, limit),

@@ -1,5 +1,6 @@
 import type { DeploymentEvent } from '../../src/contracts/event.ts'
 import { parseManifest } from '../../src/contracts/manifest.ts'
+import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import type { ReadSecrets, SealedSecret, SecretStore } from '../../src/contracts/secrets.ts'
 import { sha256 } from './kernel.ts'
 
@@ -77,5 +78,6 @@ export const githubTools = {
     },
   ],
   generations: async () => [],
+  policy: async () => ({ generation: 0, policy: defaultToolPolicy }),
   change: async () => ({ generation: 1, notes: [] }),
 }

@@ -1,6 +1,8 @@
 // Every protection that a test of its own holds up, and what the code reads like without it. `node
 // test/switches/run.mjs` takes them away one at a time: a protection that nobody misses is none.
 
+import { granted } from './granted.mjs'
+
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
 const kernelPauses = 'test/unit/kernel/pauses.test.ts'
@@ -115,14 +117,14 @@ const gatesFile = of(
     {
       name: 'policy',
       what: 'I18: a call that the policy denies is not made',
-      find: 'const verdict = scope.parts.policy.decide(subjectOf(call, scope))',
+      find: 'const verdict = await scope.parts.policy.decide(subjectOf(call, scope))',
       replace:
-        'scope.parts.policy.decide(subjectOf(call, scope))\n    const verdict = { allow: true }',
+        'await scope.parts.policy.decide(subjectOf(call, scope))\n    const verdict = { allow: true }',
     },
     {
       name: 'rate-limit',
       what: 'I18: a call over its rate is not made',
-      find: 'const verdict = scope.parts.rates.take(subjectOf(call, scope), scope.parts.clock.nowMs())',
+      find: 'const verdict = await rates.take(subjectOf(call, scope), clock.nowMs())',
       replace: 'const verdict = { allow: true }',
     },
     {
@@ -135,7 +137,7 @@ const gatesFile = of(
       name: 'approval-asks',
       what: 'E6: a call that needs an approval waits for it',
       tests: [kernelPauses],
-      find: 'if (!needsApproval(call, scope)) return',
+      find: 'if (!(await needsApproval(call, scope))) return',
       replace: 'return',
     },
     {
@@ -635,8 +637,8 @@ const inner = [
       {
         name: 'uses-tools-exactly',
         what: 'Y15: code reaches exactly the tools of its uses_tools',
-        find: 'resolveUsesTools(uses, connected)',
-        replace: 'resolveUsesTools(connected.map(({ id }) => id), connected)',
+        find: 'resolveUsesTools(uses, connected, without)',
+        replace: 'resolveUsesTools(connected.map(({ id }) => id), connected, without)',
       },
     ],
   ),
@@ -2079,6 +2081,18 @@ const secrets = [
         find: '[...hexForms(text), ...base64Forms(text)]',
         replace: 'hexForms(text)',
       },
+      {
+        name: 'secret-mistaken-bytes-redacted',
+        what: 'T4: nor does UTF-8 that a service takes for Latin-1',
+        find: '\n  toBinary,\n',
+        replace: '\n',
+      },
+      {
+        name: 'secret-latin1-redacted',
+        what: 'T4: nor a reply that is not UTF-8',
+        find: '    ...latin1Forms(value),\n',
+        replace: '',
+      },
     ],
   ),
   ...of(
@@ -3059,6 +3073,54 @@ const uploads = [
     ],
   ),
   ...of(
+    'src/plugins/standing.ts',
+    ['test/unit/plugins/standing.test.ts'],
+    [
+      {
+        name: 'leave-before-call',
+        what: 'G12: a plugin that was switched off begins nothing',
+        find: 'if (!(await within(maxFirstLookMs, () => stands(plugin), clock))) throw revoked()',
+        replace: '',
+      },
+      {
+        name: 'leave-during-call',
+        what: 'G12: what is switched off ends in the middle of a call',
+        find: 'answer === false ||',
+        replace: '',
+      },
+      {
+        name: 'leave-blind',
+        what: 'G12: whoever cannot look it up for a second has no leave',
+        find: ' || clock.nowMs() - seenAtMs >= maxBlindMs',
+        replace: '',
+      },
+      {
+        name: 'leave-deaf',
+        what: 'G12: an answer that does not come is none',
+        find: 'Promise.race([ask().catch(() => undefined), late])',
+        replace: 'ask().catch(() => undefined)',
+      },
+    ],
+  ),
+  ...of(
+    'src/catalog/circuit-breaker.ts',
+    ['test/unit/catalog/circuit-breaker.test.ts'],
+    [
+      {
+        name: 'breaker-trips',
+        what: 'P25: a plugin that keeps failing is switched off',
+        find: 'if (count.faults >= maxFaults)',
+        replace: 'if (false)',
+      },
+      {
+        name: 'breaker-resets',
+        what: 'P25: a call that goes well begins anew',
+        find: 'if (fault === undefined) return undefined',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
     'src/governance/trust-administration.ts',
     [installTests('upload-reader')],
     [
@@ -3089,6 +3151,72 @@ const uploads = [
     ],
   ),
   ...of(
+    'src/contracts/decide-tool.ts',
+    ['test/unit/governance/policy/decide-tool.test.ts'],
+    [
+      {
+        name: 'deny-wins',
+        what: 'P4: what the operator denies is denied, whoever allows it',
+        find: "if (rule !== undefined) return denied('denied_by_rule'",
+        replace: "if (rule !== undefined && false) return denied('denied_by_rule'",
+      },
+      {
+        name: 'allow-list',
+        what: 'P4, C5: what is not in an allow-list is denied',
+        find: "return denied('not_in_allow_list', `${where}: allow`)",
+        replace: 'continue',
+      },
+      {
+        name: 'destructive-asks',
+        what: 'I27: what destroys is not called without asking',
+        find: "if (!isDestructive || policy.destructive === 'allow') return allowed",
+        replace: 'return allowed',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/policy/live-policy.ts',
+    ['test/unit/governance/policy/live-policy.test.ts'],
+    [
+      {
+        name: 'unknown-policy',
+        what: 'C5: while nothing is known of the policy nothing may be called',
+        find: "if (!policy) return refused(subject, { reason: 'policy_unknown', rule: '' })",
+        replace: 'if (!policy) return { allow: true }',
+      },
+      {
+        name: 'uncounted-calls',
+        what: 'C5: a call that cannot be counted is not made',
+        find: "return limited(subject, { reason: 'rate_unknown', rule: about, retryAfterMs: 5_000 })",
+        replace: 'return { allow: true }',
+      },
+    ],
+  ),
+  ...of(
+    'src/governance/rate-window.ts',
+    ['test/unit/governance/rate-window.test.ts'],
+    [
+      {
+        name: 'calls-per-minute',
+        what: 'C5: no more calls than a minute may have',
+        find: 'if (retryAfterMs > 0) return { retryAfterMs }',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/agents/tool-reach.ts',
+    ['test/unit/agents/tool-reach.test.ts'],
+    [
+      {
+        name: 'disallowed-tools',
+        what: 'P30: an agent has no tool that its manifest disallows',
+        find: 'if (disallowed.includes(owner.id) || isMatchOfAny(name, disallowed)) return false',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
     'src/plugins/plugin-api.ts',
     ['test/unit/plugins/plugin-api.test.ts'],
     [
@@ -3103,6 +3231,7 @@ const uploads = [
 ]
 
 export const switches = [
+  ...granted,
   ...uploads,
   ...hooks,
   ...isolates,

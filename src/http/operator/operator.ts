@@ -8,6 +8,7 @@ import { readModels } from './models.ts'
 import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
 import { addTrust, listTrust, removeTrust } from './trust.ts'
 import { addPluginRoutes } from './plugins.ts'
+import { readPolicy, setPolicy, testPolicy } from './policy.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { readUsage } from './usage.ts'
 
@@ -31,5 +32,7 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/principals/:principal', { POST: changePrincipal(deps) })
   addRoute('/api/operator/trust', { GET: listTrust(deps), POST: addTrust(deps) })
   addRoute('/api/operator/trust/:key', { DELETE: removeTrust(deps) })
+  addRoute('/api/operator/policy', { GET: readPolicy(deps), POST: setPolicy(deps) })
+  addRoute('/api/operator/policy/test', { POST: testPolicy(deps) })
   addPluginRoutes(addRoute, deps)
 }

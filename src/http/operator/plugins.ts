@@ -26,6 +26,10 @@ const grantRequest = z.strictObject({
     'must be `asks`',
   ),
 })
+const restoreRequest = z.strictObject({ withPolicy: z.boolean().default(false) })
+const removeQuery = z.strictObject({
+  purge: z.enum(['true', 'false'], 'must be true or false').optional(),
+})
 const enableRequest = z.strictObject({ config: jsonObject.optional() })
 
 /** `/api/operator/plugins…`: what is installed, and every change of it. */
@@ -60,8 +64,18 @@ function inBrief({ manifest, asks: _asks, versions, ...view }: PluginView) {
 const showPlugin: Handle = (deps) => async (context) => {
   const id = idOf(context)
   const plugin = (await deps.plugins.list()).find((one) => one.id === id)
-  if (plugin) return jsonResponse(plugin)
+  if (plugin) return jsonResponse({ ...plugin, versions: await signedVersions(deps, plugin) })
   throw new IsolaError('request_not_found', 'There is no such plugin.')
+}
+
+/** Says of each signed version whether its signer is still accepted: a key that was removed takes back nothing by itself. */
+async function signedVersions({ trust }: HttpDeps, { versions }: PluginView) {
+  const accepted = new Set((await trust.list()).map(({ name }) => name))
+  return versions.map((version) =>
+    version.signer === undefined
+      ? version
+      : { ...version, isSignerAccepted: accepted.has(version.signer) },
+  )
 }
 
 /** What was shown, with the hash it was shown for: anything else is refused. */
@@ -76,8 +90,16 @@ const enablePlugin: Handle = (deps) => async (context) => {
   return changed(deps, context, { do: 'enable', id: idOf(context), ...(config && { config }) })
 }
 
-const removePlugin: Handle = (deps) => async (context) =>
-  changed(deps, context, { do: 'remove', id: idOf(context) })
+/** `?purge=true`: with all that it keeps outside of sessions. */
+const removePlugin: Handle = (deps) => async (context) => {
+  const { purge } = parseFields(removeQuery, context.req.query())
+  const isPurge = purge === 'true'
+  return changed(deps, context, {
+    do: 'remove',
+    id: idOf(context),
+    ...(isPurge && { purge: true }),
+  })
+}
 
 /** Those that need no more than the plugin's id. */
 const plainChange =
@@ -91,10 +113,11 @@ const listGenerations: Handle = (deps) => async () =>
   jsonResponse({ generations: await deps.plugins.generations(100) })
 
 const restoreGeneration: Handle = (deps) => async (context) => {
-  parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
+  const { withPolicy } = parseFields(restoreRequest, body)
   const text = context.req.param('number') ?? ''
   const generation = /^\d{1,9}$/.test(text) ? Number(text) : 0
-  return changed(deps, context, { do: 'restore', generation })
+  return changed(deps, context, { do: 'restore', generation, withPolicy })
 }
 
 async function changed(

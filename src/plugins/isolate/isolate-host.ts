@@ -3,6 +3,7 @@ import type { Capabilities } from '#contracts/plugin.ts'
 import {
   defaultHookTimeoutMs,
   defaultTimeoutMs,
+  inspectTimeoutMs,
   maxOutputBytes,
   scheduleTimeoutMs,
 } from '../call-limits.ts'
@@ -37,6 +38,11 @@ export interface IsolatedPlugin extends IsolatedCode {
   readonly hash: string
 }
 
+/** What only the code itself can say of a plugin. */
+export interface PluginFacts {
+  readonly runsOwnAgent: boolean
+}
+
 /** The other host: the same parts as in-process, each a call of the Runner. */
 export interface IsolateHost {
   /** By the manifest alone: no code runs. */
@@ -45,7 +51,7 @@ export interface IsolateHost {
    * Has the code registered in an isolate of its own and compares what it returns with the manifest.
    * @throws `plugin_contract_mismatch`, or what `readAnswer` throws.
    */
-  readonly inspect: (plugin: IsolatedPlugin) => Promise<void>
+  readonly inspect: (plugin: IsolatedPlugin) => Promise<PluginFacts>
 }
 
 /** A little for the envelope around the value. */
@@ -56,7 +62,7 @@ const graceMs = 2_000
 export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
   return {
     partsOf: (plugin) => {
-      const { manifest } = plugin
+      const { manifest, runsOwnAgent = true } = plugin
       const deps = { ...host, idOf: rememberIds(host, plugin) }
       const tools = manifest.contributes.tools.map(
         ({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
@@ -75,7 +81,8 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
           return [name, run] as const
         },
       )
-      const isAgent = manifest.agent !== undefined && manifest.entrypoint !== undefined
+      const isAgent =
+        manifest.agent !== undefined && manifest.entrypoint !== undefined && runsOwnAgent
       const hooks = manifest.contributes.hooks.map(({ on }) => [on, toHook(deps, plugin, on)])
       const isScheduled = manifest.schedule !== undefined
       return {
@@ -93,9 +100,11 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
         idempotencyKey: '',
         stubs: noStubs,
         rootSession: '',
-        timeoutMs: defaultTimeoutMs,
+        timeoutMs: inspectTimeoutMs,
       })
-      detectProtocols(plugin.manifest, toParts(answer))
+      const parts = toParts(answer)
+      detectProtocols(plugin.manifest, parts)
+      return { runsOwnAgent: 'agent' in parts }
     },
   }
 }

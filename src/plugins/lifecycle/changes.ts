@@ -12,7 +12,7 @@ export interface Outcome {
   readonly rows: readonly PluginRow[]
   readonly version?: NewPluginVersion
   /** Absent if what is enabled stays as it is. */
-  readonly generation?: Pick<Generation, 'installed' | 'bundled'>
+  readonly generation?: Pick<Generation, 'installed' | 'bundled' | 'policy'>
   readonly event: DeploymentEventType
   readonly data: JsonObject
   readonly notes: readonly string[]

@@ -18,7 +18,9 @@ import { checkPluginId } from '../install/plugin-names.ts'
 import { disable, enable, grant, present, remove, revoke } from './allow.ts'
 import { without, type Outcome, type Situation } from './changes.ts'
 import { restore, rollback } from './restore.ts'
+import { setPolicy } from './set-policy.ts'
 import { toView } from './view.ts'
+import type { PluginFacts } from '../isolate/isolate-host.ts'
 
 export interface LifecycleDeps {
   readonly store: PluginStore
@@ -26,8 +28,10 @@ export interface LifecycleDeps {
   readonly clock: Clock
   /** Ids of the plugins that ship with the deployment. */
   readonly bundledIds: ReadonlySet<string>
+  /** Takes away what a plugin keeps outside of sessions. */
+  readonly purge: (id: string) => Promise<void>
   /** Loads the set as a session would, and has this plugin's code registered; throws `plugin_…` saying why not. */
-  readonly tryOut: (snapshot: PluginSnapshot, pin: PluginPin) => Promise<void>
+  readonly tryOut: (snapshot: PluginSnapshot, pin: PluginPin) => Promise<PluginFacts>
 }
 
 /** One writer at a time calls this: what it decides from is what is there. */
@@ -68,7 +72,11 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   const write = async (outcome: Outcome, before: Generation, by: ChangeBy): Promise<Generation> => {
     const { about, ...event } = eventOf(outcome.event, by)
     const number = before.number + 1
-    const next = outcome.generation && { number, ...outcome.generation }
+    const next = outcome.generation && {
+      number,
+      installed: withKnownFacts(outcome.generation.installed, before),
+      bundled: outcome.generation.bundled,
+    }
     await store.commit({
       rows: outcome.rows,
       ...(outcome.version && { version: outcome.version }),
@@ -101,8 +109,10 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     const found = sources.flatMap(([hash, source]) => (source ? [[hash, source] as const] : []))
     const next = { number: before.number + 1, ...outcome.generation }
     const snapshot: PluginSnapshot = { ...next, sources: Object.fromEntries(found) }
-    for (const pin of fresh) await deps.tryOut(snapshot, pin)
-    return outcome
+    const facts = new Map<string, PluginFacts>()
+    for (const pin of fresh) facts.set(pin.hash, await deps.tryOut(snapshot, pin))
+    const told = installed.map((pin) => ({ ...pin, ...facts.get(pin.hash) }))
+    return { ...outcome, generation: { ...outcome.generation, installed: told } }
   }
 
   return {
@@ -113,6 +123,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       try {
         const outcome = await decide(deps, change, { before, by, proven })
         const generation = await write(outcome, before, by)
+        if (change.do === 'remove' && change.purge) await deps.purge(change.id)
         const id = idOf(change)
         const row = id === undefined ? undefined : await store.find(id)
         const result = {
@@ -139,8 +150,16 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   }
 }
 
+/** What was found out when a version was enabled holds for as long as it is. */
+function withKnownFacts(pins: readonly PluginPin[], before: Generation): readonly PluginPin[] {
+  return pins.map((pin) => {
+    const known = before.installed.find(({ hash }) => hash === pin.hash)?.runsOwnAgent
+    return known === undefined ? pin : { runsOwnAgent: known, ...pin }
+  })
+}
+
 const idOf = (change: PluginChange): string | undefined =>
-  change.do === 'add' ? change.plugin.id : change.do === 'restore' ? undefined : change.id
+  change.do === 'add' ? change.plugin.id : 'id' in change ? change.id : undefined
 
 interface Deciding {
   readonly before: Generation
@@ -154,8 +173,8 @@ async function decide(
   { before: generation, by, proven }: Deciding,
 ): Promise<Outcome> {
   const { store, bundledIds } = deps
-  if (change.do === 'restore')
-    return proven(await restore(store, change.generation, generation), generation)
+  if (change.do === 'policy') return setPolicy(change.policy, generation)
+  if (change.do === 'restore') return proven(await restore(store, change, generation), generation)
   const row = await store.find(idOf(change) ?? '')
   const situation: Situation = { row, generation, by }
   switch (change.do) {

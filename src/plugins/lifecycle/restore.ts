@@ -1,12 +1,13 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Generation, PluginPin, PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
+import { defaultToolPolicy, policyDiff } from '#contracts/tool-policy.ts'
 import { installed } from './allow.ts'
 import { withRow, type Outcome, type Situation } from './changes.ts'
 
 /** How far back a rollback looks for another version. */
 const maxGenerations = 200
 
-/** The version of a plugin that was enabled before the one it has now, with what was allowed then. */
+/** The version of a plugin that was enabled last before the one it has now, with what was allowed then. */
 export async function rollback(store: PluginStore, situation: Situation): Promise<Outcome> {
   const row = installed(situation)
   const pin = await findEarlier(store, row)
@@ -29,8 +30,8 @@ async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPi
   for (let number = newest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
     const generation = await store.generation(number)
     const pin = generation?.installed.find(({ id }) => id === row.id)
-    // Disabled now: the one that ran last. Enabled: the one before it.
-    if (pin && (pin.hash !== row.hash || row.state !== 'enabled')) return pin
+    // Never the one it has: to go on with that is to enable it.
+    if (pin && pin.hash !== row.hash) return pin
     number -= 1
   }
   return undefined
@@ -39,7 +40,10 @@ async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPi
 /** All of an earlier generation: what was enabled then, and nothing else. */
 export async function restore(
   store: PluginStore,
-  number: number,
+  {
+    generation: number,
+    withPolicy,
+  }: { readonly generation: number; readonly withPolicy?: boolean },
   now: Generation,
 ): Promise<Outcome> {
   const then = await store.generation(number)
@@ -61,12 +65,18 @@ export async function restore(
         .filter(({ state }) => state === 'enabled')
         .flatMap((row) => withRow({ number: 0, installed: [], bundled: {} }, row).installed),
       bundled: then.bundled,
+      ...(withPolicy && { policy: then.policy ?? defaultToolPolicy }),
     },
     event: 'generation_restored',
-    data: { restored: number },
+    data: {
+      restored: number,
+      ...(withPolicy && { policy: policyDiff(policyOf(now), policyOf(then)) }),
+    },
     notes: [],
   }
 }
+
+const policyOf = ({ policy = defaultToolPolicy }: Generation) => policy
 
 /** Plugins of the deployment that were as now, or as their manifest says, another way. */
 function switchedBack(

@@ -3,6 +3,7 @@ import { parseManifest } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { IsolateHost } from '../isolate/isolate-host.ts'
+import { OutputError } from '../output-error.ts'
 import type { LifecycleDeps } from './lifecycle.ts'
 
 export interface TryOutDeps {
@@ -20,15 +21,15 @@ export function createTryOut({ wire, isolates }: TryOutDeps): LifecycleDeps['try
     const problem = wire(snapshot).problems.find(({ plugin }) => plugin === id)
     if (problem) throw new IsolaError(problem.code as 'plugin_register_failed', problem.message)
     const manifest = parseManifest(snapshot.sources[hash]?.manifest)
-    if (manifest.entrypoint === undefined || !isolates) return
+    if (manifest.entrypoint === undefined || !isolates) return { runsOwnAgent: false }
     const about = { ...manifest, config: { ...manifest.config, ...config } }
-    await isolates.inspect({ manifest: about, hash, tier, grantEpoch }).catch(toPluginError)
+    return isolates.inspect({ manifest: about, hash, tier, grantEpoch }).catch(toPluginError)
   }
 }
 
 /** What an isolate answers is foreign: it is a reason, and never an error of ours. */
 function toPluginError(error: unknown): never {
   if (error instanceof IsolaError) throw error
-  const why = error instanceof Error ? error.message.slice(0, 500) : 'failed'
+  const why = error instanceof OutputError ? error.message.slice(0, 500) : 'cannot be loaded'
   throw new IsolaError('plugin_register_failed', `its code ${why}`)
 }

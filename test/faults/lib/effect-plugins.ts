@@ -60,7 +60,7 @@ export const effectPlugins: readonly BundledPlugin[] = [
         tools: [
           tool('look', { readOnlyHint: true }),
           tool('put', { idempotentHint: true }),
-          tool('post', { destructiveHint: true }),
+          tool('post', {}),
           tool('late', { readOnlyHint: true }, 400),
         ],
       },

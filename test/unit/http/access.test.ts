@@ -110,6 +110,8 @@ describe('I26: an auditor', () => {
       'GET /api/operator/health',
       'GET /api/operator/models',
       'GET /api/operator/usage',
+      'GET /api/operator/policy',
+      'POST /api/operator/policy/test',
       'GET /api/operator/plugins',
       'GET /api/operator/plugins/:plugin',
       'GET /api/operator/generations',

@@ -1,0 +1,69 @@
+import { isMatch, isMatchOfAny, type ToolPolicy, type ToolRate } from './tool-policy.ts'
+
+/** Who wants to call what. */
+export interface AskedTool {
+  readonly tool: string
+  readonly agent: string
+  readonly principal: string
+  /** It says that it destroys, or it writes into a database. */
+  readonly isDestructive?: boolean | undefined
+}
+
+/** `rule` names the line that decided, for the record: the model never sees it. */
+export interface ToolDecision {
+  readonly verdict: 'allow' | 'ask' | 'deny'
+  readonly reason: 'allowed' | 'denied_by_rule' | 'not_in_allow_list' | 'destructive'
+  readonly rule: string
+}
+
+const core = 'isola__'
+
+/** What the operator's policy says of a call: deny wins, then every allow-list that applies, then what is destructive. */
+export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
+  const { tool, agent, principal, isDestructive } = asked
+  const sections = [
+    { where: 'deployment', ...policy },
+    { where: `agents.${agent}`, ...own(policy.agents, agent) },
+    { where: `principals.${principal}`, ...own(policy.principals, principal) },
+  ]
+  for (const { where, deny } of sections) {
+    const rule = deny?.find((one) => isMatch(tool, one))
+    if (rule !== undefined) return denied('denied_by_rule', `${where}: deny ${rule}`)
+  }
+  for (const { where, allow } of sections) {
+    if (allow === undefined || tool.startsWith(core) || isMatchOfAny(tool, allow)) continue
+    return denied('not_in_allow_list', `${where}: allow`)
+  }
+  if (!isDestructive || policy.destructive === 'allow') return allowed
+  const isListed = sections.some((one) => isMatchOfAny(tool, one.allow_destructive ?? []))
+  if (isListed) return allowed
+  const rule = `deployment: destructive ${policy.destructive}`
+  return { verdict: policy.destructive, reason: 'destructive', rule }
+}
+
+/** Limits of how often this tool may be called; all of them hold. */
+export const ratesOf = (policy: ToolPolicy, tool: string): readonly ToolRate[] =>
+  policy.rates.filter((rate) => isMatch(tool, rate.tools))
+
+const allowed: ToolDecision = { verdict: 'allow', reason: 'allowed', rule: '' }
+
+const denied = (reason: ToolDecision['reason'], rule: string): ToolDecision => ({
+  verdict: 'deny',
+  reason,
+  rule,
+})
+
+/** A principal may be called `constructor`. */
+const own = (sections: ToolPolicy['agents'], id: string) =>
+  Object.hasOwn(sections, id) ? sections[id] : undefined
+
+/** What a plugin says against itself counts, whoever wrote it; so does leave to write into the operator's database. */
+export const toolDestroys = (
+  hints: {
+    readonly destructiveHint?: boolean | undefined
+    readonly readOnlyHint?: boolean | undefined
+  },
+  grants: { readonly database?: { readonly access: string } | undefined },
+): boolean =>
+  hints.destructiveHint === true ||
+  (grants.database?.access === 'write' && hints.readOnlyHint !== true)

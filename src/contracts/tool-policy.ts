@@ -1,0 +1,92 @@
+import { z } from 'zod'
+
+const pattern = z
+  .string()
+  .max(100)
+  .regex(
+    /^(\*|[^*\s]+\*?)$/,
+    'must be a tool name, or the start of one with * at the end: kv__set, kv__*, *',
+  )
+const patterns = z.array(pattern).max(200)
+const names = z.string().min(1).max(200)
+
+const section = z.strictObject({
+  /** Nothing else may be called, if it is there. */
+  allow: patterns.optional(),
+  deny: patterns.default([]),
+  /** Destructive tools that are called without asking. */
+  allow_destructive: patterns.default([]),
+})
+
+/**
+ * Which tools may be called in this deployment: what an operator sets. Core tools (`isola__…`) need no place in `allow`,
+ * since they reach nothing by themselves. Unknown keys are refused; an error names the path.
+ */
+export const toolPolicySchema = z.strictObject({
+  allow: patterns.default(['*']),
+  deny: patterns.default([]),
+  /** What becomes of a tool that says it destroys, or writes into a database, and is in no `allow_destructive`. */
+  destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
+  /** Left out, it is what ships: the tools over a conversation's own notes. */
+  allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
+  /** By the id of the agent that calls. */
+  agents: z.record(names, section).default({}),
+  /** By the principal on whose behalf. */
+  principals: z.record(names, section).default({}),
+  /** All that match count. */
+  rates: z
+    .array(
+      z.strictObject({
+        tools: pattern,
+        /** Who shares one count: a principal over all its sessions, or a session with everything below it. */
+        per: z.enum(['principal', 'session']),
+        calls_per_minute: z.int().min(0).max(10_000),
+      }),
+    )
+    .max(50)
+    .default([]),
+})
+
+export type ToolPolicy = z.infer<typeof toolPolicySchema>
+export type ToolPolicySection = z.infer<typeof section>
+export type ToolRate = ToolPolicy['rates'][number]
+
+/** Before an operator says anything. */
+export const defaultToolPolicy: ToolPolicy = toolPolicySchema.parse({})
+
+/** `kv__set` means itself, `kv__*` all that begins so, `*` everything. */
+export const isMatch = (tool: string, wanted: string): boolean =>
+  wanted.endsWith('*') ? tool.startsWith(wanted.slice(0, -1)) : tool === wanted
+
+export const isMatchOfAny = (tool: string, wanted: readonly string[]): boolean =>
+  wanted.some((one) => isMatch(tool, one))
+
+/** A policy as lines, each of which says one thing. */
+export function policyLines(policy: ToolPolicy): readonly string[] {
+  const { agents, principals, rates, destructive, ...own } = policy
+  const of = (where: string, { allow, deny, allow_destructive }: ToolPolicySection) => [
+    ...(allow ?? []).map((tool) => `${where}allow ${tool}`),
+    ...(allow?.length === 0 ? [`${where}allow nothing`] : []),
+    ...deny.map((tool) => `${where}deny ${tool}`),
+    ...allow_destructive.map((tool) => `${where}allow destructive ${tool}`),
+  ]
+  return [
+    ...of('', own),
+    `destructive tools: ${destructive}`,
+    ...Object.entries(agents).flatMap(([id, one]) => of(`agent ${id}: `, one)),
+    ...Object.entries(principals).flatMap(([id, one]) => of(`principal ${id}: `, one)),
+    ...rates.map(
+      ({ tools, per, calls_per_minute: most }) =>
+        `at most ${most} calls of ${tools} a minute for each ${per}`,
+    ),
+  ]
+}
+
+/** What a new policy says and the old one did not, and the other way round. */
+export function policyDiff(before: ToolPolicy, after: ToolPolicy) {
+  const [old, now] = [policyLines(before), policyLines(after)]
+  return {
+    added: now.filter((line) => !old.includes(line)),
+    removed: old.filter((line) => !now.includes(line)),
+  }
+}

@@ -1,0 +1,95 @@
+import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type {
+  Approvals,
+  CallSubject,
+  HookSubject,
+  Policy,
+  PolicyVerdict,
+  RateLimiter,
+} from '#contracts/policy.ts'
+import type { PrincipalRates } from '#contracts/principal.ts'
+import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
+import { decideTool, ratesOf } from '#contracts/decide-tool.ts'
+
+export interface LivePolicyDeps {
+  /** What is enabled now, the policy with it: a moment old at most. May throw. */
+  readonly snapshot: () => Promise<PluginSnapshot>
+  /** What was heard last, however old; nothing if nothing ever was. */
+  readonly heard: () => PluginSnapshot | undefined
+  readonly takeRate: PrincipalRates['takeRate']
+}
+
+/**
+ * The gates of what the operator allows. The policy comes with the generation, so that a call asks nobody; one that has
+ * a rate asks its principal's object. What cannot be known is no permission.
+ */
+export function createLivePolicy(deps: LivePolicyDeps): {
+  readonly policy: Policy
+  readonly rates: RateLimiter
+  readonly approvals: Approvals
+} {
+  const { snapshot, heard, takeRate } = deps
+  const now = async (): Promise<ToolPolicy | undefined> => {
+    const known = await snapshot().catch(heard)
+    return known && (known.policy ?? defaultToolPolicy)
+  }
+  return {
+    policy: {
+      async decide(subject) {
+        const policy = await now()
+        if (!policy) return refused(subject, { reason: 'policy_unknown', rule: '' })
+        const { verdict, reason, rule } = decideTool(policy, subject)
+        return verdict === 'deny' ? refused(subject, { reason, rule }) : { allow: true }
+      },
+    },
+    rates: {
+      async take(subject) {
+        const policy = await now()
+        const rates = policy ? ratesOf(policy, subject.tool) : []
+        if (rates.length === 0) return { allow: true }
+        const { principal, run, call, rootSession } = subject
+        const rules = rates.map(({ tools, per, calls_per_minute: most }) => ({
+          key: JSON.stringify([tools, per === 'session' ? rootSession : '']),
+          most,
+        }))
+        const about = rates.map(({ tools, per }) => `${tools} per ${per}`).join(', ')
+        try {
+          const { retryAfterMs } = await takeRate(principal, { call: `${run}:${call}`, rules })
+          if (retryAfterMs === undefined) return { allow: true }
+          return limited(subject, { reason: 'over_rate', rule: about, retryAfterMs })
+        } catch {
+          return limited(subject, { reason: 'rate_unknown', rule: about, retryAfterMs: 5_000 })
+        }
+      },
+    },
+    approvals: {
+      async isNeeded(subject) {
+        const policy = await now()
+        return !policy || decideTool(policy, subject).verdict !== 'allow'
+      },
+    },
+  }
+}
+
+interface Why {
+  readonly reason: string
+  readonly rule: string
+}
+
+/** Alike for the model, whatever the reason; the record has it. */
+function refused(subject: HookSubject, why: Why): PolicyVerdict {
+  note(subject, why)
+  return { allow: false, code: 'tool_denied', message: 'This tool may not be called here.' }
+}
+
+function limited(
+  subject: HookSubject,
+  { retryAfterMs, ...why }: Why & { readonly retryAfterMs: number },
+): PolicyVerdict {
+  note(subject, why)
+  const message = `This tool was called too often. Try again in ${Math.ceil(retryAfterMs / 1_000)} s.`
+  return { allow: false, code: 'tool_rate_limited', message }
+}
+
+const note = ({ call, tool, emit }: CallSubject & Pick<HookSubject, 'emit'>, why: Why): void =>
+  emit({ type: 'call_denied', data: { call, tool, ...why } })

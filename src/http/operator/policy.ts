@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import { decideTool, ratesOf, toolDestroys } from '#contracts/decide-tool.ts'
+import { policyLines, toolPolicySchema } from '#contracts/tool-policy.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { jsonResponse } from '../responses.ts'
+import { parseFields } from '../validate.ts'
+import { changeBy } from './change-by.ts'
+
+type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+
+const setRequest = z.strictObject({ policy: toolPolicySchema })
+const testRequest = z.strictObject({
+  tool: z.string().min(1).max(100),
+  agent: z.string().min(1).max(200).default('orchestrator'),
+  principal: z.string().min(1).max(200).default('operator'),
+})
+
+/** `GET /api/operator/policy`: which tools may be called, as a document and in lines. */
+export const readPolicy: Handle = (deps) => async () => {
+  const { generation, policy } = await deps.plugins.policy()
+  return jsonResponse({ generation, policy, lines: policyLines(policy) })
+}
+
+/** Replaces the whole policy: what is left out is as it ships. */
+export const setPolicy: Handle = (deps) => async (context) => {
+  const { policy } = parseFields(setRequest, await readJsonObject(context.req.raw))
+  const by = changeBy(deps, context)
+  const { generation, notes } = await deps.plugins.change({ do: 'policy', policy }, by)
+  return jsonResponse({ generation, policy, notes })
+}
+
+/** What the policy says of a call, without making it. */
+export const testPolicy: Handle = (deps) => async (context) => {
+  const asked = parseFields(testRequest, await readJsonObject(context.req.raw))
+  const [{ policy }, isDestructive] = await Promise.all([
+    deps.plugins.policy(),
+    saysItDestroys(deps, asked.tool),
+  ])
+  const decision = decideTool(policy, { ...asked, isDestructive })
+  return jsonResponse({ ...asked, isDestructive, ...decision, rates: ratesOf(policy, asked.tool) })
+}
+
+async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {
+  const [id, tool] = name.split('__')
+  const plugin = (await deps.plugins.list()).find((one) => one.id === id)
+  const { contributes, grants } = Object(plugin?.manifest)
+  const { annotations } = Object(
+    [Object(contributes).tools].flat().find((one: unknown) => Object(one).name === tool),
+  )
+  return toolDestroys(Object(annotations), Object(grants))
+}

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { decideTool, ratesOf, toolDestroys } from '../../../../src/contracts/decide-tool.ts'
+import {
+  defaultToolPolicy,
+  isMatch,
+  policyDiff,
+  toolPolicySchema,
+} from '../../../../src/contracts/tool-policy.ts'
+
+const policyOf = (given: object) => toolPolicySchema.parse(given)
+const verdictOf = (given: object, more: object = {}) =>
+  decideTool(policyOf(given), {
+    tool: 'kv__set',
+    agent: 'orchestrator',
+    principal: 'operator',
+    ...more,
+  })
+
+describe('the policy of tools', () => {
+  it.each([
+    ['kv__set', 'kv__set', true],
+    ['kv__set', 'kv__*', true],
+    ['kv__set', '*', true],
+    ['kv__set', 'kv__se', false],
+    ['kv_2__set', 'kv__*', false],
+    ['akv__set', 'kv__*', false],
+    ['kv__set', 'KV__*', false],
+  ])('matches %s with %s: %s', (tool, wanted, isWanted) => {
+    expect(isMatch(tool, wanted)).toBe(isWanted)
+  })
+
+  it('P4: denies what is denied, whoever else allows it', () => {
+    expect(verdictOf({ allow: ['kv__set'], deny: ['kv__*'] })).toMatchObject({
+      verdict: 'deny',
+      reason: 'denied_by_rule',
+      rule: 'deployment: deny kv__*',
+    })
+    const agents = { orchestrator: { allow: ['*'] } }
+    expect(verdictOf({ deny: ['*'], agents }).verdict).toBe('deny')
+  })
+
+  it('P4, C5, I20: has a list of what may be called, and of what may not, for everybody, an agent and a principal', () => {
+    expect(verdictOf({}).verdict).toBe('allow')
+    expect(verdictOf({ allow: ['http__*'] }).reason).toBe('not_in_allow_list')
+    expect(verdictOf({ agents: { orchestrator: { allow: [] } } }).verdict).toBe('deny')
+    expect(verdictOf({ agents: { reviewer: { allow: [] } } }).verdict).toBe('allow')
+    expect(verdictOf({ principals: { operator: { deny: ['kv__*'] } } }).rule).toBe(
+      'principals.operator: deny kv__*',
+    )
+    expect(verdictOf({ principals: { guest: { deny: ['kv__*'] } } }).verdict).toBe('allow')
+  })
+
+  it('needs every list that applies: an agent that may does not help a deployment that may not', () => {
+    const agents = { orchestrator: { allow: ['kv__*'] } }
+    expect(verdictOf({ allow: ['http__*'], agents }).verdict).toBe('deny')
+  })
+
+  it('takes a principal called like a part of every object for nobody else', () => {
+    for (const principal of ['constructor', '__proto__', 'toString'])
+      expect(verdictOf({}, { principal }).verdict).toBe('allow')
+  })
+
+  it('lets core tools be called without a place in a list, and not when they are denied', () => {
+    const tool = 'isola__search_tools'
+    expect(verdictOf({ allow: [] }, { tool }).verdict).toBe('allow')
+    expect(verdictOf({ deny: ['isola__*'] }, { tool }).verdict).toBe('deny')
+  })
+
+  it('I27: asks somebody before a tool that destroys, unless it is allowed or denied by name', () => {
+    const destroys = { tool: 'sql__run', isDestructive: true }
+    expect(verdictOf({}, destroys)).toMatchObject({ verdict: 'ask', reason: 'destructive' })
+    expect(verdictOf({ destructive: 'deny' }, destroys).verdict).toBe('deny')
+    expect(verdictOf({ destructive: 'deny', allow: ['*'] }, destroys).verdict).toBe('deny')
+    expect(verdictOf({ allow_destructive: ['sql__*'] }, destroys).verdict).toBe('allow')
+    const agents = { orchestrator: { allow_destructive: ['sql__run'] } }
+    expect(verdictOf({ agents }, destroys).verdict).toBe('allow')
+    expect(verdictOf({ agents }, { ...destroys, agent: 'reviewer' }).verdict).toBe('ask')
+    expect(verdictOf({}, { tool: 'kv__delete', isDestructive: true }).verdict).toBe('allow')
+  })
+
+  it('I27: takes a tool for one that destroys if it says so, or may write into a database', () => {
+    const write = { database: { access: 'write' } }
+    expect(toolDestroys({ destructiveHint: true }, {})).toBe(true)
+    expect(toolDestroys({}, write)).toBe(true)
+    expect(toolDestroys({ readOnlyHint: true }, write)).toBe(false)
+    expect(toolDestroys({}, { database: { access: 'read' } })).toBe(false)
+  })
+
+  it('finds every rate that matches', () => {
+    const rates = [
+      { tools: 'kv__*', per: 'principal', calls_per_minute: 3 },
+      { tools: '*', per: 'session', calls_per_minute: 9 },
+      { tools: 'http__*', per: 'session', calls_per_minute: 1 },
+    ]
+    expect(ratesOf(policyOf({ rates }), 'kv__set')).toEqual(rates.slice(0, 2))
+    expect(ratesOf(defaultToolPolicy, 'kv__set')).toEqual([])
+  })
+
+  it('says what a change adds and what it takes away', () => {
+    const after = policyOf({ deny: ['kv__*'], destructive: 'deny' })
+    expect(policyDiff(defaultToolPolicy, after)).toEqual({
+      added: ['deny kv__*', 'destructive tools: deny'],
+      removed: ['destructive tools: ask'],
+    })
+    const closed = policyDiff(
+      policyOf({ agents: { a: {} } }),
+      policyOf({ agents: { a: { allow: [] } } }),
+    )
+    expect(closed.added).toEqual(['agent a: allow nothing'])
+  })
+
+  it.each([
+    [{ deny: ['k*v'] }, 'deny.0'],
+    [{ deny: [''] }, 'deny.0'],
+    [{ dney: [] }, ''],
+    [{ rates: [{ tools: '*', per: 'hour', calls_per_minute: 1 }] }, 'rates.0.per'],
+    [{ rates: [{ tools: '*', per: 'session', calls_per_minute: -1 }] }, 'rates.0.calls_per_minute'],
+    [{ destructive: 'maybe' }, 'destructive'],
+    [{ agents: { a: { alow: [] } } }, 'agents.a'],
+  ])('refuses %j and names the field', (given, path) => {
+    const parsed = toolPolicySchema.safeParse(given)
+    expect(parsed.error?.issues[0]?.path.join('.')).toBe(path)
+  })
+})

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest'
+import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type { HookSubject } from '#contracts/policy.ts'
+import type { RateRequest, RateVerdict } from '#contracts/principal.ts'
+import { emptySnapshot } from '../../../../src/catalog/catalog-gateway.ts'
+import { toolPolicySchema } from '../../../../src/contracts/tool-policy.ts'
+import { createLivePolicy } from '../../../../src/governance/policy/live-policy.ts'
+import { createToolContext } from '../../../fakes/tool-context.ts'
+
+const withPolicy = (given: object): PluginSnapshot => ({
+  ...emptySnapshot,
+  policy: toolPolicySchema.parse(given),
+})
+
+function open(given: object, deps: Partial<Parameters<typeof createLivePolicy>[0]> = {}) {
+  const asked: { principal: string; request: RateRequest }[] = []
+  const context = createToolContext()
+  const subject: HookSubject = { ...context, tool: 'kv__set', input: {} }
+  const gates = createLivePolicy({
+    snapshot: async () => withPolicy(given),
+    heard: () => undefined,
+    takeRate: async (principal, request): Promise<RateVerdict> => {
+      asked.push({ principal, request })
+      return {}
+    },
+    ...deps,
+  })
+  return { ...gates, subject, asked, events: context.events }
+}
+const away = async () => {
+  throw new Error('away')
+}
+const limit = (per: string, most = 2) => ({
+  rates: [{ tools: 'kv__*', per, calls_per_minute: most }],
+})
+
+describe('the policy gate', () => {
+  it('C5: denials look alike to the model, and the record says which rule it was', async () => {
+    const texts = []
+    const reasons = []
+    for (const given of [{ deny: ['kv__*'] }, { allow: [] }]) {
+      const { policy, subject, events } = open(given)
+      texts.push(await policy.decide(subject))
+      reasons.push(events[0]?.data['reason'])
+    }
+    expect(texts[0]).toEqual(texts[1])
+    expect(texts[0]).toMatchObject({ allow: false, code: 'tool_denied' })
+    expect(reasons).toEqual(['denied_by_rule', 'not_in_allow_list'])
+  })
+
+  it('denies while nothing is known of the policy', async () => {
+    const { policy, approvals, subject, events } = open({}, { snapshot: away })
+    expect(await policy.decide(subject)).toMatchObject({ allow: false, code: 'tool_denied' })
+    expect(events[0]).toMatchObject({ type: 'call_denied', data: { reason: 'policy_unknown' } })
+    expect(await approvals.isNeeded(subject)).toBe(true)
+  })
+
+  it('goes on with what it heard last while the Catalog is away', async () => {
+    const heard = () => withPolicy({ deny: ['kv__*'] })
+    const { policy, subject } = open({}, { snapshot: away, heard })
+    expect(await policy.decide(subject)).toMatchObject({ allow: false })
+    expect(await policy.decide({ ...subject, tool: 'http__get' })).toEqual({ allow: true })
+  })
+
+  it('I27: asks for an approval of what destroys', async () => {
+    const { policy, approvals, subject } = open({})
+    const destroys = { ...subject, tool: 'sql__run', isDestructive: true }
+    expect(await policy.decide(destroys)).toEqual({ allow: true })
+    expect(await approvals.isNeeded(destroys)).toBe(true)
+    expect(await approvals.isNeeded(subject)).toBe(false)
+  })
+})
+
+describe('the rate gate', () => {
+  it('asks nobody about a tool without a limit', async () => {
+    const { rates, subject, asked } = open(limit('principal'))
+    expect(await rates.take({ ...subject, tool: 'http__get' }, 0)).toEqual({ allow: true })
+    expect(asked).toEqual([])
+  })
+
+  it('C5: counts for the principal over its sessions, or for a session with everything below it', async () => {
+    const { rates, subject, asked } = open({
+      rates: [...limit('principal').rates, ...limit('session').rates],
+    })
+    await rates.take({ ...subject, session: 'ses_child', rootSession: 'ses_root' }, 0)
+    expect(asked).toEqual([
+      {
+        principal: 'operator',
+        request: {
+          call: 'run_1:call_1',
+          rules: [
+            { key: '["kv__*",""]', most: 2 },
+            { key: '["kv__*","ses_root"]', most: 2 },
+          ],
+        },
+      },
+    ])
+  })
+
+  it('refuses what is too often and says when to come again; the record has the rule', async () => {
+    const { rates, subject, events } = open(limit('session'), {
+      takeRate: async () => ({ retryAfterMs: 4_200 }),
+    })
+    expect(await rates.take(subject, 0)).toEqual({
+      allow: false,
+      code: 'tool_rate_limited',
+      message: 'This tool was called too often. Try again in 5 s.',
+    })
+    expect(events[0]?.data).toMatchObject({ reason: 'over_rate', rule: 'kv__* per session' })
+  })
+
+  it('refuses what cannot be counted', async () => {
+    const { rates, subject, events } = open(limit('session'), { takeRate: away })
+    expect(await rates.take(subject, 0)).toMatchObject({ code: 'tool_rate_limited' })
+    expect(events[0]?.data).toMatchObject({ reason: 'rate_unknown' })
+  })
+})

@@ -1,0 +1,253 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { IsolaError } from '../../../src/contracts/errors.ts'
+import { parseManifest } from '../../../src/contracts/manifest.ts'
+import { toPermit } from '../../../src/contracts/permit.ts'
+import { toBundleText } from '../../../src/contracts/plugin-bundle.ts'
+import type { ChangeBy, PluginChange } from '../../../src/contracts/plugin-catalog.ts'
+import { createPluginLifecycle } from '../../../src/plugins/lifecycle/lifecycle.ts'
+import { createBundleStore } from '../../../src/storage/bundles.ts'
+import { createManifestStore } from '../../../src/storage/manifests.ts'
+import { createPluginStore } from '../../../src/storage/plugins.ts'
+import { sha256 } from '../../fakes/kernel.ts'
+import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+
+const operator: ChangeBy = {
+  principal: 'operator',
+  trace: 't',
+  requestId: 'req_1',
+  mayEnable: true,
+}
+const author: ChangeBy = { ...operator, principal: 'ada', mayEnable: false }
+const network = (...methods: string[]) => ({
+  grants: { network: [{ host: 'api.example.com', methods }] },
+})
+
+/** The lifecycle over real SQL; `broken` are hashes that do not start. */
+function setUp() {
+  const { database, sqlite } = createSqliteDatabase()
+  let nowMs = 1_000
+  const clock = { nowMs: () => (nowMs += 1), sleep: async () => {} }
+  const near = new Map<string, string>()
+  const namespace = {
+    get: async (key: string) => near.get(key) ?? null,
+    put: async (key: string, value: string) => void near.set(key, value),
+  }
+  const bundles = createBundleStore({ database, namespace, sha256 })
+  const store = createPluginStore(database)
+  const broken = new Set<string>()
+  const purged: string[] = []
+  const lifecycle = createPluginLifecycle({
+    store,
+    bundles,
+    clock,
+    bundledIds: new Set(['kv']),
+    tryOut: async (_snapshot, { hash }) => {
+      if (broken.has(hash)) throw new IsolaError('plugin_register_failed', 'its code cannot run')
+      return { runsOwnAgent: false }
+    },
+    purge: async (id) => void purged.push(id),
+  })
+  const change = (what: PluginChange, by = operator) => lifecycle.change(what, by)
+  const prepare = async (id: string, version: string, more: object = {}) => {
+    const manifest = { id, name: 'A', version, description: 'Does.', ...more }
+    const text = toBundleText({ manifest, code: `// ${version}`, files: {} })
+    const hash = sha256(text)
+    await bundles.save(hash, text)
+    const about = { tier: 'community', source: 'upload', installedBy: 'x' } as const
+    return { id, version, hash, manifest, installedAtMs: clock.nowMs(), ...about }
+  }
+  const add = async (id: string, version: string, more: object = {}, by = operator) =>
+    change({ do: 'add', plugin: await prepare(id, version, more) }, by)
+  const enable = async (id: string) => {
+    const row = await store.find(id)
+    const permit = toPermit(parseManifest(row!.manifest))
+    await change({ do: 'grant', id, hash: row!.hash, permit })
+    return change({ do: 'enable', id })
+  }
+  const events = () =>
+    sqlite
+      .prepare(`SELECT type FROM audit WHERE session = '' ORDER BY seq`)
+      .all()
+      .map(({ type }) => type)
+  return {
+    store,
+    bundles,
+    near,
+    sqlite,
+    database,
+    clock,
+    lifecycle,
+    change,
+    prepare,
+    add,
+    enable,
+    events,
+    broken,
+    purged,
+  }
+}
+
+let host: ReturnType<typeof setUp>
+beforeEach(() => (host = setUp()))
+const stateOf = async (id: string) => (await host.store.find(id))?.state
+
+describe('the life of a plugin', () => {
+  it('P12, Y22: goes from installed to enabled, disabled and removed, each step on record', async () => {
+    const states = [await host.add('a', '1.0.0').then(() => stateOf('a'))]
+    for (const step of ['enable', 'disable', 'remove'] as const) {
+      await host.change({ do: step, id: 'a' })
+      states.push(await stateOf('a'))
+    }
+    expect(states).toEqual(['installed', 'enabled', 'disabled', 'removed'])
+    expect(host.events()).toEqual([
+      'plugin_added',
+      'plugin_enabled',
+      'plugin_disabled',
+      'plugin_removed',
+    ])
+  })
+
+  it('P21: an author adds, and nothing of it goes live', async () => {
+    await host.add('a', '1.0.0')
+    await host.change({ do: 'enable', id: 'a' })
+    const { result, generation } = await host.add('a', '1.1.0', {}, author)
+    expect(result.notes.join()).toContain('until an operator adds')
+    expect(generation.installed).toMatchObject([{ id: 'a', version: '1.0.0' }])
+    expect((await host.add('a', '1.1.0')).generation.installed).toMatchObject([
+      { version: '1.1.0' },
+    ])
+  })
+
+  it('E2: a permit counts for one version, and each change of it for one epoch', async () => {
+    await host.add('a', '1.0.0', network('GET'))
+    await expect(host.change({ do: 'enable', id: 'a' })).rejects.toMatchObject({
+      code: 'request_conflict',
+    })
+    const { generation: first } = await host.enable('a')
+    await host.change({ do: 'revoke', id: 'a' })
+    expect(await stateOf('a')).toBe('disabled')
+    await expect(host.change({ do: 'enable', id: 'a' })).rejects.toMatchObject({
+      code: 'request_conflict',
+    })
+    const { generation: second } = await host.enable('a')
+    expect(second.installed[0]!.grantEpoch).toBeGreaterThan(first.installed[0]!.grantEpoch)
+    expect(host.events()).toContain('plugin_refused')
+  })
+
+  it('E2: one that asks for less than it has needs no leave', async () => {
+    await host.add('a', '1.0.0', network('GET', 'POST'))
+    await host.enable('a')
+    const { generation } = await host.add('a', '1.1.0', network('GET'))
+    expect(generation.installed).toMatchObject([
+      { version: '1.1.0', grantEpoch: expect.any(Number) as number },
+    ])
+    await host.add('a', '1.2.0', network('GET', 'POST'))
+    expect(await stateOf('a')).toBe('enabled') // what was allowed once covers it still
+  })
+
+  it('P25: one that does not start stays off with the reason, until it does', async () => {
+    const plugin = await host.prepare('a', '1.0.0')
+    host.broken.add(plugin.hash)
+    await host.change({ do: 'add', plugin })
+    await expect(host.change({ do: 'enable', id: 'a' })).rejects.toMatchObject({
+      code: 'plugin_register_failed',
+    })
+    expect(await host.store.find('a')).toMatchObject({
+      state: 'installed',
+      problem: { code: 'plugin_register_failed' },
+    })
+    host.broken.clear()
+    await host.change({ do: 'enable', id: 'a' })
+    expect(await host.store.find('a')).not.toHaveProperty('problem')
+  })
+
+  it('X2: one that keeps failing is switched off, says what was there before, and goes back to it', async () => {
+    await host.add('a', '1.0.0')
+    await host.change({ do: 'enable', id: 'a' })
+    await host.add('a', '1.1.0')
+    const { hash } = (await host.store.find('a'))!
+    expect(await host.lifecycle.trip('a', 'another', 'It failed.')).toBeUndefined()
+    await host.lifecycle.trip('a', hash, 'It failed.')
+    expect(await host.store.find('a')).toMatchObject({
+      state: 'disabled',
+      problem: { message: expect.stringContaining('Version 1.0.0 was there before') as string },
+    })
+    // What ran last is the version that failed; a rollback goes behind it.
+    const { generation } = await host.change({ do: 'rollback', id: 'a' })
+    expect(generation.installed).toMatchObject([{ version: '1.0.0' }])
+  })
+
+  it('comes back after a removal only as new, under an epoch it never had', async () => {
+    await host.add('a', '1.0.0', network('GET'))
+    const { generation } = await host.enable('a')
+    await host.change({ do: 'remove', id: 'a', purge: true })
+    expect(host.purged).toEqual(['a'])
+    await host.add('a', '1.0.0', network('GET'))
+    expect(await stateOf('a')).toBe('installed')
+    const again = await host.enable('a')
+    expect(again.generation.installed[0]!.grantEpoch).toBeGreaterThan(
+      generation.installed[0]!.grantEpoch,
+    )
+  })
+
+  it('restores what was enabled in an earlier generation, bundled plugins too', async () => {
+    await createManifestStore(host.database, host.clock).syncBundled([
+      { id: 'kv', version: '1.0.0', hash: 'h', manifest: { id: 'kv' }, state: 'enabled' },
+    ])
+    await host.add('a', '1.0.0')
+    const { generation } = await host.change({ do: 'enable', id: 'a' })
+    await host.change({ do: 'disable', id: 'kv' })
+    await host.add('b', '1.0.0')
+    await host.change({ do: 'enable', id: 'b' })
+    await host.change({ do: 'disable', id: 'a' })
+    const restored = await host.change({ do: 'restore', generation: generation.number })
+    expect(restored.generation).toMatchObject({ installed: [{ id: 'a' }], bundled: {} })
+    expect([await stateOf('a'), await stateOf('b'), await stateOf('kv')]).toEqual([
+      'enabled',
+      'disabled',
+      'enabled',
+    ])
+  })
+
+  it.each(['grant', 'revoke', 'remove', 'rollback'] as const)(
+    'P5: a bundled plugin knows no %s',
+    async (verb) => {
+      await createManifestStore(host.database, host.clock).syncBundled([
+        { id: 'kv', version: '1.0.0', hash: 'h', manifest: { id: 'kv' }, state: 'enabled' },
+      ])
+      const permit = { grants: {}, usesTools: [], hooks: [] } as unknown as ReturnType<
+        typeof toPermit
+      >
+      await expect(
+        host.change({ do: verb, id: 'kv', hash: 'h', permit } as PluginChange),
+      ).rejects.toMatchObject({
+        code: 'request_conflict',
+      })
+    },
+  )
+})
+
+describe('the store of bundles', () => {
+  it('T24: answers only what hashes to its name, from D1 if KV has something else', async () => {
+    const { hash } = await host.prepare('a', '1.0.0')
+    const text = await host.bundles.load(hash)
+    host.near.set(`bundle:${hash}`, `${text} `)
+    expect(await host.bundles.load(hash)).toBe(text)
+    host.sqlite.exec(`UPDATE plugin_bundles SET text = text || ' '`)
+    await expect(host.bundles.load(hash)).rejects.toMatchObject({ code: 'plugin_code_unavailable' })
+    await expect(host.bundles.load('0'.repeat(64))).rejects.toMatchObject({
+      message: expect.stringContaining('there is no') as string,
+    })
+    await expect(host.bundles.save(hash, 'other')).rejects.toThrow()
+  })
+
+  it('keeps one that is larger than a row, letters of any kind', async () => {
+    const text = toBundleText({ manifest: {}, code: `// ${'😀ü'.repeat(500_000)}`, files: {} })
+    await host.bundles.save(sha256(text), text)
+    host.near.clear()
+    expect(await host.bundles.load(sha256(text))).toBe(text)
+    expect(host.sqlite.prepare('SELECT count(*) AS parts FROM plugin_bundles').get()).toEqual({
+      parts: 2,
+    })
+  })
+})

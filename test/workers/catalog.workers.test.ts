@@ -1,0 +1,76 @@
+import { abortAllDurableObjects } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { freshMs } from '../../src/catalog/catalog-gateway.ts'
+import { callJson } from '../fakes/client.ts'
+import {
+  addPlugin,
+  callsTool,
+  changePlugin,
+  pluginBundle,
+  runOnce,
+  tryChange,
+} from '../fakes/plugin-admin.ts'
+import { installUpstream } from '../fakes/upstream.ts'
+
+let upstream: ReturnType<typeof installUpstream> | undefined
+const database = { isDown: false }
+
+/** D1 fails as the test says, for the Worker and for every object. */
+beforeAll(() => {
+  const failing = (proto: Record<string, unknown>, names: readonly string[]) => {
+    for (const name of names) {
+      const original = proto[name] as (...args: unknown[]) => Promise<unknown>
+      proto[name] = async function failingly(this: unknown, ...args: unknown[]) {
+        if (database.isDown) throw new Error('D1_ERROR: Network connection lost.')
+        return original.apply(this, args)
+      }
+    }
+  }
+  failing(Object.getPrototypeOf(env.DB), ['batch'])
+  failing(Object.getPrototypeOf(env.DB.prepare('SELECT 1')), ['all', 'first', 'run'])
+})
+afterEach(() => {
+  database.isDown = false
+  upstream?.restore()
+})
+
+/** Until nobody goes by what was read before. */
+const forgotten = () => new Promise((resolve) => setTimeout(resolve, 2 * freshMs))
+
+describe('the Catalog', () => {
+  it('F15: knows what is enabled while the database is away, also after a restart', async () => {
+    upstream = installUpstream(callsTool('away__say'))
+    await addPlugin(pluginBundle('away', 'one'))
+    await changePlugin('away', 'enable')
+    database.isDown = true
+    await abortAllDurableObjects()
+    expect(await runOnce()).toContain('one')
+    expect((await tryChange('away', 'disable')).status).toBe(503)
+    database.isDown = false
+    expect(await runOnce()).toContain('one')
+  })
+
+  it('F15: says nothing of a set that a change may have replaced while nobody could look', async () => {
+    upstream = installUpstream(callsTool('cut__say'))
+    await addPlugin(pluginBundle('cut', 'one'))
+    await changePlugin('cut', 'enable')
+    database.isDown = true
+    expect((await tryChange('cut', 'disable')).status).toBe(503)
+    await abortAllDurableObjects()
+    await forgotten()
+    expect(await runOnce()).not.toContain('one')
+    database.isDown = false
+    expect(await runOnce()).toContain('one')
+  })
+
+  it('takes changes one after the other', async () => {
+    await addPlugin(pluginBundle('many', 'one'))
+    const steps = ['enable', 'disable', 'enable', 'disable', 'enable']
+    const done = await Promise.all(steps.map((step) => changePlugin('many', step)))
+    const numbers = done.map(({ generation }) => generation as number)
+    expect(new Set(numbers).size).toBe(steps.length)
+    const { generations } = await callJson('/api/operator/generations')
+    expect(generations[0].number).toBe(Math.max(...numbers))
+  })
+})

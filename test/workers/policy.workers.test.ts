@@ -1,0 +1,85 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { call, callJson, type Answer } from '../fakes/client.ts'
+import { runOnce } from '../fakes/plugin-admin.ts'
+import { installUpstream } from '../fakes/upstream.ts'
+
+const path = '/api/operator/policy'
+const setPolicy = (policy: object): Promise<Answer> => callJson(path, { json: { policy } })
+let upstream: ReturnType<typeof installUpstream> | undefined
+afterEach(async () => {
+  upstream?.restore()
+  await setPolicy({})
+})
+
+/** A model that calls a tool so many times at once, and then says what it heard. */
+const calling = (name: string, input: object, times = 1) =>
+  (upstream = installUpstream(({ messages }) => {
+    const answers = messages.filter(({ role }) => role === 'tool')
+    return answers.length > 0
+      ? { text: answers.map(({ content }) => String(content)).join('\n') }
+      : { calls: Array.from({ length: times }, () => ({ name, input })) }
+  }))
+const set = { key: 'a', value: 1 }
+
+describe('the policy of a deployment', () => {
+  it('P4, C5: holds for the next call without a restart, and is on the record as what changed', async () => {
+    calling('kv__set', set)
+    expect(await runOnce()).not.toContain('tool_denied')
+    const { notes, generation } = await setPolicy({ deny: ['kv__*'] })
+    expect(notes).toEqual(['+ deny kv__*'])
+    expect(await runOnce()).toContain('tool_denied')
+    expect((await callJson(path)).generation).toBe(generation)
+    const { records } = await callJson('/api/operator/audit?session=deployment&limit=500')
+    expect(records.at(-1)).toMatchObject({
+      type: 'policy_changed',
+      principal: 'operator',
+      data: { added: ['deny kv__*'], removed: [], generation },
+    })
+    await setPolicy({})
+    expect(await runOnce()).not.toContain('tool_denied')
+  })
+
+  it('stays as it is when plugins go back, unless the policy of then is asked for', async () => {
+    const { generation } = await setPolicy({ deny: ['http__*'] })
+    await setPolicy({ deny: ['kv__*'] })
+    const back = `/api/operator/generations/${generation}/restore`
+    await callJson(back, { json: {} })
+    expect((await callJson(path)).policy.deny).toEqual(['kv__*'])
+    await callJson(back, { json: { withPolicy: true } })
+    expect((await callJson(path)).policy.deny).toEqual(['http__*'])
+  })
+
+  it('C5: limits how often a principal calls a tool, over all of its runs', async () => {
+    await setPolicy({ rates: [{ tools: 'kv__set', per: 'principal', calls_per_minute: 3 }] })
+    calling('kv__set', set, 2)
+    const answers = (await Promise.all([runOnce(), runOnce(), runOnce()])).join('\n').split('\n')
+    expect(answers.filter((answer) => answer.includes('tool_rate_limited'))).toHaveLength(3)
+  })
+
+  it('I27: does not make a call that destroys where nobody can be asked', async () => {
+    await setPolicy({ allow_destructive: [] })
+    calling('kv__delete', { key: 'a' })
+    const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'go' }] }
+    const answer = await callJson('/v1/chat/completions', { json })
+    expect(answer.choices[0].message.content).toContain('needs someone to decide')
+  })
+
+  it('answers a wrong document with the field and what to do', async () => {
+    const wrong = await call(path, { json: { policy: { deny: ['k*v'] } } })
+    const { error } = (await wrong.json()) as Answer
+    expect([wrong.status, error.param]).toEqual([400, 'policy.deny[0]'])
+    expect(error.message).toContain('kv__*')
+  })
+
+  it('says what would become of a call, and calls nothing', async () => {
+    await setPolicy({ agents: { helper: { allow: ['http__get'] } } })
+    const ask = (json: object): Promise<Answer> => callJson(`${path}/test`, { json })
+    expect(await ask({ tool: 'kv__set' })).toMatchObject({ verdict: 'allow', isDestructive: false })
+    expect(await ask({ tool: 'kv__set', agent: 'helper' })).toMatchObject({
+      verdict: 'deny',
+      rule: 'agents.helper: allow',
+    })
+    await setPolicy({ allow_destructive: [] })
+    expect(await ask({ tool: 'kv__delete' })).toMatchObject({ verdict: 'ask', isDestructive: true })
+  })
+})
