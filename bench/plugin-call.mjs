@@ -1,59 +1,89 @@
-// node bench/plugin-call.mjs [--quick]: what a call of a plugin costs in each host. Aim: warm at most twice a bare call.
+// node bench/plugin-call.mjs [--quick]: what a call of a plugin costs in each host, and what its isolates are billed.
+// Part of npm run bench. Aim: warm at most twice a bare call of the Worker Loader.
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { root } from '../scripts/toolchain.mjs'
-import { createRandom, median, percentile, shuffled } from './load.mjs'
+import { createRandom, median, shuffled } from './load.mjs'
 import { build, makeTempDir, removeTempDir, serve } from './serve.mjs'
 
-const isQuick = process.argv.includes('--quick')
-/** Calls in one batch and batches of each kind: what a request itself costs is divided by the first. */
-const plan = {
-  direct: [5_000, 20],
-  inProcess: [2_000, 20],
-  bareWarm: [200, 40],
-  warm: [200, 40],
-  bareFresh: [10, 20],
-  fresh: [10, 20],
+/** Calls in one batch: what a request itself costs is divided by it. */
+const kinds = {
+  direct: ['the function itself', 2_000],
+  inProcess: ['in-process', 500],
+  bareWarm: ['bare Worker Loader, warm', 50],
+  warm: ['isolate through the Runner, warm', 50],
+  hooks: ['a batch of 8 hook calls, warm', 50],
+  bareFresh: ['bare Worker Loader, new isolate', 5],
+  fresh: ['isolate through the Runner, new isolate, 5 KB', 5],
+  freshLarge: ['the same, 443 KB', 2],
 }
-const names = {
-  direct: 'the function itself',
-  inProcess: 'in-process',
-  bareWarm: 'bare Worker Loader, warm',
-  warm: 'isolate through the Runner, warm',
-  bareFresh: 'bare Worker Loader, new isolate',
-  fresh: 'isolate through the Runner, new isolate',
-}
-const temp = makeTempDir('plugin-call')
-const config = join(root, 'bench', 'island-worker.toml')
-const random = createRandom(1)
-let server
-try {
-  const entry = join(root, 'bench', 'island-worker.ts')
-  const folder = await build({ entry, config, outDir: join(temp, 'out') })
-  server = await serve({ folder, config, vars: {}, stateDir: join(temp, 'state') })
+/** What Cloudflare bills for each isolate id a day. */
+const priceUsd = 0.002
+
+async function measure(url, rounds) {
+  const random = createRandom(1)
   const batch = async (kind, count) => {
     const startedMs = performance.now()
-    const response = await fetch(`${server.url}/?kind=${kind}&count=${count}`)
-    if (!response.ok) throw new Error(`${kind}: ${response.status} ${await response.text()}`)
+    const response = await fetch(`${url}/?kind=${kind}&count=${count}`)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${kind}: ${response.status} ${text}`)
     return (performance.now() - startedMs) / count
   }
-  const times = Object.fromEntries(Object.keys(plan).map((kind) => [kind, []]))
-  for (const kind of Object.keys(plan)) await batch(kind, 5)
-  const rounds = Object.entries(plan).flatMap(([kind, [count, batches]]) =>
-    Array.from({ length: isQuick ? 3 : batches }, () => [kind, count]),
-  )
-  for (const [kind, count] of shuffled(rounds, random)) times[kind].push(await batch(kind, count))
-  console.log('a call of a plugin, ms (median and 95th percentile of batches)')
-  for (const [kind, values] of Object.entries(times)) {
-    const figures = [median(values), percentile(values, 0.95)].map((ms) =>
-      ms.toFixed(4).padStart(9),
-    )
-    console.log(`  ${names[kind].padEnd(42)}${figures.join('  ')}`)
-  }
-  const ratio = (a, b) => median(times[a]) / median(times[b])
-  const warm = ratio('warm', 'bareWarm')
-  console.log(`  warm / bare warm: ${warm.toFixed(2)}× (aim ≤ 2, ${warm <= 2 ? 'met' : 'missed'})`)
-  console.log(`  new / bare new: ${ratio('fresh', 'bareFresh').toFixed(2)}×`)
-} finally {
-  await server?.close()
-  removeTempDir(temp)
+  const times = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, []]))
+  for (const [kind, [, count]] of Object.entries(kinds)) await batch(kind, count)
+  for (let round = 0; round < rounds; round += 1)
+    for (const kind of shuffled(Object.keys(kinds), random))
+      times[kind].push(await batch(kind, kinds[kind][1]))
+  return times
 }
+
+function print(times, rounds) {
+  const of = (kind) => median(times[kind])
+  console.log(
+    `A call of a plugin: medians of ${rounds} interleaved rounds, and as ratios of a bare`,
+  )
+  console.log('call of the Worker Loader in the same run (of a new isolate for new ones)')
+  for (const [kind, [name]] of Object.entries(kinds)) {
+    const base = /fresh/i.test(kind) ? 'bareFresh' : 'bareWarm'
+    const ratio = (of(kind) / of(base)).toFixed(2)
+    const best = (Math.min(...times[kind]) / Math.min(...times[base])).toFixed(2)
+    console.log(
+      `  ${name.padEnd(46)}${of(kind).toFixed(4).padStart(9)} ms  ${ratio.padStart(6)}×  least ${best.padStart(6)}×`,
+    )
+  }
+  const warm = of('warm') / of('bareWarm')
+  console.log(`  warm / bare: ${warm.toFixed(2)}× (aim ≤ 2, ${warm <= 2 ? 'met' : 'missed'})`)
+}
+
+/** By the function that names isolates, over every pair of session and plugin. */
+async function printIds(url) {
+  const [sessions, plugins] = [1_000, 5]
+  for (const tier of ['community', 'trusted']) {
+    const query = `kind=ids&tier=${tier}&sessions=${sessions}&plugins=${plugins}`
+    const ids = Number(await (await fetch(`${url}/?${query}`)).text())
+    const usd = (ids * priceUsd).toFixed(2)
+    console.log(
+      `  ${sessions} sessions a day × ${plugins} plugins, ${tier}: ${ids} isolate ids, $${usd}`,
+    )
+  }
+}
+
+export async function benchPluginCalls({ isQuick }) {
+  const temp = makeTempDir('plugin-call')
+  const config = join(root, 'bench', 'island-worker.toml')
+  const rounds = isQuick ? 15 : 60
+  let server
+  try {
+    const entry = join(root, 'bench', 'island-worker.ts')
+    const folder = await build({ entry, config, outDir: join(temp, 'out') })
+    server = await serve({ folder, config, vars: {}, stateDir: join(temp, 'state') })
+    print(await measure(server.url, rounds), rounds)
+    await printIds(server.url)
+  } finally {
+    await server?.close()
+    removeTempDir(temp)
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href)
+  await benchPluginCalls({ isQuick: process.argv.includes('--quick') })

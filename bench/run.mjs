@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, toolFile } from '../scripts/toolchain.mjs'
 import { createClient, createRandom, replay, shuffled, startModel } from './load.mjs'
+import { benchPluginCalls } from './plugin-call.mjs'
 import { printConcurrency, printCosts, printTimes } from './report.mjs'
 import { build, makeTempDir, objectFiles, removeTempDir, serve, wranglerConfig } from './serve.mjs'
 
@@ -182,6 +183,8 @@ function describeMachine() {
 
 async function main() {
   describeMachine()
+  await benchPluginCalls({ isQuick })
+  console.log()
   const all = await startAll()
   const { model, isola, bare, counted } = all
 

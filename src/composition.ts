@@ -51,6 +51,7 @@ import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
 import { createUploadReader } from './plugins/install/upload-reader.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
+import { createIsolateMeter } from './plugins/isolate/isolate-meter.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
 import { createCodeSource } from './plugins/isolate/code-source.ts'
 import { createIsolates, createStripper } from './plugins/isolate/worker-code.ts'
@@ -146,6 +147,12 @@ export function composeRuntime(
   })
   const capabilities = {
     sessions,
+    meter: createIsolateMeter({
+      priceNanoUsd: config.isolatePriceNanoUsd,
+      clock,
+      sessions,
+      scopedStorage,
+    }),
     isDevelopment: config.isDevelopment,
     ...(runner && isolates && { modelCode: { runner, sha256, shimVersion: isolateVersion } }),
     databases: toPluginDatabases(config.sqlDatabases, env),

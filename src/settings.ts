@@ -30,6 +30,8 @@ const keepAuditDays = days(/^(forever|[1-9]\d{0,3})$/, 'must be 1 to 9999 days, 
 /** How long a principal's days are kept: more than a run may be parked, so that each settles in its own. */
 const keepUsageDays = days(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
 const defaultKeepAuditDays = 365
+/** What Cloudflare bills for each isolate id a day; on a developer's machine nobody bills anything. */
+const isolatePriceNanoUsd = 2_000_000
 
 /** Bindings of databases that plugins may be given. Never the deployment's own. */
 const sqlDatabases = z
@@ -50,6 +52,7 @@ const configSchema = z.object({
   OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
   ISOLA_DAILY_TOKENS: dailyTokens,
   ISOLA_DAILY_COST_USD: dailyCostUsd,
+  ISOLA_ISOLATE_PRICE_USD: dailyCostUsd,
   ISOLA_KEEP_DAYS: keepDays,
   ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
@@ -98,6 +101,12 @@ export function parseConfig(env: unknown) {
     masterKeys: { current: data.ISOLA_MASTER_KEY, previous: data.ISOLA_MASTER_KEY_PREVIOUS },
     ...keptMs(env),
     keepUsageDays: data.ISOLA_KEEP_USAGE_DAYS ? Number(data.ISOLA_KEEP_USAGE_DAYS) : undefined,
+    isolatePriceNanoUsd:
+      (data.ISOLA_ISOLATE_PRICE_USD ?? unlimited) < unlimited
+        ? Number(data.ISOLA_ISOLATE_PRICE_USD)
+        : models.isDevelopment
+          ? 0
+          : isolatePriceNanoUsd,
     /** Of every principal that has no limits of its own. */
     dailyLimits: (): DayAmount => {
       if (problem) throw problem

@@ -24,6 +24,7 @@ export type EventType =
   | 'network_requested'
   | 'capability_refused'
   | 'hook_called'
+  | 'isolate_started'
   | 'call_denied'
 
 /** An event before it has its place in the log. `data` is JSON and holds no secret. */

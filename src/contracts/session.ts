@@ -245,6 +245,13 @@ export type StorageRequest =
       readonly value: Json
       readonly quotaBytes: number
     }
+  /** Sets it and answers `found: false`; `found: true`, and nothing is written, if this is what it has already. */
+  | {
+      readonly verb: 'claim'
+      readonly space: string
+      readonly key: string
+      readonly value: string
+    }
   | {
       readonly verb: 'list'
       readonly space: string

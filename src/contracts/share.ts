@@ -38,7 +38,10 @@ export const widthOf = ({ inner }: ToolEntry): number => inner?.children ?? 1
 
 /** What a call gets of its turn's share, and what that takes out of the run's lease: more than one call if it may itself spend. */
 export function leaseFor(entry: ToolEntry, share: Limits) {
-  if (!entry.spends) return { grant: share, amount: { ...zeroAmount, toolCalls: 1 } }
+  if (!entry.spends) {
+    const costNanoUsd = Math.min(entry.feeNanoUsd ?? 0, share.maxCostNanoUsd)
+    return { grant: share, amount: { ...zeroAmount, toolCalls: 1, costNanoUsd } }
+  }
   const grant = narrower(entry.spends, share)
   const amount: Amount = {
     tokens: grant.maxTokens,

@@ -126,6 +126,8 @@ export interface ToolEntry {
   readonly timeoutMs: number
   /** Set if a call may itself spend: the most it may take out of the caller's lease. */
   readonly spends?: Limits
+  /** What a call may cost besides: taken out of the caller's lease, and given back unless its `usage` has it. */
+  readonly feeNanoUsd?: number
   /** Set, with `spends`, if its code may call tools or models. */
   readonly inner?: InnerReach
   /** It says that it destroys, or it writes into a database: the policy decides (I27). */

@@ -116,7 +116,7 @@ export function spentBy(call: CallState): Partial<Amount> {
   if (!call.hasRun) return {}
   const reserved = call.lease?.amount
   const usage = call.result?.usage
-  if (!call.entry?.spends) return { toolCalls: 1 }
+  if (!call.entry?.spends) return { toolCalls: 1, costNanoUsd: usage?.costNanoUsd ?? 0 }
   if (!usage) return reserved ?? { toolCalls: 1 }
   const { tokens, costNanoUsd, turns, toolCalls, children } = usage
   const width = widthOf(call.entry)

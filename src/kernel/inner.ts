@@ -10,6 +10,7 @@ import { shareOf } from '#contracts/share.ts'
 
 /** Code has no context to fill: longer than this is kept behind a handle all the same. */
 const maxOutputChars = 1_000_000
+const endsFirstMs = 100
 
 const tooMany = failure('lease_tool_calls', 'The budget does not allow this call.')
 const isOver = failure('tool_cancelled', 'The call that asked for this is over.')
@@ -33,7 +34,8 @@ export function openInner(
   const slots = createSlots(grant.maxConcurrency)
   const open = new Set<Promise<unknown>>()
   const beganAtMs = clock.nowMs()
-  const timeLeftMs = () => grant.maxTimeMs - Math.max(0, clock.nowMs() - beganAtMs)
+  // This call's own end, which ends those below, comes first: else its code could answer with theirs.
+  const timeLeftMs = () => grant.maxTimeMs + endsFirstMs - Math.max(0, clock.nowMs() - beganAtMs)
   const ownModels =
     inner!.model && createLedgerWithin(ledger, narrower(grant, onlyLimited(inner!.model)))
   let usage = zeroUsage

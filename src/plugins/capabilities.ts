@@ -15,6 +15,7 @@ import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createPluginModel, type ModelTerms } from './ask-model.ts'
+import { createCallEnd, type CallEnd } from './call-end.ts'
 import { createPluginTools } from './call-tools.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
 import { createGrantedDatabase, type PluginDatabases } from './granted-database.ts'
@@ -33,6 +34,7 @@ import type { FaultReport } from './fault-report.ts'
 import type { TakeLeave } from './standing.ts'
 import { spaceOf, type ScopedStorage } from './scoped-storage.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
+import type { IsolateMeter } from './isolate/isolate-meter.ts'
 import { createCallSecrets, type CallSecrets } from './secrets/call-secrets.ts'
 import { createPluginSecrets } from './secrets/secret-capability.ts'
 
@@ -55,6 +57,8 @@ export interface CapabilityDeps {
   /** Absent where no plugin can be switched off. */
   readonly takeLeave?: TakeLeave
   readonly faults?: FaultReport
+  /** Absent where isolates cost nothing. */
+  readonly meter?: IsolateMeter
 }
 
 /** Capabilities of one call and the way to end them. */
@@ -73,47 +77,74 @@ export function openCapabilities(
   deps: CapabilityDeps,
   as: 'tool' | 'agent' = 'tool',
 ): OpenCapabilities {
-  const over = new AbortController()
-  const signal = AbortSignal.any([context.signal, over.signal])
+  const over = createCallEnd()
   const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
-  const guard = createGuard(over.signal)
-  const log = createLog(context, over.signal)
+  const guard = createGuard(over)
+  const log = createLog(context, over)
   const refuse = createRefuse(context)
   const secrets = createCallSecrets(plugin.granted.secrets, context, deps.readSecrets)
-  const { ref, ...signing } = createPluginSecrets(secrets)
-  const tools = guardAll(guard, createPluginTools(context))
-  const { isolate, spent } = createIsolate(plugin, {
-    context: { ...context, signal },
-    deps,
-    tools,
-    refuse,
-  })
+  // Made when they are first read: most calls read one or two.
+  const made: { -readonly [K in keyof Capabilities]?: Capabilities[K] } = {}
+  const signalOf = () => (made.signal ??= AbortSignal.any([context.signal, over.signal()]))
+  const granted: { isolate?: ReturnType<typeof createIsolate> } = {}
+  const isolateOf = (tools: PluginTools) =>
+    (granted.isolate ??= createIsolate(plugin, {
+      context: { ...context, signal: signalOf() },
+      deps,
+      tools,
+      refuse,
+    }))
   const capabilities: Capabilities = {
-    fetch: guard(createPluginFetch(plugin, context, { ...deps, signal, secrets })),
-    storage: guardAll(guard, createPluginStorage(plugin, { ask, context, deps, refuse })),
-    workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
-    memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
-    secrets: { ref, ...guardAll(guard, signing) },
-    tools,
-    model: guardAll(guard, createPluginModel(context, termsOf(plugin, as), refuse('model'))),
-    database: guardAll(guard, createDatabase(plugin, deps.databases, refuse)),
-    isolate: guardAll(guard, isolate),
+    get fetch() {
+      return (made.fetch ??= guard(
+        createPluginFetch(plugin, context, { ...deps, signal: signalOf(), secrets }),
+      ))
+    },
+    get storage() {
+      const options = { ask, context, deps, refuse }
+      return (made.storage ??= guardAll(guard, createPluginStorage(plugin, options)))
+    },
+    get workspace() {
+      return (made.workspace ??= guardAll(guard, createWorkspace(plugin, ask, refuse)))
+    },
+    get memory() {
+      return (made.memory ??= guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })))
+    },
+    get secrets() {
+      const { ref, ...signing } = createPluginSecrets(secrets)
+      return (made.secrets ??= { ref, ...guardAll(guard, signing) })
+    },
+    get tools() {
+      return (made.tools ??= guardAll(guard, createPluginTools(context)))
+    },
+    get model() {
+      const terms = termsOf(plugin, as)
+      return (made.model ??= guardAll(guard, createPluginModel(context, terms, refuse('model'))))
+    },
+    get database() {
+      return (made.database ??= guardAll(guard, createDatabase(plugin, deps.databases, refuse)))
+    },
+    get isolate() {
+      return (made.isolate ??= guardAll(guard, isolateOf(this.tools).isolate))
+    },
     idempotencyKey: context.idempotencyKey,
     log: (message) => log('tool_log', message),
     progress: (message) => log('tool_progress', message),
-    signal,
+    get signal() {
+      return signalOf()
+    },
   }
   return {
     capabilities,
-    spent,
-    close: () => over.abort(new ToolError('tool_failed', { message: 'This call is over.' })),
+    spent: () => granted.isolate?.spent(),
+    close: over.end,
   }
 }
 
 type Guard = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
 
 /** A function kept beyond its call must not work, nor answer late. */
-function createGuard(over: AbortSignal): Guard {
+function createGuard(over: CallEnd): Guard {
   return (run) =>
     async (...args) => {
       over.throwIfAborted()
@@ -128,11 +159,11 @@ function guardAll<T extends object>(guard: Guard, functions: T): T {
   return Object.fromEntries(guarded) as T
 }
 
-function createLog(context: ToolContext, over: AbortSignal) {
+function createLog(context: ToolContext, over: CallEnd) {
   let count = 0
   return (type: 'tool_log' | 'tool_progress', message: string): void => {
     count += 1
-    if (over.aborted || count > maxLogsPerCall) return
+    if (over.isOver() || count > maxLogsPerCall) return
     context.emit({
       type,
       data: { call: context.call, message: String(message).slice(0, maxLogChars) },

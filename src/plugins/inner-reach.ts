@@ -2,10 +2,11 @@ import { toLimits, toNanoUsd } from '#contracts/agent-limits.ts'
 import { defaultAgentLimits, unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from '#contracts/manifest.ts'
 import type { InnerReach, ToolEntry } from '#contracts/tool.ts'
+import type { CapabilityDeps } from './capabilities.ts'
 import { maxLanes, newIsolateNanoUsd } from './granted-isolate.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 
-type Spending = Pick<ToolEntry, 'spends' | 'inner'>
+type Spending = Pick<ToolEntry, 'spends' | 'inner' | 'feeNanoUsd'>
 
 /** Until the directory of agents, which knows whose tools there are, gives it what `uses_tools` names. */
 const nothing: InnerReach['resolve'] = () => undefined
@@ -39,4 +40,17 @@ export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: n
 export function spendingOfAgent({ limits }: AgentManifest): Spending {
   const spends = toLimits(limits)
   return { spends, inner: { resolve: nothing, children: 1, model: spends } }
+}
+
+/** What its isolate may cost comes on top of what its code may spend. */
+export function withIsolateFee(
+  { parts }: LoadedPlugin,
+  spending: Spending,
+  { meter }: Pick<CapabilityDeps, 'meter'>,
+): Spending {
+  const { spends } = spending
+  if (!meter || meter.priceNanoUsd === 0 || !parts.isolateId) return spending
+  if (!spends) return { ...spending, feeNanoUsd: meter.priceNanoUsd }
+  const maxCostNanoUsd = Math.min(unlimited, spends.maxCostNanoUsd + meter.priceNanoUsd)
+  return { ...spending, spends: { ...spends, maxCostNanoUsd } }
 }

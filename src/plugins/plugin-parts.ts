@@ -9,6 +9,8 @@ import type { ToolContext } from '#contracts/tool.ts'
  * isolate host finds its isolate by it.
  */
 export interface HostedParts {
+  /** Of the isolate in which its code runs for a session tree; absent where it runs in the host's own. */
+  readonly isolateId?: (rootSession: string) => string
   readonly tools?: Readonly<
     Record<
       string,

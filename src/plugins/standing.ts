@@ -12,8 +12,8 @@ const maxFirstLookMs = 5_000
 
 /** One call's leave to go on. */
 export interface Leave {
-  /** Fires when the plugin was switched off, or something it was allowed was taken back. */
-  readonly signal: AbortSignal
+  /** Fires when the plugin was switched off, or something it was allowed was taken back; absent where neither can be. */
+  readonly signal?: AbortSignal
   readonly end: () => void
 }
 
@@ -25,8 +25,7 @@ export interface StandingDeps {
   readonly clock: Clock
 }
 
-/** Made with the call: the runtime refuses an AbortController outside of one. */
-const endless = (): Leave => ({ signal: new AbortController().signal, end: () => {} })
+const endless: Leave = { end: () => {} }
 
 /**
  * Whoever runs an installed plugin looks, before and while it runs, whether the permit it runs under still stands:
@@ -38,7 +37,7 @@ export function createTakeLeave({ snapshot, clock }: StandingDeps): TakeLeave {
     return installed.some((pin) => pin.id === manifest.id && pin.grantEpoch === grantEpoch)
   }
   return async (plugin) => {
-    if (plugin.grantEpoch === undefined) return endless()
+    if (plugin.grantEpoch === undefined) return endless
     if (!(await within(maxFirstLookMs, () => stands(plugin), clock))) throw revoked()
     const gone = new AbortController()
     const over = new AbortController()

@@ -1,7 +1,7 @@
 import { toolDestroys } from '#contracts/decide-tool.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
-import type { Usage } from '#contracts/lease.ts'
+import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
@@ -9,7 +9,7 @@ import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
 import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
 import { grantsOfTool } from './granted-database.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
-import { spendingOfAgent, spendingOfTool } from './inner-reach.ts'
+import { spendingOfAgent, spendingOfTool, withIsolateFee } from './inner-reach.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
 import { OutputError } from './output-error.ts'
 
@@ -46,7 +46,7 @@ function toToolEntry(
   // A plugin's own claim about itself counts only where we wrote it (or, later, an operator confirmed it).
   const isConfirmed = plugin.tier === 'builtin'
   const timeoutMs = tool.timeout_ms ?? defaultTimeoutMs
-  const spending = spendingOfTool(plugin, timeoutMs)
+  const spending = withIsolateFee(plugin, spendingOfTool(plugin, timeoutMs), deps)
   // What calls others or spends is not repeated after a crash, whatever it says of itself.
   const mayRepeat = isConfirmed && !spending.inner
   return {
@@ -103,7 +103,7 @@ function toAgentCodeEntry(
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
-    ...(manifest.agent && spendingOfAgent(manifest.agent)),
+    ...withIsolateFee(plugin, manifest.agent ? spendingOfAgent(manifest.agent) : {}, deps),
     definitionHash: `${plugin.hash}:${name}`,
     record: toRecord(plugin),
   }
@@ -129,6 +129,7 @@ function toScheduleEntry(
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: scheduleTimeoutMs,
+    ...withIsolateFee(plugin, {}, deps),
     definitionHash: `${plugin.hash}:${name}`,
     record: toRecord(plugin),
   }
@@ -167,34 +168,47 @@ async function callPlugin(
 ): Promise<ToolResult> {
   const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
   if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
-  const signal = leave ? AbortSignal.any([context.signal, leave.signal]) : context.signal
-  const { capabilities, close, spent } = openCapabilities(plugin, { ...context, signal }, deps, as)
+  const signal = leave?.signal ? AbortSignal.any([context.signal, leave.signal]) : context.signal
+  const held = { ...context, signal }
+  const { capabilities, close, spent } = openCapabilities(plugin, held, deps, as)
+  const paid: { usage?: Usage } = {}
+  const usage = () => usageOf(paid.usage, spent())
   try {
-    const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, context))
+    const metered = await deps.meter?.charge(plugin, held)
+    if (metered?.ok === false) return { ok: false, error: noMoney }
+    // Also of a call that fails from here on.
+    if (metered) paid.usage = { ...zeroUsage, costNanoUsd: metered.costNanoUsd }
+    const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, held))
     const output = toOutput(await untilAborted(work, signal))
     deps.faults?.wentWell(plugin)
-    return { ok: true, output, taint: [`tool:${name}`], ...usageOf(spent()) }
+    return { ok: true, output, taint: [`tool:${name}`], ...usage() }
   } catch (error) {
     deps.faults?.failed(plugin, error, signal)
-    if (leave?.signal.aborted) {
+    if (leave?.signal?.aborted) {
       context.emit({
         type: 'capability_refused',
         data: { call: context.call, capability: 'all: it was switched off' },
       })
-      return { ok: false, error: noLeave, ...usageOf(spent()) }
+      return { ok: false, error: noLeave, ...usage() }
     }
-    return { ok: false, error: toFailure(error, name, signal), ...usageOf(spent()) }
+    return { ok: false, error: toFailure(error, name, signal), ...usage() }
   } finally {
     leave?.end()
     close()
   }
 }
 
-const usageOf = (usage: Usage | undefined) => (usage ? { usage } : {})
+const usageOf = (a: Usage | undefined, b: Usage | undefined) =>
+  a || b ? { usage: addUsage(a ?? zeroUsage, b ?? zeroUsage) } : {}
 
 const noLeave: ToolFailure = {
   code: 'tool_denied',
   message: 'This plugin was switched off, or what it was allowed was taken back.',
+}
+
+const noMoney: ToolFailure = {
+  code: 'lease_cost',
+  message: 'The budget does not allow this call: it would begin a new isolate.',
 }
 
 /** Plugin code that does not listen to the signal must not hold the call. */

@@ -21,7 +21,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
 
   return function answer(request) {
     // Looking for what was never kept makes no table.
-    if (request.verb === 'set' || request.verb === 'append') prepare()
+    if (['set', 'append', 'claim'].includes(request.verb)) prepare()
     else if (!exists()) return { found: false, keys: [], entries: [] }
     const { space } = request
     switch (request.verb) {
@@ -41,6 +41,18 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
       }
       case 'set':
         return set(request)
+      case 'claim': {
+        const { key, value } = request
+        const cursor = sql.exec(
+          `INSERT INTO items VALUES (?1, ?2, ?3, ?4) ON CONFLICT (space, key)
+            DO UPDATE SET value = ?3, at = ?4 WHERE value <> ?3`,
+          space,
+          key,
+          JSON.stringify(value),
+          clock.nowMs(),
+        )
+        return { found: cursor.rowsWritten === 0 }
+      }
       case 'list': {
         const { prefix, limit } = request
         const rows = sql.exec(

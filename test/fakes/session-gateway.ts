@@ -22,6 +22,12 @@ export function createMemoryStorage(): (request: StorageRequest) => Promise<Stor
       case 'set':
         values.set(`${space}/${request.key}`, request.value)
         return {}
+      case 'claim': {
+        const at = `${space}/${request.key}`
+        const found = values.get(at) === request.value
+        values.set(at, request.value)
+        return { found }
+      }
       case 'delete':
         return { found: values.delete(`${space}/${request.key}`) }
       case 'list': {

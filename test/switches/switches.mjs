@@ -421,6 +421,12 @@ const kernel = [
     [kernelGates],
     [
       {
+        name: 'fee-booked',
+        what: 'E1: what a call cost besides is booked, and the rest of its fee given back',
+        find: 'costNanoUsd: usage?.costNanoUsd ?? 0 }',
+        replace: 'costNanoUsd: 0 }',
+      },
+      {
         name: 'silent-child-charged',
         what: 'E1, I10: a child that does not say what it spent, or works in the background, is booked with its whole lease',
         find: 'if (!usage) return reserved ?? { toolCalls: 1 }',
@@ -2572,6 +2578,48 @@ const isolates = [
     'workers',
   ),
   ...of(
+    'src/plugins/isolate/isolate-meter.ts',
+    [isolateTests('isolate-meter')],
+    [
+      {
+        name: 'isolate-price-lacking',
+        what: 'E3: a call that lacks the price of a new isolate begins none',
+        find: 'if (context.lease.maxCostNanoUsd < priceNanoUsd) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'isolate-booked-once',
+        what: 'E1: an isolate that was used today is not booked again, whoever asks',
+        find: 'if (found === true) return free',
+        replace: '',
+      },
+      {
+        name: 'isolate-per-tree-booked',
+        what: 'E1: of community code each session tree is booked its own',
+        find: "plugin.tier === 'community'",
+        replace: 'false',
+      },
+      {
+        name: 'isolate-booked-daily',
+        what: 'E1: another day is booked again',
+        find: 'const known = `${day} ${isolate}`',
+        replace: 'const known = isolate',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/inner-reach.ts',
+    [isolateTests('isolate-meter')],
+    [
+      {
+        name: 'isolate-fee-leased',
+        what: 'E3: what an isolate may cost is reserved before the call',
+        find: 'if (!spends) return { ...spending, feeNanoUsd: meter.priceNanoUsd }',
+        replace: 'if (!spends) return spending',
+      },
+    ],
+  ),
+  ...of(
     'src/plugins/isolate/isolate-id.ts',
     [isolateTests('isolate-id')],
     [
@@ -2638,7 +2686,7 @@ const isolates = [
       {
         name: 'runner-deadline',
         what: 'F24: a call that never ends is ended without its session',
-        find: "clock.sleep(request.timeoutMs, timer.signal).then(() => fault('timeout')),",
+        find: "clock.sleep(request.timeoutMs).then(() => fault('timeout')),",
         replace: '',
       },
       {
@@ -2749,7 +2797,7 @@ const hooks = [
         name: 'hook-ends-when-revoked',
         what: 'G12: a hook under way ends when its plugin is switched off',
         tests: [hookTests('call-hook')],
-        find: 'leave ? AbortSignal.any([signal, leave.signal]) : signal',
+        find: 'leave?.signal ? AbortSignal.any([signal, leave.signal]) : signal',
         replace: 'signal',
       },
       {

@@ -71,10 +71,11 @@ async function ask(
   // Rejects if the plugin was switched off, or what it was allowed was taken back.
   const leave = await deps.takeLeave?.(plugin)
   if (!run || signal.aborted) return failedAll(events)
-  const held = leave ? AbortSignal.any([signal, leave.signal]) : signal
-  const { capabilities, close } = openCapabilities(plugin, { ...context, signal: held }, deps)
+  const held = leave?.signal ? AbortSignal.any([signal, leave.signal]) : signal
+  const within = { ...context, signal: held }
+  const { capabilities, close } = openCapabilities(plugin, within, deps)
   try {
-    const work = run(events, toHookCapabilities(capabilities, context), context)
+    const work = run(events, toHookCapabilities(capabilities, context), within)
     const outcomes = readOutcomes(await Promise.race([work, aborted(held)]))
     return outcomes?.length === events.length ? outcomes : undefined
   } finally {

@@ -2,17 +2,13 @@ import { z } from 'zod'
 import { ToolError } from '#contracts/plugin.ts'
 import { OutputError } from '../output-error.ts'
 
-const answerSchema = z.union([
-  // Whether it is JSON all through is checked once, where the other host's answers are.
-  z.strictObject({ value: z.custom<unknown>((value) => value !== undefined) }),
-  z.strictObject({
-    error: z.strictObject({
-      code: z.string().max(64),
-      message: z.string().transform((message) => message.slice(0, 2_000)),
-      transient: z.boolean().optional(),
-    }),
+const answerSchema = z.strictObject({
+  error: z.strictObject({
+    code: z.string().max(64),
+    message: z.string().transform((message) => message.slice(0, 2_000)),
+    transient: z.boolean().optional(),
   }),
-])
+})
 
 /**
  * Reads what came out of an isolate, which the plugin may have written itself: a text whose length was capped.
@@ -22,10 +18,18 @@ const answerSchema = z.union([
  */
 export function readAnswer(text: unknown, maxChars: number): unknown {
   if (typeof text !== 'string' || text.length > maxChars) throw tooLarge()
-  const answer = answerSchema.safeParse(parseJson(text))
+  const given = parseJson(text)
+  // What nearly every call answers is told apart without a schema.
+  if (isValue(given)) return given.value
+  const answer = answerSchema.safeParse(given)
   if (!answer.success) throw new OutputError('returned what cannot be read.')
-  if ('value' in answer.data) return answer.data.value
   throw toError(answer.data.error)
+}
+
+/** Whether the value is JSON all through is checked once, where the other host's answers are. */
+function isValue(given: unknown): given is { readonly value: unknown } {
+  if (typeof given !== 'object' || given === null) return false
+  return Object.hasOwn(given, 'value') && Object.keys(given).length === 1
 }
 
 function parseJson(text: string): unknown {

@@ -12,6 +12,7 @@ export interface CallGate {
   readonly stubs: CallStubs
   /** Resolves with the reason when the plugin asked more than a call may. */
   readonly exceeded: Promise<string>
+  readonly isOpen: () => boolean
   /** After this every stub answers that the call is over, also one that was kept. */
   readonly close: () => void
 }
@@ -47,6 +48,7 @@ export function createCallGate({ port, fetcher, closed }: CallStubs): CallGate {
   }
   return {
     exceeded,
+    isOpen: () => state.isOpen,
     close,
     stubs: {
       port: async (verb, json) => {

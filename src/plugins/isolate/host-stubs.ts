@@ -99,8 +99,10 @@ const request = z.strictObject({
 /**
  * The three functions that an isolate gets with a call, over the very capabilities that the in-process host hands
  * over: what was not granted refuses in the same words, and all of it is dead when they are.
+ *
+ * @param signal Ends the call from this side.
  */
-export function createHostStubs(capabilities: Capabilities): CallStubs {
+export function createHostStubs(capabilities: Capabilities, signal: AbortSignal): CallStubs {
   return {
     port: async (name, json) => {
       try {
@@ -122,8 +124,8 @@ export function createHostStubs(capabilities: Capabilities): CallStubs {
     },
     closed: () =>
       new Promise((resolve) => {
-        if (capabilities.signal.aborted) resolve()
-        else capabilities.signal.addEventListener('abort', () => resolve(), { once: true })
+        if (signal.aborted) resolve()
+        else signal.addEventListener('abort', () => resolve(), { once: true })
       }),
   }
 }

@@ -59,17 +59,22 @@ const maxChars = maxOutputBytes + 1_024
 /** The Runner's own deadline: only there in case that the session's object is gone. */
 const graceMs = 2_000
 
-export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
+export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
   return {
     partsOf: (plugin) => {
       const { manifest, runsOwnAgent = true } = plugin
+      const deps = { ...host, idOf: rememberIds(host, plugin) }
       const tools = manifest.contributes.tools.map(
         ({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
-          const run: NonNullable<HostedParts['tools']>[string] = (input, can, { rootSession }) =>
+          const run: NonNullable<HostedParts['tools']>[string] = (
+            input,
+            can,
+            { rootSession, signal },
+          ) =>
             call(deps, plugin, {
               work: { do: 'tool', name, input },
               idempotencyKey: can.idempotencyKey,
-              stubs: createHostStubs(can),
+              stubs: createHostStubs(can, signal),
               rootSession,
               timeoutMs,
             })
@@ -81,6 +86,7 @@ export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
       const hooks = manifest.contributes.hooks.map(({ on }) => [on, toHook(deps, plugin, on)])
       const isScheduled = manifest.schedule !== undefined
       return {
+        isolateId: deps.idOf,
         tools: Object.fromEntries(tools),
         hooks: Object.fromEntries(hooks),
         ...(isAgent && { agent: { invoke: toInvoke(deps, plugin) } }),
@@ -88,6 +94,7 @@ export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
       }
     },
     inspect: async (plugin) => {
+      const deps = { ...host, idOf: rememberIds(host, plugin) }
       const answer = await call(deps, plugin, {
         work: { do: 'inspect' },
         idempotencyKey: '',
@@ -102,15 +109,40 @@ export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
   }
 }
 
+/** One plugin's host. */
+interface Hosting extends IsolateHostDeps {
+  readonly idOf: (rootSession: string) => string
+}
+
+const maxRemembered = 200
+
+/** The id of a plugin's isolate for a session tree: a hash of more than a call's input, so each is made once. */
+function rememberIds(
+  { sha256, shimVersion }: IsolateHostDeps,
+  { manifest, hash, tier, grantEpoch }: IsolatedPlugin,
+): Hosting['idOf'] {
+  const { id: plugin, config } = manifest
+  const ids = new Map<string, string>()
+  return (rootSession) => {
+    const known = ids.get(rootSession)
+    if (known !== undefined) return known
+    const identity = { plugin, hash, tier, config, grantEpoch, shimVersion, rootSession }
+    const id = toIsolateId(identity, sha256)
+    if (ids.size >= maxRemembered) ids.clear()
+    ids.set(rootSession, id)
+    return id
+  }
+}
+
 function toInvoke(
-  deps: IsolateHostDeps,
+  deps: Hosting,
   plugin: IsolatedPlugin,
 ): NonNullable<HostedParts['agent']>['invoke'] {
-  return (request, can: Capabilities, { rootSession }) =>
+  return (request, can: Capabilities, { rootSession, signal }) =>
     call(deps, plugin, {
       work: { do: 'agent', request },
       idempotencyKey: can.idempotencyKey,
-      stubs: createHostStubs(can),
+      stubs: createHostStubs(can, signal),
       rootSession,
       timeoutMs: plugin.manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
     })
@@ -118,29 +150,29 @@ function toInvoke(
 
 /** One call of the isolate for all events. */
 function toHook(
-  deps: IsolateHostDeps,
+  deps: Hosting,
   plugin: IsolatedPlugin,
   on: string,
 ): NonNullable<HostedParts['hooks']>[string] {
-  return (events, can, { rootSession }) =>
+  return (events, can, { rootSession, signal }) =>
     call(deps, plugin, {
       work: { do: 'hook', on, events },
       idempotencyKey: can.idempotencyKey,
-      stubs: createHostStubs(can),
+      stubs: createHostStubs(can, signal),
       rootSession,
       timeoutMs: defaultHookTimeoutMs,
     })
 }
 
 function toExecute(
-  deps: IsolateHostDeps,
+  deps: Hosting,
   plugin: IsolatedPlugin,
 ): NonNullable<HostedParts['schedule']>['execute'] {
-  return (can, { rootSession }) =>
+  return (can, { rootSession, signal }) =>
     call(deps, plugin, {
       work: { do: 'schedule' },
       idempotencyKey: can.idempotencyKey,
-      stubs: createHostStubs(can),
+      stubs: createHostStubs(can, signal),
       rootSession,
       timeoutMs: scheduleTimeoutMs,
     })
@@ -155,25 +187,31 @@ interface IsolateCall {
 }
 
 async function call(
-  { runner, sha256, shimVersion }: IsolateHostDeps,
-  { manifest, hash, tier, grantEpoch }: IsolatedPlugin,
+  { runner, idOf }: Hosting,
+  { manifest, hash }: IsolatedPlugin,
   { work, idempotencyKey, stubs, rootSession, timeoutMs }: IsolateCall,
 ): Promise<unknown> {
   const { id, version, config } = manifest
-  const identity = { plugin: id, hash, tier, config, grantEpoch, shimVersion, rootSession }
-  const answer = await runner().run(
-    {
-      isolate: toIsolateId(identity, sha256),
-      plugin: hash,
-      job: JSON.stringify({ about: { id, version, config }, work, idempotencyKey, maxChars }),
-      timeoutMs: timeoutMs + graceMs,
-      maxChars,
-    },
-    stubs.port,
-    stubs.fetcher,
-    stubs.closed,
-  )
-  return readAnswer(answer, maxChars)
+  let end: () => void = () => {}
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  try {
+    const answer = await runner().run(
+      {
+        isolate: idOf(rootSession),
+        plugin: hash,
+        job: JSON.stringify({ about: { id, version, config }, work, idempotencyKey, maxChars }),
+        timeoutMs: timeoutMs + graceMs,
+        maxChars,
+      },
+      stubs.port,
+      stubs.fetcher,
+      // Who still waits for it when there is an answer is told too.
+      () => Promise.race([stubs.closed(), ended]),
+    )
+    return readAnswer(answer, maxChars)
+  } finally {
+    end()
+  }
 }
 
 /** Nothing may be asked while a plugin is only looked at. */

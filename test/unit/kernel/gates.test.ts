@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { unlimited, type Limits } from '#contracts/lease.ts'
+import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { CallState, TurnScope } from '../../../src/kernel/call.ts'
@@ -244,6 +244,27 @@ describe('the gate pipeline', () => {
       children: 1,
     })
     expect(ledger.reserved().tokens).toBe(0)
+  })
+
+  it('E1, E3: reserves the fee of a call, books what its usage has of it and gives the rest back', async () => {
+    const fee = 2_000_000
+    for (const costNanoUsd of [0, fee]) {
+      const usage = { ...zeroUsage, costNanoUsd }
+      const seen: number[] = []
+      const entry = toolEntry(
+        'clock',
+        async () => {
+          seen.push(ledger.reserved().costNanoUsd)
+          return { ...says('12:00'), usage }
+        },
+        { feeNanoUsd: fee },
+      )
+      const { scope, call, ledger } = setUp({ entry, limits: { maxCostNanoUsd: 3 * fee } })
+      await passGates(call, scope)
+      expect(seen).toEqual([fee])
+      expect(ledger.settled()).toMatchObject({ costNanoUsd, toolCalls: 1 })
+      expect(ledger.reserved().costNanoUsd).toBe(0)
+    }
   })
 
   it('charges a spending call that never said what it spent with its whole lease', async () => {

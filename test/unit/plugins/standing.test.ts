@@ -41,10 +41,10 @@ describe('G12: a call of an installed plugin', () => {
     const { catalog, take } = withCatalog(stands)
     const { signal } = await take(installed)
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(signal.aborted).toBe(false)
+    expect(signal?.aborted).toBe(false)
     catalog.snapshot.mockImplementation(snapshot)
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(signal.reason).toMatchObject({ code: 'tool_denied' })
+    expect(signal?.reason).toMatchObject({ code: 'tool_denied' })
   })
 
   it.each(changed)('ends at the next look once %s', async (_name, snapshot) => {
@@ -52,7 +52,7 @@ describe('G12: a call of an installed plugin', () => {
     const { signal } = await take(installed)
     catalog.snapshot.mockImplementation(snapshot)
     await vi.advanceTimersByTimeAsync(250)
-    expect(signal.aborted).toBe(true)
+    expect(signal?.aborted).toBe(true)
   })
 
   it('goes on if one look-up fails', async () => {
@@ -60,7 +60,7 @@ describe('G12: a call of an installed plugin', () => {
     const { signal } = await take(installed)
     catalog.snapshot.mockImplementationOnce(unreachable)
     await vi.advanceTimersByTimeAsync(10_000)
-    expect(signal.aborted).toBe(false)
+    expect(signal?.aborted).toBe(false)
   })
 
   it('is not looked at after its end, and has no leave taken back', async () => {
@@ -69,12 +69,12 @@ describe('G12: a call of an installed plugin', () => {
     end()
     catalog.snapshot.mockImplementation(unreachable)
     await vi.advanceTimersByTimeAsync(10_000)
-    expect([catalog.snapshot.mock.calls.length, signal.aborted]).toEqual([1, false])
+    expect([catalog.snapshot.mock.calls.length, signal?.aborted]).toEqual([1, false])
   })
 })
 
 it('a call of a plugin that ships with the deployment asks nobody', async () => {
   const { catalog, take } = withCatalog(unreachable)
-  expect((await take(bundled)).signal.aborted).toBe(false)
+  expect((await take(bundled)).signal).toBeUndefined()
   expect(catalog.snapshot).not.toHaveBeenCalled()
 })

@@ -24,7 +24,7 @@ const maxLogs = 200
 export function openCapabilities(
   { port, fetcher, closed }: CallStubs,
   idempotencyKey: string,
-): { readonly capabilities: Capabilities; readonly settle: () => Promise<void> } {
+): { readonly capabilities: Capabilities; readonly settle: () => Promise<unknown> | undefined } {
   const listening: { signal?: AbortSignal } = {}
   const ask = async (verb: string, given: readonly unknown[]): Promise<unknown> =>
     read(await port(verb, JSON.stringify(toJson(given))))
@@ -54,7 +54,7 @@ export function openCapabilities(
         return (listening.signal ??= toSignal(closed))
       },
     },
-    settle: async () => void (await Promise.allSettled(told)),
+    settle: () => (told.length === 0 ? undefined : Promise.allSettled(told)),
   }
 }
 

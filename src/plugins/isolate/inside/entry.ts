@@ -4,7 +4,7 @@ import { runHookBatch } from '../../hook-batch.ts'
 import { NotJsonError, toJson } from '../../json-border.ts'
 import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import { openCapabilities, toGlobalFetch, type CallStubs } from './capabilities.ts'
-import { describeParts, LoadFault, loadParts, type About } from './load.ts'
+import { describeParts, loadedParts, LoadFault, loadParts, type About } from './load.ts'
 
 /** The longest a tool may ask for. */
 const maxCallMs = 600_000
@@ -49,17 +49,23 @@ export default class Isolate extends WorkerEntrypoint {
 }
 
 async function work(job: Job, stubs: CallStubs): Promise<unknown> {
-  const parts = await loadParts(job.about)
+  const parts = loadedParts() ?? (await loadParts(job.about))
   if (job.work.do === 'inspect') return toJson(describeParts(parts))
   const { capabilities, settle } = openCapabilities(stubs, job.idempotencyKey)
   // The runtime ends a request that waits for nothing it knows as "hung": that is for the session to say.
   const awake = setTimeout(() => {}, maxCallMs)
   try {
     const run = toRun(parts, job.work)
-    return toJson(await withFetch(toGlobalFetch(capabilities.fetch), async () => run(capabilities)))
+    return toJson(
+      await withFetch(
+        () => toGlobalFetch(capabilities.fetch),
+        () => run(capabilities),
+      ),
+    )
   } finally {
     clearTimeout(awake)
-    await settle()
+    const settling = settle()
+    if (settling) await settling
   }
 }
 

@@ -19,6 +19,9 @@ export class LoadFault extends Error {
 
 const kept: { parts?: PluginParts } = {}
 
+/** Those of a plugin that is registered already. */
+export const loadedParts = (): PluginParts | undefined => kept.parts
+
 /** The plugin's parts: its module is imported and registered once in the life of an isolate, with no capability. */
 export async function loadParts(about: About): Promise<PluginParts> {
   if (kept.parts) return kept.parts

@@ -10,7 +10,7 @@ function createStubs(grants: object = { storage: '1mb' }) {
   const context = createToolContext()
   const fetch = async (): Promise<Response> => new Response('page')
   const open = openCapabilities(plugin, context, createCapabilityDeps({ fetch }))
-  const stubs = createHostStubs(open.capabilities)
+  const stubs = createHostStubs(open.capabilities, open.capabilities.signal)
   const ask = async (verb: string, ...given: readonly unknown[]): Promise<unknown> =>
     JSON.parse(await stubs.port(verb, JSON.stringify(given)))
   return { ...stubs, ask, close: open.close, events: context.events }
