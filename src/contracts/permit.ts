@@ -15,10 +15,14 @@ export interface Permit {
     readonly model: string
     readonly usesTools: readonly string[]
     readonly limits: Readonly<Record<string, number>>
+    /** Tools that it may not call all the same: one fewer is more than before. */
+    readonly disallowed?: readonly string[]
   }
   readonly schedule?: string
   /** Its tools of which somebody must allow each call: one fewer is more than before. */
   readonly approvals?: readonly string[]
+  /** Its tools that say they destroy: the same. */
+  readonly destructive?: readonly string[]
 }
 
 /** What a manifest asks for. */
@@ -26,6 +30,10 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
   const approvals = contributes.tools.flatMap(({ name, requires_approval: isAsked }) =>
     isAsked ? [name] : [],
   )
+  const destructive = contributes.tools.flatMap(({ name, annotations }) =>
+    annotations.destructiveHint ? [name] : [],
+  )
+  const disallowed = agent?.disallowed_tools ?? []
   const limits = Object.entries(agent?.limits ?? {}).flatMap(([name, amount]) =>
     amount === undefined ? [] : [[name, amount] as const],
   )
@@ -38,10 +46,12 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         model: agent.model,
         usesTools: agent.uses_tools,
         limits: Object.fromEntries(limits),
+        ...(disallowed.length > 0 && { disallowed }),
       },
     }),
     ...(schedule !== undefined && { schedule }),
     ...(approvals.length > 0 && { approvals }),
+    ...(destructive.length > 0 && { destructive }),
   }
 }
 
@@ -107,9 +117,21 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
     const old = had.get(text)
     return !old || (amount ?? 0) > (old.amount ?? 0)
   })
-  const free = (before?.approvals ?? []).filter((name) => !next.approvals?.includes(name))
-  return [...more, ...free.map((name) => ({ text: `tool: ${name} without anybody's approval` }))]
+  const free = gone(before?.approvals, next.approvals).map((name) => ({
+    text: `tool: ${name} without anybody's approval`,
+  }))
+  const harmless = gone(before?.destructive, next.destructive).map((name) => ({
+    text: `tool: ${name} does not say any more that it destroys`,
+  }))
+  const reached = gone(before?.agent?.disallowed, next.agent?.disallowed).map((name) => ({
+    text: `agent: ${name} is not disallowed any more`,
+  }))
+  return [...more, ...free, ...harmless, ...reached]
 }
+
+/** What held a plugin back and does not any more. */
+const gone = (had: readonly string[] = [], has: readonly string[] = []): readonly string[] =>
+  had.filter((name) => !has.includes(name))
 
 export const toBytes = (quota: string): number =>
   Number.parseInt(quota, 10) * (quota.endsWith('mb') ? 1024 * 1024 : 1024)
