@@ -35,6 +35,8 @@ export default defineConfig({
             wrangler: { configPath: './wrangler.toml' },
             remoteBindings: false,
             miniflare: {
+              // A database of the operator's, beside the deployment's own.
+              d1Databases: { SQL: 'sql' },
               bindings: {
                 ...unset,
                 ISOLA_OPERATOR_KEY: 'isk_test_operator_key',
@@ -43,6 +45,7 @@ export default defineConfig({
                 OPENAI_API_KEY: 'sk-test',
                 OPENAI_BASE_URL: 'http://model.test/v1',
                 ISOLA_MODEL: 'openai/scripted',
+                ISOLA_SQL_DATABASES: 'SQL',
                 TEST_MIGRATIONS: existsSync('migrations')
                   ? await readD1Migrations('migrations')
                   : [],

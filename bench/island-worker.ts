@@ -29,7 +29,7 @@ export class PluginRunner extends createPluginRunnerClass(() => ({
   clock,
   isolates: createIsolates({
     loader: LOADER,
-    shim: { modules: isolateModules, version: isolateVersion },
+    shim: { modules: isolateModules, modelModules: {}, version: isolateVersion },
     codeOf: async () => code,
   }),
 })) {}

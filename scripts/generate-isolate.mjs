@@ -18,6 +18,15 @@ const sources = {
   'isola/plugin': 'src/contracts/plugin.ts',
 }
 
+/** The same where code that a model wrote runs. */
+const modelSources = {
+  'entry.ts': 'src/plugins/isolate/inside/model-entry.ts',
+  'json-border.ts': 'src/plugins/json-border.ts',
+}
+
+const toModules = (files) =>
+  Object.fromEntries(Object.entries(files).map(([name, path]) => [name, toModule(path)]))
+
 /** The TypeScript without its types. esbuild comes with wrangler and is none of our own dependencies, hence by path. */
 function toModule(path) {
   const { transformSync } = createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
@@ -45,13 +54,15 @@ function bundleStripper() {
 
 /** The module's text; the same files give the same bytes. */
 export function generateIsolate() {
-  const modules = Object.fromEntries(
-    Object.entries(sources).map(([name, path]) => [name, toModule(path)]),
-  )
-  const version = createHash('sha256').update(JSON.stringify(modules)).digest('hex')
+  const modules = toModules(sources)
+  const modelModules = toModules(modelSources)
+  const version = createHash('sha256')
+    .update(JSON.stringify([modules, modelModules]))
+    .digest('hex')
   return [
     '// Written by scripts/generate-isolate.mjs from src/plugins/isolate/inside/: do not edit.',
     `export const isolateModules: Readonly<Record<string, string>> = ${JSON.stringify(modules, null, 2)}`,
+    `export const modelModules: Readonly<Record<string, string>> = ${JSON.stringify(modelModules, null, 2)}`,
     `export const isolateVersion = ${JSON.stringify(version)}`,
     `export const stripModules: Readonly<Record<string, string>> = ${JSON.stringify({ 'entry.ts': bundleStripper() }, null, 2)}`,
     '',

@@ -1,5 +1,5 @@
 import { bundledPlugins } from './bundled.gen.ts'
-import { isolateModules, isolateVersion, stripModules } from './isolate.gen.ts'
+import { isolateModules, isolateVersion, modelModules, stripModules } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
 import { createLiveDirectory } from './agents/live-directory.ts'
 import { createCatalogGateway, emptySnapshot } from './catalog/catalog-gateway.ts'
@@ -45,6 +45,7 @@ import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
 import { createFaultReport } from './plugins/fault-report.ts'
 import { pluginsOf } from './plugins/generation.ts'
+import { toPluginDatabases } from './plugins/granted-database.ts'
 import { createHooks } from './plugins/hooks/create-hooks.ts'
 import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
@@ -133,7 +134,7 @@ export function composeRuntime(
   const installed = createCatalogGateway({ namespace: env.CATALOG, sha256, clock })
   const isolates = createIsolates({
     loader: env.LOADER,
-    shim: { modules: isolateModules, version: isolateVersion },
+    shim: { modules: isolateModules, modelModules, version: isolateVersion },
     codeOf: createCodeSource(bundledPlugins, bundles),
   })
   const isolateHost =
@@ -146,6 +147,8 @@ export function composeRuntime(
   const capabilities = {
     sessions,
     isDevelopment: config.isDevelopment,
+    ...(runner && isolates && { modelCode: { runner, sha256, shimVersion: isolateVersion } }),
+    databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
     readSecrets: createSecretReader(secrets),
     scopedStorage,

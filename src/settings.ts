@@ -31,6 +31,16 @@ const keepAuditDays = days(/^(forever|[1-9]\d{0,3})$/, 'must be 1 to 9999 days, 
 const keepUsageDays = days(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
 const defaultKeepAuditDays = 365
 
+/** Bindings of databases that plugins may be given. Never the deployment's own. */
+const sqlDatabases = z
+  .string()
+  .optional()
+  .transform((text) => (text ?? '').split(',').flatMap((name) => name.trim() || []))
+  .refine(
+    (names) => names.every((name) => /^[A-Za-z_]\w*$/.test(name) && name !== 'DB'),
+    "must be names of D1 bindings with commas between them, and not DB, which is Isola's own",
+  )
+
 const configSchema = z.object({
   ISOLA_ENV: z.string().optional(),
   ISOLA_OPERATOR_KEY: z.string().optional(),
@@ -43,6 +53,7 @@ const configSchema = z.object({
   ISOLA_KEEP_DAYS: keepDays,
   ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
+  ISOLA_SQL_DATABASES: sqlDatabases,
   ISOLA_LOG: logLevel,
   ISOLA_MASTER_KEY: z.string().optional(),
   /** The one before, until `isola secret rotate` went well. */
@@ -82,6 +93,7 @@ export function parseConfig(env: unknown) {
     /** Everything that may stand in no log and go to no collector. */
     secrets: secretsIn(env),
     isDevelopment: models.isDevelopment,
+    sqlDatabases: data.ISOLA_SQL_DATABASES ?? [],
     operatorKey: data.ISOLA_OPERATOR_KEY,
     masterKeys: { current: data.ISOLA_MASTER_KEY, previous: data.ISOLA_MASTER_KEY_PREVIOUS },
     ...keptMs(env),

@@ -28,9 +28,10 @@ export function connectCode<Owner extends CodeOwner>(
   function connect(entry: ToolEntry, { id, plugin: { manifest } }: CodeOwner): ToolEntry {
     if (!entry.inner) return entry
     const { agent, uses_tools: ofCode } = manifest
-    const isAgent = entry.tool.name === agentToolName(id)
-    const uses = isAgent ? (agent?.uses_tools ?? []) : ofCode
-    const without = isAgent ? agent?.disallowed_tools : undefined
+    // Without an agent section `run` is a tool's name like any other.
+    const isAgent = agent !== undefined && entry.tool.name === agentToolName(id)
+    const uses = isAgent ? agent.uses_tools : ofCode
+    const without = isAgent ? agent.disallowed_tools : undefined
     report(id, resolveUsesTools(uses, owners).unknown)
     // Plugins may use each other: what each of them reaches is looked up when it is first asked for.
     const reach: { tools?: ReadonlyMap<string, ToolEntry> } = {}

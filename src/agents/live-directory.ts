@@ -32,11 +32,11 @@ export function createLiveDirectory<T extends AgentCatalog>({
 }: LiveDirectoryDeps<T>): LiveDirectory<T> {
   let built = wire(lastKnown())
   function wire(given: PluginSnapshot) {
-    return { number: given.number, catalog: build(given) }
+    return { version: versionOf(given), catalog: build(given) }
   }
   const now = async (): Promise<T> => {
     const given = await snapshot().catch(lastKnown)
-    if (given.number !== built.number) built = wire(given)
+    if (versionOf(given) !== built.version) built = wire(given)
     return built.catalog
   }
   return {
@@ -50,3 +50,7 @@ export function createLiveDirectory<T extends AgentCatalog>({
     current: () => built.catalog,
   }
 }
+
+/** A bundle that could not be read may be there later, in the same generation. */
+const versionOf = ({ number, sources }: PluginSnapshot): string =>
+  `${number}:${Object.keys(sources).length}`

@@ -32,6 +32,10 @@ export interface CatalogGatewayOptions {
   readonly clock: Clock
 }
 
+/** Whether every bundle could be read; one that could not may be there again without a change. */
+export const isComplete = ({ installed, sources }: PluginSnapshot): boolean =>
+  installed.every(({ hash }) => Object.hasOwn(sources, hash))
+
 export const emptySnapshot: PluginSnapshot = { number: 0, installed: [], bundled: {}, sources: {} }
 
 /**
@@ -62,7 +66,8 @@ export function createCatalogGateway({
     const atMs = clock.nowMs()
     if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
     const known = held?.snapshot
-    const { snapshot: fresh = known } = await ask((api) => api.read(known?.number))
+    const number = known && isComplete(known) ? known.number : undefined
+    const { snapshot: fresh = known } = await ask((api) => api.read(number))
     if (!fresh) throw unavailable()
     if (!held || held.atMs <= atMs) held = { snapshot: fresh, atMs }
     return fresh

@@ -14,6 +14,7 @@ import type {
 } from '#contracts/plugin-catalog.ts'
 import type { Reply } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
+import { isComplete } from './catalog-gateway.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 
 /** What the object needs of the rest: how changes are decided and stored. */
@@ -32,6 +33,8 @@ export interface CatalogRuntime {
 
 const keptKey = 'generation'
 const changingKey = 'changing'
+/** So long a set is kept in which the bundle of a plugin could not be read. */
+const incompleteMs = 1_000
 
 /**
  * The class behind the `CATALOG` binding: one object, through which every change of what is enabled goes, one after the
@@ -42,14 +45,22 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     readonly #runtime = runtimeOf()
     readonly #breaker = createCircuitBreaker(this.#runtime.clock)
     #snapshot: PluginSnapshot | undefined
+    #loadedAtMs = 0
     #queue: Promise<unknown> = Promise.resolve()
 
     read(known?: number): ReturnType<CatalogApi['read']> {
       return toReply(async () => {
-        const snapshot = this.#snapshot ?? (await this.#inTurn(() => this.#load()))
+        const held = this.#isWorthKeeping() ? this.#snapshot : undefined
+        const snapshot = held ?? (await this.#inTurn(() => this.#load()))
         const { number } = snapshot
         return number === known ? { number } : { number, snapshot }
       })
+    }
+
+    /** A bundle that could not be read is looked for again, and not for each who asks. */
+    #isWorthKeeping(): boolean {
+      if (!this.#snapshot || isComplete(this.#snapshot)) return true
+      return this.#runtime.clock.nowMs() - this.#loadedAtMs < incompleteMs
     }
 
     list(): Promise<Reply<readonly PluginView[]>> {
@@ -94,6 +105,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
         generation.installed.map(async ({ hash }) => [hash, await this.#source(hash)] as const),
       )
       const found = sources.flatMap(([hash, source]) => (source ? [[hash, source] as const] : []))
+      this.#loadedAtMs = this.#runtime.clock.nowMs()
       this.#snapshot = { ...generation, sources: Object.fromEntries(found) }
       return this.#snapshot
     }

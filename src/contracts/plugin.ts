@@ -111,7 +111,12 @@ export interface PluginDatabase {
   readonly query: (
     sql: string,
     parameters?: readonly (string | number | null)[],
-  ) => Promise<{ readonly rows: readonly JsonValue[]; readonly changes: number }>
+  ) => Promise<{
+    readonly rows: readonly JsonValue[]
+    /** There were more rows, or they were too large to be handed on. */
+    readonly truncated: boolean
+    readonly changes: number
+  }>
 }
 
 /** Code that a model wrote, in an isolate without network and secrets. Builtin plugins with the `isolate` grant. */

@@ -1,6 +1,6 @@
 import { finishedEvent } from '#contracts/call-events.ts'
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
-import type { Limits } from '#contracts/lease.ts'
+import { addUsage, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { PauseRequest, ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
   argsHashOf,
@@ -297,7 +297,9 @@ async function run(
     ...(inner && { inner: inner.calls }),
   }
   const result = await executed(call, context)
-  return inner ? { ...result, usage: await inner.close() } : result
+  return inner
+    ? { ...result, usage: addUsage(result.usage ?? zeroUsage, await inner.close()) }
+    : result
 }
 
 async function executed(call: CallState, context: ToolContext): Promise<ToolResult> {

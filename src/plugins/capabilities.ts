@@ -5,7 +5,9 @@ import {
   type PluginIsolate,
   type PluginMemory,
   type PluginStorage,
+  type PluginTools,
 } from '#contracts/plugin.ts'
+import type { Usage } from '#contracts/lease.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
@@ -15,6 +17,12 @@ import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createPluginModel, type ModelTerms } from './ask-model.ts'
 import { createPluginTools } from './call-tools.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
+import { createGrantedDatabase, type PluginDatabases } from './granted-database.ts'
+import {
+  createGrantedIsolate,
+  type GrantedIsolate,
+  type ModelCodeRunner,
+} from './granted-isolate.ts'
 import {
   createGrantedStorage,
   parseQuotaBytes,
@@ -40,6 +48,9 @@ export interface CapabilityDeps {
   readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
   readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
+  readonly databases: PluginDatabases
+  /** Absent where there are no isolates. */
+  readonly modelCode?: ModelCodeRunner
   readonly sha256: (text: string) => string
   /** Absent where no plugin can be switched off. */
   readonly takeLeave?: TakeLeave
@@ -51,6 +62,8 @@ export interface OpenCapabilities {
   readonly capabilities: Capabilities
   /** After this every function rejects and the signal has fired. */
   readonly close: () => void
+  /** What the call spent beside tools and models, which are counted where they are asked. */
+  readonly spent: () => Usage | undefined
 }
 
 /** Builds what a plugin may do within one call: exactly its grants, dead after the call (DESIGN.md section 8). */
@@ -68,16 +81,23 @@ export function openCapabilities(
   const refuse = createRefuse(context)
   const secrets = createCallSecrets(plugin.granted.secrets, context, deps.readSecrets)
   const { ref, ...signing } = createPluginSecrets(secrets)
+  const tools = guardAll(guard, createPluginTools(context))
+  const { isolate, spent } = createIsolate(plugin, {
+    context: { ...context, signal },
+    deps,
+    tools,
+    refuse,
+  })
   const capabilities: Capabilities = {
     fetch: guard(createPluginFetch(plugin, context, { ...deps, signal, secrets })),
     storage: guardAll(guard, createPluginStorage(plugin, { ask, context, deps, refuse })),
     workspace: guardAll(guard, createWorkspace(plugin, ask, refuse)),
     memory: guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })),
     secrets: { ref, ...guardAll(guard, signing) },
-    tools: guardAll(guard, createPluginTools(context)),
+    tools,
     model: guardAll(guard, createPluginModel(context, termsOf(plugin, as), refuse('model'))),
-    database: guardAll(guard, createDatabase(refuse)),
-    isolate: guardAll(guard, createIsolate(refuse)),
+    database: guardAll(guard, createDatabase(plugin, deps.databases, refuse)),
+    isolate: guardAll(guard, isolate),
     idempotencyKey: context.idempotencyKey,
     log: (message) => log('tool_log', message),
     progress: (message) => log('tool_progress', message),
@@ -85,6 +105,7 @@ export function openCapabilities(
   }
   return {
     capabilities,
+    spent,
     close: () => over.abort(new ToolError('tool_failed', { message: 'This call is over.' })),
   }
 }
@@ -198,8 +219,34 @@ function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent'): Mod
   return { preferred: own, ...(models && { models: [own, ...models] }) }
 }
 
-const createDatabase = (refuse: Refuse): PluginDatabase => ({ query: refuse('database') })
-const createIsolate = (refuse: Refuse): PluginIsolate => ({ run: refuse('isolate') })
+function createDatabase(
+  { granted, tier }: LoadedPlugin,
+  databases: PluginDatabases,
+  refuse: Refuse,
+): PluginDatabase {
+  if (!granted.database || tier !== 'builtin') return { query: refuse('database') }
+  return createGrantedDatabase(granted.database, databases)
+}
+
+function createIsolate(
+  { granted, tier }: LoadedPlugin,
+  {
+    context,
+    deps,
+    tools,
+    refuse,
+  }: {
+    readonly context: ToolContext
+    readonly deps: CapabilityDeps
+    readonly tools: PluginTools
+    readonly refuse: Refuse
+  },
+): GrantedIsolate {
+  const none = (run: PluginIsolate['run']) => ({ isolate: { run }, spent: () => undefined })
+  if (!granted.isolate || tier !== 'builtin') return none(refuse('isolate'))
+  if (!deps.modelCode) return none(fail('This deployment has no isolates (no Worker Loader).'))
+  return createGrantedIsolate(deps.modelCode, context, tools)
+}
 
 /** What was not granted says so to whoever asks, and once a call to the record. */
 type Refuse = (capability: string) => () => Promise<never>

@@ -2,6 +2,7 @@ import { toLimits, toNanoUsd } from '#contracts/agent-limits.ts'
 import { defaultAgentLimits, unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from '#contracts/manifest.ts'
 import type { InnerReach, ToolEntry } from '#contracts/tool.ts'
+import { maxLanes, newIsolateNanoUsd } from './granted-isolate.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 
 type Spending = Pick<ToolEntry, 'spends' | 'inner'>
@@ -18,13 +19,16 @@ export function spendingOfTool({ manifest, granted }: LoadedPlugin, timeoutMs: n
     maxCostNanoUsd: toNanoUsd(granted.model.max_cost_usd),
   }
   const callsTools = manifest.uses_tools.length > 0
-  if (!model && !callsTools) return {}
+  const isolates = granted.isolate ? maxLanes * newIsolateNanoUsd : 0
+  if (!model && !callsTools && isolates === 0) return {}
   const base = { ...defaultAgentLimits, ...(!callsTools && noTools) }
   return {
     spends: {
       ...base,
       maxTokens: base.maxTokens + (model?.maxTokens ?? 0),
-      maxCostNanoUsd: callsTools ? unlimited : (model?.maxCostNanoUsd ?? unlimited),
+      maxCostNanoUsd: callsTools
+        ? unlimited
+        : Math.min(unlimited, isolates + (model?.maxCostNanoUsd ?? 0)),
       maxTimeMs: timeoutMs,
     },
     inner: { resolve: nothing, children: 0, ...(model && { model }) },

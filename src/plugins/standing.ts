@@ -5,8 +5,10 @@ import type { LoadedPlugin } from './in-process-host.ts'
 
 /** While a call runs, this often it is looked up whether the plugin may still do what it does. */
 const lookEveryMs = 250
-/** If it cannot be looked up for so long, it may not. */
+/** If it cannot be looked up for so long, it may not; an answer that does not come is none. */
 const maxBlindMs = 800
+/** Before it begins it has nothing in its hands, and whoever is asked may have to start first. */
+const maxFirstLookMs = 5_000
 
 /** One call's leave to go on. */
 export interface Leave {
@@ -37,7 +39,7 @@ export function createTakeLeave({ snapshot, clock }: StandingDeps): TakeLeave {
   }
   return async (plugin) => {
     if (plugin.grantEpoch === undefined) return endless()
-    if (!(await stands(plugin).catch(() => false))) throw revoked()
+    if (!(await within(maxFirstLookMs, () => stands(plugin), clock))) throw revoked()
     const gone = new AbortController()
     const over = new AbortController()
     void watch(() => stands(plugin), { clock, over: over.signal }).then(() => gone.abort(revoked()))
@@ -54,9 +56,27 @@ async function watch(
   for (;;) {
     await clock.sleep(lookEveryMs, over)
     if (over.aborted) return new Promise(() => {})
-    const answer = await stands().catch(() => undefined)
-    if (answer === true) seenAtMs = clock.nowMs()
-    if (answer === false || clock.nowMs() - seenAtMs > maxBlindMs) return
+    const askedAtMs = clock.nowMs()
+    const answer = await within(seenAtMs + maxBlindMs - askedAtMs, stands, clock)
+    if (over.aborted) return new Promise(() => {})
+    // It stood when it was asked; the answer may be late.
+    if (answer === true) seenAtMs = askedAtMs
+    if (answer === false || clock.nowMs() - seenAtMs >= maxBlindMs) return
+  }
+}
+
+/** The answer, or `undefined` if there is none in time. */
+async function within(
+  ms: number,
+  ask: () => Promise<boolean>,
+  clock: Clock,
+): Promise<boolean | undefined> {
+  const answered = new AbortController()
+  const late = clock.sleep(Math.max(ms, 0), answered.signal).then(() => undefined)
+  try {
+    return await Promise.race([ask().catch(() => undefined), late])
+  } finally {
+    answered.abort()
   }
 }
 

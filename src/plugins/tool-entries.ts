@@ -1,11 +1,13 @@
 import { toolDestroys } from '#contracts/decide-tool.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
+import type { Usage } from '#contracts/lease.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
 import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
+import { grantsOfTool } from './granted-database.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { spendingOfAgent, spendingOfTool } from './inner-reach.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
@@ -34,11 +36,12 @@ export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): reado
 }
 
 function toToolEntry(
-  plugin: LoadedPlugin,
+  whole: LoadedPlugin,
   tool: ToolManifest,
   run: Work,
   deps: CapabilityDeps,
 ): ToolEntry {
+  const plugin = { ...whole, granted: grantsOfTool(whole.granted, tool) }
   const name = `${plugin.manifest.id}__${tool.name}`
   // A plugin's own claim about itself counts only where we wrote it (or, later, an operator confirmed it).
   const isConfirmed = plugin.tier === 'builtin'
@@ -165,12 +168,12 @@ async function callPlugin(
   const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
   if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
   const signal = leave ? AbortSignal.any([context.signal, leave.signal]) : context.signal
-  const { capabilities, close } = openCapabilities(plugin, { ...context, signal }, deps, as)
+  const { capabilities, close, spent } = openCapabilities(plugin, { ...context, signal }, deps, as)
   try {
     const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, context))
     const output = toOutput(await untilAborted(work, signal))
     deps.faults?.wentWell(plugin)
-    return { ok: true, output, taint: [`tool:${name}`] }
+    return { ok: true, output, taint: [`tool:${name}`], ...usageOf(spent()) }
   } catch (error) {
     deps.faults?.failed(plugin, error, signal)
     if (leave?.signal.aborted) {
@@ -178,14 +181,16 @@ async function callPlugin(
         type: 'capability_refused',
         data: { call: context.call, capability: 'all: it was switched off' },
       })
-      return { ok: false, error: noLeave }
+      return { ok: false, error: noLeave, ...usageOf(spent()) }
     }
-    return { ok: false, error: toFailure(error, name, signal) }
+    return { ok: false, error: toFailure(error, name, signal), ...usageOf(spent()) }
   } finally {
     leave?.end()
     close()
   }
 }
+
+const usageOf = (usage: Usage | undefined) => (usage ? { usage } : {})
 
 const noLeave: ToolFailure = {
   code: 'tool_denied',

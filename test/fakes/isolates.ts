@@ -31,6 +31,13 @@ export const isolates = createIsolateHost({
   shimVersion: isolateVersion,
 })
 
+/** What runs code that a model wrote, over the same Runner. */
+export const modelCode = {
+  runner: () => exports.PluginRunner,
+  sha256: systemSources.sha256,
+  shimVersion: isolateVersion,
+}
+
 export function loadIsolated(plugin: BundledPlugin): LoadedPlugin {
   const { plugins, problems } = loadPlugins([plugin], { validator: passAll, isolates })
   const [loaded] = plugins

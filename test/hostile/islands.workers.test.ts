@@ -248,7 +248,7 @@ function attackRunner(
     export default class extends WorkerEntrypoint { async run(job, port, fetcher, closed) { ${body} } }`
   const opened = createIsolates({
     loader: env.LOADER,
-    shim: { modules: { 'entry.ts': entry }, version: 'x' },
+    shim: { modules: { 'entry.ts': entry }, modelModules: {}, version: 'x' },
     codeOf: async () => '',
   })
   count += 1
@@ -375,7 +375,7 @@ describe('an isolate without its code', () => {
     const tries: string[] = []
     const opened = createIsolates({
       loader: env.LOADER,
-      shim: { modules: isolateModules, version: isolateVersion },
+      shim: { modules: isolateModules, modelModules: {}, version: isolateVersion },
       codeOf: async (plugin) => {
         tries.push(plugin)
         if (tries.length === 1) throw new Error('the store is down')

@@ -6,3 +6,12 @@ declare module 'isolated:*' {
   }
   export default folder
 }
+
+declare module 'built:*' {
+  const bundle: {
+    readonly manifest: { readonly id: string } & Readonly<Record<string, unknown>>
+    readonly code: string
+    readonly files: Readonly<Record<string, string>>
+  }
+  export default bundle
+}

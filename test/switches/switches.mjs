@@ -1,6 +1,8 @@
 // Every protection that a test of its own holds up, and what the code reads like without it. `node
 // test/switches/run.mjs` takes them away one at a time: a protection that nobody misses is none.
 
+import { granted } from './granted.mjs'
+
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
 const kernelPauses = 'test/unit/kernel/pauses.test.ts'
@@ -2073,6 +2075,18 @@ const secrets = [
         find: '[...hexForms(text), ...base64Forms(text)]',
         replace: 'hexForms(text)',
       },
+      {
+        name: 'secret-mistaken-bytes-redacted',
+        what: 'T4: nor does UTF-8 that a service takes for Latin-1',
+        find: '\n  toBinary,\n',
+        replace: '\n',
+      },
+      {
+        name: 'secret-latin1-redacted',
+        what: 'T4: nor a reply that is not UTF-8',
+        find: '    ...latin1Forms(value),\n',
+        replace: '',
+      },
     ],
   ),
   ...of(
@@ -3011,6 +3025,54 @@ const uploads = [
     ],
   ),
   ...of(
+    'src/plugins/standing.ts',
+    ['test/unit/plugins/standing.test.ts'],
+    [
+      {
+        name: 'leave-before-call',
+        what: 'G12: a plugin that was switched off begins nothing',
+        find: 'if (!(await within(maxFirstLookMs, () => stands(plugin), clock))) throw revoked()',
+        replace: '',
+      },
+      {
+        name: 'leave-during-call',
+        what: 'G12: what is switched off ends in the middle of a call',
+        find: 'answer === false ||',
+        replace: '',
+      },
+      {
+        name: 'leave-blind',
+        what: 'G12: whoever cannot look it up for a second has no leave',
+        find: ' || clock.nowMs() - seenAtMs >= maxBlindMs',
+        replace: '',
+      },
+      {
+        name: 'leave-deaf',
+        what: 'G12: an answer that does not come is none',
+        find: 'Promise.race([ask().catch(() => undefined), late])',
+        replace: 'ask().catch(() => undefined)',
+      },
+    ],
+  ),
+  ...of(
+    'src/catalog/circuit-breaker.ts',
+    ['test/unit/catalog/circuit-breaker.test.ts'],
+    [
+      {
+        name: 'breaker-trips',
+        what: 'P25: a plugin that keeps failing is switched off',
+        find: 'if (count.faults >= maxFaults)',
+        replace: 'if (false)',
+      },
+      {
+        name: 'breaker-resets',
+        what: 'P25: a call that goes well begins anew',
+        find: 'if (fault === undefined) return undefined',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
     'src/governance/trust-administration.ts',
     [installTests('upload-reader')],
     [
@@ -3121,6 +3183,7 @@ const uploads = [
 ]
 
 export const switches = [
+  ...granted,
   ...uploads,
   ...hooks,
   ...isolates,

@@ -146,6 +146,11 @@ describe('the composition', () => {
     ['ISOLA_KEEP_DAYS', 'forever', 'must be 1 to 9999 days'],
     ['ISOLA_KEEP_AUDIT_DAYS', '0', 'must be 1 to 9999 days, or forever'],
     ['ISOLA_KEEP_AUDIT_DAYS', '1 year', 'must be 1 to 9999 days, or forever'],
+    [
+      'ISOLA_SQL_DATABASES',
+      'SQL,DB',
+      "must be names of D1 bindings with commas between them, and not DB, which is Isola's own",
+    ],
     ['ISOLA_KEEP_USAGE_DAYS', '7', 'must be 8 to 9999 days'],
   ])('says that %s=%s is wrong, and what is right', async (name, value, what) => {
     const { http } = compose({ ...bindings(), [name]: value })

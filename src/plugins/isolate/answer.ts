@@ -53,6 +53,8 @@ function toError({ code, message, transient = false }: AnswerFault): Error {
       return new OutputError(`returned what is not JSON: ${message.slice(0, 300)}.`)
     case 'too_large':
       return tooLarge()
+    case 'timeout':
+      return new OutputError('did not answer in time.')
     case 'exceeded':
       return new OutputError(`was stopped: it ${message.slice(0, 300)}.`)
     case 'plugin_code_unavailable':

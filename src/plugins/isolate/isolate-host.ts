@@ -3,6 +3,7 @@ import type { Capabilities } from '#contracts/plugin.ts'
 import {
   defaultHookTimeoutMs,
   defaultTimeoutMs,
+  inspectTimeoutMs,
   maxOutputBytes,
   scheduleTimeoutMs,
 } from '../call-limits.ts'
@@ -92,7 +93,7 @@ export function createIsolateHost(deps: IsolateHostDeps): IsolateHost {
         idempotencyKey: '',
         stubs: noStubs,
         rootSession: '',
-        timeoutMs: defaultTimeoutMs,
+        timeoutMs: inspectTimeoutMs,
       })
       const parts = toParts(answer)
       detectProtocols(plugin.manifest, parts)

@@ -9,6 +9,8 @@ export interface RunnerRequest {
   readonly isolate: string
   /** The plugin's hash, by which its code is found. */
   readonly plugin: string
+  /** Code that a model wrote, in place of a plugin's. */
+  readonly modelCode?: string
   /** What the entry inside is told, as JSON text. */
   readonly job: string
   readonly timeoutMs: number
@@ -50,15 +52,22 @@ export async function runCall(
 /** What comes back is foreign until it is known to be a text that is short enough. */
 async function ask(
   isolates: Isolates | undefined,
-  { isolate, plugin, job, maxChars }: RunnerRequest,
+  { isolate, plugin, modelCode, job, maxChars }: RunnerRequest,
   { port, fetcher, closed }: CallStubs,
 ): Promise<string> {
   try {
     if (!isolates) return fault('plugin_code_unavailable')
-    const answer = await isolates.open(isolate, plugin).run(job, port, fetcher, closed)
+    const opened =
+      modelCode === undefined
+        ? isolates.open(isolate, plugin)
+        : isolates.openModelCode(isolate, modelCode)
+    const answer = await opened.run(job, port, fetcher, closed)
     if (typeof answer !== 'string') return fault('odd_answer')
     return answer.length <= maxChars ? answer : fault('too_large')
-  } catch {
+  } catch (error) {
+    // Code that is no JavaScript never starts. Who wrote it may hear why; the words are about nothing else.
+    const syntax = modelCode !== undefined && /SyntaxError[^\n]*/.exec(String(error))?.[0]
+    if (syntax) return fault('syntax', syntax.slice(0, 300))
     // Its words are the plugin's: they may say anything, and pretend to be the platform's.
     return fault('crashed')
   }

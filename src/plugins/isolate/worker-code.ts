@@ -3,6 +3,8 @@ import type { CallStubs } from './inside/capabilities.ts'
 /** Our own modules inside every isolate, and the hash of them. */
 export interface IsolateShim {
   readonly modules: Readonly<Record<string, string>>
+  /** Those in an isolate that runs code of a model. */
+  readonly modelModules: Readonly<Record<string, string>>
   readonly version: string
 }
 
@@ -27,7 +29,7 @@ const forbidden = "throw new Error('A plugin imports isola/plugin only.')"
  * The one place that builds a WorkerCode (SECURITY.md, "What matters most", 1). `env` is empty; left out,
  * `globalOutbound` would be the host's own network.
  */
-function toWorkerCode(shim: IsolateShim, code: string): WorkerLoaderWorkerCode {
+function toWorkerCode(shim: Pick<IsolateShim, 'modules'>, code: string): WorkerLoaderWorkerCode {
   const texts = {
     ...Object.fromEntries(shadowed.map((name) => [name, forbidden])),
     ...shim.modules,
@@ -43,6 +45,9 @@ function toWorkerCode(shim: IsolateShim, code: string): WorkerLoaderWorkerCode {
     globalOutbound: null,
   }
 }
+
+/** What the model wrote begins in the second line. */
+const toModule = (code: string): string => `export default async (tools, console) => {\n${code}\n}`
 
 /** Answers for code that is not there, and takes its own isolate away, so that the next call asks for the code again. */
 const unavailable: Readonly<Record<string, string>> = {
@@ -78,6 +83,8 @@ export interface IsolatesDeps {
 export interface Isolates {
   /** The isolate of this id; it is started with the code of this plugin if it is not there. */
   readonly open: (id: string, plugin: string) => Isolate
+  /** The same for code that a model wrote: the body of an async function. */
+  readonly openModelCode: (id: string, code: string) => Isolate
 }
 
 /** Takes types out of a module's text. The answer is JSON text of a parser that read foreign code. */
@@ -93,7 +100,7 @@ export function createStripper(
 ): Strip | undefined {
   if (!loader) return undefined
   return (source, path) => {
-    const stub = loader.load(toWorkerCode({ modules, version: '' }, ''))
+    const stub = loader.load(toWorkerCode({ modules }, ''))
     return (stub.getEntrypoint() as unknown as { readonly run: Strip }).run(source, path)
   }
 }
@@ -107,10 +114,14 @@ export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates
         // A callback that throws would stick to the id.
         const code = await codeOf(plugin).catch(() => undefined)
         return code === undefined
-          ? toWorkerCode({ ...shim, modules: unavailable }, '')
+          ? toWorkerCode({ modules: unavailable }, '')
           : toWorkerCode(shim, code)
       })
       return stub.getEntrypoint() as unknown as Isolate
+    },
+    openModelCode: (id, code) => {
+      const modules = toWorkerCode({ modules: shim.modelModules }, toModule(code))
+      return loader.get(id, async () => modules).getEntrypoint() as unknown as Isolate
     },
   }
 }

@@ -34,6 +34,7 @@ async function findEarlier(store: PluginStore, row: PluginRow): Promise<PluginPi
   for (let number = newest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
     const generation = await store.generation(number)
     const pin = generation?.installed.find(({ id }) => id === row.id)
+    // Never the one it has: to go on with that is to enable it.
     if (pin && pin.hash !== row.hash) return pin
     number -= 1
   }

@@ -3,6 +3,7 @@ import { parseManifest } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { IsolateHost } from '../isolate/isolate-host.ts'
+import { OutputError } from '../output-error.ts'
 import type { LifecycleDeps } from './lifecycle.ts'
 
 export interface TryOutDeps {
@@ -29,6 +30,6 @@ export function createTryOut({ wire, isolates }: TryOutDeps): LifecycleDeps['try
 /** What an isolate answers is foreign: it is a reason, and never an error of ours. */
 function toPluginError(error: unknown): never {
   if (error instanceof IsolaError) throw error
-  const why = error instanceof Error ? error.message.slice(0, 500) : 'failed'
+  const why = error instanceof OutputError ? error.message.slice(0, 500) : 'cannot be loaded'
   throw new IsolaError('plugin_register_failed', `its code ${why}`)
 }

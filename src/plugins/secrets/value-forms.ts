@@ -34,6 +34,9 @@ const encodings: readonly Encode[] = [
   encodeURI,
   html,
   (text) => html(text).replaceAll('&#39;', '&#x27;'),
+  // By a service that takes bytes of UTF-8 for Latin-1, as many do with what `Basic` decodes to.
+  toBinary,
+  (text) => json(toBinary(text)),
 ]
 
 /** From here on a text in other letters is no other word. */
@@ -56,6 +59,7 @@ export function formsOf(value: string): readonly string[] {
     percent.toUpperCase(),
     ...[...texts].flatMap((text) => [...hexForms(text), ...base64Forms(text)]),
     ...utf16Forms(value),
+    ...latin1Forms(value),
   ]
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length)
 }
@@ -77,6 +81,10 @@ function utf16Forms(value: string): readonly string[] {
     bytes.map(([low, high]) => String.fromCharCode(high, low)).join(''),
   ]
 }
+
+/** In a reply that is not UTF-8 a character is one byte. */
+const latin1Forms = (value: string): readonly string[] =>
+  /[^\0-\u00ff]/.test(value) ? [] : [value]
 
 /** What is the same in base64 wherever the value stands in what is encoded. */
 function base64Forms(plain: string): readonly string[] {

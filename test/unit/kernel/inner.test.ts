@@ -83,6 +83,15 @@ async function drive(entry: ToolEntry, options: DriveOptions = {}) {
 const spent = (more: Partial<Usage>): Usage => ({ ...zeroUsage, ...more })
 const code = (result: ToolResult | undefined) => (result && !result.ok ? result.error.code : 'ok')
 
+it('C5: what a call spent itself counts beside what its inner calls spent', async () => {
+  const entry = outer(async () => ({
+    ...says('ran'),
+    usage: { ...zeroUsage, costNanoUsd: 2_000_000 },
+  }))
+  const { result } = await drive(entry)
+  expect(result.usage.costNanoUsd).toBe(2_000_000)
+})
+
 describe('a tool that another tool calls', () => {
   it('invariant 4: passes every gate under its own name, with an id and events of its own', async () => {
     const asked: string[] = []

@@ -36,6 +36,19 @@ test('Y25: every bundled plugin loads from its manifest', () => {
   expect(ids).toEqual(expect.arrayContaining(['code-reviewer', 'files', 'http', 'kv', 'memory']))
 })
 
+test('Y32, I20: what ships switched off loads when it is switched on', () => {
+  const off = bundledPlugins.filter(({ manifest }) => Object(manifest).enabled === false)
+  const ids = off.map(({ manifest }) => (manifest as { id: string }).id)
+  expect(ids).toEqual(['code', 'price-monitor', 'sql', 'web-search'])
+  const on = bundledPlugins.map((plugin) => ({
+    ...plugin,
+    manifest: { ...Object(plugin.manifest), enabled: true } as unknown,
+  }))
+  const report = loadPlugins(on, { validator: createSchemaValidator() })
+  expect(report.problems).toEqual([])
+  expect(report.plugins).toHaveLength(bundledPlugins.length)
+})
+
 test('hints say which calls may run again after a cut', () => {
   const { entries } = createTools()
   const may = (name: string) =>

@@ -45,7 +45,7 @@ it('T9: a failure is a new error from capped text', () => {
   expect(error.message).toHaveLength(2_000)
 })
 
-it.each(['tool_denied', 'lease_cost', 'request_invalid', 'closed', 'timeout', 'anything'])(
+it.each(['tool_denied', 'lease_cost', 'request_invalid', 'closed', 'anything'])(
   'T9: the code %s is the host’s to give: forged, it is an error without a word',
   (code) => {
     const error = thrownBy(() => read({ error: { code, message: 'the key is sk-1' } }))
@@ -53,3 +53,8 @@ it.each(['tool_denied', 'lease_cost', 'request_invalid', 'closed', 'timeout', 'a
     expect(error.message).toBe('The plugin failed.')
   },
 )
+
+it('T9: that it took too long is said in our words, whoever says it', () => {
+  const error = thrownBy(() => read({ error: { code: 'timeout', message: 'the key is sk-1' } }))
+  expect(error.message).toBe('did not answer in time.')
+})

@@ -21,7 +21,11 @@ function call({ run, clock = patient, closed = () => never }: World): Promise<st
     closed,
   }
   const request = { isolate: 'i', plugin: 'p', job: '{}', timeoutMs: 1_000, maxChars: 100 }
-  return runCall({ isolates: { open: () => ({ run }) }, clock }, request, stubs)
+  return runCall(
+    { isolates: { open: () => ({ run }), openModelCode: () => ({ run }) }, clock },
+    request,
+    stubs,
+  )
 }
 
 const code = async (world: World): Promise<unknown> => {

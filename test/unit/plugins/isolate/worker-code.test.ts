@@ -18,7 +18,11 @@ function createFakeLoader() {
   return { loader, asked }
 }
 
-const shim = { modules: { 'entry.ts': 'entry', 'isola/plugin': 'api' }, version: 'v' }
+const shim = {
+  modules: { 'entry.ts': 'entry', 'isola/plugin': 'api' },
+  modelModules: { 'entry.ts': 'model entry' },
+  version: 'v',
+}
 
 it('T5, T6: every isolate has no binding, no network, one flag, limits and our modules', async () => {
   const { loader, asked } = createFakeLoader()
@@ -54,4 +58,18 @@ it('T24: code that cannot be had does not fail the callback, which would stick t
 
 it('there are none without the binding', () => {
   expect(createIsolates({ loader: undefined, shim, codeOf: async () => '' })).toBeUndefined()
+})
+
+it('P32: code that a model wrote gets the same nothing, and other modules of ours', async () => {
+  const { loader, asked } = createFakeLoader()
+  createIsolates({ loader, shim, codeOf: async () => '' })?.openModelCode('id-1', 'return 1')
+  expect(asked[0]?.id).toBe('id-1')
+  const { modules, ...code } = await asked[0]!.getCode()
+  expect(code).toMatchObject({ env: {}, globalOutbound: null, compatibilityFlags: ['nodejs_als'] })
+  expect(modules).toMatchObject({
+    'entry.ts': { js: 'model entry' },
+    'plugin-code.js': { js: 'export default async (tools, console) => {\nreturn 1\n}' },
+  })
+  expect(modules).not.toHaveProperty('isola/plugin')
+  expect(modules['cloudflare:sockets']).toBeDefined()
 })

@@ -180,6 +180,14 @@ describe('T4: a value that comes back does not reach the plugin', () => {
     }
   })
 
+  it('as bytes that are taken for Latin-1, or in a reply that is', async () => {
+    const mistaken = Buffer.from(canary).toString('latin1')
+    expect(await (await send(canary, `a ${mistaken} b`)).text()).toBe('a [redacted] b')
+    const body = Buffer.from(`a ${canary} b`, 'latin1')
+    const left = Buffer.from(await (await send(canary, body)).arrayBuffer())
+    expect(left.toString('latin1')).toBe('a [redacted] b')
+  })
+
   it('in a header, nor in its name', async () => {
     const headers = {
       'x-echo': `a ${ascii} b`,
