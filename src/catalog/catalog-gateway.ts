@@ -71,22 +71,13 @@ export function createCatalogGateway({
     })
   }
   /** Every request and every run comes by here: none hangs because the Catalog does. */
-  const inTime = async <T>(answer: Promise<T>): Promise<T> => {
-    const done = new AbortController()
-    const late = clock.sleep(maxReadMs, done.signal).then(() => Promise.reject(unavailable()))
-    try {
-      return await Promise.race([answer, late])
-    } finally {
-      done.abort()
-    }
-  }
   const snapshot = async (): Promise<PluginSnapshot> => {
     if (!namespace) return emptySnapshot
     const atMs = clock.nowMs()
     if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
     const known = held?.snapshot
     const number = known && isComplete(known) ? known.number : undefined
-    const { snapshot: fresh = known } = await inTime(ask((api) => api.read(number)))
+    const { snapshot: fresh = known } = await ask((api) => api.read(number))
     if (!fresh) throw unavailable()
     if (!held || held.atMs <= atMs) held = { snapshot: fresh, atMs }
     return fresh
@@ -114,7 +105,6 @@ export function createCatalogGateway({
 
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000
-const maxReadMs = 2_000
 
 /** Until nobody believes the old set any more: what is held is asked anew, and calls under way look again. */
 const settleMs = 2 * freshMs + 100

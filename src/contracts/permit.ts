@@ -16,12 +16,16 @@ export interface Permit {
     readonly model: string
     readonly usesTools: readonly string[]
     readonly limits: Readonly<Record<string, number>>
+    /** Tools that it may not call all the same: one fewer is more than before. */
+    readonly disallowed?: readonly string[]
   }
   readonly schedule?: string
   /** Its tools of which somebody must allow each call: one fewer is more than before. */
   readonly approvals?: readonly string[]
   /** Those that nobody is asked about: beside the others, one more is more than before. */
   readonly free?: readonly string[]
+  /** Its tools that say they destroy: the same. */
+  readonly destructive?: readonly string[]
 }
 
 /** What a manifest asks for. */
@@ -32,6 +36,10 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
   const free = contributes.tools.flatMap(({ name, requires_approval: isAsked }) =>
     isAsked ? [] : [name],
   )
+  const destructive = contributes.tools.flatMap(({ name, annotations }) =>
+    annotations.destructiveHint ? [name] : [],
+  )
+  const disallowed = agent?.disallowed_tools ?? []
   return {
     grants,
     usesTools: uses_tools,
@@ -41,11 +49,13 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
         model: agent.model,
         usesTools: agent.uses_tools,
         limits: limitsOf(agent.limits),
+        ...(disallowed.length > 0 && { disallowed }),
       },
     }),
     ...(schedule !== undefined && { schedule }),
     ...(approvals.length > 0 && { approvals }),
     ...(free.length > 0 && { free }),
+    ...(destructive.length > 0 && { destructive }),
   }
 }
 
@@ -134,11 +144,21 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
     const old = had.get(text)
     return !old || (amount ?? 0) > (old.amount ?? 0)
   })
-  return [
-    ...more,
-    ...freed(next, before).map((name) => ({ text: `tool: ${name} without anybody's approval` })),
-  ]
+  const free = freed(next, before).map((name) => ({
+    text: `tool: ${name} without anybody's approval`,
+  }))
+  const harmless = gone(before?.destructive, next.destructive).map((name) => ({
+    text: `tool: ${name} does not say any more that it destroys`,
+  }))
+  const reached = gone(before?.agent?.disallowed, next.agent?.disallowed).map((name) => ({
+    text: `agent: ${name} is not disallowed any more`,
+  }))
+  return [...more, ...free, ...harmless, ...reached]
 }
+
+/** What held a plugin back and does not any more. */
+const gone = (had: readonly string[] = [], has: readonly string[] = []): readonly string[] =>
+  had.filter((name) => !has.includes(name))
 
 export const toBytes = (quota: string): number =>
   Number.parseInt(quota, 10) * (quota.endsWith('mb') ? 1024 * 1024 : 1024)

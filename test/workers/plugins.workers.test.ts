@@ -53,7 +53,7 @@ describe('an installed plugin', () => {
     })
   })
 
-  it('X2: goes on with a new version that asks for no more, from the next run on, and back again', async () => {
+  it('X2, Y23: goes on with a new version that asks for no more, from the next run on, and back again', async () => {
     withTool('grows')
     await addPlugin(pluginBundle('grows', 'one', network('GET')))
     await enablePlugin('grows')

@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import { widened } from '#contracts/permit.ts'
 import type { Generation, PluginPin, PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
 import { defaultToolPolicy, policyDiff } from '#contracts/tool-policy.ts'
 import { installed } from './allow.ts'
@@ -21,7 +22,10 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
     generation: withRow(situation.generation, back),
     event: 'plugin_rolled_back',
     data: { plugin: row.id, version: pin.version, hash: pin.hash, from: row.hash },
-    notes: [`Version ${pin.version} is enabled again, with what it was allowed then.`],
+    notes: [
+      `Version ${pin.version} is enabled again, with what it was allowed then.`,
+      ...regained([[row, pin]]),
+    ],
   }
 }
 
@@ -66,15 +70,18 @@ export async function restore(
   const rows = await store.list()
   const back: PluginRow[] = []
   const notes: string[] = []
+  const pairs: [PluginRow, PluginPin][] = []
   for (const row of rows.filter(({ tier }) => tier !== 'builtin')) {
     const pin = then.installed.find(({ id }) => id === row.id)
     const isTaken = pin && (await revocationOf(store, row.id)) > number
     if (isTaken) notes.push(`"${row.id}" stays off: what it was allowed was taken back since.`)
+    if (pin && !isTaken) pairs.push([row, pin])
     if (pin && !isTaken)
       back.push(toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest))
     else if (row.state === 'enabled')
       back.push({ ...row, state: 'disabled', grantEpoch: row.grantEpoch + 1 })
   }
+  const regainedNow = regained(pairs)
   return {
     rows: [...back, ...switchedBack(rows, then, now)],
     generation: {
@@ -87,11 +94,22 @@ export async function restore(
     event: 'generation_restored',
     data: {
       restored: number,
+      ...(regainedNow.length > 0 && { regained: regainedNow }),
       ...(withPolicy && { policy: policyDiff(policyOf(now), policyOf(then)) }),
     },
-    notes,
+    notes: [...notes, ...regainedNow],
   }
 }
+
+/** What was taken back since, and is allowed again by going back: the operator is told, so that nobody gets it unseen. */
+const regained = (pairs: readonly (readonly [PluginRow, PluginPin])[]): readonly string[] =>
+  pairs.flatMap(([row, pin]) => {
+    const lines = widened(pin.permit, row.permit).map(({ text }) => text)
+    const isBack = row.state === 'removed' ? ' (it had been removed)' : ''
+    return lines.length === 0 && isBack === ''
+      ? []
+      : [`"${row.id}" may again${isBack}: ${lines.join('; ') || 'run'}.`]
+  })
 
 const policyOf = ({ policy = defaultToolPolicy }: Generation) => policy
 

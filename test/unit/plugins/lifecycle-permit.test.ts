@@ -105,6 +105,19 @@ describe('what a plugin asks for', () => {
     expect(widened(permit(tools(true)), permit(tools(false)))).toEqual([])
   })
 
+  it('P30, I27: is more with a tool that its agent was not to call, or that does not say any more what it destroys', () => {
+    const held = (...disallowed: string[]) => agent({ disallowed_tools: disallowed })
+    expect(widened(permit(held('kv')), permit(held('kv', 'http')))).toHaveLength(1)
+    expect(widened(permit(held('kv', 'http')), permit(held('kv')))).toEqual([])
+    const drop = (destructiveHint: boolean) => ({
+      contributes: {
+        tools: [{ name: 'drop', description: 'x', annotations: { destructiveHint } }],
+      },
+      entrypoint: 'main.ts',
+    })
+    expect(widened(permit(drop(false)), permit(drop(true)))).toHaveLength(1)
+  })
+
   it('is not more with less', () => {
     const less = {
       ...base,
