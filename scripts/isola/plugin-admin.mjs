@@ -1,6 +1,6 @@
 // isola plugin list|show|grant|…: what is installed, and what it may do.
 import { createInterface } from 'node:readline/promises'
-import { table, time } from './text.mjs'
+import { short, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
 
 const path = '/api/operator/plugins'
@@ -49,6 +49,17 @@ function shown(plugin) {
         `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${one.source} by ${one.installedBy} at ${time(one.installedAtMs)}`,
     ),
   ].join('\n')
+}
+
+/** What agents are told of it: the author's words, to be read before they reach a model. */
+export function toolsOf(manifest) {
+  const tools = manifest?.contributes?.tools ?? []
+  const routing = manifest?.natural_language_description
+  return [
+    ...(routing ? [`Agents are told: ${short(routing, 300)}`] : []),
+    ...(tools.length > 0 ? ['Tools:'] : []),
+    ...tools.map(({ name, description }) => `  ${name}: ${short(description, 300)}`),
+  ]
 }
 
 const outcome = ({ plugin, notes, generation }) =>
@@ -151,11 +162,13 @@ export const adminVerbs = {
   },
   disable: simple('disable', 'Off from the next run, and what it is doing ends.'),
   rollback: {
-    usage: 'isola plugin rollback <id> | --generation <number>',
+    usage: 'isola plugin rollback [<id>] [--generation <number>]',
     about: 'Back to the version that was enabled before, or to all of an earlier generation.',
     options: { generation: { type: 'string' } },
     async run({ args, values, request, print }) {
       const { generation } = values
+      if (generation === undefined && args.length === 0)
+        throw new UsageError('Name a plugin, or an earlier generation with --generation.')
       if (generation !== undefined && args.length > 0)
         throw new UsageError('--generation: takes all plugins back; leave out the id.')
       const to =

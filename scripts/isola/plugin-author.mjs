@@ -1,7 +1,7 @@
 // isola plugin new|build|test|add|sign: what its author does with a plugin.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { lineOf } from './plugin-admin.mjs'
+import { lineOf, toolsOf } from './plugin-admin.mjs'
 import { signText } from './plugin-keys.mjs'
 import { scaffold } from './plugin-new.mjs'
 import { UsageError } from './usage.mjs'
@@ -90,10 +90,11 @@ async function add({ args: [given], values, request, print }) {
   print(answer, told(plugin, notes))
 }
 
-function told({ id, version, tier, state, hash, lines = [] }, notes) {
+function told({ id, version, tier, state, hash, manifest, lines = [] }, notes) {
   return [
     `${id} ${version} (${tier}) is ${state}.`,
     `hash ${hash}`,
+    ...toolsOf(manifest),
     lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
     ...lines.map(lineOf),
     ...notes.map((note) => `note: ${note}`),

@@ -3109,14 +3109,110 @@ const uploads = [
       {
         name: 'catalog-deaf',
         what: 'P25: a Catalog that does not answer holds up nobody',
-        find: 'Promise.race([answer, late])',
-        replace: 'answer',
+        find: 'clock.sleep(maxAskMs, late.signal).then(() => undefined),',
+        replace: '',
       },
       {
         name: 'catalog-incomplete',
         what: 'P25: a set with a bundle missing is asked for again',
         find: 'known && isComplete(known) ? known.number : undefined',
         replace: 'known?.number',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/lifecycle/restore.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
+      {
+        name: 'revoked-stays-gone',
+        what: 'G12: a rollback brings nothing back that was taken back',
+        find: 'if (number <= revokedIn) return undefined',
+        replace: '',
+      },
+      {
+        name: 'restored-without-revoked',
+        what: 'G12: nor does a restored generation',
+        find: 'const isTaken = pin && (await revocationOf(store, row.id)) > number',
+        replace: 'const isTaken = false',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/lifecycle/add.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
+      {
+        name: 'wider-is-off',
+        what: 'E2: a version that asks for more does not go live',
+        find: 'if (more.length === 0 && rank[tier] >= rank[before.tier]) {',
+        replace: 'if (true) {',
+      },
+      {
+        name: 'narrower-has-less',
+        what: 'E2: what a version does not ask for it does not have',
+        find: 'permit, permitHash: hash }',
+        replace: 'permitHash: hash }',
+      },
+      {
+        name: 'authors-keep-to-their-own',
+        what: 'P21: an author changes no plugin of somebody else',
+        find: 'if (before && !by.mayEnable && owner !== by.principal) throw notYours(id)',
+        replace: '',
+      },
+      {
+        name: 'authors-enable-nothing',
+        what: 'P21: what an author adds waits for an operator',
+        find: 'if (!by.mayEnable) {',
+        replace: 'if (false) {',
+      },
+      {
+        name: 'no-downgrade',
+        what: 'T24: an older version needs an operator who says so',
+        find: 'refuseDowngrade(plugin, before)',
+        replace: 'undefined',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/lifecycle/allow.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
+      {
+        name: 'not-enabled-without-grant',
+        what: 'P21: nothing is enabled with what nobody allowed for this version',
+        find: 'throw notGranted(row)',
+        replace: 'void notGranted(row)',
+      },
+      {
+        name: 'enabled-as-seen',
+        what: 'P21: what is enabled is what was looked at',
+        find: 'if (hash !== undefined && hash !== row.hash) throw changed(',
+        replace: 'if (false) throw changed(',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/lifecycle/lifecycle.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
+      {
+        name: 'guards-stay',
+        what: 'P16: a guard that keeps failing does not open the way',
+        find: 'if (row.permit?.hooks.some(({ on }) => decidingPoints.has(on))) {',
+        replace: 'if (false) {',
+      },
+    ],
+  ),
+  ...of(
+    'src/storage/bundles.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
+      {
+        name: 'bundle-is-its-hash',
+        what: 'T24: a bundle that was changed by one byte is none',
+        find: "typeof text === 'string' && sha256(text) === hash",
+        replace: "typeof text === 'string' && text !== ''",
       },
     ],
   ),

@@ -51,11 +51,10 @@ function createLiveToolHooks(now: () => Promise<WiredNow>): ToolHooks {
   const before = createCollector<HookSubject, HookVerdict>(async (subjects) => {
     const wired = await now()
     return Promise.all(
-      subjects.map((subject) =>
-        isThere(wired, subject.agent)
-          ? wired.hooks.tools.before(subject)
-          : { veto: true as const, message: switchedOff },
-      ),
+      subjects.map(async (subject): Promise<HookVerdict> => {
+        if (!isThere(wired, subject.agent)) return { veto: true, message: switchedOff }
+        return wired.hooks.tools.before(subject)
+      }),
     )
   })
   const after = createCollector<Finished, ToolResult>(async (finished) => {

@@ -192,12 +192,12 @@ describe('the life of a plugin', () => {
     )
   })
 
-  it('E2: says what comes back by going back that was taken back on purpose, and keeps it on record', async () => {
-    await host.add('a', '1.0.0', network('GET'))
+  it('E2: says what comes back by going back, and keeps it on record', async () => {
+    await host.add('a', '1.0.0', network('GET', 'POST'))
     const { generation } = await host.enable('a')
-    await host.change({ do: 'revoke', id: 'a' })
+    await host.add('a', '1.1.0', network('GET'))
     const { result } = await host.change({ do: 'restore', generation: generation.number })
-    expect(result.notes).toEqual(['"a" may again: network: GET api.example.com.'])
+    expect(result.notes).toEqual(['"a" may again: network: POST api.example.com.'])
     const [last] = host.sqlite.prepare(`SELECT data FROM audit ORDER BY seq DESC LIMIT 1`).all()
     expect(String(last?.['data'])).toContain('may again')
   })
