@@ -77,7 +77,7 @@ function counted(entry: ToolEntry, sessions: SessionGateway): ToolSubject {
   }
 }
 
-describeTool("a plugin's tool, in an isolate", {
+describeTool("X3: a plugin's tool, in an isolate", {
   inputs: {
     succeed: { how: 'succeed' },
     invalid: { how: 'sing' },

@@ -1,7 +1,7 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { call, callJson } from '../fakes/client.ts'
+import { call, callJson, type Answer } from '../fakes/client.ts'
 import {
   addPlugin,
   callsTool,
@@ -117,6 +117,32 @@ describe('an installed plugin', () => {
     expect(plugin).toMatchObject({ state: 'enabled', version: '1.0.0' })
     expect(notes.join()).toContain('does not start')
     expect(await runOnce()).toContain('one')
+  })
+
+  it('P3, P6: is called like any other tool, and each call is on record with plugin, version and tier', async () => {
+    withTool('told')
+    const { plugin } = await addPlugin(pluginBundle('told', 'one'))
+    await changePlugin('told', 'enable')
+    const { id } = await callJson('/api/sessions', { json: {} })
+    const json = { task: 'go', wait: true }
+    const { trace } = await callJson(`/api/sessions/${id}/runs`, { json })
+    const about = { plugin: 'told', version: '1.0.0', tier: 'community' }
+    await expect
+      .poll(
+        async () => {
+          const { records } = await callJson(`/api/operator/audit?trace=${trace}&limit=500`)
+          return records.filter(({ data }: Answer) => data.tool === 'told__say')
+        },
+        { timeout: 15_000 },
+      )
+      .toMatchObject([
+        { type: 'tool_started', session: id, principal: 'operator', data: about },
+        { type: 'tool_finished', session: id, principal: 'operator', data: { ...about, ok: true } },
+      ])
+    const [started] = (
+      await callJson(`/api/operator/audit?trace=${trace}&limit=500`)
+    ).records.filter(({ type }: Answer) => type === 'tool_started')
+    expect(started.data.definitionHash).toContain(plugin.hash) // E6: the very code that ran
   })
 
   it('survives a restart of everything', async () => {

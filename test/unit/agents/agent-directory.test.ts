@@ -146,7 +146,7 @@ describe('a sub-agent', () => {
     ])
   })
 
-  test('with code of its own is a tool like the rest, and no session of ours', async () => {
+  test('Y16: with code of its own is a tool like the rest, and no session of ours', async () => {
     const own = bundle({ id: 'own', agent: section() }, () => ({
       agent: { invoke: async () => 'x' },
     }))

@@ -49,6 +49,11 @@ test('Y32, I20: what ships switched off loads when it is switched on', () => {
   expect(report.plugins).toHaveLength(bundledPlugins.length)
 })
 
+test('X4, I20: nothing that ships runs a shell or a process, or reaches a server over stdio', () => {
+  const everything = JSON.stringify(bundledPlugins.map(({ manifest }) => manifest))
+  expect(everything).not.toMatch(/"id":"(shell|process|terminal)"|child_process|stdio/)
+})
+
 test('hints say which calls may run again after a cut', () => {
   const { entries } = createTools()
   const may = (name: string) =>
