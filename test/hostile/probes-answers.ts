@@ -174,6 +174,6 @@ export const moduleProbes: readonly Probe[] = [
   module(
     'takes its isolate away',
     "import { abortIsolate } from 'cloudflare:workers'; export default () => ({ tools: { go: () => { abortIsolate('x'); return new Promise(() => {}) } } })",
-    silent,
+    /^The tool probe__go did not answer in time\.$/,
   ),
 ]

@@ -190,13 +190,18 @@ export const surroundingProbes: readonly Probe[] = [
     ['id', 'version', 'config'],
   ]),
   answers('capabilities beyond the declared', 'return Object.keys(can).toSorted()', [
+    'database',
     'fetch',
     'idempotencyKey',
+    'isolate',
     'log',
     'memory',
+    'model',
     'progress',
+    'secrets',
     'signal',
     'storage',
+    'tools',
     'workspace',
   ]),
   {

@@ -14,7 +14,7 @@ import {
 import { installUpstream } from '../fakes/upstream.ts'
 
 let upstream: ReturnType<typeof installUpstream> | undefined
-const database = { isDown: false }
+const database = { isDown: false, takesWrites: true }
 
 /** D1 fails as the test says, for the Worker and for every object. */
 beforeAll(() => {
@@ -22,6 +22,9 @@ beforeAll(() => {
     for (const name of names) {
       const original = proto[name] as (...args: unknown[]) => Promise<unknown>
       proto[name] = async function failingly(this: unknown, ...args: unknown[]) {
+        const isWrite = name === 'batch' || name === 'run'
+        // It goes away in the very moment of the write.
+        if (isWrite && !database.takesWrites) database.isDown = true
         if (database.isDown) throw new Error('D1_ERROR: Network connection lost.')
         return original.apply(this, args)
       }
@@ -32,6 +35,7 @@ beforeAll(() => {
 })
 afterEach(() => {
   database.isDown = false
+  database.takesWrites = true
   upstream?.restore()
 })
 
@@ -55,12 +59,24 @@ describe('the Catalog', () => {
     upstream = installUpstream(callsTool('cut__say'))
     await addPlugin(pluginBundle('cut', 'one'))
     await changePlugin('cut', 'enable')
-    database.isDown = true
+    // Whether it was written nobody knows, and then nobody can look.
+    database.takesWrites = false
     expect((await tryChange('cut', 'disable')).status).toBe(503)
     await abortAllDurableObjects()
     await forgotten()
     expect(await runOnce()).not.toContain('one')
     database.isDown = false
+    expect(await runOnce()).toContain('one')
+  })
+
+  it('F15: goes on with the set that it knows when a change could not even begin', async () => {
+    upstream = installUpstream(callsTool('kept__say'))
+    await addPlugin(pluginBundle('kept', 'one'))
+    await changePlugin('kept', 'enable')
+    database.isDown = true
+    expect((await tryChange('kept', 'disable')).status).toBe(503)
+    await abortAllDurableObjects()
+    await forgotten()
     expect(await runOnce()).toContain('one')
   })
 
