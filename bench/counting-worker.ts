@@ -1,6 +1,12 @@
 // The product with a counter around its objects' SQLite, for the benchmark only: what is timed is the product
 // as it is deployed, what is counted runs here. Nothing of this is reachable in a deployment.
-import app, { Principal, Session as ProductSession } from '../src/index.ts'
+import app, {
+  Catalog,
+  PluginRunner,
+  PluginService,
+  Principal,
+  Session as ProductSession,
+} from '../src/index.ts'
 
 const statements = new Map<string, number>()
 
@@ -31,7 +37,7 @@ export class Session extends ProductSession {
   }
 }
 
-export { Principal }
+export { Catalog, PluginRunner, PluginService, Principal }
 
 export default {
   fetch(request, env, context) {

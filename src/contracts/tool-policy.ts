@@ -27,8 +27,8 @@ export const toolPolicySchema = z.strictObject({
   deny: patterns.default([]),
   /** What becomes of a tool that says it destroys, or writes into a database, and is in no `allow_destructive`. */
   destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
-  /** Left out, it is what ships: the tools over a conversation's own notes. */
-  allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
+  /** Left out, it is what ships switched on: a conversation's own notes, and requests. */
+  allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*', 'http__*']),
   /** By the id of the agent that calls. */
   agents: z.record(names, section).default({}),
   /** By the principal on whose behalf. */

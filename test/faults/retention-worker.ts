@@ -1,9 +1,11 @@
 // The product with a short life for what nobody named, for retention.mjs only. Nothing of this is in a deployment.
 import { env } from 'cloudflare:workers'
+import { createCatalogClass } from '../../src/catalog/catalog-object.ts'
 import { composeRuntime } from '../../src/composition.ts'
 import { defaultTiming } from '../../src/contracts/runtime.ts'
 import { createPrincipalClass } from '../../src/governance/principal-object.ts'
 import { createHttpApp } from '../../src/http/app.ts'
+import { createPluginServiceClass } from '../../src/plugins/plugin-service.ts'
 import { createSessionClass } from '../../src/sessions/session-object.ts'
 import { systemSources } from '../../src/sources.ts'
 
@@ -13,6 +15,8 @@ const app = createHttpApp(runtime.http)
 
 export class Session extends createSessionClass(() => runtime.session) {}
 export class Principal extends createPrincipalClass(() => runtime.principal) {}
+export class Catalog extends createCatalogClass(() => runtime.catalog) {}
+export class PluginService extends createPluginServiceClass(() => runtime.pluginService) {}
 
 export default {
   fetch: (request, bindings, context) => app.fetch(request, bindings, context),
