@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { runShort } from '../faults/lib/short.mjs'
 
 const seed = 7
-const faults = 50
+const faults = 30
 
 it('G1, F6: loses, doubles and forgets nothing, wherever the run path is struck', async () => {
   const report = await runShort({ seed, faults })
