@@ -2,6 +2,7 @@
 // as it is deployed, what is counted runs here. Nothing of this is reachable in a deployment.
 import app, {
   Catalog,
+  McpServer,
   PluginRunner,
   PluginService,
   Principal,
@@ -37,7 +38,7 @@ export class Session extends ProductSession {
   }
 }
 
-export { Catalog, PluginRunner, PluginService, Principal }
+export { Catalog, McpServer, PluginRunner, PluginService, Principal }
 
 export default {
   fetch(request, env, context) {

@@ -14,6 +14,7 @@ const sources = {
   'capabilities.ts': 'src/plugins/isolate/inside/capabilities.ts',
   'load.ts': 'src/plugins/isolate/inside/load.ts',
   'hook-batch.ts': 'src/plugins/hook-batch.ts',
+  'request-shorthand.ts': 'src/plugins/request-shorthand.ts',
   'json-border.ts': 'src/plugins/json-border.ts',
   'isola/plugin': 'src/contracts/plugin.ts',
 }

@@ -26,10 +26,10 @@ function skipParens(source, start) {
   return source.length
 }
 
-/** Titles of it, test and describe (also `.each(…)('title')`) with their lines; skipped ones do not count. */
+/** Titles of it, test and describe (also `.each(…)(title)`, and a battery of `describeTool`) with their lines; skipped ones do not count. */
 export function titlesIn(source) {
   const titles = []
-  for (const match of source.matchAll(/\b(?:it|test|describe)((?:\.\w+)*)\s*(?=\()/g)) {
+  for (const match of source.matchAll(/\b(?:it|test|describe\w*)((?:\.\w+)*)\s*(?=\()/g)) {
     if (/\.(skip|todo)\b/.test(match[1])) continue
     let open = match.index + match[0].length
     if (/\.(each|for|skipIf|runIf)\b/.test(match[1])) open = skipParens(source, open)

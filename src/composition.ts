@@ -21,7 +21,7 @@ import {
 import type { Sources } from '#contracts/sources.ts'
 import { parseConfig } from './settings.ts'
 import { secureBytes, systemSources } from './sources.ts'
-import { createAuthenticator } from './governance/authenticator.ts'
+import { composeLogins } from './governance/compose-logins.ts'
 import { createContent } from './governance/telemetry/content.ts'
 import { createLogWriter } from './governance/telemetry/log-writer.ts'
 import { createOtlpExporter } from './governance/telemetry/otlp-exporter.ts'
@@ -29,20 +29,24 @@ import { createLearnedSecrets, createRedactor } from './governance/redactor.ts'
 import { createSealing } from './governance/secrets/sealing.ts'
 import { createSecretAdministration } from './governance/secrets/secret-administration.ts'
 import { createSecretReader } from './governance/secrets/secret-reader.ts'
+import { createStateKey } from './governance/secrets/state-key.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
-import { createLoginLimit } from './governance/login-limit.ts'
 import { createLivePolicy } from './governance/policy/live-policy.ts'
 import { createTrustAdministration } from './governance/trust-administration.ts'
 import { createPrincipalLedger } from './governance/principal-ledger.ts'
+import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
 import { finishReflector, modelPlanner } from './agents/model-planner.ts'
+import { createMcpRoom } from './mcp/compose.ts'
+import type { McpServerRuntime } from './mcp/mcp-object.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
+import { checkPublicUrl } from './plugins/egress-rules.ts'
 import { createFaultReport } from './plugins/fault-report.ts'
 import { pluginsOf } from './plugins/generation.ts'
 import { toPluginDatabases } from './plugins/granted-database.ts'
@@ -58,8 +62,9 @@ import { createIsolates, createStripper } from './plugins/isolate/worker-code.ts
 import { createPluginLifecycle } from './plugins/lifecycle/lifecycle.ts'
 import { createPluginViews } from './plugins/lifecycle/view.ts'
 import { createTryOut } from './plugins/lifecycle/try-out.ts'
-import { createTakeLeave } from './plugins/standing.ts'
+import { createServerLeave, createTakeLeave } from './plugins/standing.ts'
 import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
+import { createReplyRedactor } from './plugins/secrets/reply-redactor.ts'
 import { createScopedStorage } from './plugins/scoped-storage.ts'
 import { toToolEntries } from './plugins/tool-entries.ts'
 import { createSpace } from './sessions/space.ts'
@@ -70,8 +75,10 @@ import { createDeploymentLog } from './storage/deployment-log.ts'
 import { createGivenUpRuns } from './storage/given-up-runs.ts'
 import { createKeyStore } from './storage/keys.ts'
 import { createManifestStore } from './storage/manifests.ts'
+import { createMcpServerStore } from './storage/mcp-servers.ts'
 import { createMetricsReport } from './storage/metrics-report.ts'
 import { createModelReport } from './storage/model-report.ts'
+import { createGrantStore } from './storage/oauth-grants.ts'
 import { createPluginStore } from './storage/plugins.ts'
 import { createRetention } from './storage/retention.ts'
 import { createSecretStore } from './storage/secrets.ts'
@@ -87,6 +94,7 @@ export interface Runtime {
   readonly runner: RunnerParts
   readonly catalog: CatalogRuntime
   readonly pluginService: PluginServiceRuntime
+  readonly mcpServer: McpServerRuntime
   /** What is to be done once a day. Never throws. */
   readonly daily: () => Promise<void>
 }
@@ -95,6 +103,7 @@ export interface Runtime {
 export interface Platform {
   /** This deployment's own `PluginRunner`. */
   readonly runner?: () => PluginRunnerStub
+  readonly openOAuth?: typeof OpenOAuth
 }
 
 /** Builds the runtime from bindings: leaves first, then what uses them. Wiring only, no decisions. */
@@ -102,7 +111,7 @@ export function composeRuntime(
   env: Env,
   sources: Sources = systemSources,
   timing: SessionTiming & Partial<PrincipalTiming> = defaultTiming,
-  { runner }: Platform = {},
+  { runner, openOAuth }: Platform = {},
 ): Runtime {
   const { clock, sha256 } = sources
   const config = parseConfig(env)
@@ -158,6 +167,7 @@ export function composeRuntime(
     databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
     readSecrets: createSecretReader(secrets),
+    validator,
     scopedStorage,
     sleep: clock.sleep,
     fetch: (url: string, init: RequestInit) => fetch(url, init),
@@ -171,14 +181,39 @@ export function composeRuntime(
   const deploymentLog = createDeploymentLog(env.DB)
   const hooks = createLiveHooks(() => agents.now())
   const outputTool = createOutputTool(sessions)
+  const mcp = createMcpRoom({
+    namespace: env.MCP_SERVER,
+    store: createMcpServerStore(env.DB),
+    bundles,
+    clock,
+    sha256,
+    validator,
+    version: packageJson.version,
+    readSecrets: capabilities.readSecrets,
+    sealing: secrets.sealing,
+    learn: learned.learn,
+    redactorOf: (values) => createReplyRedactor(values).text,
+    secret: () => sources.ids.next('isk'),
+    fetch: capabilities.fetch,
+    checkUrl: (url) => checkPublicUrl(url, config),
+    takeLeave: createServerLeave({ snapshot: installed.snapshot, clock }),
+    bundledIds: () => bundledIds,
+    log: deploymentLog,
+    onFault,
+  })
   const wire = (snapshot: PluginSnapshot) => {
     const { plugins, problems } = pluginsOf(bundledPlugins, snapshot)
     const loaded = loadPlugins(plugins, { validator, isolates: isolateHost })
+    const remote = mcp.wire(
+      snapshot,
+      loaded.plugins.map(({ manifest }) => manifest.id),
+    )
     const catalog = createAgentDirectory({
       plugins: loaded.plugins.map((plugin) => ({
         ...plugin,
         tools: toToolEntries(plugin, capabilities),
       })),
+      servers: remote.servers,
       prompts: createPromptStore(),
       sessions,
       clock,
@@ -197,7 +232,13 @@ export function composeRuntime(
         record: (event) => deploymentLog.append(event).catch((error: unknown) => onFault(error)),
       }),
       directory: catalog.directory,
-      problems: [...problems, ...loaded.problems, ...loaded.warnings, ...catalog.problems],
+      problems: [
+        ...problems,
+        ...loaded.problems,
+        ...loaded.warnings,
+        ...remote.problems,
+        ...catalog.problems,
+      ],
     }
   }
   const agents = createLiveDirectory({
@@ -207,12 +248,15 @@ export function composeRuntime(
     onFault,
     build: wire,
   })
-  const bundled = wire(emptySnapshot).manifests
+  const bundled = agents.current().manifests
+  const bundledIds = new Set(bundled.map(({ id }) => id))
   const lifecycle = createPluginLifecycle({
     store,
     bundles,
     clock,
-    bundledIds: new Set(bundled.map(({ id }) => id)),
+    bundledIds,
+    servers: mcp.decisions,
+    signers: async () => (await trust.list()).map(({ name }) => name),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
   const allowed = createLivePolicy({ ...installed, takeRate: principals.takeRate })
@@ -240,6 +284,26 @@ export function composeRuntime(
           fetch: (input, init) => fetch(input, init),
           ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
         })
+  const logins = composeLogins({
+    ...sources,
+    operatorKey: config.operatorKey,
+    keys,
+    namespace: env.PRINCIPAL,
+    log: deploymentLog,
+    onFault,
+    openOAuth: openOAuth?.({
+      ...sources,
+      kv: env.OAUTH_KV,
+      config,
+      keys,
+      grants: createGrantStore(env.DB),
+      log: deploymentLog,
+      takeRate: principals.takeRate,
+      fetch: (url, init) => fetch(url, init),
+      randomBytes: secureBytes,
+      onFault,
+    }),
+  })
   const session: SessionRuntime = {
     ...sources,
     kernel,
@@ -256,13 +320,17 @@ export function composeRuntime(
     runner: { isolates, clock },
     catalog: { ...lifecycle, ...createPluginViews(store), clock },
     pluginService: { createSpace: spaceIn },
-    daily: createRetention({
-      database: env.DB,
-      clock,
-      ...(config.keepAuditMs !== undefined && { keepAuditMs: config.keepAuditMs }),
-      keep: session.timing,
-      tell: principals.tell,
-    }),
+    mcpServer: mcp.runtime,
+    daily: inTurn(
+      createRetention({
+        database: env.DB,
+        clock,
+        ...(config.keepAuditMs !== undefined && { keepAuditMs: config.keepAuditMs }),
+        keep: session.timing,
+        tell: principals.tell,
+      }),
+      logins.oauth?.daily,
+    ),
     principal: {
       createSpace: spaceIn,
       clock,
@@ -281,6 +349,7 @@ export function composeRuntime(
       agents: agents.directory,
       refreshAgents: agents.refresh,
       plugins: installed,
+      mcp: mcp.administration(installed, agents.directory.toolNames),
       bundles,
       purgePlugin: async (id) => scopedStorage.clear(id, await keys.principals()),
       deploymentLog,
@@ -293,19 +362,7 @@ export function composeRuntime(
         sha256,
         known: async () => (await installed.list()).map(({ id }) => id),
       }),
-      authenticate: createAuthenticator({
-        operatorKey: config.operatorKey,
-        sha256,
-        keys,
-        clock,
-        logins: createLoginLimit({
-          namespace: env.PRINCIPAL,
-          sha256,
-          clock,
-          log: deploymentLog,
-          onFault,
-        }),
-      }),
+      ...logins,
       keys: createKeyAdministration({ ...sources, keys }),
       trust: createTrustAdministration({ clock, sha256, store: trust }),
       secrets: createSecretAdministration({ ...secrets, clock }),
@@ -326,6 +383,8 @@ export function composeRuntime(
         return readiness
       }),
       version: packageJson.version,
+      hosts: config.hosts,
+      stateKey: createStateKey(config.masterKeys, { ...secrets, sha256 }),
       pluginProblems: () => agents.current().problems,
       onFault,
       onRequest: log.request,
@@ -347,6 +406,13 @@ const databaseTimeoutMs = 3_000
 function writeLine(level: 'error' | 'info', line: string): void {
   // oxlint-disable-next-line no-console
   console[level](line)
+}
+
+/** One after the other. */
+function inTurn(...jobs: readonly ((() => Promise<void>) | undefined)[]): () => Promise<void> {
+  return async () => {
+    for (const job of jobs) await job?.()
+  }
 }
 
 /** Asks until the answer is `ready`, then keeps it. */

@@ -14,6 +14,7 @@ import {
   otlpHeaders,
 } from '#contracts/telemetry-settings.ts'
 import { dailyCostUsd, dailyTokens } from './governance/daily-limits.ts'
+import { oidcSettings, toOidc } from './governance/oauth/oidc/oidc-settings.ts'
 
 const dayMs = 86_400_000
 /** A variable of `wrangler.toml` may be a number, a secret is text; empty means not set. */
@@ -43,7 +44,18 @@ const sqlDatabases = z
     "must be names of D1 bindings with commas between them, and not DB, which is Isola's own",
   )
 
+/** Names under which clients reach this deployment, besides localhost and its workers.dev name. */
+const hosts = z
+  .string()
+  .optional()
+  .transform((text) => (text ?? '').split(',').flatMap((name) => name.trim().toLowerCase() || []))
+  .refine(
+    (names) => names.every((name) => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name)),
+    'must be host names with commas between them, without scheme or port: agents.example.com',
+  )
+
 const configSchema = z.object({
+  ISOLA_HOSTS: hosts,
   ISOLA_ENV: z.string().optional(),
   ISOLA_OPERATOR_KEY: z.string().optional(),
   ISOLA_MODEL: z.string().optional(),
@@ -58,6 +70,7 @@ const configSchema = z.object({
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
   ISOLA_SQL_DATABASES: sqlDatabases,
   ISOLA_LOG: logLevel,
+  ...oidcSettings,
   ISOLA_MASTER_KEY: z.string().optional(),
   /** The one before, until `isola secret rotate` went well. */
   ISOLA_MASTER_KEY_PREVIOUS: z.string().optional(),
@@ -96,7 +109,9 @@ export function parseConfig(env: unknown) {
     /** Everything that may stand in no log and go to no collector. */
     secrets: secretsIn(env),
     isDevelopment: models.isDevelopment,
+    oidc: toOidc(data),
     sqlDatabases: data.ISOLA_SQL_DATABASES ?? [],
+    hosts: data.ISOLA_HOSTS ?? [],
     operatorKey: data.ISOLA_OPERATOR_KEY,
     masterKeys: { current: data.ISOLA_MASTER_KEY, previous: data.ISOLA_MASTER_KEY_PREVIOUS },
     ...keptMs(env),
@@ -150,6 +165,7 @@ function secretsIn(env: unknown): readonly string[] {
     'ISOLA_MASTER_KEY',
     'ISOLA_MASTER_KEY_PREVIOUS',
     'OPENAI_API_KEY',
+    'ISOLA_OIDC_CLIENT_SECRET',
   ]
   return [
     ...[...named, ...read('ISOLA_PROVIDERS').flatMap(keyNamesIn)].flatMap(read),

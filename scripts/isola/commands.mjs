@@ -3,7 +3,10 @@ import audit from './audit.mjs'
 import chat from './chat.mjs'
 import deploy from './deploy.mjs'
 import doctor from './doctor.mjs'
+import expose from './expose.mjs'
 import key from './key.mjs'
+import login from './login.mjs'
+import mcp from './mcp.mjs'
 import metrics from './metrics.mjs'
 import plugin from './plugin.mjs'
 import policy from './policy.mjs'
@@ -21,8 +24,11 @@ export const commands = [
   metrics,
   audit,
   key,
+  login,
   plugin,
+  mcp,
   policy,
+  expose,
   trust,
   secret,
   doctor,

@@ -20,24 +20,35 @@ const signed = ({ signer, isSignerAccepted }) =>
     ? `, signed by ${signer}${isSignerAccepted ? '' : ' (a key that is not accepted any more)'}`
     : ''
 
+function remarkOn({ missing, problem, waiting }) {
+  const remarks = [
+    ...(problem ? [problem.message] : []),
+    ...(missing.length > 0 ? [`asks for ${missing.length} more`] : []),
+    ...(waiting > 0 ? [`${waiting} newer version${waiting > 1 ? 's' : ''} here`] : []),
+  ]
+  return remarks.join('; ')
+}
+
 function listed({ generation, plugins }) {
-  const rows = plugins.map(({ id, version, tier, state, missing, problem }) => [
-    id,
-    version,
-    tier,
-    state,
-    problem ? problem.message : missing.length > 0 ? `asks for ${missing.length} more` : '',
+  const rows = plugins.map((plugin) => [
+    plugin.id,
+    plugin.version,
+    plugin.tier,
+    plugin.state,
+    remarkOn(plugin),
   ])
   return `${table([['id', 'version', 'tier', 'state', ''], ...rows])}\n\nGeneration ${generation}.`
 }
 
 function shown(plugin) {
   const { id, version, tier, state, hash, manifest, lines, missing, problem, versions } = plugin
+  const waits = new Set(plugin.waiting.map((one) => one.hash))
   const isMissing = new Set(missing.map(({ text }) => text))
   return [
     `${id} ${version} (${tier}) is ${state}.`,
     `${manifest?.description ?? ''}`,
     `hash ${hash}`,
+    ...plugin.notes,
     ...(problem ? [`It was switched off: ${problem.message}`] : []),
     lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
     ...lines.map(
@@ -46,8 +57,11 @@ function shown(plugin) {
     ...(versions.length > 0 ? ['Versions:'] : []),
     ...versions.map(
       (one) =>
-        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${one.source} by ${one.installedBy} at ${time(one.installedAtMs)}`,
+        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${one.source} by ${one.installedBy} at ${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
     ),
+    ...(waits.size > 0
+      ? [`Newer versions are not in use until one is accepted: isola plugin accept ${id} <hash>`]
+      : []),
   ].join('\n')
 }
 
@@ -121,11 +135,33 @@ export const adminVerbs = {
       print(plugin, shown(plugin))
     },
   },
+  accept: {
+    usage: 'isola plugin accept <id> <hash>',
+    about:
+      'Takes a version into use that somebody else brought; its first 12 digits will do. One that asks for more is switched off until that is granted.',
+    options: {},
+    async run({ args, request, print }) {
+      const [id, start, ...rest] = args
+      if (id === undefined || start === undefined || rest.length > 0)
+        throw new UsageError('Name the plugin, and the hash of one of its versions.')
+      const { versions } = await request(of(id))
+      const found = versions.filter(({ hash }) => hash.startsWith(start))
+      if (found.length !== 1 || start.length < 12)
+        throw new UsageError(
+          `<hash>: ${start} names ${found.length === 1 ? 'too little' : `${found.length} versions`} of ${id}; give 12 digits or more of one (isola plugin show ${id}).`,
+        )
+      const done = await post(request, of(id, 'accept'), { hash: found[0].hash })
+      print(done, outcome(done))
+    },
+  },
   grant: {
     usage: 'isola plugin grant <id> [--yes] [--revoke]',
     about:
       'Shows what it asks for and allows exactly that, for exactly this version. --revoke takes all of it back: what runs with it ends.',
-    options: { yes: { type: 'boolean' }, revoke: { type: 'boolean' } },
+    options: {
+      yes: { type: 'boolean', about: 'do not ask' },
+      revoke: { type: 'boolean', about: 'take back all that was allowed' },
+    },
     async run({ args, values, request, print }) {
       const id = only(args, '<id>')
       if (values.revoke) {
@@ -150,7 +186,9 @@ export const adminVerbs = {
   enable: {
     usage: "isola plugin enable <id> [--config '<json>']",
     about: 'On from the next run, if it starts and what it asks for was allowed.',
-    options: { config: { type: 'string' } },
+    options: {
+      config: { type: 'string', value: 'json', about: 'what the plugin is told, as JSON' },
+    },
     async run({ args, values, request, print }) {
       const id = only(args, '<id>')
       const { hash, tier } = await request(of(id))
@@ -164,7 +202,9 @@ export const adminVerbs = {
   rollback: {
     usage: 'isola plugin rollback [<id>] [--generation <number>]',
     about: 'Back to the version that was enabled before, or to all of an earlier generation.',
-    options: { generation: { type: 'string' } },
+    options: {
+      generation: { type: 'string', value: 'number', about: 'all plugins, as they were then' },
+    },
     async run({ args, values, request, print }) {
       const { generation } = values
       if (generation === undefined && args.length === 0)
@@ -183,7 +223,7 @@ export const adminVerbs = {
     usage: 'isola plugin remove <id> [--purge]',
     about:
       'Takes it off the list. --purge takes away too what it keeps for principals and for the deployment.',
-    options: { purge: { type: 'boolean' } },
+    options: { purge: { type: 'boolean', about: 'and what it keeps outside of sessions' } },
     async run({ args, values, request, print }) {
       const to = `${of(only(args, '<id>'))}${values.purge ? '?purge=true' : ''}`
       const done = await request(to, { method: 'DELETE' })

@@ -10,7 +10,7 @@ async function show({ request, print }) {
   print(answer, answer.lines.join('\n'))
 }
 
-function readPolicy(file) {
+export function readDocument(file) {
   let text
   try {
     text = readFileSync(file, 'utf8')
@@ -25,7 +25,7 @@ function readPolicy(file) {
 }
 
 async function set({ args: [file], request, print }) {
-  const answer = await request(path, { method: 'POST', json: { policy: readPolicy(file) } })
+  const answer = await request(path, { method: 'POST', json: { policy: readDocument(file) } })
   print(answer, [...answer.notes, `Generation ${answer.generation}.`].join('\n'))
 }
 

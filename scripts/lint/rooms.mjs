@@ -8,7 +8,7 @@ const allowedPackages = {
   contracts: ['zod'],
   sessions: ['cloudflare:workers', 'agents/lifecycle'],
   models: ['openai', 'openai/*', 'tokenx'],
-  http: ['hono', 'hono/*', 'zod'],
+  http: ['hono', 'hono/*', 'zod', 'agents/mcp/server', '@modelcontextprotocol/server'],
   // fflate and yaml read uploads. Those after the entrypoint class: what our own modules inside an isolate import.
   plugins: [
     'zod',
@@ -23,8 +23,13 @@ const allowedPackages = {
   ],
   catalog: ['@cfworker/json-schema', 'cloudflare:workers'],
   memory: ['@huggingface/jinja'],
-  governance: ['zod', 'cloudflare:workers', 'agents/lifecycle'],
-  mcp: ['@modelcontextprotocol/*'],
+  governance: [
+    'zod',
+    'cloudflare:workers',
+    'agents/lifecycle',
+    '@cloudflare/workers-oauth-provider',
+  ],
+  mcp: ['@modelcontextprotocol/*', 'cloudflare:workers'],
 }
 
 /** Where a file is: a room of src/, a bundled plugin, or a place without rules (undefined). */

@@ -1,10 +1,11 @@
 import type { AgentDescriptor } from '#contracts/agent.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest.ts'
+import type { Offers } from '#contracts/offer.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
-import type { AgentDirectory, AgentOverrides, ReadyAgent } from '#contracts/runtime.ts'
+import type { AgentDirectory, AgentOverrides, ListedTool, ReadyAgent } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
@@ -23,6 +24,7 @@ import {
   registerOrchestrator,
   toOrchestratorSpec,
 } from './orchestrator.ts'
+import { offersOf } from './offers.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
 import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
 
@@ -48,6 +50,11 @@ export type BuildToolset = (
 
 export interface AgentDirectoryDeps {
   readonly plugins: readonly InstalledPlugin[]
+  /** Owners of tools that are no plugins. An exclusive one's are not the orchestrator's. */
+  readonly servers?: readonly (ToolOwner & {
+    readonly isExclusive: boolean
+    readonly offers: Offers
+  })[]
   readonly prompts: PromptStore
   readonly sessions: SessionGateway
   readonly clock: Clock
@@ -82,6 +89,7 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   const owners = connectCode(
     deps.plugins.map((plugin) => toOwner(plugin, deps, problems)),
     (plugin, names) => reportUnknown(plugin, names, problems),
+    deps.servers,
   )
   registerOrchestrator(deps.prompts)
   const agents = new Map<string, LoadAgent>([
@@ -94,7 +102,12 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
     orchestratorDescriptor,
     ...owners.flatMap((owner) => (owner.agent ? [toDescriptor(owner.agent)] : [])),
   ]
-  const toolNames = owners.flatMap(({ entries }) => entries.map(({ tool }) => tool.name))
+  const tools = withServers(owners, deps).flatMap(({ entries }) => entries.map(toListed))
+  const toolNames = tools.map(({ name }) => name)
+  const offers = offersOf(
+    deps.plugins.map(({ manifest }) => manifest),
+    deps.servers?.map((server) => server.offers),
+  )
   return {
     problems,
     directory: {
@@ -104,8 +117,20 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
       },
       list: () => descriptors,
       toolNames: () => toolNames,
+      tools: () => tools,
+      offers: () => offers,
     },
   }
+}
+
+const withServers = (
+  owners: readonly Owner[],
+  { servers = [] }: Pick<AgentDirectoryDeps, 'servers'>,
+): readonly ToolOwner[] => [...owners, ...servers]
+function toListed({ tool, isReadOnly, isIdempotent, isDestructive }: ToolEntry): ListedTool {
+  const { name, description, inputSchema } = tool
+  const hints = { isReadOnly, isIdempotent, isDestructive: isDestructive === true }
+  return { name, description, inputSchema, ...hints }
 }
 
 function toDescriptor({ manifest, agent }: AgentSource): AgentDescriptor {
@@ -160,7 +185,7 @@ function toProblem(plugin: string, error: unknown): PluginProblem {
 function reach(
   who: string,
   usesTools: readonly string[],
-  owners: readonly Owner[],
+  owners: readonly ToolOwner[],
   problems: PluginProblem[],
 ): readonly ToolEntry[] {
   const { entries, unknown } = resolveUsesTools(usesTools, owners)
@@ -183,7 +208,7 @@ function prepareAgent(
   problems: PluginProblem[],
 ): LoadAgent {
   const { uses_tools: uses, disallowed_tools: disallowed } = source.agent
-  const { entries, unknown } = resolveUsesTools(uses, owners, disallowed)
+  const { entries, unknown } = resolveUsesTools(uses, withServers(owners, deps), disallowed)
   reportUnknown(source.manifest.id, unknown, problems)
   const toolset = deps.createToolset(entries, { core: 'without-core-tools', isPinned: () => true })
   report(source.manifest.id, toolset, problems)
@@ -196,8 +221,10 @@ function prepareOrchestrator(
   deps: AgentDirectoryDeps,
   problems: PluginProblem[],
 ): LoadAgent {
-  const everything = owners.map(({ id }) => id)
-  const entries = reach(orchestratorId, deps.orchestratorUsesTools ?? everything, owners, problems)
+  const { servers = [], orchestratorUsesTools } = deps
+  const everything = [...owners, ...servers.filter(({ isExclusive }) => !isExclusive)]
+  const uses = orchestratorUsesTools ?? everything.map(({ id }) => id)
+  const entries = reach(orchestratorId, uses, withServers(owners, deps), problems)
   const builtin = new Set(
     owners.filter(({ plugin }) => plugin.tier === 'builtin').flatMap((owner) => owner.entries),
   )

@@ -121,6 +121,7 @@ export function applyOverrides(spec: AgentSpec, overrides: AgentOverrides): Agen
   return {
     ...spec,
     limits,
+    ...(overrides.directCall && { directCall: overrides.directCall }),
     ...(overrides.requireApproval && { requireApproval: overrides.requireApproval }),
     model: overrides.model ?? spec.model,
     parameters: mergeParameters(

@@ -18,6 +18,8 @@ export type ReportUnknown = (plugin: string, names: readonly string[]) => void
 export function connectCode<Owner extends CodeOwner>(
   owners: readonly Owner[],
   report: ReportUnknown,
+  /** Owners of tools without code of theirs here. */
+  others: readonly ToolOwner[] = [],
 ): readonly Owner[] {
   const connected: readonly Owner[] = owners.map((owner) => ({
     ...owner,
@@ -32,12 +34,15 @@ export function connectCode<Owner extends CodeOwner>(
     const isAgent = agent !== undefined && entry.tool.name === agentToolName(id)
     const uses = isAgent ? agent.uses_tools : ofCode
     const without = isAgent ? agent.disallowed_tools : undefined
-    report(id, resolveUsesTools(uses, owners).unknown)
+    report(id, resolveUsesTools(uses, [...owners, ...others]).unknown)
     // Plugins may use each other: what each of them reaches is looked up when it is first asked for.
     const reach: { tools?: ReadonlyMap<string, ToolEntry> } = {}
     const tools = () =>
       (reach.tools ??= new Map(
-        resolveUsesTools(uses, connected, without).entries.map((one) => [one.tool.name, one]),
+        resolveUsesTools(uses, [...connected, ...others], without).entries.map((one) => [
+          one.tool.name,
+          one,
+        ]),
       ))
     const inner = {
       ...entry.inner,

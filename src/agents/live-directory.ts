@@ -18,7 +18,7 @@ export interface LiveDirectory<T extends AgentCatalog> {
   readonly directory: AgentDirectory
   /** The generation that is enabled now, as it was wired. Rejects if no generation was ever heard of. */
   readonly now: () => Promise<T>
-  /** Brings `list` and `toolNames` up to date. Never throws: what was known last is better than nothing. */
+  /** Brings `list`, `toolNames` and `offers` up to date. Never throws: what was known last is better than nothing. */
   readonly refresh: () => Promise<void>
   /** The generation that was used last, as it was wired. */
   readonly current: () => T
@@ -64,6 +64,8 @@ export function createLiveDirectory<T extends AgentCatalog>({
       load: async (agent, overrides) => (await now()).directory.load(agent, overrides),
       list: () => built.catalog.directory.list(),
       toolNames: () => built.catalog.directory.toolNames(),
+      tools: () => built.catalog.directory.tools(),
+      offers: () => built.catalog.directory.offers(),
     },
     now,
     refresh: async () => void (await now().catch(() => {})),

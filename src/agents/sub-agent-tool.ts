@@ -7,12 +7,12 @@ import type { AgentManifest, Manifest, TrustTier } from '#contracts/manifest.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import {
   sessionProtocol,
-  type Reply,
   type RunOutcome,
   type SessionGateway,
   type SubmitReceipt,
   type SubmitRequest,
 } from '#contracts/session.ts'
+import type { Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 

@@ -3,12 +3,14 @@ import { lengthPrefixed } from '#contracts/naming.ts'
 import type {
   CallReport,
   CatalogApi,
+  Generation,
   PluginAdministration,
   PluginSnapshot,
 } from '#contracts/plugin-catalog.ts'
-import type { Reply } from '#contracts/session.ts'
+import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { defaultToolPolicy } from '#contracts/tool-policy.ts'
+import { defaultExposure } from '#contracts/exposure.ts'
 
 /** So old may be what somebody believes to be enabled. */
 export const freshMs = 250
@@ -34,8 +36,12 @@ export interface CatalogGatewayOptions {
 }
 
 /** Whether every bundle could be read; one that could not may be there again without a change. */
-export const isComplete = ({ installed, sources }: PluginSnapshot): boolean =>
-  installed.every(({ hash }) => Object.hasOwn(sources, hash))
+export const isComplete = (snapshot: PluginSnapshot): boolean =>
+  hashesOf(snapshot).every((hash) => Object.hasOwn(snapshot.sources, hash))
+
+/** The bundles of a generation: those of plugins, and of what was approved of MCP servers. */
+export const hashesOf = ({ installed, mcp = [] }: Generation): readonly string[] =>
+  [...installed, ...mcp].map(({ hash }) => hash)
 
 export const emptySnapshot: PluginSnapshot = { number: 0, installed: [], bundled: {}, sources: {} }
 
@@ -64,11 +70,7 @@ export function createCatalogGateway({
       .catch(() => undefined)
       .finally(() => late.abort())
     if (!reply) throw unavailable()
-    if (reply.ok) return reply.value
-    const { code, message, param } = reply.error
-    throw new IsolaError(code as 'request_unavailable', message, {
-      ...(param !== undefined && { param }),
-    })
+    return fromReply(reply)
   }
   /** Every request and every run comes by here: none hangs because the Catalog does. */
   const snapshot = async (): Promise<PluginSnapshot> => {
@@ -89,6 +91,10 @@ export function createCatalogGateway({
     async policy() {
       const { number, policy = defaultToolPolicy } = await snapshot()
       return { generation: number, policy }
+    },
+    async exposed() {
+      const { number, exposed = defaultExposure } = await snapshot()
+      return { generation: number, exposed }
     },
     generations: (limit) => ask((api) => api.generations(limit)),
     async change(change, by) {

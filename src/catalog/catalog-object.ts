@@ -1,5 +1,4 @@
 import { DurableObject } from 'cloudflare:workers'
-import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type {
   CallReport,
   CatalogApi,
@@ -12,9 +11,9 @@ import type {
   PluginSource,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
-import type { Reply } from '#contracts/session.ts'
+import { toReply, type Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { isComplete } from './catalog-gateway.ts'
+import { hashesOf, isComplete } from './catalog-gateway.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 
 /** What the object needs of the rest: how changes are decided and stored. */
@@ -27,13 +26,8 @@ export interface CatalogRuntime {
     by: ChangeBy,
     /** Called when something is about to be written. */
     begin: () => void,
-  ) => Promise<{ readonly result: ChangeResult; readonly generation: Generation }>
-  readonly trip: (
-    id: string,
-    hash: string,
-    why: string,
-    begin: () => void,
-  ) => Promise<Generation | undefined>
+  ) => Promise<ChangeResult>
+  readonly trip: (id: string, hash: string, why: string, begin: () => void) => Promise<void>
   readonly list: () => Promise<readonly PluginView[]>
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
 }
@@ -80,12 +74,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     change(change: PluginChange, by: ChangeBy): Promise<Reply<ChangeResult>> {
       return toReply(() =>
-        this.#inTurn(async () => {
-          const { result } = await this.#changing((begin) =>
-            this.#runtime.change(change, by, begin),
-          )
-          return result
-        }),
+        this.#inTurn(() => this.#changing((begin) => this.#runtime.change(change, by, begin))),
       )
     }
 
@@ -107,15 +96,17 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       try {
         return await work(begin)
       } finally {
-        if (hasBegun) this.#snapshot = undefined
-        await this.#load().catch(() => {})
+        if (hasBegun) {
+          this.#snapshot = undefined
+          await this.#load().catch(() => {})
+        }
       }
     }
 
     async #load(): Promise<PluginSnapshot> {
       const generation = await this.#generation()
       const sources = await Promise.all(
-        generation.installed.map(async ({ hash }) => [hash, await this.#source(hash)] as const),
+        hashesOf(generation).map(async (hash) => [hash, await this.#source(hash)] as const),
       )
       const found = sources.flatMap(([hash, source]) => (source ? [[hash, source] as const] : []))
       this.#loadedAtMs = this.#runtime.clock.nowMs()
@@ -145,18 +136,5 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       this.#queue = done.catch(() => {})
       return done
     }
-  }
-}
-
-/** An expected failure as a value: classes do not survive RPC. A bug is thrown. */
-async function toReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
-  try {
-    return { ok: true, value: await work() }
-  } catch (error) {
-    const code = errorCode(error)
-    if (code === undefined) throw error
-    const param = error instanceof IsolaError ? error.param : undefined
-    const about = param === undefined ? {} : { param }
-    return { ok: false, error: { code, message: errorMessage(error), ...about } }
   }
 }

@@ -69,6 +69,7 @@ export type RequestErrorCode =
   | 'request_auth_not_configured'
   | 'request_login_limited'
   | 'request_forbidden'
+  | 'request_insufficient_scope'
   | 'request_not_found'
   | 'request_model_not_found'
   | 'request_method_not_allowed'

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { cronProblem } from './cron.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
+import { offerProblems, promptManifests, resourceManifests } from './manifest-offers.ts'
 import type { Plugin } from './plugin.ts'
 
 const id = z
@@ -11,9 +12,10 @@ const id = z
     /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
     'must be lowercase words joined by single hyphens, starting with a letter',
   )
+/** With the plugin's id before it a name has at most 64 characters: up to 36 in any plugin. */
 const toolName = z
   .string()
-  .max(36)
+  .max(61)
   .regex(
     /^[a-z][a-z0-9_]*$/,
     'must be lowercase letters, digits and underscores, starting with a letter',
@@ -125,6 +127,11 @@ const grants = z.strictObject({
       models: z.array(z.string().min(1)).min(1).optional(),
     })
     .optional(),
+  /** May ask the person (`elicit`), the client's own model (`sample`), and where the client works (`roots`). */
+  request: z
+    .array(z.enum(['elicit', 'sample', 'roots']))
+    .max(3)
+    .optional(),
   // For plugins that ship with the deployment only.
   workspace: z.boolean().default(false),
   memory: z.boolean().default(false),
@@ -180,6 +187,8 @@ export const manifestSchema = z
         tools: z.array(toolManifest).default([]),
         hooks: z.array(hookManifest).max(32).default([]),
         skills: z.array(z.string()).default([]),
+        resources: resourceManifests,
+        prompts: promptManifests,
       })
       .prefault({}),
     grants: grants.prefault({}),
@@ -207,10 +216,22 @@ export const manifestSchema = z
         })
       }
       names.add(tool.name)
+      const room = 62 - manifest.id.length
+      if (tool.name.length > room) {
+        context.addIssue({
+          code: 'custom',
+          path: ['contributes', 'tools', index, 'name'],
+          message: `has more than ${room} characters, which is what the id leaves of 64`,
+        })
+      }
     }
+    for (const { path, message } of offerProblems(manifest.contributes))
+      context.addIssue({ code: 'custom', path: ['contributes', ...path], message })
     const needsCode = [
       ...(manifest.contributes.tools.length > 0 ? ['contributes.tools is not empty'] : []),
       ...(manifest.contributes.hooks.length > 0 ? ['contributes.hooks is not empty'] : []),
+      ...(manifest.contributes.resources.length > 0 ? ['contributes.resources is not empty'] : []),
+      ...(manifest.contributes.prompts.length > 0 ? ['contributes.prompts is not empty'] : []),
       ...(manifest.schedule === undefined ? [] : ['there is a schedule']),
     ]
     if (needsCode[0] !== undefined && manifest.entrypoint === undefined) {

@@ -2,6 +2,7 @@ import type { RunState } from './agent.ts'
 import type { AuditRecord } from './event.ts'
 import type { Rights } from './keys.ts'
 import type { OwnLimits } from './own-limits.ts'
+import type { Scope } from './scopes.ts'
 
 /** Who is asking, and what that one may. Read anew with each request. */
 export interface Principal extends Omit<Rights, 'limits'> {
@@ -10,6 +11,11 @@ export interface Principal extends Omit<Rights, 'limits'> {
   readonly key?: string
   /** Absent for the operator key: its day is what the deployment sets. */
   readonly limits?: OwnLimits
+  /**
+   * What its token is for, and what a token of it could be for; absent for a key, which is for all that its role may.
+   * `role` is no more than the token allows.
+   */
+  readonly token?: { readonly scopes: readonly Scope[]; readonly couldHave: readonly Scope[] }
 }
 
 /** Where a request came from, for the record and for the limit of failed logins. */
@@ -17,6 +23,8 @@ export interface Client {
   /** The network address; absent if the platform names none. */
   readonly address?: string | undefined
   readonly requestId?: string
+  /** What was asked for: a token is for one part of the deployment. */
+  readonly url?: string
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from './json.ts'
-import type { PauseRequest, ToolResult } from './tool.ts'
+import type { Answers, PauseRequest, ToolResult } from './tool.ts'
 
 /** A call that waits for someone outside. Nothing stays resident meanwhile; its time is not charged. */
 export interface Pause extends PauseRequest {
@@ -15,15 +15,46 @@ export interface Pause extends PauseRequest {
   readonly sinceMs: number
 }
 
-/** What came of a pause: leave to run the call with exactly these arguments, or its outcome. */
+/**
+ * What came of a pause: leave to run the call with exactly these arguments, what it asked for so that it can run
+ * again, or its outcome. Leave that was given before what was asked stays with the answers, and the other way round.
+ */
 export type PauseAnswer =
-  | { readonly kind: 'approved'; readonly argsHash: string; readonly definitionHash: string }
+  | {
+      readonly kind: 'approved'
+      readonly argsHash: string
+      readonly definitionHash: string
+      readonly answers?: Answers
+    }
+  | { readonly kind: 'answered'; readonly answers: Answers }
   | { readonly kind: 'outcome'; readonly result: ToolResult }
+
+export const answersIn = (answer: PauseAnswer | undefined): Answers | undefined =>
+  answer?.kind === 'outcome' ? undefined : answer?.answers
+
+/** Whether an answer is one to this pause: leave to run a call is no answer to anything that it asks, nor the reverse. */
+export function settles(
+  { kind, asks }: Pick<Pause, 'kind' | 'asks'>,
+  answer: PauseAnswer,
+): boolean {
+  if (answer.kind === 'outcome') return true
+  if (kind === 'approval') return answer.kind === 'approved'
+  const given = answersIn(answer) ?? {}
+  return (
+    asks !== undefined && Object.entries(asks).every(([key, asked]) => isFor(given[key], asked))
+  )
+}
+
+const isFor = (given: Answers[string] | undefined, asked: JsonObject): boolean =>
+  given !== undefined && JSON.stringify(given.asked) === JSON.stringify(asked)
 
 /** What someone outside says about one waiting call. */
 export type Decision =
   | { readonly decision: 'approve'; readonly argsHash?: string }
   | { readonly decision: 'deny'; readonly message?: string }
-  /** The answer to a question, or what the client's tool returned. */
-  | { readonly decision: 'result'; readonly output: Json }
+  /**
+   * The answer to a question, or what the client's tool returned; where the pause has `asks`, an answer by key
+   * to what its `asksHash` names.
+   */
+  | { readonly decision: 'result'; readonly output: Json; readonly asksHash?: string }
   | { readonly decision: 'error'; readonly message: string }

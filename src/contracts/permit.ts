@@ -1,5 +1,6 @@
 import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
+import { getPromptTool, readResourceTool } from './manifest-offers.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
 
 /**
@@ -30,15 +31,14 @@ export interface Permit {
 
 /** What a manifest asks for. */
 export function toPermit({ grants, uses_tools, contributes, agent, schedule }: Manifest): Permit {
-  const approvals = contributes.tools.flatMap(({ name, requires_approval: isAsked }) =>
-    isAsked ? [name] : [],
-  )
-  const free = contributes.tools.flatMap(({ name, requires_approval: isAsked }) =>
-    isAsked ? [] : [name],
-  )
-  const destructive = contributes.tools.flatMap(({ name, annotations }) =>
-    annotations.destructiveHint ? [name] : [],
-  )
+  const { tools } = contributes
+  const approvals = namesOf(tools.filter((tool) => tool.requires_approval))
+  const free = [
+    ...namesOf(tools.filter((tool) => !tool.requires_approval)),
+    ...(contributes.resources.length > 0 ? [readResourceTool] : []),
+    ...(contributes.prompts.length > 0 ? [getPromptTool] : []),
+  ]
+  const destructive = namesOf(tools.filter(({ annotations }) => annotations.destructiveHint))
   const disallowed = agent?.disallowed_tools ?? []
   return {
     grants,
@@ -59,6 +59,9 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
   }
 }
 
+const namesOf = (tools: Manifest['contributes']['tools']): readonly string[] =>
+  tools.map(({ name }) => name)
+
 export const isSamePermit = (a: Permit, b: Permit): boolean =>
   toCanonicalJson(a) === toCanonicalJson(b)
 
@@ -76,7 +79,7 @@ export function permitLines({
   agent,
   schedule,
 }: Permit): readonly PermitLine[] {
-  const { network, secrets, storage, model, workspace, memory, database, isolate } = grants
+  const { network, secrets, storage, model, request, workspace, memory, database, isolate } = grants
   const one = (text: string, amount?: number) => ({
     text,
     ...(amount !== undefined && { amount }),
@@ -90,6 +93,7 @@ export function permitLines({
     ),
     ...(storage ? [one(`storage of each ${storage.scope}, bytes`, toBytes(storage.quota))] : []),
     ...modelLines(model),
+    ...(request ?? []).map((kind) => one(`request: ${requestTexts[kind]}`)),
     ...(workspace ? [one('workspace: files of the session')] : []),
     ...(memory ? [one('memory: notes of the session')] : []),
     ...(database ? [one(`database: ${database.access} ${database.binding}`)] : []),
@@ -102,6 +106,12 @@ export function permitLines({
     ...(schedule === undefined ? [] : [one(`schedule: ${schedule}`)]),
   ]
 }
+
+const requestTexts = {
+  elicit: 'asks the person who uses it',
+  sample: 'asks the model of the client',
+  roots: 'asks the client which places it works in',
+} as const
 
 function modelLines(model: RequestedGrants['model']): readonly PermitLine[] {
   if (!model) return []
@@ -117,8 +127,8 @@ function modelLines(model: RequestedGrants['model']): readonly PermitLine[] {
 /** Tools that nobody is asked about any more, or that came beside those of which somebody is. */
 function freed(next: Permit, before: Permit | undefined): readonly string[] {
   if (!before?.approvals) return []
-  const dropped = before.approvals.filter((name) => !next.approvals?.includes(name))
-  const came = (next.free ?? []).filter((name) => !before.free?.includes(name))
+  const dropped = gone(before.approvals, next.approvals)
+  const came = gone(next.free, before.free)
   return [...new Set([...dropped, ...came])]
 }
 
@@ -156,7 +166,7 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
   return [...more, ...free, ...harmless, ...reached]
 }
 
-/** What held a plugin back and does not any more. */
+/** What the first list has and the second has not. */
 const gone = (had: readonly string[] = [], has: readonly string[] = []): readonly string[] =>
   had.filter((name) => !has.includes(name))
 

@@ -1,9 +1,11 @@
 import type { DeploymentEvent } from './event.ts'
+import type { Exposure } from './exposure.ts'
 import type { Administrator } from './keys.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
+import type { McpChange, McpPin, McpServerRow } from './mcp.ts'
 import type { Permit, PermitLine } from './permit.ts'
-import type { Reply } from './session.ts'
+import type { Reply } from './reply.ts'
 import type { ToolPolicy } from './tool-policy.ts'
 
 /** `installed`: there, and never enabled. Installing never enables. */
@@ -32,6 +34,10 @@ export interface Generation {
   readonly bundled: Readonly<Record<string, 'enabled' | 'disabled'>>
   /** Which tools may be called; what ships if nobody said. */
   readonly policy?: ToolPolicy
+  /** Remote MCP servers that are enabled; none if absent. */
+  readonly mcp?: readonly McpPin[]
+  /** What MCP clients are offered; what ships if nobody said. */
+  readonly exposed?: Exposure
 }
 
 /** A generation with what is needed to wire it without running code. */
@@ -39,7 +45,7 @@ export interface PluginSnapshot extends Generation {
   readonly sources: Readonly<Record<string, PluginSource>>
 }
 
-/** By hash: the manifest as its author wrote it, and its text files. */
+/** By hash: the manifest as its author wrote it, and its text files; of an MCP server what was approved of it. */
 export interface PluginSource {
   readonly manifest: unknown
   readonly files: Readonly<Record<string, string>>
@@ -77,6 +83,10 @@ export interface PluginView {
   readonly problem?: { readonly code: string; readonly message: string }
   /** Newest first. */
   readonly versions: readonly PluginVersion[]
+  /** Of those, what came after the version it has: an operator accepts one of them by its hash. */
+  readonly waiting: readonly PluginVersion[]
+  /** What somebody who looks at it should see, such as a name that looks like another's. */
+  readonly notes: readonly string[]
 }
 
 /** A version that is to be installed. Its bundle is stored already. */
@@ -94,6 +104,8 @@ export type PluginChange =
       /** An older version than the one that is there. */
       readonly allowDowngrade?: boolean
     }
+  /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
+  | { readonly do: 'accept'; readonly id: string; readonly hash: string }
   | { readonly do: 'grant'; readonly id: string; readonly hash: string; readonly permit: Permit }
   | { readonly do: 'revoke'; readonly id: string }
   | {
@@ -109,6 +121,8 @@ export type PluginChange =
   /** The policy of then comes back only if that is asked for. */
   | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
   | { readonly do: 'policy'; readonly policy: ToolPolicy }
+  | { readonly do: 'mcp'; readonly mcp: McpChange }
+  | { readonly do: 'expose'; readonly exposed: Exposure }
   | { readonly do: 'remove'; readonly id: string }
 
 export interface ChangeResult {
@@ -158,6 +172,8 @@ export interface PluginAdministration {
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
   /** Which tools may be called now, and with which generation that came. */
   readonly policy: () => Promise<{ readonly generation: number; readonly policy: ToolPolicy }>
+  /** What MCP clients are offered now, and with which generation that came. */
+  readonly exposed: () => Promise<{ readonly generation: number; readonly exposed: Exposure }>
   /** When this is answered, every run that begins has the new set, and what was revoked has ended. */
   readonly change: (change: PluginChange, by: ChangeBy) => Promise<ChangeResult>
 }
@@ -188,11 +204,14 @@ export interface PluginStore {
   /** The newest; `undefined` before the first change. */
   readonly generation: (number?: number) => Promise<Generation | undefined>
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
+  /** By reason, such as `plugin_revoked <id>`, the newest generation it made; of these kinds of event. */
+  readonly newest: (kinds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   /** The row, the new generation and the event in one go: all of them or none. */
   readonly commit: (write: {
     readonly rows: readonly PluginRow[]
     readonly version?: NewPluginVersion
-    /** With a policy only if that is another now. */
+    readonly servers?: readonly McpServerRow[]
+    /** With a policy or a choice of what is offered only if that is another now. */
     readonly generation?: Generation & { readonly reason: string }
     readonly event: DeploymentEvent
   }) => Promise<void>

@@ -7,7 +7,7 @@
  */
 
 /** The version of this API; a manifest's `api` range must include it. */
-export const pluginApiVersion = '1.1.0'
+export const pluginApiVersion = '1.2.0'
 
 export type JsonValue =
   | string
@@ -128,6 +128,75 @@ export interface PluginIsolate {
   ) => Promise<{ readonly result: JsonValue; readonly logs: readonly string[] }>
 }
 
+/** What a person is asked, as a form. */
+export interface ElicitRequest {
+  readonly message: string
+  /** JSON Schema of an object with flat members; an answer that does not fit it is asked for again. */
+  readonly schema: { readonly [key: string]: JsonValue }
+}
+
+/** `content` is there, and fits the schema, if the person accepted. */
+export interface ElicitAnswer {
+  readonly action: 'accept' | 'decline' | 'cancel'
+  readonly content?: Input
+}
+
+/** What the client's own model is asked; the client may ask its person first, and may refuse. */
+export interface SampleRequest {
+  readonly messages: readonly PromptMessage[]
+  readonly maxTokens: number
+  readonly system?: string
+  readonly temperature?: number
+}
+
+export interface SampleAnswer {
+  readonly role: 'user' | 'assistant'
+  readonly content: ContentBlock
+  readonly model: string
+  readonly stopReason?: string
+}
+
+/** A folder or place that the client works in. */
+export interface Root {
+  readonly uri: string
+  readonly name?: string
+}
+
+/** One of several things to ask at once. What is `optional` is answered `null` where the client cannot be asked it. */
+export type Ask =
+  | ({ readonly kind: 'elicit'; readonly optional?: boolean } & ElicitRequest)
+  | ({ readonly kind: 'sample'; readonly optional?: boolean } & SampleRequest)
+  | { readonly kind: 'roots'; readonly optional?: boolean }
+
+/**
+ * Asks whoever is on the other side: the person, the client's model, the client. What `grants.request` names.
+ *
+ * The answer may take days, and nothing stays in memory for it: **the call ends where it asks, and runs again from its
+ * start once the answer is there**; then the same question is answered at once. So ask before the first effect, and ask
+ * the same way each time: an answer holds for exactly the question it was given to. At most 16 questions and 64 KiB of
+ * them a call. Only in a call of an agent whose run can wait (`/api`, `/mcp`); elsewhere the call is refused.
+ */
+export interface PluginRequest {
+  readonly elicit: (asked: ElicitRequest & { readonly key?: string }) => Promise<ElicitAnswer>
+  readonly sample: (asked: SampleRequest & { readonly key?: string }) => Promise<SampleAnswer>
+  readonly roots: (asked?: { readonly key?: string }) => Promise<readonly Root[]>
+  /** Several at once, by names of yours. */
+  readonly all: <K extends string>(asked: {
+    readonly [key in K]: Ask
+  }) => Promise<{ readonly [key in K]: any }> // oxlint-disable-line typescript/no-explicit-any -- by what was asked
+}
+
+/** As the Model Context Protocol has them, from the least to the most severe. */
+export type LogLevel =
+  | 'debug'
+  | 'info'
+  | 'notice'
+  | 'warning'
+  | 'error'
+  | 'critical'
+  | 'alert'
+  | 'emergency'
+
 /** What a call can do, given with each call and dead after it. What was not granted answers with an error. */
 export interface Capabilities {
   /** Reaches the granted hosts only, by the granted methods. */
@@ -152,14 +221,74 @@ export interface Capabilities {
   readonly isolate: PluginIsolate
   /** Stable over retries: send it along where the other side can honour it. */
   readonly idempotencyKey: string
-  readonly log: (message: string) => void
-  readonly progress: (message: string) => void
+  readonly request: PluginRequest
+  /** At most 2,000 characters; `info` unless it says otherwise. Of a call the first 200 lines are kept, of both kinds. */
+  readonly log: (message: string, level?: LogLevel) => void
+  /** How far it is, for whoever watches: `progress` of `total`, in any unit, growing. */
+  readonly progress: (
+    message: string,
+    at?: { readonly progress: number; readonly total?: number },
+  ) => void
   /** Fires on timeout, cancel and revoked lease. */
   readonly signal: AbortSignal
 }
 
 /** Input has been validated against the manifest; what is returned must be JSON. */
 export type ToolFunction = (input: Input, capabilities: Capabilities) => Promise<unknown>
+
+/** Text, or bytes in base64. `mimeType` is what the manifest says if it is left out. */
+export type ResourceContent =
+  | { readonly text: string; readonly mimeType?: string; readonly uri?: string }
+  | { readonly blob: string; readonly mimeType?: string; readonly uri?: string }
+
+/** A part of a rich answer, as the Model Context Protocol spells it; `data` and `blob` are base64. */
+export type ContentBlock =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
+  | {
+      readonly type: 'resource'
+      readonly resource: ResourceContent & { readonly uri: string }
+    }
+  | {
+      readonly type: 'resource_link'
+      readonly uri: string
+      readonly name: string
+      readonly title?: string
+      readonly description?: string
+      readonly mimeType?: string
+    }
+
+/**
+ * What a tool may return instead of any other JSON, to answer with more than text: these two keys and no others, at
+ * most 1 MiB together. An MCP client gets the blocks; a model and every other client read it as the JSON it is, and
+ * like any long answer it is kept behind a handle.
+ */
+export interface RichOutput {
+  readonly content: readonly ContentBlock[]
+  /** What a program reads. */
+  readonly structured?: JsonValue
+}
+
+/**
+ * Reads one of the manifest's resources. `uri` is what was asked for; of a `uriTemplate` its variables come too.
+ * A text is content of the declared type; several contents are those of a folder, say. At most 1 MiB together.
+ */
+export type ResourceFunction = (
+  asked: { readonly uri: string } & Readonly<Record<string, string>>,
+  capabilities: Capabilities,
+) => Promise<string | ResourceContent | readonly ResourceContent[]>
+
+export interface PromptMessage {
+  readonly role: 'user' | 'assistant'
+  /** A text is one block of it. */
+  readonly content: string | ContentBlock
+}
+
+/** Makes one of the manifest's prompts; the required arguments are there. A text is one message of the person's. */
+export type PromptFunction = (
+  given: Readonly<Record<string, string>>,
+  capabilities: Capabilities,
+) => Promise<string | readonly PromptMessage[]>
 
 /** An agent with code of its own: one method (Y5). */
 export interface AgentCode {
@@ -222,8 +351,10 @@ export interface PluginParts {
   /** By the point each listens at; those of `contributes.hooks`. */
   readonly hooks?: Readonly<Record<string, HookFunction>>
   readonly providers?: unknown
-  readonly resources?: unknown
-  readonly prompts?: unknown
+  /** By name; those of `contributes.resources`. */
+  readonly resources?: Readonly<Record<string, ResourceFunction>>
+  /** By name; those of `contributes.prompts`. */
+  readonly prompts?: Readonly<Record<string, PromptFunction>>
 }
 
 /** The default export of an entry module. It gets no capability: those come with each call. */

@@ -1,7 +1,9 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { Limits } from './lease.ts'
+import type { DirectCall } from './direct-call.ts'
 import type { Kernel } from './kernel.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
+import type { Offers } from './offer.ts'
 import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from './policy.ts'
 import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink, EndedSession, SessionGateway } from './session.ts'
@@ -22,6 +24,17 @@ export interface AgentDirectory {
   readonly list: () => readonly AgentDescriptor[]
   /** Every tool that an enabled agent may call. */
   readonly toolNames: () => readonly string[]
+  /** The same with what they are, in the same order. */
+  readonly tools: () => readonly ListedTool[]
+  /** What enabled plugins have besides tools, in their order: read from their manifests, without running anything. */
+  readonly offers: () => Offers
+}
+
+/** A tool as somebody outside sees it; the hints are those that the host goes by. */
+export interface ListedTool extends ToolDefinition {
+  readonly isReadOnly: boolean
+  readonly isIdempotent: boolean
+  readonly isDestructive: boolean
 }
 
 export interface AgentOverrides {
@@ -34,6 +47,8 @@ export interface AgentOverrides {
   /** Adds a tool with which the agent asks the person a question. */
   readonly mayAsk?: boolean
   readonly requireApproval?: readonly string[]
+  /** The run makes this one call, through every gate, and is over with what came of it: no model is asked. */
+  readonly directCall?: DirectCall
 }
 
 /** The checks around every call, by composition: a gate whose room is not built yet passes everything. */

@@ -7,8 +7,10 @@ import type { Message } from './message.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Decision, Pause } from './pause.ts'
 import type { OwnLimits } from './own-limits.ts'
+import type { DirectCall } from './direct-call.ts'
 import type { Pauses, ToolResult } from './tool.ts'
 import type { TraceLink } from './trace.ts'
+import type { Reply } from './reply.ts'
 
 /** Where a sub-agent's session hangs in its tree. */
 export interface Lineage {
@@ -52,6 +54,8 @@ export interface Submission {
   readonly requireApproval?: readonly string[]
   readonly clientTools?: readonly ToolDefinition[]
   readonly mayAsk?: boolean
+  /** No model works on the messages: this one call is made. */
+  readonly directCall?: DirectCall
   /** The id of the key it was asked with, for the record; absent for the operator key. */
   readonly key?: string
   /** The principal's own limits of a day, as they were when it asked. */
@@ -181,6 +185,8 @@ export interface ParkedView {
 
 /** A waiting call as someone outside sees it. */
 export interface PauseView extends Pause {
+  /** Names exactly what this call asks now, where it has `asks`: an answer says which it was given to. */
+  readonly asksHash?: string
   /** Epoch milliseconds; absent if it does not expire. */
   readonly expiresAtMs?: number
 }
@@ -221,19 +227,6 @@ export interface SessionTree {
   readonly costEstimateUsd: number
   readonly children: readonly SessionTree[]
 }
-
-/** What the Durable Object answers: faults that are expected are values, since classes do not survive RPC. */
-export type Reply<T> =
-  | { readonly ok: true; readonly value: T }
-  | {
-      readonly ok: false
-      readonly error: {
-        readonly code: string
-        readonly message: string
-        readonly param?: string
-        readonly retryAfterMs?: number
-      }
-    }
 
 /** The storage verbs of a session tree, run in the root session's object. */
 export type StorageRequest =

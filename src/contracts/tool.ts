@@ -47,6 +47,8 @@ export interface ToolContext {
   readonly parent?: string
   /** What the tool's code may begin itself; only where its entry has `inner`. */
   readonly inner?: InnerCalls
+  /** What came of what this very call had asked before; it runs again from its start. */
+  readonly answers?: Answers | undefined
 }
 
 /**
@@ -96,7 +98,19 @@ export interface PauseRequest {
   readonly kind: PauseKind
   /** False if the other side reports in any case, so that nothing is gained by giving up. */
   readonly expires: boolean
+  /**
+   * What is asked, by key, as its asker words it: nobody here reads it. With the answers to all of it the call runs
+   * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.
+   */
+  readonly asks?: Asks
 }
+
+export type Asks = Readonly<Record<string, JsonObject>>
+
+/** What was answered, by key, each beside what had been asked: an answer holds for exactly that. */
+export type Answers = Readonly<
+  Record<string, { readonly asked: JsonObject; readonly answer: Json }>
+>
 
 /** `usage` is what the call itself spent (model calls of a sub-agent); nothing if absent. */
 export type ToolResult =

@@ -1,10 +1,13 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { stateOf, type KeyStore, type KeyView } from '#contracts/keys.ts'
-import type { Authenticate, Client, Principal } from '#contracts/operations.ts'
+import type { TokenReader } from '#contracts/oauth.ts'
+import type { Authenticate, Client } from '#contracts/operations.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { LoginLimit } from './login-limit.ts'
+import { holderOf, operator } from './principal-of.ts'
 
-const operator: Principal = { id: 'operator', role: 'operator' }
+/** An access token has three parts, and no key of ours a colon. */
+const tokenForm = /^[^:]+:[^:]+:[^:]+$/
 
 export interface AuthenticatorOptions {
   readonly operatorKey?: string | undefined
@@ -12,6 +15,8 @@ export interface AuthenticatorOptions {
   readonly keys: Pick<KeyStore, 'findByHash'>
   readonly clock: Pick<Sources['clock'], 'nowMs'>
   readonly logins: LoginLimit
+  /** Absent: keys alone are taken, as on the page where somebody signs in. */
+  readonly tokens?: TokenReader
 }
 
 /**
@@ -20,10 +25,11 @@ export interface AuthenticatorOptions {
  * refused: an open deployment would spend its owner's money for anybody.
  *
  * Failures are counted only once a key was found to be wrong: a right one costs nothing more, and is never refused
- * for what others did.
+ * for what others did. A token that is wrong is not counted: each of them ends within the hour, and a client must be
+ * told to get another, not to wait.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
-  const { operatorKey, sha256, keys, clock, logins } = options
+  const { operatorKey, sha256, keys, clock, logins, tokens } = options
   const expected = operatorKey ? sha256(operatorKey) : undefined
   return async (authorization, client = {}) => {
     if (expected === undefined) throw notConfigured()
@@ -32,22 +38,15 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticate
     // Hashed first: the comparison then takes the same time whatever the length, and tells nothing of the key.
     const hash = sha256(key)
     if (isEqual(hash, expected)) return operator
+    if (tokens && client.url !== undefined && tokenForm.test(key)) {
+      const holder = await tokens.principalOf(key, client.url)
+      if (holder) return holder
+      throw unauthenticated('The key is not valid.')
+    }
     const nowMs = clock.nowMs()
     const found = await keys.findByHash(hash)
-    if (found && stateOf(found, nowMs) === 'active') return toPrincipal(found, nowMs)
+    if (found && stateOf(found, nowMs) === 'active') return holderOf(found, nowMs)
     throw await refusal(logins, client, found)
-  }
-}
-
-function toPrincipal(key: KeyView, nowMs: number): Principal {
-  const { id, principal, role, agents, models, limits } = key
-  return {
-    id: principal,
-    key: id,
-    role,
-    ...(agents && { agents }),
-    ...(models && { models }),
-    limits: { ...limits, asOfMs: nowMs },
   }
 }
 

@@ -1,5 +1,5 @@
 import type { DayAmount, DayLeaseRequest, DayUsage, PrincipalTiming } from '#contracts/principal.ts'
-import type { Reply } from '#contracts/session.ts'
+import type { Reply } from '#contracts/reply.ts'
 import {
   besides,
   dayOf,

@@ -1,8 +1,8 @@
 import type { Approvals, Policy, RateLimiter, ToolHooks } from '#contracts/policy.ts'
 
 /**
- * The gates whose rooms are not built yet: they are in the pipeline and let everything pass. What an agent may
- * call is already decided by its toolset.
+ * Gates that let everything pass, for an agent that a host embeds in its own process (`src/agent.ts`): there is no
+ * Catalog to ask. What it may call is decided by the tools it was given.
  */
 export const openPolicy: {
   readonly policy: Policy

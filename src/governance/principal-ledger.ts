@@ -1,4 +1,4 @@
-import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
 import type { OwnLimits } from '#contracts/own-limits.ts'
@@ -10,7 +10,7 @@ import type {
   PrincipalRates,
   PrincipalReader,
 } from '#contracts/principal.ts'
-import type { Reply } from '#contracts/session.ts'
+import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { LimitsOf } from './limits-of.ts'
 import { createReportLimit } from './report-limit.ts'
@@ -108,8 +108,7 @@ async function answered<T>(call: () => Promise<Reply<T>>): Promise<T> {
   } catch (cause) {
     throw unavailable(cause)
   }
-  if (reply.ok) return reply.value
-  throw toError(reply.error)
+  return fromReply(reply)
 }
 
 /** The object's own flags: the runtime sets them, they survive no further hop. */
@@ -127,12 +126,5 @@ function unavailable(cause: unknown): IsolaError {
     transient: true,
     detail,
     cause,
-  })
-}
-
-function toError(error: Extract<Reply<unknown>, { ok: false }>['error']): IsolaError {
-  const code = errorCode(error) ?? 'request_unavailable'
-  return new IsolaError(code, error.message, {
-    ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
   })
 }

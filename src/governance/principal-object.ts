@@ -15,13 +15,8 @@ import type {
   RateRequest,
   RateVerdict,
 } from '#contracts/principal.ts'
-import type {
-  Reply,
-  SessionGateway,
-  Space,
-  StorageAnswer,
-  StorageRequest,
-} from '#contracts/session.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { SessionGateway, Space, StorageAnswer, StorageRequest } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'

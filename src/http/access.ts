@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Role } from '#contracts/keys.ts'
+import { scopesFor, type Scope } from '#contracts/scopes.ts'
 import type { HttpHandler } from './deps.ts'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
@@ -21,6 +22,17 @@ const talkers = ['operator', 'author', 'user'] as const
  */
 export const access = {
   '/healthz': { GET: 'anyone' },
+  '/.well-known/oauth-authorization-server': { GET: 'anyone' },
+  '/.well-known/oauth-protected-resource/mcp': { GET: 'anyone' },
+  '/.well-known/oauth-protected-resource/v1': { GET: 'anyone' },
+  '/.well-known/oauth-protected-resource/api': { GET: 'anyone' },
+  '/authorize': { GET: 'anyone', POST: 'anyone' },
+  '/oauth/callback': { GET: 'anyone' },
+  '/oauth/token': { POST: 'anyone' },
+  '/oauth/register': { POST: 'anyone' },
+  // What brings a browser back from signing in at a remote MCP server has no key; its state is checked.
+  '/mcp/callback': { GET: 'anyone' },
+  '/mcp/client.json': { GET: 'anyone' },
   '/v1/chat/completions': { POST: talkers },
   '/v1/responses': { POST: talkers },
   '/v1/responses/:id': { GET: talkers, DELETE: talkers },
@@ -32,6 +44,7 @@ export const access = {
   '/v1/conversations/:id/items/:item': { GET: talkers },
   '/v1/models': { GET: talkers },
   '/v1/models/:id{.+}': { GET: talkers },
+  '/mcp': { GET: talkers, POST: talkers, DELETE: talkers },
   '/api/sessions': { GET: talkers, POST: talkers },
   '/api/sessions/:id': { GET: talkers, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: talkers },
@@ -53,6 +66,8 @@ export const access = {
   '/api/operator/keys': { GET: operators, POST: operators },
   '/api/operator/keys/:key/revoke': { POST: operators },
   '/api/operator/keys/:key/rotate': { POST: operators },
+  '/api/operator/grants': { GET: operators },
+  '/api/operator/grants/:grant/revoke': { POST: operators },
   '/api/operator/secrets': { GET: operators, POST: operators },
   '/api/operator/secrets/rotate': { POST: operators },
   '/api/operator/secrets/:name': { DELETE: operators },
@@ -61,13 +76,22 @@ export const access = {
   '/api/operator/trust/:key': { DELETE: operators },
   '/api/operator/policy': { GET: readers, POST: operators },
   '/api/operator/policy/test': { POST: readers },
+  '/api/operator/exposed': { GET: readers, POST: operators },
   '/api/operator/plugins': { GET: pluginReaders, POST: installers },
   '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },
+  '/api/operator/plugins/:plugin/accept': { POST: operators },
   '/api/operator/plugins/:plugin/grant': { POST: operators },
   '/api/operator/plugins/:plugin/revoke': { POST: operators },
   '/api/operator/plugins/:plugin/enable': { POST: operators },
   '/api/operator/plugins/:plugin/disable': { POST: operators },
   '/api/operator/plugins/:plugin/rollback': { POST: operators },
+  '/api/operator/mcp': { GET: readers, POST: operators },
+  '/api/operator/mcp/:server': { GET: readers, DELETE: operators },
+  '/api/operator/mcp/:server/look': { POST: operators },
+  '/api/operator/mcp/:server/approve': { POST: operators },
+  '/api/operator/mcp/:server/login': { POST: operators },
+  '/api/operator/mcp/:server/enable': { POST: operators },
+  '/api/operator/mcp/:server/disable': { POST: operators },
   '/api/operator/generations': { GET: pluginReaders },
   '/api/operator/generations/:number/restore': { POST: operators },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<Method, Access>>>>>
@@ -79,14 +103,26 @@ export type HandlersOf<Path extends RoutePath> = Readonly<
   Record<Extract<keyof (typeof access)[Path], Method>, HttpHandler>
 >
 
-/** Lets a handler answer those it is for; the others get `request_forbidden` and learn nothing of what is there. */
+/**
+ * Lets a handler answer those it is for; the others get `request_forbidden` and learn nothing of what is there. A token
+ * may less than its principal, never more: without the scope it gets `request_insufficient_scope`, and its client may
+ * ask for another.
+ */
 export function guarded(allowed: Access, handler: HttpHandler): HttpHandler {
   if (allowed === 'anyone') return handler
   return async (context, next) => {
-    if (!allowed.includes(context.get('principal').role)) {
+    const { role, token } = context.get('principal')
+    const needed = scopesFor(allowed)
+    const has = (list: readonly Scope[]) => needed.some((scope) => list.includes(scope))
+    if (token ? has(token.scopes) : allowed.includes(role)) return handler(context, next)
+    if (!token || !has(token.couldHave)) {
       const message = `This needs the role ${allowed.join(' or ')}.`
       throw new IsolaError('request_forbidden', message)
     }
-    return handler(context, next)
+    // The list is what the client asks for next: what it has already must be in it, and nothing that it can never get.
+    const within = needed.filter((scope) => token.couldHave.includes(scope))
+    context.set('neededScopes', [...within.slice(0, 1), ...token.scopes])
+    const message = `This needs a token with the scope ${within.join(' or ')}.`
+    throw new IsolaError('request_insufficient_scope', message)
   }
 }

@@ -5,6 +5,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
 import type { HttpApp, HttpContext, HttpDeps, HttpEnv } from './deps.ts'
+import { createMcp } from './mcp/mcp.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
 import { addConversationRoutes } from './openai/responses/conversations.ts'
@@ -15,6 +16,8 @@ import {
   createListInputItems,
   createShowResponse,
 } from './openai/responses/stored-response.ts'
+import { addOAuthRoutes, clientOf } from './oauth/oauth.ts'
+import { finishMcpLogin, showMcpClient } from './operator/mcp-login.ts'
 import { addOperatorRoutes } from './operator/operator.ts'
 import { errorResponse, jsonResponse } from './responses.ts'
 import { createAddRoute } from './routes.ts'
@@ -33,6 +36,9 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   })
   addRequestId(app, deps)
   addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
+  addOAuthRoutes(app, addRoute, deps)
+  addRoute('/mcp/callback', { GET: finishMcpLogin(deps) })
+  addRoute('/mcp/client.json', { GET: showMcpClient(deps) })
   addCors(app)
   addGuards(app, deps)
 
@@ -47,6 +53,8 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addConversationRoutes(addRoute, deps)
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
+  const mcp = createMcp(deps)
+  addRoute('/mcp', { GET: mcp, POST: mcp, DELETE: mcp })
   addSessionRoutes(addRoute, deps)
   addOperatorRoutes(addRoute, deps)
   return app
@@ -99,6 +107,7 @@ function addCors(app: HttpApp): void {
     'x-isola-trace',
     'retry-after',
     'idempotent-replayed',
+    'www-authenticate',
   ]
   const allowMethods = ['GET', 'POST', 'DELETE']
   const answer = cors({ origin: '*', allowMethods, exposeHeaders, maxAge: 86_400 })
@@ -118,7 +127,7 @@ function addGuards(app: HttpApp, deps: HttpDeps): void {
     if (readiness.state === 'not_migrated')
       throw new IsolaError('config_not_migrated', readiness.message)
     const { req } = context
-    const client = { address: req.header('cf-connecting-ip'), requestId: context.get('requestId') }
+    const client = { ...clientOf(context), url: req.url }
     context.set('principal', await deps.authenticate(req.header('authorization'), client))
     await deps.refreshAgents?.()
     await next()

@@ -39,7 +39,35 @@ export async function readZip(request: Request): Promise<Uint8Array> {
   return readBytes(request, true)
 }
 
-async function readBytes(request: Request, hasContentType: boolean): Promise<Uint8Array> {
+/** What somebody who is nobody yet may send. */
+const maxSmallBytes = 64 * 1024
+
+/** Reads what a form sent. Throws `request_unsupported_media_type`, `request_too_large` or `request_invalid`. */
+export async function readForm(request: Request): Promise<URLSearchParams> {
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type !== 'application/x-www-form-urlencoded') {
+    const message = 'Send content-type: application/x-www-form-urlencoded.'
+    throw new IsolaError('request_unsupported_media_type', message, { param: 'content-type' })
+  }
+  return new URLSearchParams(decodeUtf8(await readBytes(request, true, maxSmallBytes)))
+}
+
+/** The same request with its body read, once it is known to be small. Throws `request_too_large`. */
+export async function withSmallBody(request: Request): Promise<Request> {
+  if (request.body === null) return request
+  const bytes = await readBytes(request, true, maxSmallBytes)
+  return new Request(request.url, {
+    method: request.method,
+    headers: request.headers,
+    body: bytes.slice(),
+  })
+}
+
+async function readBytes(
+  request: Request,
+  hasContentType: boolean,
+  maxBytes = maxBodyBytes,
+): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let sizeBytes = 0
@@ -48,7 +76,7 @@ async function readBytes(request: Request, hasContentType: boolean): Promise<Uin
     for (let step = await reader.read(); !step.done; step = await reader.read()) {
       sizeBytes += step.value.length
       if (sizeBytes > 0 && !hasContentType) throw wrongType('The body has no content type')
-      if (sizeBytes > maxBodyBytes) throw tooLarge()
+      if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
       chunks.push(step.value)
     }
   } catch (error) {
@@ -124,6 +152,6 @@ function wrongType(what: string): IsolaError {
   return new IsolaError('request_unsupported_media_type', message, { param: 'content-type' })
 }
 
-function tooLarge(): IsolaError {
-  return new IsolaError('request_too_large', `The body is larger than ${maxBodyBytes} bytes.`)
+function tooLarge(maxBytes = maxBodyBytes): IsolaError {
+  return new IsolaError('request_too_large', `The body is larger than ${maxBytes} bytes.`)
 }

@@ -1,7 +1,10 @@
 import type { Context, Handler, Hono } from 'hono'
 import type { DeploymentLog } from '#contracts/event.ts'
+import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import type { KeyAdministration } from '#contracts/keys.ts'
 import type { ModelListing, ModelProvider, ModelStatus } from '#contracts/model.ts'
+import type { OAuthService } from '#contracts/oauth.ts'
+import type { Scope } from '#contracts/scopes.ts'
 import type {
   AuditReader,
   Authenticate,
@@ -41,10 +44,12 @@ export interface HttpModels {
 /** Everything the surfaces translate to. They hold no state and decide nothing. */
 export interface HttpDeps {
   readonly sessions: SessionGateway
-  readonly agents: Pick<AgentDirectory, 'list' | 'toolNames'>
+  readonly agents: Pick<AgentDirectory, 'list' | 'toolNames' | 'tools' | 'offers'>
   /** Brings `agents` up to date. Never throws. */
   readonly refreshAgents?: () => Promise<void>
   readonly plugins: PluginAdministration
+  /** Remote MCP servers. */
+  readonly mcp: McpAdministration
   readonly bundles: Pick<BundleStore, 'save'>
   /** Takes away what a plugin keeps outside of sessions. */
   readonly purgePlugin: (id: string) => Promise<void>
@@ -52,6 +57,8 @@ export interface HttpDeps {
   readonly readUpload: ReadPluginUpload
   readonly models: HttpModels
   readonly authenticate: Authenticate
+  /** Absent where the platform that it needs is not there: then nobody signs in, and keys are all there is. */
+  readonly oauth?: OAuthService
   readonly audit: AuditReader
   readonly sessionIndex: SessionIndex
   readonly givenUp: GivenUpRuns
@@ -69,6 +76,10 @@ export interface HttpDeps {
   readonly database: () => Promise<DatabaseState>
   readonly sources: Sources
   readonly version: string
+  /** Further names under which clients may reach this deployment. */
+  readonly hosts?: readonly string[]
+  /** Seals what MCP clients carry from one request to the next. At least 32 bytes. */
+  readonly stateKey: string | undefined
   readonly pluginProblems: () => readonly PluginProblem[]
   /** Kept alive with `waitUntil` where there is one. */
   readonly onClientGone?: (gone: GoneClient) => Promise<void> | void
@@ -82,6 +93,8 @@ export interface HttpEnv {
   Variables: {
     requestId: string
     principal: Principal
+    /** What a token would have needed: for the answer that refuses it. */
+    neededScopes?: readonly Scope[]
     /** Once something was begun under it. */
     trace?: string
   }

@@ -1,7 +1,8 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { Reply } from '#contracts/session.ts'
+import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { HttpContext, HttpDeps } from './deps.ts'
 import { toOutgoingError } from './errors.ts'
+import { challenge } from './oauth/challenge.ts'
 
 /** The one way an error leaves. The detail of a 5xx goes to the operator, never to the caller. */
 export function errorResponse(
@@ -22,7 +23,11 @@ export function errorResponse(
   }
   return jsonResponse(outgoing.body, {
     status: outgoing.status,
-    headers: { ...outgoing.headers, ...options.headers },
+    headers: {
+      ...outgoing.headers,
+      ...challenge(context, outgoing.status, options.deps),
+      ...options.headers,
+    },
   })
 }
 
@@ -58,11 +63,10 @@ export function replayed(isReplayed: boolean): Readonly<Record<string, string>> 
 
 /** The value of a session's reply, or its error. Whatever is absent or not yours looks alike. */
 export function unwrap<T>(reply: Reply<T>): T {
-  if (reply.ok) return reply.value
-  const { code, message, ...more } = reply.error
   // With a field it is about something inside a run that is the caller's own.
-  if (code === 'request_not_found' && more.param === undefined) throw noSuchSession()
-  throw Object.assign(new Error(message), { code, ...more })
+  if (!reply.ok && reply.error.code === 'request_not_found' && reply.error.param === undefined)
+    throw noSuchSession()
+  return fromReply(reply)
 }
 
 export function noSuchSession(): IsolaError {

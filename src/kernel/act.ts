@@ -3,7 +3,7 @@ import type { EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import { addUsage, type Amount } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from '#contracts/plan.ts'
-import type { Pause, PauseAnswer } from '#contracts/pause.ts'
+import { settles, type Pause, type PauseAnswer } from '#contracts/pause.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { argsHashOf, failure, spentUsage, type CallState, type TurnScope } from './call.ts'
 import { leaseFor } from '#contracts/share.ts'
@@ -183,14 +183,15 @@ interface StateOptions {
 function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOptions): PendingCall {
   const { pause } = record
   const given = pause && !record.outcome ? scope.answerTo(record.id) : undefined
-  // Leave to run it is no answer to anything else that it waits for.
-  const answer = given?.kind === 'approved' && pause?.kind !== 'approval' ? undefined : given
+  const answer = given && settles(pause!, given) ? given : undefined
+  const runsAgain = answer !== undefined && answer.kind !== 'outcome'
   const isOpen = pause ? answer !== undefined : !record.outcome
   const wasCut = isResumed && !pause && isOpen && !record.isRepeatable
   const cut: Partial<Amount> = record.reserved ?? { toolCalls: 1 }
   if (wasCut) scope.ledger.charge(cut)
   if (answer) tell(answeredOf(record, answer))
-  const held = pause && !record.outcome && record.reserved ? hold(record.reserved, scope) : {}
+  const keeps = pause && !record.outcome && !runsAgain
+  const held = keeps && record.reserved ? hold(record.reserved, scope) : {}
   // Finished before the crash, but its turn to speak had not come.
   const ending: EventDraft[] =
     isResumed && record.outcome && !isReported ? [finishedOf(record, scope)] : []
@@ -224,8 +225,9 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
 function answeredOf({ id, tool, pause }: CallRecord, answer: PauseAnswer): EventDraft {
   const failed =
     answer.kind === 'outcome' && !answer.result.ok ? answer.result.error.code : undefined
-  const answered = failed ?? (answer.kind === 'approved' ? 'approved' : 'answered')
   const { kind, argsHash } = pause!
+  const isLeave = kind === 'approval' && answer.kind === 'approved'
+  const answered = failed ?? (isLeave ? 'approved' : 'answered')
   return { type: 'pause_answered', data: { call: id, tool, kind, argsHash, answer: answered } }
 }
 

@@ -62,6 +62,8 @@ export interface CallState {
   refused?: LeaseErrorCode
   /** It waits for someone outside, and has no result in this segment. */
   pause?: PauseRequest
+  /** What it spent up to that; whatever it does when it runs again comes on top. */
+  asking?: Usage | undefined
   result?: ToolResult | undefined
 }
 
@@ -125,7 +127,12 @@ export function spentBy(call: CallState): Partial<Amount> {
 
 /** What the caller books for a call. Its time is the caller's own: time does not add up. */
 export function spentUsage(call: CallState): Usage {
-  if (call.pause) return zeroUsage
+  if (call.pause) {
+    const { asking, entry } = call
+    // What asks has run, and runs again. One that spends has to find the share that it had.
+    const toolCalls = (asking?.toolCalls ?? 0) + (call.pause.asks && !entry?.spends ? 1 : 0)
+    return { ...zeroUsage, ...asking, toolCalls, timeMs: 0 }
+  }
   const amount = call.lease ? spentBy(call) : (call.cut ?? {})
   return { ...zeroUsage, ...call.result?.usage, ...zeroAmount, ...amount, timeMs: 0 }
 }

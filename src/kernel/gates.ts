@@ -1,6 +1,7 @@
 import { finishedEvent } from '#contracts/call-events.ts'
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
 import { addUsage, zeroUsage, type Limits } from '#contracts/lease.ts'
+import { answersIn } from '#contracts/pause.ts'
 import type { PauseRequest, ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
   argsHashOf,
@@ -178,6 +179,7 @@ const execute: Gate = {
     const { result } = call
     if (result.ok || result.error.code !== 'tool_pending' || !result.pause) return
     call.result = undefined
+    call.asking = result.usage
     return pauseOrDeny(result.pause, scope)
   },
 }
@@ -294,6 +296,7 @@ async function run(
     lease: call.grant!,
     signal,
     emit: ({ type, data }) => call.emit({ type, data: { call: call.id, ...data } }),
+    answers: answersIn(scope.answerTo(call.id)),
     ...(inner && { inner: inner.calls }),
   }
   const result = await executed(call, context)

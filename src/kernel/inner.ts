@@ -9,7 +9,7 @@ import { createLedger, createLedgerWithin } from '#contracts/ledger.ts'
 import { shareOf } from '#contracts/share.ts'
 
 /** Code has no context to fill: longer than this is kept behind a handle all the same. */
-const maxOutputChars = 1_000_000
+export const maxOutputChars = 1_000_000
 const endsFirstMs = 100
 
 const tooMany = failure('lease_tool_calls', 'The budget does not allow this call.')

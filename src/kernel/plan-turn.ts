@@ -4,6 +4,7 @@ import { addUsage, defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts
 import type { TurnScope } from './call.ts'
 import { createGenerate } from './generate.ts'
 import { checkPlan } from './check-plan.ts'
+import { maxOutputChars } from './inner.ts'
 import type { Segment } from './segment.ts'
 import { shareOf } from '#contracts/share.ts'
 import { messagesOf, type TurnDraft } from './turn.ts'
@@ -75,6 +76,9 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
 export const receivedBy = (turns: readonly Pick<TurnRecord, 'received'>[]): number =>
   turns.reduce((sum, { received = [] }) => sum + received.length, 0)
 
+/** Whoever called has no context to fill, and what goes to them has passed the hooks: all of it. */
+const outputsFor = ({ gates }: Segment['parts']) => ({ ...gates.outputs, maxChars: maxOutputChars })
+
 /** What the calls of a turn have in common, each with an equal share of what is left. */
 export function scopeOf(
   { parts, input, ports, ledger, signal, timeLeftMs }: Segment,
@@ -90,7 +94,7 @@ export function scopeOf(
     costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
   }
   return {
-    parts: { ...parts, ...parts.gates },
+    parts: { ...parts, ...parts.gates, ...(agent.directCall && { outputs: outputsFor(parts) }) },
     toolset: input.toolset,
     ledger,
     // Pinned: a call that is taken up again reserves what it had, whatever else was spent meanwhile.

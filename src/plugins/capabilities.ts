@@ -4,15 +4,18 @@ import {
   type PluginDatabase,
   type PluginIsolate,
   type PluginMemory,
+  type PluginRequest,
   type PluginStorage,
   type PluginTools,
 } from '#contracts/plugin.ts'
+import { levelOf } from '#contracts/log-level.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { Usage } from '#contracts/lease.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { ToolContext } from '#contracts/tool.ts'
+import type { SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createPluginModel, type ModelTerms } from './ask-model.ts'
 import { createCallEnd, type CallEnd } from './call-end.ts'
@@ -30,6 +33,7 @@ import {
   withSafeErrors,
   type AskStorage,
 } from './granted-storage.ts'
+import { createPluginRequest, type OnAsk } from './plugin-request.ts'
 import type { FaultReport } from './fault-report.ts'
 import type { TakeLeave } from './standing.ts'
 import { spaceOf, type ScopedStorage } from './scoped-storage.ts'
@@ -54,6 +58,8 @@ export interface CapabilityDeps {
   /** Absent where there are no isolates. */
   readonly modelCode?: ModelCodeRunner
   readonly sha256: (text: string) => string
+  /** Checks what a person answered against the schema of what was asked. */
+  readonly validator: SchemaValidator
   /** Absent where no plugin can be switched off. */
   readonly takeLeave?: TakeLeave
   readonly faults?: FaultReport
@@ -70,12 +76,18 @@ export interface OpenCapabilities {
   readonly spent: () => Usage | undefined
 }
 
+export interface OpenOptions {
+  readonly as?: 'tool' | 'agent' | undefined
+  /** Ends the call until there are answers; absent where a call cannot wait. */
+  readonly onAsk?: OnAsk
+}
+
 /** Builds what a plugin may do within one call: exactly its grants, dead after the call (DESIGN.md section 8). */
 export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
-  as: 'tool' | 'agent' = 'tool',
+  { as = 'tool', onAsk }: OpenOptions = {},
 ): OpenCapabilities {
   const over = createCallEnd()
   const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
@@ -128,8 +140,12 @@ export function openCapabilities(
       return (made.isolate ??= guardAll(guard, isolateOf(this.tools).isolate))
     },
     idempotencyKey: context.idempotencyKey,
-    log: (message) => log('tool_log', message),
-    progress: (message) => log('tool_progress', message),
+    get request() {
+      const options = { granted: plugin.granted.request, context, deps, refuse, onAsk }
+      return (made.request ??= guardAll(guard, createPluginRequest(options)) as PluginRequest)
+    },
+    log: (message, level) => log('tool_log', message, toLevel(level)),
+    progress: (message, at) => log('tool_progress', message, toNumbers(at)),
     get signal() {
       return signalOf()
     },
@@ -161,14 +177,28 @@ function guardAll<T extends object>(guard: Guard, functions: T): T {
 
 function createLog(context: ToolContext, over: CallEnd) {
   let count = 0
-  return (type: 'tool_log' | 'tool_progress', message: string): void => {
+  return (type: 'tool_log' | 'tool_progress', message: string, more: JsonObject): void => {
     count += 1
     if (over.isOver() || count > maxLogsPerCall) return
-    context.emit({
-      type,
-      data: { call: context.call, message: String(message).slice(0, maxLogChars) },
-    })
+    const text = String(message).slice(0, maxLogChars)
+    context.emit({ type, data: { call: context.call, message: text, ...more } })
   }
+}
+
+/** What is no level, or no number, is left out: these are words for people, not a reason to fail. */
+const toLevel = (level: unknown): JsonObject => {
+  const known = levelOf(level)
+  return known === undefined ? {} : { level: known }
+}
+
+function toNumbers(at: unknown): JsonObject {
+  const { progress, total } = Object(at) as {
+    readonly progress?: unknown
+    readonly total?: unknown
+  }
+  if (typeof progress !== 'number' || !Number.isFinite(progress)) return {}
+  const isTotal = typeof total === 'number' && Number.isFinite(total)
+  return { progress, ...(isTotal && { total }) }
 }
 
 function createPluginFetch(

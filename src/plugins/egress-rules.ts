@@ -43,6 +43,16 @@ export function checkEgress({ url: text, method, from }: EgressAttempt, rules: E
   return url
 }
 
+/** A URL that the operator named, or that follows from one: any public host over https. Throws what is refused. */
+export const checkPublicUrl = (
+  url: string,
+  { isDevelopment }: Pick<EgressRules, 'isDevelopment'>,
+): URL =>
+  checkEgress(
+    { url, method: 'GET' },
+    { grants: [{ host: '*', methods: ['GET'] }], tier: 'builtin', isDevelopment },
+  )
+
 function refused(what: string): ToolError {
   return new ToolError('tool_failed', {
     message: `The request was refused: ${what} is not allowed.`,

@@ -8,7 +8,7 @@ import {
   type TrustTier,
 } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { HookEvent, PluginParts } from '#contracts/plugin.ts'
+import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { orderByDependencies } from './dependency-order.ts'
@@ -21,6 +21,7 @@ import {
   isPartsObject,
   protocolsOf,
   refuseLater,
+  type HostedFunction,
   type HostedParts,
   type Protocol,
 } from './plugin-parts.ts'
@@ -249,13 +250,28 @@ function toHosted(parts: PluginParts): HostedParts {
       runHookBatch(hook, toJson(events) as unknown as readonly HookEvent[], capabilities)
     return [on, run] as const
   })
-  const { tools, agent, schedule } = parts
+  const { tools, resources, prompts, agent, schedule } = parts
   return {
     ...(tools && { tools }),
+    resources: toFunctions(resources),
+    prompts: toFunctions(prompts),
     ...(agent && { agent }),
     ...(schedule && { schedule }),
     hooks: Object.fromEntries(hooks),
   }
+}
+
+type OfferFunction = (input: never, capabilities: Capabilities) => Promise<unknown>
+
+/** What reaches them was checked against the manifest: text by name, of a resource its URI among it. */
+function toFunctions(
+  functions: Readonly<Record<string, OfferFunction>> = {},
+): Readonly<Record<string, HostedFunction>> {
+  const hosted = Object.entries(functions).map(([name, run]) => {
+    const called: HostedFunction = (input, capabilities) => run(input as never, capabilities)
+    return [name, called] as const
+  })
+  return Object.fromEntries(hosted)
 }
 
 function toProblem(error: unknown): Omit<PluginProblem, 'plugin'> {

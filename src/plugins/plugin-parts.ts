@@ -4,6 +4,12 @@ import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
+export type HostedFunction = (
+  input: JsonObject,
+  capabilities: Capabilities,
+  context: ToolContext,
+) => Promise<unknown>
+
 /**
  * The callable parts of a plugin, whichever host runs them. A function of a plugin's own does not see the context; the
  * isolate host finds its isolate by it.
@@ -11,12 +17,11 @@ import type { ToolContext } from '#contracts/tool.ts'
 export interface HostedParts {
   /** Of the isolate in which its code runs for a session tree; absent where it runs in the host's own. */
   readonly isolateId?: (rootSession: string) => string
-  readonly tools?: Readonly<
-    Record<
-      string,
-      (input: JsonObject, capabilities: Capabilities, context: ToolContext) => Promise<unknown>
-    >
-  >
+  readonly tools?: Readonly<Record<string, HostedFunction>>
+  /** By name; given `uri` and the variables of its template. */
+  readonly resources?: Readonly<Record<string, HostedFunction>>
+  /** By name; given its arguments. */
+  readonly prompts?: Readonly<Record<string, HostedFunction>>
   readonly agent?: {
     readonly invoke: (
       request: { readonly task: string; readonly context?: string },
@@ -41,14 +46,22 @@ export interface HostedParts {
 }
 
 /** What a plugin does, seen from what it provides (Y4). */
-export type Protocol = 'ToolProvider' | 'AgentProvider' | 'SchedulerProvider' | 'HookProvider'
+export type Protocol =
+  | 'ToolProvider'
+  | 'AgentProvider'
+  | 'SchedulerProvider'
+  | 'HookProvider'
+  | 'ResourceProvider'
+  | 'PromptProvider'
 
-const laterParts = ['channel', 'service', 'providers', 'resources', 'prompts'] as const
+const laterParts = ['channel', 'service', 'providers'] as const
 const knownParts: ReadonlySet<string> = new Set([
   'tools',
   'agent',
   'schedule',
   'hooks',
+  'resources',
+  'prompts',
   ...laterParts,
 ])
 
@@ -60,10 +73,16 @@ const knownParts: ReadonlySet<string> = new Set([
 export function detectProtocols(manifest: Manifest, parts: PluginParts): readonly Protocol[] {
   refuseUnknown(parts)
   refuseLater(manifest, parts)
-  checkTools(manifest, parts)
+  checkNamed('tools', namesOf(manifest.contributes.tools), parts.tools)
+  checkNamed('resources', namesOf(manifest.contributes.resources), parts.resources)
+  checkNamed('prompts', namesOf(manifest.contributes.prompts), parts.prompts)
+  checkNamed(
+    'hooks',
+    manifest.contributes.hooks.map(({ on }) => on),
+    parts.hooks,
+  )
   checkAgent(manifest, parts)
   checkSchedule(manifest, parts)
-  checkHooks(manifest, parts)
   return protocolsOf(manifest)
 }
 
@@ -74,6 +93,8 @@ export function protocolsOf(manifest: Manifest): readonly Protocol[] {
   if (manifest.agent) protocols.push('AgentProvider')
   if (manifest.schedule !== undefined) protocols.push('SchedulerProvider')
   if (manifest.contributes.hooks.length > 0) protocols.push('HookProvider')
+  if (manifest.contributes.resources.length > 0) protocols.push('ResourceProvider')
+  if (manifest.contributes.prompts.length > 0) protocols.push('PromptProvider')
   return protocols
 }
 
@@ -103,15 +124,18 @@ export function refuseLater(manifest: Manifest, parts: PluginParts = {}): void {
     throw mismatch(`not yet: this version of Isola does not have ${asked.join(', ')}`)
 }
 
-function checkTools(manifest: Manifest, parts: PluginParts): void {
-  const declared = manifest.contributes.tools.map((tool) => tool.name)
-  const tools = parts.tools ?? {}
-  const missing = declared.filter((name) => typeof ownMember(tools, name) !== 'function')
+const namesOf = (declared: readonly { readonly name: string }[]) => declared.map(({ name }) => name)
+
+/** What has a name in the manifest has a function in the module, and the other way round. */
+function checkNamed(what: string, declared: readonly string[], functions: object = {}): void {
+  const missing = declared.filter((name) => typeof ownMember(functions, name) !== 'function')
   if (missing.length > 0)
-    throw mismatch(`plugin.yaml declares tools without a function: ${missing.join(', ')}`)
-  const extra = Object.keys(tools).filter((name) => !declared.includes(name))
+    throw mismatch(`plugin.yaml declares ${what} without a function: ${missing.join(', ')}`)
+  const extra = Object.keys(functions).filter((name) => !declared.includes(name))
   if (extra.length > 0)
-    throw mismatch(`these tools are not in contributes.tools of plugin.yaml: ${extra.join(', ')}`)
+    throw mismatch(
+      `these ${what} are not in contributes.${what} of plugin.yaml: ${extra.join(', ')}`,
+    )
 }
 
 function ownMember(tools: object, name: string): unknown {
@@ -133,15 +157,4 @@ function checkSchedule(manifest: Manifest, parts: PluginParts): void {
     throw mismatch('register() returned a schedule, but plugin.yaml has no schedule')
   if (typeof parts.schedule?.execute !== 'function')
     throw mismatch('plugin.yaml has a schedule: register() must return schedule.execute')
-}
-
-function checkHooks(manifest: Manifest, parts: PluginParts): void {
-  const declared: readonly string[] = manifest.contributes.hooks.map(({ on }) => on)
-  const hooks = parts.hooks ?? {}
-  const missing = declared.filter((on) => typeof ownMember(hooks, on) !== 'function')
-  if (missing.length > 0)
-    throw mismatch(`plugin.yaml declares hooks without a function: ${missing.join(', ')}`)
-  const extra = Object.keys(hooks).filter((on) => !declared.includes(on))
-  if (extra.length > 0)
-    throw mismatch(`these hooks are not in contributes.hooks of plugin.yaml: ${extra.join(', ')}`)
 }

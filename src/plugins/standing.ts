@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { McpPin } from '#contracts/mcp.ts'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
@@ -36,14 +37,26 @@ export function createTakeLeave({ snapshot, clock }: StandingDeps): TakeLeave {
     const { installed } = await snapshot()
     return installed.some((pin) => pin.id === manifest.id && pin.grantEpoch === grantEpoch)
   }
-  return async (plugin) => {
-    if (plugin.grantEpoch === undefined) return endless
-    if (!(await within(maxFirstLookMs, () => stands(plugin), clock))) throw revoked()
-    const gone = new AbortController()
-    const over = new AbortController()
-    void watch(() => stands(plugin), { clock, over: over.signal }).then(() => gone.abort(revoked()))
-    return { signal: gone.signal, end: () => over.abort() }
-  }
+  return async (plugin) =>
+    plugin.grantEpoch === undefined ? endless : leaveWhile(() => stands(plugin), clock)
+}
+
+/** The same for a remote server: it stands while it is enabled as it was when the call began. */
+export function createServerLeave({ snapshot, clock }: StandingDeps) {
+  return (server: Pick<McpPin, 'id' | 'epoch'>): Promise<Leave> =>
+    leaveWhile(async () => {
+      const { mcp = [] } = await snapshot()
+      return mcp.some((pin) => pin.id === server.id && pin.epoch === server.epoch)
+    }, clock)
+}
+
+/** @throws `tool_denied` if it does not stand now. */
+async function leaveWhile(stands: () => Promise<boolean>, clock: Clock): Promise<Leave> {
+  if (!(await within(maxFirstLookMs, stands, clock))) throw revoked()
+  const gone = new AbortController()
+  const over = new AbortController()
+  void watch(stands, { clock, over: over.signal }).then(() => gone.abort(revoked()))
+  return { signal: gone.signal, end: () => over.abort() }
 }
 
 /** Resolves when it stands no more; never once the call is over. */

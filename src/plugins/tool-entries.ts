@@ -3,7 +3,6 @@ import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
-import type { Capabilities } from '#contracts/plugin.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
 import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
@@ -11,15 +10,14 @@ import { grantsOfTool } from './granted-database.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { spendingOfAgent, spendingOfTool, withIsolateFee } from './inner-reach.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
-import { OutputError } from './output-error.ts'
+import { toOfferTools } from './offer-tools.ts'
+import { InputError, OutputError } from './output-error.ts'
+import { createAsking, waitingFor } from './plugin-request.ts'
+import type { HostedFunction } from './plugin-parts.ts'
 
 const maxMessageChars = 2_000
 
-type Work = (
-  input: JsonObject,
-  capabilities: Capabilities,
-  context: ToolContext,
-) => Promise<unknown>
+type Work = HostedFunction
 
 /** The tools of a loaded plugin as the registry wants them, named `<plugin>__<tool>`. */
 export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): readonly ToolEntry[] {
@@ -27,9 +25,11 @@ export function toToolEntries(plugin: LoadedPlugin, deps: CapabilityDeps): reado
     const run = plugin.parts.tools?.[tool.name]
     return run ? [toToolEntry(plugin, tool, run, deps)] : []
   })
+  const offers = toOfferTools(plugin).map(({ tool, run }) => toToolEntry(plugin, tool, run, deps))
   const { agent, schedule } = plugin.parts
   return [
     ...entries,
+    ...offers,
     ...(agent ? [toAgentCodeEntry(plugin, agent.invoke, deps)] : []),
     ...(schedule ? [toScheduleEntry(plugin, schedule.execute, deps)] : []),
   ]
@@ -59,9 +59,7 @@ function toToolEntry(
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
-    ...(toolDestroys(tool.annotations, plugin.granted ?? plugin.manifest.grants) && {
-      isDestructive: true,
-    }),
+    ...(toolDestroys(tool.annotations, plugin.granted) && { isDestructive: true }),
     timeoutMs,
     ...spending,
     definitionHash: `${plugin.hash}:${name}`,
@@ -168,9 +166,12 @@ async function callPlugin(
 ): Promise<ToolResult> {
   const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
   if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
-  const signal = leave?.signal ? AbortSignal.any([context.signal, leave.signal]) : context.signal
+  const asking = createAsking(plugin.granted)
+  const ends = [leave?.signal, asking?.signal].filter((one) => one !== undefined)
+  const signal = ends.length > 0 ? AbortSignal.any([context.signal, ...ends]) : context.signal
   const held = { ...context, signal }
-  const { capabilities, close, spent } = openCapabilities(plugin, held, deps, as)
+  const opening = { as, ...(asking && { onAsk: asking.onAsk }) }
+  const { capabilities, close, spent } = openCapabilities(plugin, held, deps, opening)
   const paid: { usage?: Usage } = {}
   const usage = () => usageOf(paid.usage, spent())
   try {
@@ -180,9 +181,15 @@ async function callPlugin(
     if (metered) paid.usage = { ...zeroUsage, costNanoUsd: metered.costNanoUsd }
     const work = Promise.resolve(run(toJson(input) as JsonObject, capabilities, held))
     const output = toOutput(await untilAborted(work, signal))
+    // Whatever it made of the refusal: it asked, and the answer decides.
+    if (asking?.asks()) return { ...waitingFor(asking.asks()!), ...usage() }
     deps.faults?.wentWell(plugin)
-    return { ok: true, output, taint: [`tool:${name}`], ...usage() }
+    const said = context.answers ? (['user'] as const) : []
+    return { ok: true, output, taint: [...said, `tool:${name}`], ...usage() }
   } catch (error) {
+    const asks = asking?.asks()
+    if (asks && !context.signal.aborted && !leave?.signal?.aborted)
+      return { ...waitingFor(asks), ...usage() }
     deps.faults?.failed(plugin, error, signal)
     if (leave?.signal?.aborted) {
       context.emit({
@@ -239,6 +246,7 @@ function toFailure(error: unknown, name: string, signal: AbortSignal): ToolFailu
   if (signal.aborted) return toAbortFailure(signal.reason, name)
   if (error instanceof OutputError)
     return { code: 'tool_failed', message: `The tool ${name} ${error.message}` }
+  if (error instanceof InputError) return { code: 'tool_invalid_input', message: error.message }
   if (errorCode(error) === 'tool_failed') {
     const transient = (error as { readonly transient?: unknown }).transient === true
     return {

@@ -1,5 +1,5 @@
-import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { Reply } from '#contracts/session.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { toFailureReply, type Reply } from '#contracts/reply.ts'
 import { isStorageFault } from './platform-fault.ts'
 
 /** An expected failure as a value: classes do not survive RPC. A bug is thrown. */
@@ -9,16 +9,7 @@ export function failureReply(
 ): Extract<Reply<never>, { readonly ok: false }> {
   const isFault = isStorageFault(error)
   if (isFault) onStorageFault(errorMessage(error))
-  const failure = isFault ? notStored(error) : error
-  const code = errorCode(failure)
-  if (code === undefined) throw error
-  const { param, retryAfterMs } =
-    failure instanceof IsolaError ? failure : { param: undefined, retryAfterMs: undefined }
-  const more = {
-    ...(param !== undefined && { param }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  }
-  return { ok: false, error: { code, message: errorMessage(failure), ...more } }
+  return toFailureReply(isFault ? notStored(error) : error)
 }
 
 /** The session could not even be loaded. */

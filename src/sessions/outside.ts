@@ -70,7 +70,7 @@ export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideP
       if (pause.expires && pause.sinceMs + pauseMs <= nowMs) {
         throw conflict('It is too late to decide this call.')
       }
-      answers[call] = toAnswer(decision, pause)
+      answers[call] = toAnswer(decision, pause, { before: row.answers?.[call], sha256 })
       decided[call] = digest
     } else if (before !== digest) {
       if (before !== undefined) throw conflict('This call was decided already, and otherwise.')

@@ -10,6 +10,7 @@ export function overridesOf({
   clientTools,
   mayAsk,
   requireApproval,
+  directCall,
 }: RunRow['submission']): AgentOverrides {
   return {
     ...(model !== undefined && { model }),
@@ -19,5 +20,6 @@ export function overridesOf({
     ...(clientTools && { clientTools }),
     ...(mayAsk !== undefined && { mayAsk }),
     ...(requireApproval && { requireApproval }),
+    ...(directCall && { directCall }),
   }
 }

@@ -1,8 +1,15 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
-import type { Decision, Pause, PauseAnswer } from '#contracts/pause.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import {
+  answersIn,
+  settles,
+  type Decision,
+  type Pause,
+  type PauseAnswer,
+} from '#contracts/pause.ts'
 import type { PauseView } from '#contracts/session.ts'
-import type { ToolResult } from '#contracts/tool.ts'
+import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
 import type { RunRow } from './store.ts'
 
 /** What a run waits for, if it waits: no call of its open turn has anything else to do. */
@@ -12,35 +19,53 @@ export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pa
   return open.every((call) => isWaiting(call, row)) ? open.flatMap(({ pause }) => pause ?? []) : []
 }
 
-export function toView(pause: Pause, pauseMs: number): PauseView {
-  return pause.expires ? { ...pause, expiresAtMs: pause.sinceMs + pauseMs } : pause
+type Hash = (text: string) => string
+
+export function toView(pause: Pause, pauseMs: number, sha256: Hash): PauseView {
+  return {
+    ...pause,
+    ...(pause.expires && { expiresAtMs: pause.sinceMs + pauseMs }),
+    ...(pause.asks && { asksHash: asksHashOf(pause, sha256) }),
+  }
 }
+
+/** Keys come again in other questions, and in those of other calls: this does not. */
+const asksHashOf = ({ call, asks }: Pause, sha256: Hash): string =>
+  sha256(JSON.stringify({ call, asks }))
 
 const isWaiting = ({ id, pause }: CallRecord, { answers }: RunRow): boolean =>
   pause !== undefined && !isAnswered(pause, answers?.[id])
 
 /** An approval of other arguments than those that would be run is none, and no answer to anything else. */
-function isAnswered(
-  { kind, argsHash, definitionHash }: Pause,
-  answer: PauseAnswer | undefined,
-): boolean {
-  if (answer?.kind !== 'approved') return answer !== undefined
-  const isSame = answer.argsHash === argsHash && answer.definitionHash === definitionHash
-  return kind === 'approval' && isSame
+function isAnswered(pause: Pause, answer: PauseAnswer | undefined): boolean {
+  if (!answer || !settles(pause, answer)) return false
+  if (pause.kind !== 'approval' || answer.kind !== 'approved') return true
+  return answer.argsHash === pause.argsHash && answer.definitionHash === pause.definitionHash
 }
 
 const maxOutputChars = 500_000
 
-/** What a decision means for the call that waits. Throws `request_conflict` (it cannot be decided so) or `request_too_large`. */
-export function toAnswer(decision: Decision, pause: Pause): PauseAnswer {
-  const { kind, argsHash, definitionHash, tool } = pause
+/**
+ * What a decision means for the call that waits.
+ *
+ * @param options.before What was decided on the same call already: leave and answers add up.
+ * Throws `request_conflict` (it cannot be decided so), `request_invalid` or `request_too_large`.
+ */
+export function toAnswer(
+  decision: Decision,
+  pause: Pause,
+  { before, sha256 }: { readonly before?: PauseAnswer | undefined; readonly sha256: Hash },
+): PauseAnswer {
+  const { kind, argsHash, definitionHash, tool, asks } = pause
   switch (decision.decision) {
-    case 'approve':
+    case 'approve': {
       if (kind !== 'approval') throw conflict('This call waits for a result, not for an approval.')
       if (decision.argsHash !== undefined && decision.argsHash !== argsHash) {
         throw conflict('The arguments are not those that were shown: read the run again.')
       }
-      return { kind: 'approved', argsHash, definitionHash }
+      const answers = answersIn(before)
+      return { kind: 'approved', argsHash, definitionHash, ...(answers && { answers }) }
+    }
     case 'deny': {
       if (kind === 'session') throw conflict('What waits is in another session: decide there.')
       const { message = 'The person who was asked said no.' } = decision
@@ -50,9 +75,10 @@ export function toAnswer(decision: Decision, pause: Pause): PauseAnswer {
       if (kind !== 'question' && kind !== 'client_tool')
         throw conflict('This call is not answered from outside.')
       const { output } = decision
-      if (JSON.stringify(output).length > maxOutputChars) {
-        const message = `output: at most ${maxOutputChars} characters of JSON.`
-        throw new IsolaError('request_too_large', message, { param: 'output' })
+      if (JSON.stringify(output).length > maxOutputChars) throw tooLarge()
+      if (asks) {
+        checkAsked(decision.asksHash, asksHashOf(pause, sha256))
+        return withAnswersTo(asks, output, before)
       }
       return outcome({ ok: true, output, taint: ['user', `tool:${tool}`] })
     }
@@ -61,6 +87,38 @@ export function toAnswer(decision: Decision, pause: Pause): PauseAnswer {
       return outcome({ ok: false, error: { code: 'tool_failed', message: decision.message } })
     }
   }
+}
+
+/** An answer holds for what was shown, never for what is asked under the same key by now. */
+function checkAsked(shown: string | undefined, asked: string): void {
+  if (shown === undefined) {
+    const message = 'asksHash: must be that of the pause whose `asks` are answered.'
+    throw new IsolaError('request_invalid', message, { param: 'asksHash' })
+  }
+  if (shown !== asked)
+    throw conflict('The call asks for something else than was shown: read the run again.')
+}
+
+const tooLarge = (): IsolaError => {
+  const message = `output: at most ${maxOutputChars} characters of JSON.`
+  return new IsolaError('request_too_large', message, { param: 'output' })
+}
+
+/** Each answer beside what was asked; of those that are missing the call goes on waiting. */
+function withAnswersTo(asks: Asks, output: Json, before: PauseAnswer | undefined): PauseAnswer {
+  const given = Object.entries(Object(output) as JsonObject)
+  const isByKey = typeof output === 'object' && !Array.isArray(output) && given.length > 0
+  const unknown = given.find(([key]) => !Object.hasOwn(asks, key))?.[0]
+  if (!isByKey || unknown !== undefined) {
+    const keys = Object.keys(asks).join(', ')
+    throw new IsolaError('request_invalid', `output: must have an answer by key, of ${keys}.`, {
+      param: 'output',
+    })
+  }
+  const fresh = given.map(([key, answer]) => [key, { asked: asks[key]!, answer }] as const)
+  const answers: Answers = { ...answersIn(before), ...Object.fromEntries(fresh) }
+  if (JSON.stringify(answers).length > maxOutputChars) throw tooLarge()
+  return before?.kind === 'approved' ? { ...before, answers } : { kind: 'answered', answers }
 }
 
 export const outcome = (result: ToolResult): PauseAnswer => ({ kind: 'outcome', result })

@@ -93,7 +93,7 @@ export async function executeRun(
   )
   if (outcome.state !== 'parked') return outcome
   const { pauseMs } = runtime.timing
-  const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs))
+  const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
 }
 

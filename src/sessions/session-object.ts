@@ -4,9 +4,9 @@ import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { Reply } from '#contracts/reply.ts'
 import type {
   Delivery,
-  Reply,
   RunMemo,
   RunOutcome,
   RunSpending,

@@ -22,7 +22,8 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))
   if (pauses.length > 0) {
     const { pauseMs } = runtime.timing
-    return { ...base, state: 'parked', pauses: pauses.map((pause) => toView(pause, pauseMs)) }
+    const views = pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
+    return { ...base, state: 'parked', pauses: views }
   }
   return { ...base, state: openState(row) }
 }

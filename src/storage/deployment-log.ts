@@ -6,10 +6,10 @@ import { reached } from './outage.ts'
  * The deployment's own events are in the table of all events, as the log of no session: one cursor and one reader for
  * both. The next `seq` is found by the unique index; D1 writes one thing at a time, so none is given twice.
  */
-const insert = (condition: string) => `
+const insert = (condition: string, data: string) => `
   INSERT INTO audit (session, since_ms, seq, run, trace, agent, principal, type, at_ms, data)
   SELECT '', 0, coalesce((SELECT max(seq) FROM audit WHERE session = '' AND since_ms = 0), 0) + 1,
-    '', ?1, '', ?2, ?3, ?4, ?5
+    '', ?1, '', ?2, ?3, ?4, ${data}
   WHERE ${condition}`
 
 export function createDeploymentLog(database: Database): DeploymentLog {
@@ -21,17 +21,19 @@ export function createDeploymentLog(database: Database): DeploymentLog {
 /**
  * The statement that writes an event, to land in one go with the change it tells of.
  *
- * @param only The event is written only if this holds before the change: `?6` and on are its values.
+ * @param only The event is written only if this holds before the change: `?6` and on are its values. `data` is SQL
+ *   for what the event tells, if the database is to add to `?5`.
  */
 export function eventRow(
   database: Database,
   { trace, principal, type, atMs, data }: DeploymentEvent,
-  only: { readonly condition: string; readonly values: readonly (string | number)[] } = {
-    condition: 'true',
-    values: [],
-  },
+  only: {
+    readonly condition: string
+    readonly values: readonly (string | number)[]
+    readonly data?: string
+  } = { condition: 'true', values: [] },
 ): Statement {
   return database
-    .prepare(insert(only.condition))
+    .prepare(insert(only.condition, only.data ?? '?5'))
     .bind(trace, principal, type, atMs, JSON.stringify(data), ...only.values)
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
+import type { Exposure } from '#contracts/exposure.ts'
 import type { Permit } from '#contracts/permit.ts'
 import type {
   Generation,
@@ -12,6 +13,7 @@ import type {
 import type { ToolPolicy } from '#contracts/tool-policy.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
+import { mcpServerRow } from './mcp-servers.ts'
 import { reached } from './outage.ts'
 
 const rowColumns =
@@ -28,6 +30,8 @@ const insertVersion = `
   ON CONFLICT (plugin, hash) DO UPDATE SET (tier, signer) = (?4, ?6) WHERE ?6 IS NOT NULL`
 const insertPolicy = `
   INSERT INTO policies (generation, policy, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4)`
+const insertExposure = `
+  INSERT INTO exposures (generation, exposure, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4)`
 const insertGeneration = `
   INSERT INTO generations (number, plugins, reason, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)`
 
@@ -50,8 +54,10 @@ export function createPluginStore(database: Database): PluginStore {
     list: async () =>
       (await all<Row>(`SELECT ${rowColumns} FROM manifests ORDER BY id`)).map(toRow),
     async versions(id) {
-      const sql = `SELECT ${versionColumns} FROM plugin_versions WHERE ?1 IS NULL OR plugin = ?1
-        ORDER BY installed_at_ms DESC, hash LIMIT 1000`
+      // Of each plugin so many: nobody pushes another's out of sight.
+      const sql = `SELECT ${versionColumns} FROM (SELECT *, row_number() OVER (PARTITION BY plugin
+          ORDER BY installed_at_ms DESC, hash) AS place FROM plugin_versions WHERE ?1 IS NULL OR plugin = ?1)
+        WHERE place <= 100 ORDER BY installed_at_ms DESC, hash`
       return (await all<VersionRow>(sql, id ?? null)).map(toVersion)
     },
     async version(id, hash) {
@@ -61,7 +67,8 @@ export function createPluginStore(database: Database): PluginStore {
     },
     async generation(number) {
       const sql = `SELECT number, plugins, (SELECT policy FROM policies WHERE generation <= number
-          ORDER BY generation DESC LIMIT 1) AS policy FROM generations WHERE ?1 IS NULL OR number = ?1
+          ORDER BY generation DESC LIMIT 1) AS policy, (SELECT exposure FROM exposures WHERE generation <= number
+          ORDER BY generation DESC LIMIT 1) AS exposure FROM generations WHERE ?1 IS NULL OR number = ?1
         ORDER BY number DESC LIMIT 1`
       const [row] = await all<GenerationRow>(sql, number ?? null)
       return row && toGeneration(row)
@@ -71,21 +78,30 @@ export function createPluginStore(database: Database): PluginStore {
         ORDER BY number DESC LIMIT ?1`
       return (await all<GenerationRow>(sql, limit)).map(toGenerationView)
     },
-    async commit({ rows, version, generation, event }) {
+    async newest(kinds) {
+      const sql = `SELECT reason, MAX(number) AS number FROM generations
+        WHERE substr(reason, 1, instr(reason || ' ', ' ') - 1) IN (SELECT value FROM json_each(?1)) GROUP BY reason`
+      const found = await all<{ reason: string; number: number }>(sql, JSON.stringify(kinds))
+      return new Map(found.map(({ reason, number }) => [reason, number]))
+    },
+    async commit({ rows, version, servers = [], generation, event }) {
       const { principal, atMs } = event
       const statements: Statement[] = [
         ...rows.map((row) => database.prepare(upsert).bind(...toColumns(row), atMs)),
+        ...servers.map((server) => mcpServerRow(database, server)),
         eventRow(database, event),
       ]
       if (version)
         statements.push(database.prepare(insertVersion).bind(...toVersionColumns(version)))
       if (generation) {
-        const { number, installed, bundled, reason, policy } = generation
-        const plugins = JSON.stringify({ installed, bundled })
+        const { number, installed, bundled, reason, policy, mcp, exposed } = generation
+        const plugins = JSON.stringify({ installed, bundled, ...(mcp && { mcp }) })
         const insert = database.prepare(insertGeneration)
         statements.push(insert.bind(number, plugins, reason, principal, atMs))
         const change = database.prepare(insertPolicy)
         if (policy) statements.push(change.bind(number, JSON.stringify(policy), principal, atMs))
+        const offer = database.prepare(insertExposure)
+        if (exposed) statements.push(offer.bind(number, JSON.stringify(exposed), principal, atMs))
       }
       await reached(() => database.batch(statements))
     },
@@ -189,6 +205,7 @@ interface GenerationRow {
   readonly number: number
   readonly plugins: string
   readonly policy?: string | null
+  readonly exposure?: string | null
   readonly reason: string
   readonly made_by: string
   readonly made_at_ms: number
@@ -198,13 +215,16 @@ function toGeneration({
   number,
   plugins,
   policy,
-}: Pick<GenerationRow, 'number' | 'plugins' | 'policy'>): Generation {
-  const { installed, bundled } = JSON.parse(plugins) as Omit<Generation, 'number'>
+  exposure,
+}: Pick<GenerationRow, 'number' | 'plugins' | 'policy' | 'exposure'>): Generation {
+  const { installed, bundled, mcp } = JSON.parse(plugins) as Omit<Generation, 'number'>
   return {
     number,
     installed,
     bundled,
+    ...(mcp && { mcp }),
     ...(typeof policy === 'string' && { policy: JSON.parse(policy) as ToolPolicy }),
+    ...(typeof exposure === 'string' && { exposed: JSON.parse(exposure) as Exposure }),
   }
 }
 

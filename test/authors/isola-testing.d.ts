@@ -6,6 +6,8 @@ type Input = Readonly<Record<string, JsonValue>>
 export interface CallOptions {
   /** What the network answers; each request has passed the grants of plugin.yaml. Without it there is none. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** What is answered to what a call asks (`request`), by its keys; a question without an answer fails the test. */
+  readonly answers?: Input
 }
 
 /** Inputs that make a tool do each thing; what it cannot do is left out. */

@@ -2,15 +2,15 @@ import { bundle, hash, host } from 'under-test:plugin'
 import register from 'under-test:code'
 import type { BundledPlugin } from '#contracts/manifest.ts'
 import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
-import type { JsonObject } from '#contracts/json.ts'
-import type { ToolEntry } from '#contracts/tool.ts'
-import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { Answers, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { openCapabilities, type CapabilityDeps } from '../../src/plugins/capabilities.ts'
 import type { HookOutcome } from '../../src/plugins/hook-batch.ts'
 import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { describeTool } from '../conformance/describe-tool.ts'
+import { countedSubject } from '../conformance/tool-subject.ts'
 import { isolates } from '../fakes/isolates.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
@@ -42,11 +42,17 @@ export function loadUnderTest(): LoadedPlugin {
   )
 }
 
+const validator = createSchemaValidator()
+
 /** One store for all calls of a file. */
 const sessions = createFakeGateway()
 
 const depsOf = ({ fetch }: CallOptions): CapabilityDeps =>
-  createCapabilityDeps({ sessions, ...(fetch && { fetch: async (url, init) => fetch(url, init) }) })
+  createCapabilityDeps({
+    sessions,
+    validator,
+    ...(fetch && { fetch: async (url, init) => fetch(url, init) }),
+  })
 
 function entryOf(tool: string, options: CallOptions): ToolEntry {
   const entries = toToolEntries(loadUnderTest(), depsOf(options))
@@ -59,11 +65,34 @@ function entryOf(tool: string, options: CallOptions): ToolEntry {
 
 async function call(tool: string, input: JsonObject, options: CallOptions = {}) {
   const entry = entryOf(tool, options)
-  const verdict = createSchemaValidator().validate(entry.tool.inputSchema, input)
+  const verdict = validator.validate(entry.tool.inputSchema, input)
   if (!verdict.ok) throw new Error(`input${verdict.path}: ${verdict.message}`)
-  const result = await entry.tool.execute(input, createToolContext())
+  const result = await answered(entry, input, options)
   if (result.ok) return result.output
   throw Object.assign(new Error(result.error.message), result.error)
+}
+
+const maxRounds = 32
+
+/** What it asks is answered as the test says, and it runs again, as in a run. */
+async function answered(
+  { tool }: ToolEntry,
+  input: JsonObject,
+  { answers: given = {} }: CallOptions,
+): Promise<ToolResult> {
+  let answers: Answers | undefined
+  for (let round = 0; round < maxRounds; round += 1) {
+    const result = await tool.execute(input, createToolContext({ answers }))
+    const asks = result.ok ? undefined : result.pause?.asks
+    if (!asks) return result
+    const more = Object.entries(asks).map(([key, asked]) => {
+      const answer = given[key] as Json | undefined
+      if (answer !== undefined) return [key, { asked, answer }] as const
+      throw new Error(`It asks "${key}": ${JSON.stringify(asked)}. Answer it in \`answers\`.`)
+    })
+    answers = { ...answers, ...Object.fromEntries(more) }
+  }
+  throw new Error(`It asked more than ${maxRounds} times.`)
 }
 
 async function hook(
@@ -94,29 +123,7 @@ async function hook(
 function conforms(tool: string, inputs: Conformance, options: CallOptions = {}): void {
   describeTool(`${tool}, ${host}`, {
     inputs: inputs as Parameters<typeof describeTool>[1]['inputs'],
-    create: () => {
-      const entry = entryOf(tool, options)
-      const traces: string[] = []
-      let stops = 0
-      return {
-        entry: {
-          ...entry,
-          tool: {
-            ...entry.tool,
-            execute(input, context) {
-              traces.push(context.trace)
-              context.signal.addEventListener('abort', () => (stops += 1))
-              return entry.tool.execute(input, context)
-            },
-          },
-        },
-        executions: () => traces.length,
-        traces: () => traces,
-        stopped: () => stops,
-        outputs: createOutputStore(sessions),
-        readOutput: createOutputTool(sessions),
-      }
-    },
+    create: () => countedSubject(entryOf(tool, options), sessions),
   })
 }
 

@@ -1,24 +1,30 @@
 import { vi } from 'vitest'
 import caller from 'isolated:test/fixtures/plugins/caller'
 import conformance from 'isolated:test/fixtures/plugins/conformance'
+import offers from 'isolated:test/fixtures/plugins/offers'
+import fixtures from 'isolated:test/fixtures/plugins/mcp-fixtures'
 import files from 'isolated:plugins/files'
 import http from 'isolated:plugins/http'
 import kv from 'isolated:plugins/kv'
 import type { BundledPlugin, TrustTier } from '#contracts/manifest.ts'
 import type { SessionGateway } from '#contracts/session.ts'
-import type { ToolEntry } from '#contracts/tool.ts'
-import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
+import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
 import { connectedTools } from '../fakes/connected.ts'
 import { isolate, isolatedEntries, loadIsolated, type Folder } from '../fakes/isolates.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
+import { describeAsking } from './describe-asking.ts'
 import { describeTool, type ToolSubject } from './describe-tool.ts'
+import { promptInputs, resourceInputs } from './offer-inputs.ts'
+import { countedSubject } from './tool-subject.ts'
 
 vi.mock('../../src/bundled.gen.ts', async () => {
   const { isolate: toIsolated } = await import('../fakes/isolates.ts')
   const folders = await Promise.all([
     import('isolated:test/fixtures/plugins/caller'),
     import('isolated:test/fixtures/plugins/conformance'),
+    import('isolated:test/fixtures/plugins/offers'),
+    import('isolated:test/fixtures/plugins/mcp-fixtures'),
     import('isolated:plugins/files'),
     import('isolated:plugins/http'),
     import('isolated:plugins/kv'),
@@ -43,38 +49,14 @@ function subjectOf({ folder, tool, tier = 'community', deps }: Subject): ToolSub
   const entries = isolatedEntries(isolate(folder, tier), { sessions, ...deps })
   const entry = entries.find(({ tool: { name } }) => name.endsWith(`__${tool}`))
   if (!entry) throw new Error(`no ${tool} among ${entries.map((one) => one.tool.name)}`)
-  return counted(entry, sessions)
+  return countedSubject(entry, sessions)
 }
 
 /** A tool of the plugin that calls others, each in an isolate of its own. */
 function callerSubject(tool: string): ToolSubject {
   const sessions: SessionGateway = createFakeGateway()
   const plugins = [caller, conformance].map((folder) => loadIsolated(isolate(folder, 'community')))
-  return counted(connectedTools(plugins, { sessions })(tool), sessions)
-}
-
-/** The tool with everything around it, counting how often its call was begun and told to stop. */
-function counted(entry: ToolEntry, sessions: SessionGateway): ToolSubject {
-  const traces: string[] = []
-  let stops = 0
-  return {
-    entry: {
-      ...entry,
-      tool: {
-        ...entry.tool,
-        execute(input, context) {
-          traces.push(context.trace)
-          context.signal.addEventListener('abort', () => (stops += 1))
-          return entry.tool.execute(input, context)
-        },
-      },
-    },
-    executions: () => traces.length,
-    traces: () => traces,
-    stopped: () => stops,
-    outputs: createOutputStore(sessions),
-    readOutput: createOutputTool(sessions),
-  }
+  return countedSubject(connectedTools(plugins, { sessions })(tool), sessions)
 }
 
 describeTool("X3: a plugin's tool, in an isolate", {
@@ -177,4 +159,20 @@ describeTool('http__get, in an isolate', {
     long: { url: 'https://example.com/long', max_chars: 200_000 },
   },
   create: () => subjectOf({ folder: http, tool: 'get', tier: 'builtin', deps: { fetch: network } }),
+})
+
+describeTool('P14: the resources of a plugin, in an isolate', {
+  inputs: resourceInputs,
+  create: () => subjectOf({ folder: offers, tool: 'read_resource' }),
+})
+
+describeTool('P14: the prompts of a plugin, in an isolate', {
+  inputs: promptInputs,
+  create: () => subjectOf({ folder: offers, tool: 'get_prompt' }),
+})
+
+describeAsking('in an isolate', (request) => {
+  const asked = request ? { ...Object(fixtures.manifest), grants: { request } } : fixtures.manifest
+  const deps = { validator: createSchemaValidator() }
+  return isolatedEntries(isolate({ ...fixtures, manifest: asked as object }, 'community'), deps)
 })

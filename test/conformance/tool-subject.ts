@@ -3,7 +3,7 @@ import type { ToolEntry } from '#contracts/tool.ts'
 import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
 import type { ToolSubject } from './describe-tool.ts'
 
-/** One of these tools with everything around it, counting how often its call was begun and told to stop. */
+/** One of these tools, as the battery takes it. */
 export function toSubject(
   entries: readonly ToolEntry[],
   name: string,
@@ -11,6 +11,11 @@ export function toSubject(
 ): ToolSubject {
   const entry = entries.find(({ tool }) => tool.name === name)
   if (!entry) throw new Error(`no ${name} among ${entries.map(({ tool }) => tool.name)}`)
+  return countedSubject(entry, sessions)
+}
+
+/** A tool with everything around it, counting how often its call was begun and told to stop. */
+export function countedSubject(entry: ToolEntry, sessions: SessionGateway): ToolSubject {
   const traces: string[] = []
   let stops = 0
   return {

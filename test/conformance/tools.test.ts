@@ -5,7 +5,8 @@ import type { AgentResult } from '#contracts/agent.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { parseManifest, type BundledPlugin } from '#contracts/manifest.ts'
 import type { Plugin } from '#contracts/plugin.ts'
-import type { Reply, SessionGateway } from '#contracts/session.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { SessionGateway } from '#contracts/session.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createSubAgentEntry } from '../../src/agents/sub-agent-tool.ts'
 import { createCoreTools } from '../../src/catalog/core-tools.ts'
@@ -17,11 +18,13 @@ import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { systemSources } from '../../src/sources.ts'
 import registerCaller from '../fixtures/plugins/caller/main.ts'
 import register from '../fixtures/plugins/conformance/main.ts'
+import registerOffers from '../fixtures/plugins/offers/main.ts'
 import { connectedTools } from '../fakes/connected.ts'
 import { says, toolEntry } from '../fakes/kernel.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { describeTool, type ToolSubject } from './describe-tool.ts'
+import { promptInputs, resourceInputs } from './offer-inputs.ts'
 
 /** The parts of the host around a tool, over sessions in memory. */
 const around = (sessions: SessionGateway) => ({
@@ -183,6 +186,26 @@ describeTool("a bundled plugin's tool, in process", {
     const [entry] = toToolEntries(plugins[0]!, createCapabilityDeps({ sessions }))
     return { ...around(sessions), entry: entry!, executions: () => runs, stopped: () => stops }
   },
+})
+
+function offersSubject(tool: string): ToolSubject {
+  const bundled = [bundleFolder('offers', registerOffers)]
+  const { plugins, problems } = loadPlugins(bundled, { validator: createSchemaValidator() })
+  if (problems.length > 0) throw new Error(JSON.stringify(problems))
+  const sessions = createFakeGateway()
+  const entries = toToolEntries(plugins[0]!, createCapabilityDeps({ sessions }))
+  const entry = entries.find(({ tool: { name } }) => name === tool)
+  return { ...around(sessions), ...counted(entry!) }
+}
+
+describeTool('P14: the resources of a plugin, in process', {
+  inputs: resourceInputs,
+  create: () => offersSubject('offers__read_resource'),
+})
+
+describeTool('P14: the prompts of a plugin, in process', {
+  inputs: promptInputs,
+  create: () => offersSubject('offers__get_prompt'),
 })
 
 /** A tool of the plugin that calls others, with what it calls. */

@@ -7,6 +7,8 @@ export function call(path: string, init: RequestInit & { json?: unknown } = {}):
   const { json, ...rest } = init
   const headers = new Headers(rest.headers)
   if (!headers.has('authorization')) headers.set('authorization', `Bearer ${key}`)
+  // A network would say it, and `/mcp` asks for it.
+  if (!headers.has('host')) headers.set('host', 'localhost')
   if (json !== undefined) headers.set('content-type', 'application/json')
   const body = json === undefined ? rest.body : JSON.stringify(json)
   const request = new Request(`http://isola.test${path}`, {

@@ -1,3 +1,4 @@
+import { defaultExposure } from '../../src/contracts/exposure.ts'
 import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
@@ -11,10 +12,11 @@ import type {
   GivenUpRuns,
   SessionQuery,
 } from '../../src/contracts/operations.ts'
+import type { Reply } from '../../src/contracts/reply.ts'
 import type {
   ParkedView,
-  Reply,
   RunOutcome,
+  RunView,
   SessionApi,
   SessionTree,
   SubmitRequest,
@@ -32,6 +34,20 @@ import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
 import { createMemoryTrust } from './trust.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
+
+const noSuchServer = async () => {
+  throw new IsolaError('request_not_found', 'There is no such MCP server.')
+}
+const noMcpServers = {
+  list: async () => [],
+  show: noSuchServer,
+  look: noSuchServer,
+  change: noSuchServer,
+  approve: noSuchServer,
+  login: noSuchServer,
+  finishLogin: noSuchServer,
+  clientMetadata: () => ({}),
+}
 
 export const testKey = 'isk_test'
 export const testSession = `ses_${'S'.repeat(22)}`
@@ -147,6 +163,8 @@ export interface FakeOptions {
   readonly result?: AgentResult
   /** What a run that is waited for comes to, if not to `result`. */
   readonly outcome?: RunOutcome
+  /** What differs from the view of a run that is over. */
+  readonly view?: Partial<RunView>
   /** What differs from a fresh receipt. */
   readonly receipt?: Partial<SubmitReceipt>
   readonly stream?: () => ReadableStream<Uint8Array>
@@ -194,6 +212,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       state: 'completed' as const,
       createdAtMs: 1,
       result,
+      ...options.view,
     }
     const memo = { createdAtMs: 1, state: 'completed' as const, isHidden: false, echoes: {} }
     const tree: SessionTree = {
@@ -244,6 +263,8 @@ export function createFakeApp(options: FakeOptions = {}) {
       idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
     },
     agents: {
+      tools: () => [],
+      offers: () => ({ resources: [], prompts: [] }),
       toolNames: () => ['kv__get', 'kv__set', 'http__request', 'files__read'],
       list: () => [
         { name: 'code-reviewer', description: 'Reviews code.', integrationMode: 'tool' as const },
@@ -286,13 +307,16 @@ export function createFakeApp(options: FakeOptions = {}) {
     readiness: async () => ({ state: 'ready', migration: '0001_init.sql' }),
     sources,
     version: '0.1.0',
+    stateKey: 'a key of at least thirty-two bytes',
     pluginProblems: () => [],
     plugins: {
       list: async () => [],
       generations: async () => [],
       policy: async () => ({ generation: 0, policy: defaultToolPolicy }),
+      exposed: async () => ({ generation: 0, exposed: defaultExposure }),
       change: async () => ({ generation: 1, notes: [] }),
     },
+    mcp: noMcpServers,
     bundles: { save: async () => {} },
     purgePlugin: async () => {},
     deploymentLog: { append: async () => {} },
@@ -315,6 +339,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     const { json, ...rest } = init
     const headers = new Headers(init.headers)
     if (!headers.has('authorization')) headers.set('authorization', `Bearer ${testKey}`)
+    if (!headers.has('host')) headers.set('host', 'localhost')
     if (json !== undefined) headers.set('content-type', 'application/json')
     return app.request(path, {
       ...rest,

@@ -62,6 +62,7 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
     scopedStorage: createFakeScopedStorage(),
     sleep: () => new Promise(() => {}),
     sha256,
+    validator: passAll,
     ...overrides,
   }
 }

@@ -21,6 +21,7 @@ const parts: Readonly<Record<string, string>> = {
   ':item': 'msg_nope',
   ':run': `run_${'R'.repeat(22)}`,
   ':principal': 'nobody',
+  ':grant': `grant_${'0'.repeat(22)}`,
   ':key': `key_${'K'.repeat(22)}`,
 }
 

@@ -1,3 +1,4 @@
+import { defaultExposure } from '../../src/contracts/exposure.ts'
 import type { DeploymentEvent } from '../../src/contracts/event.ts'
 import { parseManifest } from '../../src/contracts/manifest.ts'
 import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
@@ -75,9 +76,12 @@ export const githubTools = {
       grantEpoch: 0,
       config: {},
       versions: [],
+      waiting: [],
+      notes: [],
     },
   ],
   generations: async () => [],
   policy: async () => ({ generation: 0, policy: defaultToolPolicy }),
+  exposed: async () => ({ generation: 0, exposed: defaultExposure }),
   change: async () => ({ generation: 1, notes: [] }),
 }

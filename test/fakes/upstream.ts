@@ -28,7 +28,7 @@ export type UpstreamScript = (request: UpstreamRequest, index: number) => Upstre
  */
 export function installUpstream(
   script: UpstreamScript,
-  elsewhere: (request: Request) => Response = ({ url }) => {
+  elsewhere: (request: Request) => Response | Promise<Response> = ({ url }) => {
     throw new Error(`unexpected request to ${url}`)
   },
 ) {

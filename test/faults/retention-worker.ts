@@ -5,6 +5,7 @@ import { composeRuntime } from '../../src/composition.ts'
 import { defaultTiming } from '../../src/contracts/runtime.ts'
 import { createPrincipalClass } from '../../src/governance/principal-object.ts'
 import { createHttpApp } from '../../src/http/app.ts'
+import { createMcpServerClass } from '../../src/mcp/mcp-object.ts'
 import { createPluginServiceClass } from '../../src/plugins/plugin-service.ts'
 import { createSessionClass } from '../../src/sessions/session-object.ts'
 import { systemSources } from '../../src/sources.ts'
@@ -16,6 +17,7 @@ const app = createHttpApp(runtime.http)
 export class Session extends createSessionClass(() => runtime.session) {}
 export class Principal extends createPrincipalClass(() => runtime.principal) {}
 export class Catalog extends createCatalogClass(() => runtime.catalog) {}
+export class McpServer extends createMcpServerClass(() => runtime.mcpServer) {}
 export class PluginService extends createPluginServiceClass(() => runtime.pluginService) {}
 
 export default {

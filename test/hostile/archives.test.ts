@@ -141,6 +141,21 @@ const sizes: readonly Trick[] = [
   ],
 ]
 
+/** Well-formed for whoever begins at the last end; the first one, in a stored file, has all the rest as its comment. */
+function twoEnds(): Uint8Array<ArrayBuffer> {
+  const end = (commentBytes: number) =>
+    `PK\x05\x06${'\0'.repeat(16)}${String.fromCharCode(commentBytes & 255, commentBytes >> 8)}`
+  for (let padding = 0; ; padding += 1) {
+    const archive = (commentBytes: number) =>
+      plus({ name: 'a', text: end(commentBytes) + ' '.repeat(padding), isStored: true })
+    const bytes = archive(0)
+    const at = Buffer.from(bytes).indexOf('PK\x05\x06')
+    const commentBytes = bytes.byteLength - at - 22
+    // As text a byte of the count must be ASCII.
+    if ((commentBytes & 255) < 128) return archive(commentBytes)
+  }
+}
+
 const structure: readonly Trick[] = [
   ['an empty file', () => new Uint8Array(), /not a zip/],
   ['something that is no zip', () => bytesOf('MZ this is a program'), /not a zip/],
@@ -175,6 +190,7 @@ const structure: readonly Trick[] = [
     () => plus({ name: 'a' }, { comment: zipOf({ 'plugin.yaml': 'id: other' }) }),
     /two ends|hidden there/,
   ],
+  ['a second end inside a file', () => twoEnds(), /two ends/],
   [
     'another archive behind it',
     () => joined([zipOf(folder), zipOf({ 'plugin.yaml': 'id: other' })]),

@@ -134,6 +134,7 @@ function open() {
     bundles,
     clock: { nowMs: () => 1, sleep: async () => {} },
     bundledIds: new Set(['kv']),
+    signers: async () => [],
     tryOut: async () => ({ runsOwnAgent: false }),
   })
   const app = createFakeApp({
@@ -149,7 +150,10 @@ function open() {
         policy: async () => {
           throw new Error('nobody asks')
         },
-        change: async (what, by) => (await change(what, by)).result,
+        exposed: async () => {
+          throw new Error('nobody asks')
+        },
+        change,
       },
     },
   })

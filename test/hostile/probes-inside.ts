@@ -198,6 +198,7 @@ export const surroundingProbes: readonly Probe[] = [
     'memory',
     'model',
     'progress',
+    'request',
     'secrets',
     'signal',
     'storage',

@@ -100,6 +100,8 @@ export function createSessionWorld(options: WorldOptions) {
     agents: {
       list: () => [],
       toolNames: () => [],
+      tools: () => [],
+      offers: () => ({ resources: [], prompts: [] }),
       async load() {
         await options.loading?.()
         const toolset = toolsetOf(options.entries ?? [])

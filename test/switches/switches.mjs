@@ -1,7 +1,10 @@
 // Every protection that a test of its own holds up, and what the code reads like without it. `node
 // test/switches/run.mjs` takes them away one at a time: a protection that nobody misses is none.
 
+import { askingSwitches } from './asking.mjs'
 import { granted } from './granted.mjs'
+import { oauth } from './oauth.mjs'
+import { mcp } from './mcp.mjs'
 
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
@@ -637,7 +640,7 @@ const inner = [
       {
         name: 'uses-tools-exactly',
         what: 'Y15: code reaches exactly the tools of its uses_tools',
-        find: 'resolveUsesTools(uses, connected, without)',
+        find: 'resolveUsesTools(uses, [...connected, ...others], without)',
         replace: 'resolveUsesTools(connected.map(({ id }) => id), connected, without)',
       },
     ],
@@ -2054,6 +2057,30 @@ const secrets = [
     ],
   ),
   ...of(
+    'src/plugins/lifecycle/decide.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
+      {
+        name: 'removed-keys-sign-nothing',
+        what: 'T24: a waiting version of a signer that is not accepted any more is not trusted',
+        find: "const tier = isSigned ? version.tier : 'community'",
+        replace: 'const { tier } = version',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/mixed-forms.ts',
+    ['test/unit/plugins/secrets/reply-redactor.test.ts'],
+    [
+      {
+        name: 'redactor-work-bounded',
+        what: 'T26: what would take too long to search is not handed on',
+        find: 'if (work.left < 0)',
+        replace: 'if (work.left < -Infinity)',
+      },
+    ],
+  ),
+  ...of(
     'src/plugins/secrets/reply-redactor.ts',
     [egressSecrets],
     [
@@ -2437,8 +2464,8 @@ const rest = [
       {
         name: 'roles',
         what: 'I26: a route answers the roles it is for',
-        find: `if (!allowed.includes(context.get('principal').role)) {`,
-        replace: 'if (false) {',
+        find: 'if (token ? has(token.scopes) : allowed.includes(role))',
+        replace: 'if (token ? has(token.scopes) : true)',
       },
     ],
   ),
@@ -2892,7 +2919,7 @@ const hooks = [
       {
         name: 'hook-result-capped',
         what: 'P16: a hook makes no result longer than may go to the model',
-        find: 'if (JSON.stringify(output).length > maxResultChars) return heldBack(failedText)',
+        find: 'if (JSON.stringify(output).length > maxChars) return heldBack(failedText)',
         replace: '',
       },
     ],
@@ -3079,7 +3106,7 @@ const uploads = [
       {
         name: 'leave-before-call',
         what: 'G12: a plugin that was switched off begins nothing',
-        find: 'if (!(await within(maxFirstLookMs, () => stands(plugin), clock))) throw revoked()',
+        find: 'if (!(await within(maxFirstLookMs, stands, clock))) throw revoked()',
         replace: '',
       },
       {
@@ -3133,8 +3160,26 @@ const uploads = [
       {
         name: 'restored-without-revoked',
         what: 'G12: nor does a restored generation',
-        find: 'const isTaken = pin && (await revocationOf(store, row.id)) > number',
+        find: 'const isTaken = revocationOf(taken, row.id) > number',
         replace: 'const isTaken = false',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/secrets/reply-redactor.ts',
+    ['test/unit/plugins/secrets/reply-redactor.test.ts'],
+    [
+      {
+        name: 'mixed-writings-redacted',
+        what: 'T4: a value of which some characters are escaped is taken out of a reply',
+        find: '[mixedSpans, brokenBase64Spans]',
+        replace: '[brokenBase64Spans]',
+      },
+      {
+        name: 'broken-base64-redacted',
+        what: 'T4: a value in base64 of several lines is taken out of a reply',
+        find: '[mixedSpans, brokenBase64Spans]',
+        replace: '[mixedSpans]',
       },
     ],
   ),
@@ -3344,8 +3389,227 @@ const uploads = [
   ),
 ]
 
+const mcpUnit = 'test/unit/http/mcp/mcp.test.ts'
+const mcpOffered = 'test/unit/http/mcp/offered.test.ts'
+const mcpRounds = 'test/unit/http/mcp/rounds.test.ts'
+const mcpHosts = 'test/unit/http/mcp/hosts.test.ts'
+const mcpWorkers = 'test/workers/mcp-endpoint.workers.test.ts'
+
+const endpoint = [
+  ...of(
+    'src/contracts/exposure.ts',
+    ['test/unit/contracts/exposure.test.ts'],
+    [
+      {
+        name: 'exposed-everything',
+        what: 'issue 6: no choice names what is not installed yet',
+        find: '/^[A-Za-z0-9][A-Za-z0-9_-]*__(\\*|[A-Za-z0-9_-]+)$/,',
+        replace: '/./,',
+      },
+    ],
+  ),
+  ...of(
+    'src/agents/model-planner.ts',
+    ['test/unit/agents/direct-call.test.ts'],
+    [
+      {
+        name: 'direct-call-once',
+        what: 'a call that a client makes is made once, whatever is said to its run meanwhile',
+        find: 'turn === 1 ? [callStep(agent.directCall)] : [madeBefore(messages)]',
+        replace: '[callStep(agent.directCall)]',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/offered.ts',
+    [mcpOffered],
+    [
+      {
+        name: 'exposed-tools',
+        what: 'issue 6: a tool is offered only if an operator named it',
+        find: 'tools.filter(({ name }) => isMatchOfAny(name, exposed.tools))',
+        replace: 'tools',
+      },
+      {
+        name: 'exposed-agents',
+        what: 'issue 6: an agent is offered only if an operator named it',
+        find: 'agents.filter(({ name }) => named.includes(name))',
+        replace: 'agents',
+      },
+      {
+        name: 'exposed-names-once',
+        what: 'N10: no tool takes the name of another one, or of an agent',
+        find: 'taken.has(bare) || full.has(bare) ? tool.name : bare',
+        replace: 'bare',
+      },
+      {
+        name: 'full-names-first',
+        what: 'N10: a bare name is nobody else’s full name',
+        find: 'taken.has(bare) || full.has(bare)',
+        replace: 'taken.has(bare)',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/hosts.ts',
+    [mcpHosts],
+    [
+      {
+        name: 'mcp-hosts',
+        what: 'T17: a name that nobody gave this deployment is refused',
+        find: 'return [...local, ...own, ...configured]',
+        replace: 'return [url.hostname, ...local, ...own, ...configured]',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/mcp.ts',
+    [mcpHosts],
+    [
+      {
+        name: 'mcp-host-check',
+        what: 'T17: the host of a request is looked at',
+        find: 'allowedHostnames: hosts,',
+        replace: "allowedHostnames: [new URL(`http://${request.headers.get('host')}`).hostname],",
+      },
+      {
+        name: 'mcp-origin-check',
+        what: 'T17: the page that sends a request is looked at',
+        find: 'allowedOriginHostnames: hosts,',
+        replace: "allowedOriginHostnames: '*',",
+      },
+      {
+        name: 'mcp-no-endless-streams',
+        what: 'T27: no stream is kept open on which nothing is ever said',
+        tests: [mcpRounds],
+        find: "if (body['method'] === 'subscriptions/listen') return noSubscriptions(body)",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/resources.ts',
+    [mcpUnit],
+    [
+      {
+        name: 'exposed-resources',
+        what: 'issue 6: resources of an owner that nobody named are not there',
+        find: 'offers.resources.filter(({ owner }) => exposed.resources.includes(owner))',
+        replace: 'offers.resources.filter(() => exposed)',
+      },
+      {
+        name: 'exact-resources-first',
+        what: 'N10: a template of one owner stands for no resource of another',
+        find: 'return exact ?? offered',
+        replace: 'return offered.find((one) => one.isTemplate && isMatch(one, uri)) ?? offered',
+      },
+      {
+        name: 'our-uris-are-ours',
+        what: 'N10: what is under our own scheme is no resource of a plugin',
+        find: 'listed.filter(({ uri }) => !isOurs(uri))',
+        replace: 'listed',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/prompts.ts',
+    [mcpUnit],
+    [
+      {
+        name: 'exposed-prompts',
+        what: 'issue 6: prompts of an owner that nobody named are not there',
+        find: 'offers.prompts.filter(({ owner }) => exposed.prompts.includes(owner))',
+        replace: 'offers.prompts.filter(() => exposed)',
+      },
+      {
+        name: 'full-prompt-names-first',
+        what: 'N10: no prompt takes the full name of another one',
+        find: 'taken.has(bare) || fullNames.has(bare)',
+        replace: 'taken.has(bare)',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/plan-turn.ts',
+    ['test/unit/kernel/direct-call.test.ts'],
+    [
+      {
+        name: 'hooks-see-direct-output',
+        what: 'P15: a hook after a direct call sees all that the client gets',
+        find: '...(agent.directCall && { outputs: outputsFor(parts) }) ',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/outcome.ts',
+    [mcpUnit],
+    [
+      {
+        name: 'mcp-bugs-untold',
+        what: 'X9: of a bug a client is told nothing',
+        find: "return toFailure('internal_error', 'Something went wrong on our side.')",
+        replace: "return toFailure('internal_error', errorMessage(error))",
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/server.ts',
+    [mcpWorkers],
+    [
+      {
+        name: 'mcp-state-of-its-caller',
+        what: 'T17: what a client carries between two requests is of no use to another principal',
+        find: 'JSON.stringify([caller.principal, mcpReq.method])',
+        replace: 'mcpReq.method',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/http/mcp/converse.ts',
+    [mcpWorkers],
+    [
+      {
+        name: 'mcp-state-of-its-call',
+        what: 'T17: nor of use for another call',
+        find: "throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'requestState: is of another call.')",
+        replace: 'return state',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/http/mcp/converse.ts',
+    [mcpRounds],
+    [
+      {
+        name: 'answers-to-what-was-shown',
+        what: 'T21: an answer that came over /mcp holds for the question that was shown',
+        find: 'given.filter(([key]) => shown.has(key))',
+        replace: 'given.filter(() => shown)',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/caller.ts',
+    [mcpWorkers],
+    [
+      {
+        name: 'mcp-key-reach',
+        what: 'I26: a key that may not talk to the orchestrator is offered none of its tools',
+        find: 'tools: isOrchestrators ? deps.agents.tools() : [],',
+        replace: 'tools: deps.agents.tools(),',
+      },
+    ],
+    'workers',
+  ),
+]
+
 export const switches = [
+  ...askingSwitches,
   ...granted,
+  ...oauth,
   ...uploads,
   ...hooks,
   ...isolates,
@@ -3358,5 +3622,7 @@ export const switches = [
   ...models,
   ...exported,
   ...secrets,
+  ...mcp,
+  ...endpoint,
   ...rest,
 ]

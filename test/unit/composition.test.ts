@@ -208,6 +208,7 @@ describe('the composition', () => {
       expect(names.toSorted((one, other) => one.localeCompare(other))).toEqual([
         'agent',
         'ancestry',
+        'answers',
         'call',
         'depth',
         'emit',

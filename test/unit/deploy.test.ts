@@ -23,13 +23,14 @@ describe('what it is made of', () => {
     'openai',
     '@cloudflare/vitest-pool-workers',
   ])('M1: %s is pinned exactly, and that version is installed', (name) => {
-    expect(pinned[name]).toMatch(/^\d+\.\d+\.\d+$/)
+    expect(pinned[name]).toMatch(/^\d+\.\d+\.\d+(-alpha\.\d+)?$/)
     const installed = JSON.parse(read(`node_modules/${name}/package.json`)) as { version: string }
     expect(installed.version).toBe(pinned[name])
   })
 
   it('M1: no package is left to drift', () => {
-    for (const version of Object.values(pinned)) expect(version).toMatch(/^\d+\.\d+\.\d+$/)
+    for (const version of Object.values(pinned))
+      expect(version).toMatch(/^\d+\.\d+\.\d+(-alpha\.\d+)?$/)
   })
 })
 
@@ -65,6 +66,7 @@ describe('deploying', () => {
       expect(stdout).toMatch(/env\.SESSION \(Session\)\s+Durable Object/)
       expect(stdout).toMatch(/env\.DB \(isola\)\s+D1 Database/)
       expect(stdout).toMatch(/env\.KV\b.*KV Namespace/)
+      expect(stdout).toMatch(/env\.OAUTH_KV\b.*KV Namespace/)
       expect(readdirSync(out)).toContain('index.js')
     } finally {
       rmSync(out, { recursive: true, force: true })
@@ -104,7 +106,7 @@ describe('the Deploy to Cloudflare button', () => {
   })
 
   it('explains each binding', () => {
-    const bound = [...read('wrangler.toml').matchAll(/^(?:binding|name) = "([A-Z]+)"$/gm)].map(
+    const bound = [...read('wrangler.toml').matchAll(/^(?:binding|name) = "([A-Z_]+)"$/gm)].map(
       ([, name]) => name,
     )
     expect(bound.length).toBeGreaterThan(3)

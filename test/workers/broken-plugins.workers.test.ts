@@ -127,7 +127,7 @@ it('P25: a bundle that is gone switches its plugin off, until it is there again'
   await env.KV.delete(key)
   await env.DB.prepare('DELETE FROM plugin_bundles WHERE hash = ?1').bind(plugin.hash).run()
   await abortAllDurableObjects()
-  await changePlugin('kv', 'enable') // a change: everybody asks anew
+  await changePlugin('web-search', 'enable') // a change: everybody asks anew
   expect(await runWith('lost__say')).toContain('tool_not_found')
   expect(await listed('lost')).toContain('add it again')
   expect(await runWith('neighbour__say')).toContain('well')

@@ -2,7 +2,7 @@ import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { freshMs } from '../../src/catalog/catalog-gateway.ts'
-import { callJson } from '../fakes/client.ts'
+import { callJson, type Answer } from '../fakes/client.ts'
 import {
   addPlugin,
   callsTool,
@@ -81,12 +81,16 @@ describe('the Catalog', () => {
   })
 
   it('takes changes one after the other', async () => {
-    await addPlugin(pluginBundle('many', 'one'))
-    const steps = ['enable', 'disable', 'enable', 'disable', 'enable']
-    const done = await Promise.all(steps.map((step) => changePlugin('many', step)))
+    const names = ['many-a', 'many-b', 'many-c', 'many-d', 'many-e']
+    for (const name of names) await addPlugin(pluginBundle(name, 'one'))
+    const done = await Promise.all(names.map((name) => changePlugin(name, 'enable')))
     const numbers = done.map(({ generation }) => generation as number)
-    expect(new Set(numbers).size).toBe(steps.length)
+    expect(new Set(numbers).size).toBe(names.length)
     const { generations } = await callJson('/api/operator/generations')
     expect(generations[0].number).toBe(Math.max(...numbers))
+    // None was written over by another that had read the same one before.
+    const { plugins } = await callJson('/api/operator/plugins')
+    const enabled = plugins.filter(({ state }: Answer) => state === 'enabled')
+    expect(enabled.map(({ id }: Answer) => id)).toEqual(expect.arrayContaining(names))
   })
 })

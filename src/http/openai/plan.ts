@@ -1,6 +1,7 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Reply, SubmitRequest } from '#contracts/session.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { SubmitRequest } from '#contracts/session.ts'
 import { unwrap } from '../responses.ts'
 import { type History, invalid, type ToolOutput } from './history.ts'
 import { parseCallId, type PlaceInSession, toCallId, turnOfCall } from './wire-ids.ts'

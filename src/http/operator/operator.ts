@@ -3,11 +3,14 @@ import type { AddRoute } from '../routes.ts'
 import { readAudit } from './audit.ts'
 import { dropGivenUp, listGivenUp, retryGivenUp, showGivenUp } from './given-up.ts'
 import { readHealth } from './health.ts'
+import { listGrants, revokeGrant } from './grants.ts'
 import { readMetrics } from './metrics.ts'
 import { readModels } from './models.ts'
 import { addKey, changePrincipal, listKeys, revokeKey, rotateKey } from './keys.ts'
 import { addTrust, listTrust, removeTrust } from './trust.ts'
+import { addMcpRoutes } from './mcp.ts'
 import { addPluginRoutes } from './plugins.ts'
+import { readExposed, setExposed } from './exposed.ts'
 import { readPolicy, setPolicy, testPolicy } from './policy.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { readUsage } from './usage.ts'
@@ -26,6 +29,8 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/keys', { GET: listKeys(deps), POST: addKey(deps) })
   addRoute('/api/operator/keys/:key/revoke', { POST: revokeKey(deps) })
   addRoute('/api/operator/keys/:key/rotate', { POST: rotateKey(deps) })
+  addRoute('/api/operator/grants', { GET: listGrants(deps) })
+  addRoute('/api/operator/grants/:grant/revoke', { POST: revokeGrant(deps) })
   addRoute('/api/operator/secrets', { GET: listSecrets(deps), POST: setSecret(deps) })
   addRoute('/api/operator/secrets/rotate', { POST: rotateSecrets(deps) })
   addRoute('/api/operator/secrets/:name', { DELETE: removeSecret(deps) })
@@ -33,6 +38,8 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/trust', { GET: listTrust(deps), POST: addTrust(deps) })
   addRoute('/api/operator/trust/:key', { DELETE: removeTrust(deps) })
   addRoute('/api/operator/policy', { GET: readPolicy(deps), POST: setPolicy(deps) })
+  addRoute('/api/operator/exposed', { GET: readExposed(deps), POST: setExposed(deps) })
   addRoute('/api/operator/policy/test', { POST: testPolicy(deps) })
   addPluginRoutes(addRoute, deps)
+  addMcpRoutes(addRoute, deps)
 }

@@ -27,6 +27,7 @@ const grantRequest = z.strictObject({
     'must be `asks`',
   ),
 })
+const acceptRequest = z.strictObject({ hash })
 const restoreRequest = z.strictObject({ withPolicy: z.boolean().default(false) })
 const removeQuery = z.strictObject({
   purge: z.enum(['true', 'false'], 'must be true or false').optional(),
@@ -37,6 +38,7 @@ const enableRequest = z.strictObject({ config: jsonObject.optional(), hash: hash
 export function addPluginRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/plugins', { GET: listPlugins(deps), POST: addPlugin(deps) })
   addRoute('/api/operator/plugins/:plugin', { GET: showPlugin(deps), DELETE: removePlugin(deps) })
+  addRoute('/api/operator/plugins/:plugin/accept', { POST: acceptPlugin(deps) })
   addRoute('/api/operator/plugins/:plugin/grant', { POST: grantPlugin(deps) })
   addRoute('/api/operator/plugins/:plugin/revoke', { POST: plainChange(deps, 'revoke') })
   addRoute('/api/operator/plugins/:plugin/enable', { POST: enablePlugin(deps) })
@@ -52,13 +54,14 @@ const listPlugins: Handle = (deps) => async () => {
 }
 
 /** Without what is long: `GET …/:plugin` has it. */
-function inBrief({ manifest, asks: _asks, versions, ...view }: PluginView) {
+function inBrief({ manifest, asks: _asks, versions, waiting, ...view }: PluginView) {
   const { name, description } = Object(manifest) as Record<string, unknown>
   return {
     ...view,
     name: name ?? null,
     description: description ?? null,
     versions: versions.length,
+    waiting: waiting.length,
   }
 }
 
@@ -77,6 +80,12 @@ async function signedVersions({ trust }: HttpDeps, { versions }: PluginView) {
       ? version
       : { ...version, isSignerAccepted: accepted.has(version.signer) },
   )
+}
+
+/** A version that waits, named by its hash. */
+const acceptPlugin: Handle = (deps) => async (context) => {
+  const { hash: seen } = parseFields(acceptRequest, await readJsonObject(context.req.raw))
+  return changed(deps, context, { do: 'accept', id: idOf(context), hash: seen })
 }
 
 /** What was shown, with the hash it was shown for: anything else is refused. */

@@ -6,6 +6,7 @@ import { parseFields } from '../validate.ts'
 const messageRequest = z.strictObject({ message: z.string().min(1).max(500_000) })
 
 const call = z.string().min(1).max(200)
+const hash = z.string().min(1).max(200)
 const reason = z.string().min(1).max(4_000)
 const output = z.custom<Json>((value) => value !== undefined, 'any JSON: what came of the call')
 const decisionRequest = z.discriminatedUnion(
@@ -14,10 +15,10 @@ const decisionRequest = z.discriminatedUnion(
     z.strictObject({
       call,
       decision: z.literal('approve'),
-      argsHash: z.string().min(1).max(200).exactOptional(),
+      argsHash: hash.exactOptional(),
     }),
     z.strictObject({ call, decision: z.literal('deny'), message: reason.exactOptional() }),
-    z.strictObject({ call, decision: z.literal('result'), output }),
+    z.strictObject({ call, decision: z.literal('result'), output, asksHash: hash.exactOptional() }),
     z.strictObject({ call, decision: z.literal('error'), message: reason }),
   ],
   {

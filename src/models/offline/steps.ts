@@ -9,10 +9,10 @@ export const maxSteps = 12
 
 /** What a request may begin with; a comma or an "and" before one of these starts a new step. */
 const actionVerbs: readonly string[] =
-  `add append ask assign calculate call change check clear compare compute convert
-  count create delete describe download draft erase execute explain extract fetch find forget format generate get give inspect
+  `add append ask assign book calculate call change check clear compare compute convert
+  count create delete describe download draft echo erase execute explain extract fetch find forget format generate get give greet inspect
   invoke keep list load look lookup make measure monitor move note open parse put query read recall record remember remove
-  rename replace retrieve review run save schedule search send set show sort start stop store sum summarise summarize tell
+  rename repeat replace retrieve reverse review roll run save schedule search send set show sort start stop store sum summarise summarize tell
   translate try update upload use validate verify watch write`.split(/\s+/)
 
 const verbs = actionVerbs.join('|')

@@ -49,6 +49,8 @@ export function createToolChooser(
   function choose(asked: string, hints: readonly string[]): readonly ToolDefinition[] {
     const mentioned = tools.filter(({ name }) => mentions(asked, name))
     if (mentioned.length > 0) return mentioned.slice(0, 1)
+    // Called by its full name and not among these: another one is not what was meant.
+    if (fullName.test(asked)) return []
     const step = leadingWithTheAction(asked, ownerIds)
     const lead = (leadVerb(step) ?? /^\p{L}+/u.exec(step)?.[0] ?? '').toLowerCase()
     const telling = tellingVerbs.get(lead) ?? ''
@@ -81,6 +83,8 @@ export function createToolChooser(
 
   return { choose }
 }
+
+const fullName = /(?:^|[^\w-])[a-z][a-z0-9-]{0,23}__[A-Za-z0-9_-]/
 
 const destroys = /(?:^|_)(?:delete|remove|clear|erase|drop|destroy|purge|reset|cancel|stop)/i
 

@@ -11,6 +11,7 @@ import type { HookOutcome } from '../hook-batch.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
 import { jsonSizeBytes, toJson } from '../json-border.ts'
 import { OutputError } from '../output-error.ts'
+import { createRequest } from '../request-shorthand.ts'
 
 export interface CallHookDeps {
   readonly capabilities: CapabilityDeps
@@ -114,5 +115,6 @@ function toHookCapabilities(capabilities: Capabilities, context: ToolContext): C
     tools: { call: refuse('tools') },
     model: { generate: refuse('model') },
     isolate: { run: refuse('isolate') },
+    request: createRequest(refuse('request')),
   }
 }

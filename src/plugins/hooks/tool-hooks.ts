@@ -12,7 +12,7 @@ import { listenersAt } from './listeners.ts'
 import { vetoText } from './veto-text.ts'
 
 export interface ToolHooksDeps extends AskPointDeps {
-  /** The longest result, as JSON, that goes to the model; a hook may not make it longer. */
+  /** The longest result, as JSON, that goes to a model; a hook may not make it longer. */
   readonly maxResultChars: number
 }
 
@@ -69,6 +69,9 @@ function toVerdict({ stopped, changes, event }: Answered): HookVerdict {
 const resultOf = (result: ToolResult): Json =>
   result.ok ? result.output : { error: { code: result.error.code, message: result.error.message } }
 
+/** Of a result that goes to code, or to a client, and is longer than a model gets. */
+const maxLongChars = 1_000_000
+
 const failedText = 'A check after this call failed, so its result is held back.'
 
 /** What was spent stays spent, whatever becomes of the result. */
@@ -87,7 +90,9 @@ function toResult(
   if (stopped) return heldBack(stopped.message === undefined ? failedText : vetoText(stopped))
   if (changes.length === 0) return result
   const output = event.result as Json
-  if (JSON.stringify(output).length > maxResultChars) return heldBack(failedText)
+  const wasLong = JSON.stringify(resultOf(result)).length > maxResultChars
+  const maxChars = wasLong ? maxLongChars : maxResultChars
+  if (JSON.stringify(output).length > maxChars) return heldBack(failedText)
   if (result.ok) {
     const changers = changes.map(({ plugin }) => `tool:${plugin}` as const)
     const taint = [...(result.taint ?? [`tool:${subject.tool}` as const]), ...changers]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
-import type { Capabilities } from '#contracts/plugin.ts'
+import type { Ask, Capabilities, LogLevel } from '#contracts/plugin.ts'
 import { NotJsonError, toJson } from '../json-border.ts'
 import { refusal } from './call-gate.ts'
 import type { CallStubs } from './inside/capabilities.ts'
@@ -31,6 +31,13 @@ const prompt = z.strictObject({
   maxOutputTokens: count,
   temperature: count,
 })
+
+const progress = z.object({ progress: z.number(), total: count })
+/** Checked in full where they are asked. */
+const asks = z.custom<Readonly<Record<string, Ask>>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+)
 
 /** `undefined` members are left out, as exactOptionalPropertyTypes wants them. */
 const given = <T extends object>(options: T) =>
@@ -85,8 +92,19 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
       can.isolate.run(code, given(options)),
     ),
   ],
-  ['log', verb(z.tuple([text]), (can, [message]) => can.log(message))],
-  ['progress', verb(z.tuple([text]), (can, [message]) => can.progress(message))],
+  ['request.all', verb(z.tuple([asks]), (can, [asked]) => can.request.all(asked))],
+  [
+    'log',
+    verb(z.tuple([text, text.optional()]), (can, [message, level]) =>
+      can.log(message, level as LogLevel),
+    ),
+  ],
+  [
+    'progress',
+    verb(z.tuple([text, progress.optional()]), (can, [message, at]) =>
+      can.progress(message, at && given(at)),
+    ),
+  ],
 ])
 
 const request = z.strictObject({

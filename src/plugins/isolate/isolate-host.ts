@@ -7,7 +7,7 @@ import {
   maxOutputBytes,
   scheduleTimeoutMs,
 } from '../call-limits.ts'
-import { detectProtocols, type HostedParts } from '../plugin-parts.ts'
+import { detectProtocols, type HostedFunction, type HostedParts } from '../plugin-parts.ts'
 import { readAnswer } from './answer.ts'
 import { refusal } from './call-gate.ts'
 import { createHostStubs } from './host-stubs.ts'
@@ -64,30 +64,16 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
     partsOf: (plugin) => {
       const { manifest, runsOwnAgent = true } = plugin
       const deps = { ...host, idOf: rememberIds(host, plugin) }
-      const tools = manifest.contributes.tools.map(
-        ({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
-          const run: NonNullable<HostedParts['tools']>[string] = (
-            input,
-            can,
-            { rootSession, signal },
-          ) =>
-            call(deps, plugin, {
-              work: { do: 'tool', name, input },
-              idempotencyKey: can.idempotencyKey,
-              stubs: createHostStubs(can, signal),
-              rootSession,
-              timeoutMs,
-            })
-          return [name, run] as const
-        },
-      )
+      const { tools, resources, prompts } = manifest.contributes
       const isAgent =
         manifest.agent !== undefined && manifest.entrypoint !== undefined && runsOwnAgent
       const hooks = manifest.contributes.hooks.map(({ on }) => [on, toHook(deps, plugin, on)])
       const isScheduled = manifest.schedule !== undefined
       return {
         isolateId: deps.idOf,
-        tools: Object.fromEntries(tools),
+        tools: toNamed(deps, plugin, 'tool', tools),
+        resources: toNamed(deps, plugin, 'resource', resources),
+        prompts: toNamed(deps, plugin, 'prompt', prompts),
         hooks: Object.fromEntries(hooks),
         ...(isAgent && { agent: { invoke: toInvoke(deps, plugin) } }),
         ...(isScheduled && { schedule: { execute: toExecute(deps, plugin) } }),
@@ -132,6 +118,27 @@ function rememberIds(
     ids.set(rootSession, id)
     return id
   }
+}
+
+/** What the manifest names, each a call of the function of that name. */
+function toNamed(
+  deps: Hosting,
+  plugin: IsolatedPlugin,
+  kind: 'tool' | 'resource' | 'prompt',
+  declared: readonly { readonly name: string; readonly timeout_ms?: number | undefined }[],
+): Readonly<Record<string, HostedFunction>> {
+  const functions = declared.map(({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
+    const run: HostedFunction = (input, can, { rootSession, signal }) =>
+      call(deps, plugin, {
+        work: { do: kind, name, input },
+        idempotencyKey: can.idempotencyKey,
+        stubs: createHostStubs(can, signal),
+        rootSession,
+        timeoutMs,
+      })
+    return [name, run] as const
+  })
+  return Object.fromEntries(functions)
 }
 
 function toInvoke(
@@ -223,7 +230,9 @@ const noStubs: CallStubs = {
 
 /** What the isolate says it has, in the shape in which the in-process host sees it. */
 function toParts(described: unknown): object {
-  const { members, tools, hooks, execute, invoke } = Object(described) as Record<string, unknown>
+  const { members, tools, resources, prompts, hooks, execute, invoke } = Object(
+    described,
+  ) as Record<string, unknown>
   const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
   const named = (value: unknown) =>
     Object.fromEntries(
@@ -235,6 +244,8 @@ function toParts(described: unknown): object {
   return {
     ...Object.fromEntries(list(members).map((name) => [String(name), {}])),
     tools: named(tools),
+    resources: named(resources),
+    prompts: named(prompts),
     hooks: named(hooks),
     ...(execute === true && { schedule: { execute: () => {} } }),
     ...(invoke === true && { agent: { invoke: () => {} } }),

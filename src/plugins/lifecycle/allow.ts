@@ -61,6 +61,7 @@ export function enable(
   const enabled: PluginRow = { ...solved, state: 'enabled', ...(config && { config }) }
   if (row.tier === 'builtin') {
     if (config) throw noConfig(row.id)
+    if (row.state === 'enabled') return { ...base, ...already, rows: [enabled] }
     return { ...base, rows: [enabled], generation: switched(generation, row.id, 'enabled') }
   }
   const asks = toPermit(parseManifest(row.manifest))
@@ -68,8 +69,11 @@ export function enable(
   if (needsGrant && (row.permitHash !== row.hash || !row.permit || !isSamePermit(asks, row.permit)))
     throw notGranted(row)
   const granted: PluginRow = { ...enabled, permit: asks, permitHash: row.hash }
+  if (row.state === 'enabled' && !config) return { ...base, ...already, rows: [granted] }
   return { ...base, rows: [granted], generation: withRow(generation, granted) }
 }
+
+const already = { notes: ['It is enabled already.'] }
 
 /** Off for the next run, and whatever is under way ends. */
 export function disable(

@@ -1,9 +1,11 @@
 import type { DeploymentEventType } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import type { McpServerRow } from '#contracts/mcp.ts'
 import type {
   ChangeBy,
   Generation,
   NewPluginVersion,
+  PluginChange,
   PluginRow,
 } from '#contracts/plugin-catalog.ts'
 
@@ -11,8 +13,10 @@ import type {
 export interface Outcome {
   readonly rows: readonly PluginRow[]
   readonly version?: NewPluginVersion
+  /** Rows of MCP servers. */
+  readonly servers?: readonly McpServerRow[]
   /** Absent if what is enabled stays as it is. */
-  readonly generation?: Pick<Generation, 'installed' | 'bundled' | 'policy'>
+  readonly generation?: Pick<Generation, 'installed' | 'bundled' | 'policy' | 'mcp' | 'exposed'>
   readonly event: DeploymentEventType
   readonly data: JsonObject
   readonly notes: readonly string[]
@@ -55,3 +59,7 @@ export const switched = (
   installed,
   bundled: { ...bundled, [id]: state },
 })
+
+/** The plugin that a change is about. */
+export const idOf = (change: PluginChange): string | undefined =>
+  change.do === 'add' ? change.plugin.id : 'id' in change ? change.id : undefined

@@ -13,24 +13,16 @@ import type {
   PluginPin,
   PluginSnapshot,
   PluginSource,
-  PluginStore,
 } from '#contracts/plugin-catalog.ts'
-import type { Clock } from '#contracts/sources.ts'
-import { add } from './add.ts'
-import { checkPluginId } from '../install/plugin-names.ts'
-import { disable, enable, grant, present, remove, revoke } from './allow.ts'
-import { type Outcome, type Situation } from './changes.ts'
-import { findEarlier, restore, rollback } from './restore.ts'
-import { setPolicy } from './set-policy.ts'
+import { disable } from './allow.ts'
+import { idOf, type Outcome } from './changes.ts'
+import { decide, type DecideDeps } from './decide.ts'
+import { findEarlier } from './restore.ts'
 import { toView } from './view.ts'
 import type { PluginFacts } from '../isolate/isolate-host.ts'
 
-export interface LifecycleDeps {
-  readonly store: PluginStore
+export interface LifecycleDeps extends DecideDeps {
   readonly bundles: BundleStore
-  readonly clock: Clock
-  /** Ids of the plugins that ship with the deployment. */
-  readonly bundledIds: ReadonlySet<string>
   /** Loads the set as a session would, and has this plugin's code registered; throws `plugin_…` saying why not. */
   readonly tryOut: (snapshot: PluginSnapshot, pin: PluginPin) => Promise<PluginFacts>
 }
@@ -39,20 +31,15 @@ export interface LifecycleDeps {
 export interface PluginLifecycle {
   readonly current: () => Promise<Generation>
   readonly sourceOf: (hash: string) => Promise<PluginSource>
-  /** The answer, and the set that is enabled from now on. Throws what was refused; that is on the record too. */
+  /** Throws what was refused; that is on the record too. */
   readonly change: (
     change: PluginChange,
     by: ChangeBy,
     /** Called when something is about to be written. */
     begin?: () => void,
-  ) => Promise<{ readonly result: ChangeResult; readonly generation: Generation }>
+  ) => Promise<ChangeResult>
   /** Switches a plugin off that keeps failing. */
-  readonly trip: (
-    id: string,
-    hash: string,
-    why: string,
-    begin?: () => void,
-  ) => Promise<Generation | undefined>
+  readonly trip: (id: string, hash: string, why: string, begin?: () => void) => Promise<void>
 }
 
 export const noGeneration: Generation = { number: 0, installed: [], bundled: {} }
@@ -79,18 +66,23 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   const write = async (outcome: Outcome, before: Generation, by: ChangeBy): Promise<Generation> => {
     const { about, ...event } = eventOf(outcome.event, by)
     const number = before.number + 1
-    const policy = outcome.generation?.policy
+    const { policy, exposed, mcp = before.mcp } = outcome.generation ?? {}
     const next = outcome.generation && {
       number,
       installed: withKnownFacts(outcome.generation.installed, before),
       bundled: outcome.generation.bundled,
       ...(policy && { policy }),
+      ...(mcp && { mcp }),
+      ...(exposed && { exposed }),
     }
-    const { plugin } = outcome.data
-    const reason = `${outcome.event}${typeof plugin === 'string' ? ` ${plugin}` : ''}`
+    const { plugin, server } = outcome.data
+    const reason = [outcome.event, plugin ?? server]
+      .filter((one) => typeof one === 'string')
+      .join(' ')
     await store.commit({
       rows: outcome.rows,
       ...(outcome.version && { version: outcome.version }),
+      ...(outcome.servers && { servers: outcome.servers }),
       ...(next && { generation: { ...next, reason } }),
       event: { ...event, data: about({ ...outcome.data, ...(next && { generation: number }) }) },
     })
@@ -101,7 +93,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     const { about, ...event } = eventOf('plugin_refused', by)
     const code = errorCode(error)
     if (code === undefined || code === 'request_unavailable') return
-    const data = { asked: change.do, plugin: idOf(change) ?? '', code, why: errorMessage(error) }
+    const data = { ...askedOf(change), code, why: errorMessage(error) }
     await store.commit({ rows: [], event: { ...event, data: about(data) } })
   }
 
@@ -150,17 +142,16 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       )
       const id = idOf(change)
       const row = id === undefined ? undefined : await store.find(id)
-      const result = {
+      return {
         generation: generation.number,
         ...(row && id !== undefined && { plugin: toView(row, await store.versions(id)) }),
         notes: outcome.notes,
       }
-      return { result, generation }
     },
     async trip(id, hash, why, begin) {
       const generation = await current()
       const row = await store.find(id)
-      if (row?.hash !== hash || row.state !== 'enabled') return undefined
+      if (row?.hash !== hash || row.state !== 'enabled') return
       const last = await findEarlier(store, row)
       const message = `${why}${last ? ` Version ${last.version} was there before: isola plugin rollback ${id}` : ''}`
       const problem = { code: 'plugin_keeps_failing', message }
@@ -169,10 +160,10 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
         const { about, ...event } = eventOf('plugin_tripped', isolaItself)
         const data = about({ plugin: id, hash, ...problem, isKept: true })
         await store.commit({ rows: [{ ...row, problem }], event: { ...event, data } })
-        return undefined
+        return
       }
       begin?.()
-      return write(disable({ row, generation, by: isolaItself }, problem), generation, isolaItself)
+      await write(disable({ row, generation, by: isolaItself }, problem), generation, isolaItself)
     },
   }
 }
@@ -207,80 +198,11 @@ const isSameToStart = (was: PluginPin, { id, hash, config, permit }: PluginPin):
   toCanonicalJson(was.config) === toCanonicalJson(config) &&
   isSamePermit(was.permit, permit)
 
-const idOf = (change: PluginChange): string | undefined =>
-  change.do === 'add' ? change.plugin.id : 'id' in change ? change.id : undefined
-
-interface Deciding {
-  readonly before: Generation
-  readonly by: ChangeBy
-  readonly proven: (outcome: Outcome, before: Generation) => Promise<Outcome>
-}
-
-async function decide(
-  deps: LifecycleDeps,
-  change: PluginChange,
-  { before: generation, by, proven }: Deciding,
-): Promise<Outcome> {
-  const { store, bundledIds } = deps
-  if (change.do === 'policy') return setPolicy(change.policy, generation)
-  if (change.do === 'restore') return proven(await restore(store, change, generation), generation)
-  const row = await store.find(idOf(change) ?? '')
-  const situation: Situation = { row, generation, by }
-  switch (change.do) {
-    case 'add': {
-      checkPluginId(change.plugin.id, bundledIds)
-      const owner = (await store.versions(change.plugin.id)).at(-1)?.installedBy
-      const options = { allowDowngrade: change.allowDowngrade ?? false, owner }
-      const outcome = add(change.plugin, situation, options)
-      return proven(outcome, generation).catch((error: unknown) => stays(outcome, situation, error))
-    }
-    case 'grant':
-      return grant(change, situation)
-    case 'revoke':
-      return revoke(situation)
-    case 'enable':
-      return proven(enable(change, situation), generation).catch((error: unknown) =>
-        cannotStart(deps, situation, error),
-      )
-    case 'disable':
-      return disable(situation)
-    case 'rollback':
-      return proven(await rollback(store, situation), generation)
-    case 'remove':
-      return remove(situation)
-  }
-}
-
-/** A new version that does not start leaves the one before in its place. */
-function stays(outcome: Outcome, { row }: Situation, error: unknown): Outcome {
-  if (!errorCode(error)?.startsWith('plugin_')) throw error
-  const why = `It does not start, so version ${row?.version} goes on: ${errorMessage(error)}`
-  const { generation: _notYet, ...rest } = outcome
-  return { ...rest, rows: [], notes: [...outcome.notes, why] }
-}
-
-/** It stays off, and the reason is in the list. */
-async function cannotStart(
-  { store, clock }: LifecycleDeps,
-  situation: Situation,
-  error: unknown,
-): Promise<never> {
-  const code = errorCode(error)
-  // One that runs goes on as it is: only what was asked for now does not start.
-  if (code?.startsWith('plugin_') && situation.row?.state !== 'enabled') {
-    const row = present(situation)
-    const problem = { code, message: errorMessage(error) }
-    const { principal, trace } = situation.by
-    await store.commit({
-      rows: [{ ...row, problem }],
-      event: {
-        type: 'plugin_tripped',
-        principal,
-        trace,
-        atMs: clock.nowMs(),
-        data: { plugin: row.id, hash: row.hash, ...problem },
-      },
-    })
-  }
-  throw error
-}
+/** What was asked for, on the record. */
+const askedOf = (change: PluginChange): JsonObject =>
+  change.do === 'mcp'
+    ? {
+        asked: `mcp ${change.mcp.do}`,
+        server: change.mcp.do === 'add' ? change.mcp.config.id : change.mcp.id,
+      }
+    : { asked: change.do, plugin: idOf(change) ?? '' }

@@ -34,9 +34,9 @@ export async function findEarlier(
   store: PluginStore,
   row: PluginRow,
 ): Promise<PluginPin | undefined> {
-  const [newest] = await store.generations(1)
-  const revokedIn = await revocationOf(store, row.id)
-  for (let number = newest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
+  const [latest] = await store.generations(1)
+  const revokedIn = revocationOf(await revocations(store), row.id)
+  for (let number = latest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
     // What was taken back is not had back by going back: it is granted again, or not.
     if (number <= revokedIn) return undefined
     const generation = await store.generation(number)
@@ -49,53 +49,58 @@ export async function findEarlier(
 }
 
 /** The last generation in which what a plugin was allowed was taken back; 0 if there is none. */
-async function revocationOf(store: PluginStore, id: string): Promise<number> {
-  const taken = new Set([`plugin_revoked ${id}`, `plugin_removed ${id}`])
-  const last = (await store.generations(maxGenerations)).find(({ reason }) => taken.has(reason))
-  return last?.number ?? 0
+function revocationOf(taken: ReadonlyMap<string, number>, id: string): number {
+  const last = (kind: string) => taken.get(`${kind} ${id}`) ?? 0
+  return Math.max(...revoking.map(last))
+}
+
+const revoking = ['plugin_revoked', 'plugin_removed']
+const revocations = (store: PluginStore) => store.newest(revoking)
+
+/** @throws `request_not_found` */
+export async function generationOf(store: PluginStore, number: number): Promise<Generation> {
+  const then = await store.generation(number)
+  if (then?.number === number) return then
+  throw new IsolaError('request_not_found', 'There is no such generation.')
 }
 
 /** All of an earlier generation: what was enabled then, and nothing else. */
 export async function restore(
   store: PluginStore,
-  {
-    generation: number,
-    withPolicy,
-  }: { readonly generation: number; readonly withPolicy?: boolean },
+  { target, withPolicy }: { readonly target: Generation; readonly withPolicy?: boolean },
   now: Generation,
 ): Promise<Outcome> {
-  const then = await store.generation(number)
-  if (then?.number !== number)
-    throw new IsolaError('request_not_found', 'There is no such generation.')
-  const rows = await store.list()
+  const { number } = target
+  const [rows, taken] = await Promise.all([store.list(), revocations(store)])
   const back: PluginRow[] = []
   const notes: string[] = []
   const pairs: [PluginRow, PluginPin][] = []
   for (const row of rows.filter(({ tier }) => tier !== 'builtin')) {
-    const pin = then.installed.find(({ id }) => id === row.id)
-    const isTaken = pin && (await revocationOf(store, row.id)) > number
-    if (isTaken) notes.push(`"${row.id}" stays off: what it was allowed was taken back since.`)
-    if (pin && !isTaken) pairs.push([row, pin])
-    if (pin && !isTaken)
+    const pin = target.installed.find(({ id }) => id === row.id)
+    const isTaken = revocationOf(taken, row.id) > number
+    if (pin && isTaken)
+      notes.push(`"${row.id}" stays off: what it was allowed was taken back since.`)
+    if (pin && !isTaken) {
+      pairs.push([row, pin])
       back.push(toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest))
-    else if (row.state === 'enabled')
+    } else if (row.state === 'enabled')
       back.push({ ...row, state: 'disabled', grantEpoch: row.grantEpoch + 1 })
   }
   const regainedNow = regained(pairs)
   return {
-    rows: [...back, ...switchedBack(rows, then, now)],
+    rows: [...back, ...switchedBack(rows, target, now)],
     generation: {
       installed: back
         .filter(({ state }) => state === 'enabled')
         .flatMap((row) => withRow({ number: 0, installed: [], bundled: {} }, row).installed),
-      bundled: then.bundled,
-      ...(withPolicy && { policy: then.policy ?? defaultToolPolicy }),
+      bundled: target.bundled,
+      ...(withPolicy && { policy: target.policy ?? defaultToolPolicy }),
     },
     event: 'generation_restored',
     data: {
       restored: number,
       ...(regainedNow.length > 0 && { regained: regainedNow }),
-      ...(withPolicy && { policy: policyDiff(policyOf(now), policyOf(then)) }),
+      ...(withPolicy && { policy: policyDiff(policyOf(now), policyOf(target)) }),
     },
     notes: [...notes, ...regainedNow],
   }
@@ -116,13 +121,13 @@ const policyOf = ({ policy = defaultToolPolicy }: Generation) => policy
 /** Plugins of the deployment that were as now, or as their manifest says, another way. */
 function switchedBack(
   rows: readonly PluginRow[],
-  then: Generation,
+  target: Generation,
   now: Generation,
 ): readonly PluginRow[] {
   return rows.flatMap((row) => {
-    if (row.tier !== 'builtin' || then.bundled[row.id] === now.bundled[row.id]) return []
+    if (row.tier !== 'builtin' || target.bundled[row.id] === now.bundled[row.id]) return []
     const isOn = Object(row.manifest).enabled !== false
-    const state = then.bundled[row.id] ?? (isOn ? 'enabled' : 'disabled')
+    const state = target.bundled[row.id] ?? (isOn ? 'enabled' : 'disabled')
     return [{ ...row, state }]
   })
 }

@@ -6,6 +6,7 @@ import type {
   PluginVersion,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
+import { lookAlikes } from '../install/plugin-names.ts'
 
 /** A row as the operator sees it. */
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
@@ -27,7 +28,18 @@ export function toView(row: PluginRow, versions: readonly PluginVersion[]): Plug
     missing: asks ? widened(asks, has) : [],
     ...(problem && { problem }),
     versions,
+    waiting: waitingOf(row, versions),
+    notes: [],
   }
+}
+
+/** Of a plugin of the deployment nothing waits. */
+function waitingOf(
+  { tier, hash }: PluginRow,
+  versions: readonly PluginVersion[],
+): readonly PluginVersion[] {
+  const at = versions.findIndex((version) => version.hash === hash)
+  return tier === 'builtin' || at < 0 ? [] : versions.slice(0, at)
 }
 
 /** What is installed, for the operator's list. */
@@ -37,7 +49,13 @@ export function createPluginViews(store: PluginStore) {
     async list(): Promise<readonly PluginView[]> {
       const [rows, versions] = await Promise.all([store.list(), store.versions()])
       const ofRow = ({ id }: PluginRow) => versions.filter((version) => version.id === id)
-      return rows.filter(({ state }) => state !== 'removed').map((row) => toView(row, ofRow(row)))
+      const there = rows.filter(({ state }) => state !== 'removed')
+      const ids = there.map(({ id }) => id)
+      return there.map((row) => ({
+        ...toView(row, ofRow(row)),
+        // Of a plugin of the deployment everybody knows who made it.
+        notes: row.tier === 'builtin' ? [] : lookAlikes(row.id, ids),
+      }))
     },
   }
 }

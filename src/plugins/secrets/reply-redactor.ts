@@ -1,3 +1,4 @@
+import { brokenBase64Spans, mixedSpans, type Span } from './mixed-forms.ts'
 import { formsOf, fromBytes, toBinary, toBytes } from './value-forms.ts'
 
 const mark = '[redacted]'
@@ -11,16 +12,21 @@ export interface ReplyRedactor {
 }
 
 export function createReplyRedactor(values: Iterable<string>): ReplyRedactor {
-  const forms = [...new Set([...values].flatMap(formsOf))].toSorted(
+  const all = [...new Set(values)]
+  const forms = [...new Set(all.flatMap(formsOf))].toSorted(
     (one, other) => other.length - one.length,
   )
-  // Never longer than what it stands for: a reply does not grow.
-  const redact = (binary: string) =>
-    forms.reduce(
-      (rest, form) =>
-        rest.replaceAll(form, form.length < mark.length ? '*'.repeat(form.length) : mark),
-      binary,
+  const redact = (binary: string) => {
+    const plain = forms.reduce((rest, form) => rest.replaceAll(form, markFor(form.length)), binary)
+    return all.reduce(
+      (rest, value) =>
+        [mixedSpans, brokenBase64Spans].reduce(
+          (text, find) => withoutSpans(text, find(text, value)),
+          rest,
+        ),
+      plain,
     )
+  }
   const text = (given: string) => {
     const binary = toBinary(given)
     const redacted = redact(binary)
@@ -40,6 +46,21 @@ export function createReplyRedactor(values: Iterable<string>): ReplyRedactor {
       return redacted === binary ? bytes : toBytes(redacted)
     },
   }
+}
+
+/** Never longer than what it stands for: a reply does not grow. */
+const markFor = (chars: number) => (chars < mark.length ? '*'.repeat(chars) : mark)
+
+function withoutSpans(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text
+  let rest = ''
+  let at = 0
+  for (const [from, to] of spans.toSorted(([one], [other]) => one - other)) {
+    if (to <= at) continue
+    rest += text.slice(at, from) + markFor(to - Math.max(from, at))
+    at = to
+  }
+  return rest + text.slice(at)
 }
 
 /** What was cut out may leave bytes that are no header. */

@@ -58,6 +58,7 @@ export function formsOf(value: string): readonly string[] {
     percent,
     percent.toUpperCase(),
     ...[...texts].flatMap((text) => [...hexForms(text), ...base64Forms(text)]),
+    ...base64Forms(btoa(toBinary(value))),
     ...utf16Forms(value),
     ...latin1Forms(value),
   ]
@@ -87,7 +88,7 @@ const latin1Forms = (value: string): readonly string[] =>
   /[^\0-\u00ff]/.test(value) ? [] : [value]
 
 /** What is the same in base64 wherever the value stands in what is encoded. */
-function base64Forms(plain: string): readonly string[] {
+export function base64Forms(plain: string): readonly string[] {
   const inner = [0, 1, 2].map((before) => {
     const text = btoa('\0'.repeat(before) + plain)
     const last = Math.floor(((before + plain.length) * 8) / 6)

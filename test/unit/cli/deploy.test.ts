@@ -96,7 +96,10 @@ describe('isola deploy', { timeout: 120_000 }, () => {
     expect(code).toBe(0)
     const { databases, namespaces, workers } = account()
     expect(databases).toEqual([{ uuid: 'db-1', name: 'isola-acme', isMigrated: true }])
-    expect(namespaces).toEqual([{ id: 'kv-1', title: 'isola-acme-kv' }])
+    expect(namespaces).toEqual([
+      { id: 'kv-1', title: 'isola-acme-kv' },
+      { id: 'kv-2', title: 'isola-acme-oauth-kv' },
+    ])
     expect(Object.keys(workers)).toEqual(['isola-acme'])
     expect(Object.keys(workers['isola-acme']!.secrets)).toEqual([
       'ISOLA_OPERATOR_KEY',
@@ -123,7 +126,12 @@ describe('isola deploy', { timeout: 120_000 }, () => {
     await isola(['deploy', '--tenant', 'globex', '--wait', '0', '--folder', folder], { env })
     const { databases, namespaces, workers } = account()
     expect(databases.map(({ name }) => name)).toEqual(['isola-acme', 'isola-globex'])
-    expect(namespaces.map(({ title }) => title)).toEqual(['isola-acme-kv', 'isola-globex-kv'])
+    expect(namespaces.map(({ title }) => title)).toEqual([
+      'isola-acme-kv',
+      'isola-acme-oauth-kv',
+      'isola-globex-kv',
+      'isola-globex-oauth-kv',
+    ])
     expect(workers['isola-globex']!.database).toBe('db-2')
     expect(workers['isola-acme']!.secrets).not.toEqual(workers['isola-globex']!.secrets)
   })
@@ -150,7 +158,7 @@ describe('isola deploy', { timeout: 120_000 }, () => {
       expect(stderr).toBe('')
       expect(code).toBe(0)
       const { databases, namespaces, workers } = account()
-      expect([databases.length, namespaces.length, Object.keys(workers).length]).toEqual([1, 1, 1])
+      expect([databases.length, namespaces.length, Object.keys(workers).length]).toEqual([1, 2, 1])
       const { ISOLA_OPERATOR_KEY: key, ISOLA_MASTER_KEY: master } = workers['isola-acme']!.secrets
       expect(keys()).toContain(`ISOLA_OPERATOR_KEY=${key}\n`)
       expect(keys()).toContain(`ISOLA_MASTER_KEY=${master}\n`)
@@ -315,7 +323,7 @@ describe('isola deploy', { timeout: 120_000 }, () => {
     expect(JSON.parse(stdout)).toMatchObject({
       worker: 'isola-acme',
       databases: ['isola-acme'],
-      namespaces: ['isola-acme-kv'],
+      namespaces: ['isola-acme-kv', 'isola-acme-oauth-kv'],
     })
     expect(calls().map(([command, option]) => `${command} ${option}`)).toEqual(['deploy --dry-run'])
     expect(existsSync(join(home, 'deployments'))).toBe(false)

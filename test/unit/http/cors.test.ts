@@ -29,7 +29,9 @@ describe('a page in a browser', () => {
     expect([answer.status, refused.status]).toEqual([200, 401])
     for (const response of [answer, refused]) {
       expect(response.headers.get('access-control-allow-origin')).toBe('*')
-      expect(response.headers.get('access-control-expose-headers')).toContain('x-isola-session')
+      const exposed = response.headers.get('access-control-expose-headers')
+      expect(exposed).toContain('x-isola-session')
+      expect(exposed).toContain('www-authenticate')
     }
   })
 

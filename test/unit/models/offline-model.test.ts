@@ -375,6 +375,18 @@ describe('a run of several steps', () => {
     ])
   })
 
+  it('looks for a tool that is called by its full name, though another one would fit', async () => {
+    const far = {
+      id: 'far__get',
+      description: 'Gets a value from far away.',
+      input_schema: { type: 'object', properties: { key: text }, required: ['key'] },
+    }
+    const { turns } = await run('Use far__get with key "color".', (name) =>
+      name === 'isola__find' ? { tools: [far] } : 'blue',
+    )
+    expect(turns.flat().map(([name]) => name)).toEqual(['isola__find', 'isola__call'])
+  })
+
   it('stops after a failed step and says so', async () => {
     const { turns, answer } = await run(
       'Set colour to blue, then get colour',

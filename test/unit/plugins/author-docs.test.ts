@@ -47,12 +47,13 @@ const capabilities = {
     url.endsWith('/Oslo') ? Response.json({ sky: 'clear' }) : new Response('', { status: 404 }),
   model: { generate: async ({ prompt }: { prompt: string }) => ({ text: `said: ${prompt}` }) },
   progress: () => {},
+  request: { elicit: async () => ({ action: 'accept', content: { copies: 2 } }) },
 } as unknown as Capabilities
 
 describe('the page for authors', () => {
-  it('has a tool in ten lines, an agent in fifteen, and a hook', () => {
-    expect(blocks.map(({ id }) => id)).toEqual(['weather', 'summarizer', 'no-private'])
-    expect(tests).toHaveLength(1)
+  it('has a tool in ten lines, an agent in fifteen, a hook, and what there is besides', () => {
+    expect(blocks.map(({ id }) => id)).toEqual(['weather', 'summarizer', 'no-private', 'handbook'])
+    expect(tests).toHaveLength(2)
     // No block that nobody runs.
     expect(text.match(/```(ts|yaml)/g)).toHaveLength(2 * blocks.length + tests.length)
   })
@@ -67,7 +68,7 @@ describe('the page for authors', () => {
         '-p',
         folder,
       ])
-    const [weather, summarizer, noPrivate] = await Promise.all(folders.map(registered))
+    const [weather, summarizer, noPrivate, handbook] = await Promise.all(folders.map(registered))
     const today = weather?.parts.tools?.['today']
     expect(await today?.({ city: 'Oslo' }, capabilities)).toEqual({ sky: 'clear' })
     await expect(today?.({ city: 'Atlantis' }, capabilities)).rejects.toThrow('No weather for')
@@ -79,5 +80,12 @@ describe('the page for authors', () => {
       veto: 'That is private.',
     })
     expect(await veto?.({ ...event, input: { key: 'open' } }, capabilities)).toBeUndefined()
+    const { tools, resources, prompts } = handbook?.parts ?? {}
+    expect(await tools?.['order']?.({}, capabilities)).toMatchObject({ structured: { copies: 2 } })
+    const uri = 'handbook://travel'
+    expect(await resources?.['chapter']?.({ uri, chapter: 'travel' }, capabilities)).toContain(
+      'travel',
+    )
+    expect(await prompts?.['explain']?.({ chapter: 'travel' }, capabilities)).toContain('travel')
   })
 })

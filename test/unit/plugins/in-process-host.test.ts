@@ -77,6 +77,7 @@ describe('the in-process host', () => {
 describe('invariant 7: a broken plugin is listed and the rest load', () => {
   const tools = [{ name: 'go', description: 'Go.' }]
   const hook = { on: 'beforeToolCall' }
+  const resource = { name: 'note', uri: 'note://one' }
   const cases: readonly (readonly [
     what: string,
     plugin: BundledPlugin,
@@ -94,7 +95,7 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
       'an api range of the future',
       bundle({ id: 'bad', api: '>=2.0 <3.0' }),
       'plugin_contract_mismatch',
-      /plugin API 1\.1\.0/,
+      /plugin API 1\.2\.0/,
     ],
     [
       'an api range that is none',
@@ -175,7 +176,7 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
       'plugin_contract_mismatch',
       /unknown members: tool/,
     ],
-    ...['channel', 'service', 'providers', 'resources', 'prompts'].map(
+    ...['channel', 'service', 'providers'].map(
       (part) =>
         [
           `the part ${part}`,
@@ -220,6 +221,51 @@ describe('invariant 7: a broken plugin is listed and the rest load', () => {
       ),
       'plugin_manifest_invalid',
       /"execute" beside a schedule/,
+    ],
+    [
+      'a resource without code for it',
+      bundle({ id: 'bad', contributes: { resources: [resource] } }),
+      'plugin_manifest_invalid',
+      /entrypoint: is required when contributes\.resources/,
+    ],
+    [
+      'a resource without function',
+      bundle({ id: 'bad', contributes: { resources: [resource] } }, parts({ resources: {} })),
+      'plugin_contract_mismatch',
+      /resources without a function: note/,
+    ],
+    [
+      'a resource that is not declared',
+      bundle({ id: 'bad' }, parts({ resources: { note: async () => '' } })),
+      'plugin_contract_mismatch',
+      /not in contributes\.resources of plugin\.yaml: note/,
+    ],
+    [
+      'a prompt without function',
+      bundle({ id: 'bad', contributes: { prompts: [{ name: 'ask' }] } }, parts({ prompts: {} })),
+      'plugin_contract_mismatch',
+      /prompts without a function: ask/,
+    ],
+    [
+      'a prompt that is not declared',
+      bundle({ id: 'bad' }, parts({ prompts: { ask: async () => '' } })),
+      'plugin_contract_mismatch',
+      /not in contributes\.prompts of plugin\.yaml: ask/,
+    ],
+    [
+      "a tool with the name of the resources' tool",
+      bundle(
+        {
+          id: 'bad',
+          contributes: {
+            resources: [resource],
+            tools: [{ name: 'read_resource', description: 'x' }],
+          },
+        },
+        parts({}),
+      ),
+      'plugin_manifest_invalid',
+      /may not be "read_resource" beside resources or prompts/,
     ],
     [
       'a hook without code for it',

@@ -5,6 +5,7 @@ import { toPermit } from '../../../src/contracts/permit.ts'
 import { toBundleText } from '../../../src/contracts/plugin-bundle.ts'
 import type { ChangeBy, PluginChange } from '../../../src/contracts/plugin-catalog.ts'
 import { createPluginLifecycle } from '../../../src/plugins/lifecycle/lifecycle.ts'
+import { createPluginViews } from '../../../src/plugins/lifecycle/view.ts'
 import { createBundleStore } from '../../../src/storage/bundles.ts'
 import { createManifestStore } from '../../../src/storage/manifests.ts'
 import { createPluginStore } from '../../../src/storage/plugins.ts'
@@ -35,17 +36,22 @@ function setUp() {
   const bundles = createBundleStore({ database, namespace, sha256 })
   const store = createPluginStore(database)
   const broken = new Set<string>()
+  const signers = new Set(['release'])
   const lifecycle = createPluginLifecycle({
     store,
     bundles,
     clock,
     bundledIds: new Set(['kv']),
+    signers: async () => [...signers],
     tryOut: async (_snapshot, { hash }) => {
       if (broken.has(hash)) throw new IsolaError('plugin_register_failed', 'its code cannot run')
       return { runsOwnAgent: false }
     },
   })
-  const change = (what: PluginChange, by = operator) => lifecycle.change(what, by)
+  const change = async (what: PluginChange, by = operator) => {
+    const result = await lifecycle.change(what, by)
+    return { result, generation: await lifecycle.current() }
+  }
   const prepare = async (id: string, version: string, more: object = {}) => {
     const manifest = { id, name: 'A', version, description: 'Does.', ...more }
     const text = toBundleText({ manifest, code: `// ${version}`, files: {} })
@@ -84,6 +90,7 @@ function setUp() {
     enable,
     events,
     broken,
+    signers,
   }
 }
 
@@ -169,7 +176,8 @@ describe('the life of a plugin', () => {
     await host.change({ do: 'enable', id: 'a' })
     await host.add('a', '1.1.0')
     const { hash } = (await host.store.find('a'))!
-    expect(await host.lifecycle.trip('a', 'another', 'It failed.')).toBeUndefined()
+    await host.lifecycle.trip('a', 'another', 'It failed.')
+    expect(await host.store.find('a')).toMatchObject({ state: 'enabled' })
     await host.lifecycle.trip('a', hash, 'It failed.')
     expect(await host.store.find('a')).toMatchObject({
       state: 'disabled',
@@ -321,6 +329,116 @@ describe('what nobody gets by a detour', () => {
       signer: 'release',
       source: 'upload',
     })
+  })
+})
+
+describe('a version that an author brought for a plugin that is on', () => {
+  const views = () => createPluginViews(host.store).list()
+  const waiting = async () => (await views())[0]?.waiting.map(({ version }) => version)
+
+  beforeEach(async () => {
+    await host.add('a', '1.0.0', {}, author)
+    await host.change({ do: 'enable', id: 'a' })
+  })
+
+  it('P20, Y22: waits where it can be seen, and goes live when an operator accepts its hash', async () => {
+    expect(await waiting()).toEqual([])
+    await host.add('a', '1.1.0', {}, author)
+    expect(await waiting()).toEqual(['1.1.0'])
+    const { hash } = await host.prepare('a', '1.1.0')
+    const { generation } = await host.change({ do: 'accept', id: 'a', hash })
+    expect(generation.installed).toMatchObject([{ id: 'a', version: '1.1.0' }])
+    expect(await waiting()).toEqual([])
+  })
+
+  it('P21, E2: is off when it was accepted and asks for more', async () => {
+    await host.add('a', '1.1.0', network('GET'), author)
+    const { hash } = await host.prepare('a', '1.1.0', network('GET'))
+    const { result, generation } = await host.change({ do: 'accept', id: 'a', hash })
+    expect(generation.installed).toEqual([])
+    expect(result.notes.join()).toMatch(/asks for more.*network: GET api\.example\.com/)
+  })
+
+  it('T24: is accepted by no other hash, and no version of another plugin', async () => {
+    const other = await host.prepare('b', '9.0.0')
+    await host.change({ do: 'add', plugin: other })
+    for (const hash of ['0'.repeat(64), other.hash])
+      await expect(host.change({ do: 'accept', id: 'a', hash })).rejects.toMatchObject({
+        code: 'request_not_found',
+        param: 'hash',
+      })
+  })
+
+  it('T24: counts as signed only while the key of its signer is accepted', async () => {
+    const signed = { signer: 'release', tier: 'trusted' as const, installedBy: 'ada' }
+    const tierOf = async () => (await host.lifecycle.current()).installed[0]?.tier
+    for (const version of ['1.1.0', '1.2.0']) {
+      const plugin = { ...(await host.prepare('a', version)), ...signed }
+      await host.change({ do: 'add', plugin }, author)
+      await host.change({ do: 'accept', id: 'a', hash: plugin.hash })
+      expect(await tierOf()).toBe(version === '1.1.0' ? 'trusted' : undefined)
+      host.signers.clear()
+    }
+    expect(await stateOf('a')).toBe('disabled')
+  })
+
+  it('P25: leaves the one before in its place if it does not start', async () => {
+    await host.add('a', '1.1.0', {}, author)
+    const { hash } = await host.prepare('a', '1.1.0')
+    host.broken.add(hash)
+    const { generation } = await host.change({ do: 'accept', id: 'a', hash })
+    expect(generation.installed).toMatchObject([{ version: '1.0.0' }])
+  })
+})
+
+it('G12: a revocation is not forgotten, however many generations came since', async () => {
+  await host.add('a', '1.0.0', network('GET'))
+  const { generation } = await host.enable('a')
+  await host.change({ do: 'revoke', id: 'a' })
+  await host.add('b', '1.0.0')
+  for (let count = 0; count < 110; count += 1) {
+    await host.change({ do: 'enable', id: 'b' })
+    await host.change({ do: 'disable', id: 'b' })
+  }
+  const restored = await host.change({ do: 'restore', generation: generation.number })
+  expect(restored.generation.installed).toEqual([])
+  expect(restored.result.notes.join()).toContain('"a" stays off')
+})
+
+it('T27: the versions of one plugin push no other one out of sight', async () => {
+  await host.add('quiet', '1.0.0')
+  const insert = `INSERT INTO plugin_versions SELECT 'loud', hash || ?1, version, tier, source, signer, manifest,
+    installed_by, installed_at_ms + ?1 FROM plugin_versions WHERE plugin = 'quiet'`
+  await host.add('loud', '1.0.0')
+  for (let count = 1; count <= 1_100; count += 1) host.sqlite.prepare(insert).run(count)
+  const views = await createPluginViews(host.store).list()
+  expect(views.map(({ versions }) => versions.length)).toEqual([100, 1])
+})
+
+describe('what the operator is told', () => {
+  it('says who depended on a plugin that goes', async () => {
+    await host.add('a', '1.0.0')
+    await host.change({ do: 'enable', id: 'a' })
+    await host.add('needs', '1.0.0', { depends_on: ['a'] })
+    await host.change({ do: 'enable', id: 'needs' })
+    await host.add('idle', '1.0.0', { depends_on: ['a'] })
+    const { result } = await host.change({ do: 'disable', id: 'a' })
+    expect(result.notes).toEqual(['"needs" depended on it or called its tools.'])
+  })
+
+  it('makes no new generation of a plugin that is enabled already', async () => {
+    await host.add('a', '1.0.0')
+    const { generation } = await host.change({ do: 'enable', id: 'a' })
+    const again = await host.change({ do: 'enable', id: 'a' })
+    expect(again.generation).toEqual(generation)
+    expect(again.result.notes).toEqual(['It is enabled already.'])
+  })
+
+  it('P27: points out a name that looks like another, whenever it is looked at', async () => {
+    await host.add('weather', '1.0.0')
+    await host.add('weathr', '1.0.0')
+    const [, second] = await createPluginViews(host.store).list()
+    expect(second?.notes.join()).toContain('"weathr" looks like "weather"')
   })
 })
 

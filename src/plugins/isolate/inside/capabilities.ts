@@ -10,6 +10,7 @@ import type {
   PluginTools,
 } from '#contracts/plugin.ts'
 import { toJson } from '../../json-border.ts'
+import { createRequest } from '../../request-shorthand.ts'
 
 /** What the host hands over with a call, each dead when the call is over. */
 export interface CallStubs {
@@ -29,8 +30,9 @@ export function openCapabilities(
   const ask = async (verb: string, given: readonly unknown[]): Promise<unknown> =>
     read(await port(verb, JSON.stringify(toJson(given))))
   const told: Promise<unknown>[] = []
-  const tell = (verb: string, message: string): void => {
-    if (told.length < maxLogs) told.push(ask(verb, [String(message).slice(0, 2_000)]))
+  const tell = (verb: string, message: string, more: unknown): void => {
+    const said = [String(message).slice(0, 2_000), ...(more === undefined ? [] : [more])]
+    if (told.length < maxLogs) told.push(ask(verb, said))
   }
   return {
     capabilities: {
@@ -48,8 +50,9 @@ export function openCapabilities(
         run: (code, options = {}) => ask('isolate.run', [code, options]),
       } as PluginIsolate,
       idempotencyKey,
-      log: (message) => tell('log', message),
-      progress: (message) => tell('progress', message),
+      request: createRequest((asks) => ask('request.all', [asks])),
+      log: (message, level) => tell('log', message, level),
+      progress: (message, at) => tell('progress', message, at),
       get signal() {
         return (listening.signal ??= toSignal(closed))
       },

@@ -15,6 +15,12 @@ interface Job {
     | { readonly do: 'inspect' }
     | { readonly do: 'tool'; readonly name: string; readonly input: Record<string, unknown> }
     | {
+        readonly do: 'resource'
+        readonly name: string
+        readonly input: { readonly uri: string } & Record<string, string>
+      }
+    | { readonly do: 'prompt'; readonly name: string; readonly input: Record<string, string> }
+    | {
         readonly do: 'agent'
         readonly request: { readonly task: string; readonly context?: string }
       }
@@ -76,6 +82,14 @@ function toRun(parts: PluginParts, wanted: Exclude<Job['work'], { do: 'inspect' 
     case 'tool': {
       const run = ownFunction(parts.tools, 'tools', wanted.name)
       return (capabilities) => run(wanted.input, capabilities)
+    }
+    case 'resource': {
+      const read = ownFunction(parts.resources, 'resources', wanted.name)
+      return (capabilities) => read(wanted.input, capabilities)
+    }
+    case 'prompt': {
+      const make = ownFunction(parts.prompts, 'prompts', wanted.name)
+      return (capabilities) => make(wanted.input, capabilities)
     }
     case 'hook': {
       const hook = ownFunction(parts.hooks, 'hooks', wanted.on)

@@ -65,6 +65,8 @@ export function describeParts(parts: PluginParts): unknown {
   return {
     members: Object.keys(parts),
     tools: functionsOf(parts.tools),
+    resources: functionsOf(parts.resources),
+    prompts: functionsOf(parts.prompts),
     hooks: functionsOf(parts.hooks),
     execute: typeof parts.schedule?.execute === 'function',
     invoke: typeof parts.agent?.invoke === 'function',

@@ -1,0 +1,58 @@
+import { z } from 'zod'
+
+const name = z.string().min(1).max(200)
+const id = z
+  .string()
+  .max(64)
+  .regex(/^[a-z0-9][a-z0-9_-]*$/i, 'must be the id of a plugin or server')
+/** No bare `*`: what is installed later would be in it, though nobody named it. */
+const tools = z
+  .string()
+  .max(100)
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_-]*__(\*|[A-Za-z0-9_-]+)$/,
+    'must be a tool (kv__get) or all of one plugin (kv__*)',
+  )
+
+/**
+ * What MCP clients of this deployment are offered: what an operator sets. Nothing is in it that is not named, so nothing
+ * that is installed later; what a caller's key may not use is not offered to it either. Unknown keys are refused.
+ */
+export const exposureSchema = z.strictObject({
+  /** Agents, each as one tool of its name. */
+  agents: z.array(name).max(100).default(['orchestrator']),
+  /** Tools that are called without a model: full names, or `<id>__*`. */
+  tools: z.array(tools).max(500).default([]),
+  /** Plugins and servers whose resources are listed and read. */
+  resources: z.array(id).max(100).default([]),
+  /** Plugins and servers whose prompts are listed and filled in. */
+  prompts: z.array(id).max(100).default([]),
+  /** Those of `tools` that are offered without their owner's name: `get` for `kv__get`. */
+  bare_names: z.array(tools).max(500).default([]),
+})
+
+export type Exposure = z.infer<typeof exposureSchema>
+
+/** Before an operator says anything: the orchestrator alone. */
+export const defaultExposure: Exposure = exposureSchema.parse({})
+
+/** A choice as lines, each of which says one thing. */
+export function exposureLines(exposure: Exposure): readonly string[] {
+  const { agents, tools: named, resources, prompts, bare_names: bare } = exposure
+  return [
+    ...agents.map((one) => `agent ${one}`),
+    ...named.map((one) => `tool ${one}`),
+    ...resources.map((one) => `resources of ${one}`),
+    ...prompts.map((one) => `prompts of ${one}`),
+    ...bare.map((one) => `${one} by its bare name`),
+  ]
+}
+
+/** What a new choice offers and the old one did not, and the other way round. */
+export function exposureDiff(before: Exposure, after: Exposure) {
+  const [old, now] = [exposureLines(before), exposureLines(after)]
+  return {
+    added: now.filter((line) => !old.includes(line)),
+    removed: old.filter((line) => !now.includes(line)),
+  }
+}

@@ -1,0 +1,212 @@
+import { z } from 'zod'
+import type { JsonObject } from './json.ts'
+import type { Reply } from './reply.ts'
+import type { ToolResult } from './tool.ts'
+
+/** At most 24 characters, so that `<server>__<tool>` has at most 64. */
+export const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
+
+/** `${secret:NAME}` in a header's value stands for that secret, put in when the request leaves. */
+export const secretReference = /\$\{secret:([A-Z][A-Z0-9_]{0,63})\}/g
+
+const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
+const headerValue = z.string().max(4_096)
+
+/** A remote MCP server as an operator adds it. */
+export const mcpServerSchema = z.strictObject({
+  id: z
+    .string()
+    .regex(serverIdForm, 'must be 1 to 24 of a-z, 0-9 and "-", beginning with a letter'),
+  url: z.string().min(1).max(2_048),
+  headers: z
+    .record(headerName, headerValue)
+    .refine((all) => Object.keys(all).length <= 16, 'must be 16 headers at most')
+    .default({}),
+  /** Whether somebody signs in at its authorization server, or the headers are all there is. */
+  auth: z.enum(['headers', 'oauth']).default('headers'),
+  /** Other hosts that its sign-in may use; those of the same site need no mention. */
+  authHosts: z.array(z.string().max(253)).max(8).default([]),
+  /** Of a client that the operator registered at the authorization server by hand. */
+  clientId: z.string().min(1).max(2_048).exactOptional(),
+  clientSecret: z
+    .string()
+    .regex(/^\$\{secret:[A-Z][A-Z0-9_]{0,63}\}$/, 'must be ${secret:NAME}')
+    .exactOptional(),
+  /** The authorization server of that client; the first that is used if absent. */
+  issuer: z.string().min(1).max(2_048).exactOptional(),
+  /** Its tools are not the orchestrator's: only agents that name it have them. */
+  exclusive: z.boolean().default(false),
+  /** Of one call, in milliseconds. */
+  timeoutMs: z.number().int().min(1_000).max(600_000).default(60_000),
+})
+export type McpServerConfig = Readonly<z.infer<typeof mcpServerSchema>>
+
+export type McpItemKind = 'tool' | 'resource' | 'template' | 'prompt' | 'instructions'
+
+/** One thing that a server says of itself, pinned by its hash when an operator approves it. */
+export interface McpItem {
+  readonly kind: McpItemKind
+  /** The server's own name of it: a tool's or a prompt's name, a resource's URI. Unique in its kind. */
+  readonly key: string
+  /** Of a tool: what it is called here after `<server>__`, at most 36 of A-Z, a-z, 0-9, `_` and `-`. */
+  readonly tool?: string
+  /** All that the server says: description, schemas, annotations. */
+  readonly definition: JsonObject
+  /** sha-256 of kind, key and definition. */
+  readonly hash: string
+}
+
+/** What a server offers now, as it was last looked at. */
+export interface McpListing {
+  readonly server: { readonly name: string; readonly version: string }
+  readonly items: readonly McpItem[]
+  /** What no operator can approve, and why. */
+  readonly refused: readonly {
+    readonly kind: McpItemKind
+    readonly key: string
+    readonly why: string
+  }[]
+  /** What an operator should see: look-alikes and odd names. */
+  readonly notes: readonly string[]
+  /** Of all items together: what was looked at is what is approved. */
+  readonly hash: string
+  readonly atMs: number
+}
+
+/** What was approved of a server, kept as a bundle under its own hash. */
+export interface McpApproval {
+  readonly server: string
+  readonly items: readonly McpItem[]
+}
+
+const approvalSchema = z.object({
+  items: z.array(
+    z.object({
+      kind: z.enum(['tool', 'resource', 'template', 'prompt', 'instructions']),
+      key: z.string(),
+      tool: z.string().exactOptional(),
+      definition: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null),
+      hash: z.string(),
+    }),
+  ),
+})
+
+/** What was approved, as its bundle has it; nothing of one that cannot be read. */
+export function parseApproval(manifest: unknown): McpApproval['items'] {
+  const parsed = approvalSchema.safeParse(manifest)
+  return parsed.success ? parsed.data.items : []
+}
+
+export type McpServerState = 'added' | 'enabled' | 'disabled' | 'removed'
+
+/** A row of the table of servers. */
+export interface McpServerRow {
+  readonly id: string
+  readonly config: McpServerConfig
+  readonly state: McpServerState
+  /** Of the bundle of what was approved; nothing was if absent. */
+  readonly approvedHash?: string
+  /** Names of tools whose annotations the operator confirmed. */
+  readonly confirmed: readonly string[]
+  /** Counts up with each change: what runs under an older one is ended. */
+  readonly epoch: number
+  readonly addedBy: string
+  readonly addedAtMs: number
+}
+
+/** An enabled server, as a generation has it. */
+export interface McpPin {
+  readonly id: string
+  readonly config: McpServerConfig
+  /** Of the bundle of what was approved. */
+  readonly hash: string
+  readonly confirmed: readonly string[]
+  readonly epoch: number
+  /** Of the row: one that was removed and added again is another server. */
+  readonly addedAtMs: number
+}
+
+export type McpChange =
+  | { readonly do: 'add'; readonly config: McpServerConfig }
+  | {
+      readonly do: 'approve'
+      readonly id: string
+      readonly hash: string
+      readonly confirmed: readonly string[]
+      /** Of the row that was looked at: of another one this is refused. */
+      readonly epoch: number
+      /** What is different from what was approved before, in lines. */
+      readonly lines: readonly string[]
+    }
+  | { readonly do: 'enable' | 'disable' | 'remove'; readonly id: string }
+
+/** The table of servers; rows are written with the generation they belong to. May throw `request_unavailable`. */
+export interface McpServerStore {
+  readonly find: (id: string) => Promise<McpServerRow | undefined>
+  /** Without those that were removed. */
+  readonly list: () => Promise<readonly McpServerRow[]>
+}
+
+/** One call of something that was approved. */
+export interface McpCall {
+  /** Names the call for `cancel`; unique among those under way. */
+  readonly callId: string
+  readonly config: McpServerConfig
+  readonly epoch: number
+  /** As it was approved: what the server has now must be the same. */
+  readonly item: McpItem
+  readonly ask:
+    | { readonly do: 'tool'; readonly input: JsonObject }
+    | { readonly do: 'resource'; readonly uri: string }
+    | { readonly do: 'prompt'; readonly arguments: Readonly<Record<string, string>> }
+  readonly idempotencyKey: string
+  readonly traceparent: string
+  /** Until the answer is there, connecting included. */
+  readonly timeoutMs: number
+}
+
+/** How far a call is, as the server says. */
+export interface McpProgress {
+  readonly progress: number
+  readonly total?: number
+  readonly message?: string
+}
+
+/** How a server is reached, without asking it anything. */
+export interface McpStanding {
+  readonly listing?: McpListing
+  /** `signed_out`: somebody has to sign in first. */
+  readonly login: 'none' | 'signed_out' | 'signed_in'
+  readonly problem?: string
+}
+
+/** `open`: somebody has to open this page. */
+export type McpLogin =
+  | { readonly state: 'signed_in' }
+  | { readonly state: 'open'; readonly url: string }
+
+/** What the object of one server answers over RPC. */
+export interface McpServerApi {
+  /** Asks the server what it has. */
+  readonly look: (config: McpServerConfig) => Promise<Reply<McpListing>>
+  readonly standing: (config: McpServerConfig) => Promise<McpStanding>
+  /** Never throws for what the server did. */
+  readonly call: (call: McpCall, tell: (progress: McpProgress) => void) => Promise<ToolResult>
+  readonly cancel: (callId: string) => Promise<void>
+  /** @param origin Where a browser reaches this deployment. */
+  readonly login: (config: McpServerConfig, origin: string) => Promise<Reply<McpLogin>>
+  /** @param query What the browser brought back. */
+  readonly finishLogin: (config: McpServerConfig, query: string) => Promise<Reply<null>>
+  /** Drops the connection and what is kept of it; tokens too. */
+  readonly forget: () => Promise<void>
+}
+
+/** Something that is there, as it compares with what was approved. */
+export interface McpDifference {
+  readonly kind: McpItemKind
+  readonly key: string
+  readonly tool?: string
+  readonly state: 'new' | 'changed' | 'same' | 'gone'
+  /** What is different, in lines that begin with `+`, `-` or a blank. */
+  readonly lines: readonly string[]
+}

@@ -1,0 +1,35 @@
+/**
+ * What a plugin or a remote server offers besides tools: listed without running anything, and reached by two ordinary
+ * tools, `<owner>__read_resource { uri }` and `<owner>__get_prompt { name, arguments }`, so that no gate is passed by
+ * (invariant 4). Both answer a rich output (`content.ts`); a prompt has `structured: { messages }` as well.
+ */
+export interface ResourceListing {
+  /** The id of the plugin or server. */
+  readonly owner: string
+  /** A URI, or a URI template (RFC 6570) if `isTemplate`. */
+  readonly uri: string
+  readonly isTemplate: boolean
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly mimeType?: string
+}
+
+export interface PromptListing {
+  readonly owner: string
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly arguments: readonly {
+    readonly name: string
+    readonly description?: string
+    readonly required?: boolean
+    /** What a client may suggest while the person types; any other value is as good. */
+    readonly suggestions?: readonly string[]
+  }[]
+}
+
+export interface Offers {
+  readonly resources: readonly ResourceListing[]
+  readonly prompts: readonly PromptListing[]
+}

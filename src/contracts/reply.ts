@@ -1,0 +1,43 @@
+import { errorCode, errorMessage, IsolaError } from './errors.ts'
+
+/** What a Durable Object answers: faults that are expected are values, since classes do not survive RPC. */
+export type Reply<T> =
+  | { readonly ok: true; readonly value: T }
+  | {
+      readonly ok: false
+      readonly error: {
+        readonly code: string
+        readonly message: string
+        readonly param?: string
+        readonly retryAfterMs?: number
+      }
+    }
+
+/** An expected failure as a value; a bug is thrown. */
+export async function toReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    return toFailureReply(error)
+  }
+}
+
+/** Throws what has no code of ours. */
+export function toFailureReply(error: unknown): Extract<Reply<never>, { readonly ok: false }> {
+  const code = errorCode(error)
+  if (code === undefined) throw error
+  const { param, retryAfterMs }: Pick<IsolaError, 'param' | 'retryAfterMs'> =
+    error instanceof IsolaError ? error : { param: undefined, retryAfterMs: undefined }
+  const more = {
+    ...(param !== undefined && { param }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+  return { ok: false, error: { code, message: errorMessage(error), ...more } }
+}
+
+/** The value of a reply; throws its failure. */
+export function fromReply<T>(reply: Reply<T>): T {
+  if (reply.ok) return reply.value
+  const { message, ...about } = reply.error
+  throw new IsolaError(errorCode(reply.error) ?? 'request_unavailable', message, about)
+}

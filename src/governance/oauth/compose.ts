@@ -1,0 +1,69 @@
+import type { DeploymentLog } from '#contracts/event.ts'
+import type { KeyStore } from '#contracts/keys.ts'
+import type { GrantStore, OAuthService } from '#contracts/oauth.ts'
+import type { Authenticate } from '#contracts/operations.ts'
+import type { PrincipalRates } from '#contracts/principal.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { networkOf } from '../network.ts'
+import { createAuthorization } from './authorization.ts'
+import { createGrantAdministration } from './grant-administration.ts'
+import { createIdentity } from './identity.ts'
+import { createLibrary } from './library.ts'
+import { createLimit } from './limit.ts'
+import { findPerson, type Person } from './oidc/people.ts'
+import { createUpstream, type UpstreamConfig } from './oidc/upstream.ts'
+import { createOriginOf } from './origins.ts'
+import { createMayHaveTokens, createProtocol } from './protocol.ts'
+import { createSignIns } from './sign-in.ts'
+import { createStrangersLog } from './strangers-log.ts'
+import { createTokenReader } from './token-reader.ts'
+
+export interface OAuthParts extends Sources {
+  readonly kv: KVNamespace
+  readonly config: {
+    readonly hosts: readonly string[]
+    readonly isDevelopment: boolean
+    readonly operatorKey: string | undefined
+    readonly oidc: (UpstreamConfig & { readonly people: readonly Person[] }) | undefined
+  }
+  readonly keys: KeyStore
+  readonly grants: GrantStore
+  readonly log: DeploymentLog
+  readonly takeRate: PrincipalRates['takeRate']
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly randomBytes: (count: number) => Uint8Array
+  readonly onFault: (error: unknown) => void
+}
+
+/** The authorization server from its parts: leaves first. The Worker's entry brings it in, since it needs the platform. */
+export function openOAuth(parts: OAuthParts): (authenticate: Authenticate) => OAuthService {
+  const { kv, config, keys, grants, log, clock, sha256, onFault } = parts
+  const { operatorKey, oidc } = config
+  const originOf = createOriginOf(config)
+  const identity = createIdentity({
+    operatorKey,
+    sha256,
+    keys,
+    grants,
+    clock,
+    personOf: (by) => (oidc && by.issuer === oidc.issuer ? findPerson(oidc.people, by) : undefined),
+  })
+  const mayHaveTokens = createMayHaveTokens(identity, grants, clock)
+  const library = createLibrary({ kv, mayHaveTokens })
+  const limit = createLimit(parts.takeRate, networkOf)
+  const record = createStrangersLog(log, parts.takeRate, networkOf)
+  const about = { originOf, library, identity, grants, record, clock, limit, sha256 }
+  const { answer, forget, daily } = createProtocol({ ...about, kv, onFault })
+  return (authenticate) => ({
+    ...createTokenReader(about),
+    ...createAuthorization({
+      ...about,
+      authenticate,
+      signIns: createSignIns(about),
+      upstream: oidc && createUpstream({ ...oidc, ...parts }),
+    }),
+    protocol: answer,
+    grants: createGrantAdministration({ grants, clock, forget }),
+    daily,
+  })
+}

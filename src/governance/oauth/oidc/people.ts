@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { roles, type Role } from '#contracts/keys.ts'
+import type { Proof } from '../proof.ts'
+
+/** Somebody the upstream provider knows, and who that is here. */
+export interface Person {
+  readonly email?: string | undefined
+  readonly subject?: string | undefined
+  readonly principal: string
+  /** Of a principal that has no key here; another one has the role its keys have. */
+  readonly role: Role
+}
+
+const person = z
+  .strictObject({
+    email: z.email().toLowerCase().optional(),
+    subject: z.string().min(1).max(255).optional(),
+    principal: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9._@+-]{0,63}$/, 'must be the name of a principal')
+      .refine((name) => name !== 'operator', '"operator" is whoever has the operator key'),
+    role: z.enum(roles),
+  })
+  .refine(
+    ({ email, subject }) => (email === undefined) !== (subject === undefined),
+    'must name an email or a subject, one of the two',
+  )
+
+/** `ISOLA_OIDC_PEOPLE`: a JSON list. */
+export const people = z
+  .string()
+  .optional()
+  .transform((text, context) => {
+    if (!text) return []
+    try {
+      return JSON.parse(text) as unknown
+    } catch {
+      context.addIssue({ code: 'custom', message: 'must be a JSON list' })
+      return z.NEVER
+    }
+  })
+  .pipe(z.array(person).max(1_000))
+
+/** Who that is; `undefined` for whoever is not on the list. A subject is compared as it is, an e-mail in lower case. */
+export function findPerson(
+  list: readonly Person[],
+  by: Pick<Extract<Proof['by'], { kind: 'person' }>, 'subject' | 'email'>,
+): Person | undefined {
+  return (
+    list.find(({ subject }) => subject !== undefined && subject === by.subject) ??
+    list.find(({ email }) => email !== undefined && email === by.email?.toLowerCase())
+  )
+}

@@ -1,0 +1,21 @@
+import type { KeyView, Rights } from '#contracts/keys.ts'
+import type { Principal } from '#contracts/operations.ts'
+
+export const operator: Principal = { id: 'operator', role: 'operator' }
+
+/** What somebody may, as it was read now. */
+export function principalOf(id: string, rights: Rights, nowMs: number): Principal {
+  const { role, agents, models, limits } = rights
+  return {
+    id,
+    role,
+    ...(agents && { agents }),
+    ...(models && { models }),
+    limits: { ...limits, asOfMs: nowMs },
+  }
+}
+
+/** Whoever shows this key. */
+export function holderOf(key: KeyView, nowMs: number): Principal {
+  return { ...principalOf(key.principal, key, nowMs), key: key.id }
+}

@@ -1,0 +1,101 @@
+import type { ClientCapabilities, InputRequests } from '@modelcontextprotocol/server'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { PauseView, RunView } from '#contracts/session.ts'
+
+type Capability = 'elicitation' | 'sampling' | 'roots'
+
+/** One question of a waiting call, as the client gets it. */
+export interface Ask {
+  /** Names it in this run's questions. */
+  readonly key: string
+  readonly call: string
+  /** Its key in the call's own questions. */
+  readonly own: string
+  /** Names what the call asks now: an answer holds for that only. */
+  readonly asksHash: string
+  readonly kind: Capability
+  readonly isOptional: boolean
+  readonly request: InputRequests[string]
+}
+
+const capabilities: ReadonlyMap<string, Capability> = new Map([
+  ['elicit', 'elicitation'],
+  ['sample', 'sampling'],
+  ['roots', 'roots'],
+])
+
+/** What a parked run asks whoever is outside; what it waits for besides (an approval, a sub-agent) is none of it. */
+export function asksOf({ pauses = [] }: RunView): readonly Ask[] {
+  const asking = pauses.filter(({ asks }) => asks !== undefined)
+  return asking.flatMap((pause) =>
+    Object.entries(pause.asks ?? {}).flatMap(([own, asked]) =>
+      toAsk(pause, { own, asked, isAlone: asking.length === 1 }),
+    ),
+  )
+}
+
+function toAsk(
+  { call, asksHash = '' }: PauseView,
+  { own, asked, isAlone }: { own: string; asked: JsonObject; isAlone: boolean },
+): readonly Ask[] {
+  const kind = capabilities.get(String(asked['kind']))
+  if (!kind) return []
+  const request = toRequest(kind, asked) as InputRequests[string] // in the words of its schema
+  const isOptional = asked['optional'] === true
+  const key = isAlone ? own : `${call}.${own}`
+  return [{ key, call, own, asksHash, kind, isOptional, request }]
+}
+
+function toRequest(kind: Capability, asked: JsonObject): JsonObject {
+  const { message = '', problem, schema = {}, messages = [], maxTokens = 0 } = asked
+  const { system, temperature } = asked
+  switch (kind) {
+    case 'elicitation': {
+      const text = problem === undefined ? message : `${String(message)} (${String(problem)})`
+      const params = { mode: 'form', message: text, requestedSchema: schema }
+      return { method: 'elicitation/create', params }
+    }
+    case 'sampling':
+      return {
+        method: 'sampling/createMessage',
+        params: {
+          messages,
+          maxTokens,
+          ...(system !== undefined && { systemPrompt: system }),
+          ...(temperature !== undefined && { temperature }),
+        },
+      }
+    case 'roots':
+      return { method: 'roots/list' }
+  }
+}
+
+/** Questions that have no answer yet: those that the client can be asked, and those that it cannot. */
+export function openAsks(
+  asks: readonly Ask[],
+  can: ClientCapabilities,
+  given: Readonly<Record<string, unknown>>,
+) {
+  const open = asks.filter(({ key }) => !Object.hasOwn(given, key))
+  return {
+    possible: open.filter(({ kind }) => can[kind] !== undefined),
+    impossible: open.filter(({ kind, isOptional }) => can[kind] === undefined && !isOptional),
+  }
+}
+
+/** The answers of each waiting call, by its own keys; `null` for what a client cannot be asked, and need not be. */
+export function answersByCall(
+  asks: readonly Ask[],
+  given: Readonly<Record<string, unknown>>,
+): ReadonlyMap<string, JsonObject> {
+  const byCall = new Map<string, JsonObject>()
+  for (const { key, call, own, kind } of asks) {
+    const answer = Object.hasOwn(given, key) ? toAnswer(kind, given[key]) : null
+    byCall.set(call, { ...byCall.get(call), [own]: answer })
+  }
+  return byCall
+}
+
+/** What came over the wire; whether it fits is checked where it was asked. */
+const toAnswer = (kind: Capability, answer: unknown): Json =>
+  (kind === 'roots' ? (Object(answer).roots ?? []) : answer) as Json // it came as JSON

@@ -1,0 +1,118 @@
+import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { RunView } from '#contracts/session.ts'
+import { isRunId, isSessionId } from '../headers.ts'
+import { noSuchSession, unwrap } from '../responses.ts'
+import { orchestrator } from '../targets.ts'
+import { parseFields } from '../validate.ts'
+import { converse, isAsking, newSession, type McpCall } from './converse.ts'
+import type { OfferedTool } from './offered-tool.ts'
+import { outcomeOf, toFailure, toRunResult, toToolResult } from './outcome.ts'
+
+const agentRequest = z.strictObject({
+  task: z.string().min(1),
+  session: z.string().optional(),
+  background: z.boolean().optional(),
+})
+const runRequest = z.strictObject({ session: z.string(), run: z.string() })
+
+type Answer = CallToolResult | InputRequiredResult
+
+/** Calls what a name stands for. Throws what was refused before anything began. */
+export async function callOffered(
+  call: McpCall,
+  { kind, target }: OfferedTool,
+  input: JsonObject,
+): Promise<Answer> {
+  switch (kind) {
+    case 'agent':
+      return callAgent(call, target, input)
+    case 'tool':
+      return callTool(call, target, input)
+    case 'run_status':
+    case 'run_cancel':
+      return askRun(call, kind, input)
+  }
+}
+
+async function callAgent(call: McpCall, agent: string, input: JsonObject): Promise<Answer> {
+  const { task, session: named, background } = parseFields(agentRequest, input)
+  if (named !== undefined && !isSessionId(named)) throw noSuchSession()
+  const answer = await converse(call, async () => ({
+    session: named ?? (await newSession(call)),
+    isBackground: background === true,
+    submission: {
+      ...call.caller.asks,
+      agent,
+      messages: [{ role: 'user', text: task, taint: ['user'] }],
+      ...(named !== undefined && { mustExist: true }),
+    },
+  }))
+  return isAsking(answer) ? answer : toRunResult(answer)
+}
+
+async function callTool(call: McpCall, tool: string, input: JsonObject): Promise<Answer> {
+  const answer = await runDirect(call, tool, input)
+  return isAsking(answer) ? answer : toDirectResult(answer)
+}
+
+/**
+ * A tool without a model: a run of one call, in a session of its own that nobody comes back to, so that every gate, the
+ * lease and the record are those of any other call (invariant 4).
+ */
+function runDirect(call: McpCall, tool: string, input: JsonObject) {
+  return converse(call, async () => ({
+    session: await newSession(call),
+    submission: {
+      ...call.caller.asks,
+      agent: orchestrator,
+      isStateless: true,
+      messages: [{ role: 'user', text: `Call ${tool}.`, taint: ['user'] }],
+      directCall: { tool, input },
+    },
+  }))
+}
+
+/** What a tool answered, for those who need nothing else of it; or what it asks. Throws what it failed with. */
+export async function outputOf(
+  call: McpCall,
+  tool: string,
+  input: JsonObject,
+): Promise<{ readonly output: Json } | InputRequiredResult> {
+  const view = await runDirect(call, tool, input)
+  if (isAsking(view)) return view
+  const outcome = outcomeOf(view)
+  if (outcome?.ok) return { output: outcome.output }
+  const said = outcome ?? view.result?.error ?? openError(view)
+  throw Object.assign(new Error(said.message), { code: said.code })
+}
+
+const openError = ({ state }: RunView) => ({
+  code: 'tool_pending',
+  message: state === 'parked' ? 'It waits for someone to approve it.' : 'It takes too long.',
+})
+
+/** Of a run that made one call: what the tool answered, or why it did not. */
+function toDirectResult(view: RunView): CallToolResult {
+  const outcome = outcomeOf(view)
+  if (!outcome) return toRunResult(view)
+  if (!outcome.ok) return toFailure(outcome.code, outcome.message)
+  return toToolResult(outcome.output)
+}
+
+async function askRun(
+  call: McpCall,
+  kind: 'run_status' | 'run_cancel',
+  input: JsonObject,
+): Promise<CallToolResult> {
+  const { session, run } = parseFields(runRequest, input)
+  if (!isSessionId(session) || !isRunId(run)) throw noSuchSession()
+  const { principal } = call.caller
+  const api = call.deps.sessions.at(session)
+  const reply =
+    kind === 'run_cancel'
+      ? await api.cancel(principal, run, 'Cancelled by the caller.')
+      : await api.result(principal, run)
+  return toDirectResult(unwrap(reply))
+}

@@ -1,0 +1,53 @@
+import type { SubmitRequest } from '#contracts/session.ts'
+import { sessionProtocol } from '#contracts/session.ts'
+import { askedBy } from '../asked-by.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { readTrace } from '../headers.ts'
+import { agentNames, orchestrator } from '../targets.ts'
+import type { Inventory } from './offered.ts'
+
+/** On whose behalf one request is answered, and what that one is offered. */
+export interface McpCaller {
+  readonly principal: string
+  /** What every submission of this request says. */
+  readonly asks: Omit<SubmitRequest, 'messages'>
+  readonly inventory: Inventory
+  /** Goes on when the connection is closed. */
+  readonly keepAlive: (work: Promise<unknown>) => void
+}
+
+export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<McpCaller> {
+  const { id: principal, ...rights } = context.get('principal')
+  const { exposed } = await deps.plugins.exposed()
+  const names = agentNames(deps, rights)
+  const known = deps.agents.list()
+  const agents = names.flatMap((name) => known.find((agent) => agent.name === name) ?? [])
+  const isOrchestrators = names.includes(orchestrator)
+  const nothing = { resources: [], prompts: [] }
+  return {
+    principal,
+    asks: {
+      ...askedBy(context),
+      ...readTrace(context, deps.sources),
+      protocol: sessionProtocol,
+      pauses: 'park',
+    },
+    inventory: {
+      exposed,
+      agents,
+      tools: isOrchestrators ? deps.agents.tools() : [],
+      offers: isOrchestrators ? deps.agents.offers() : nothing,
+    },
+    keepAlive: (work) => keepAlive(context, work),
+  }
+}
+
+/** Without this what follows a closed connection would be dropped with it. In tests there is no such context. */
+function keepAlive(context: HttpContext, work: Promise<unknown>): void {
+  const settled = work.catch(() => undefined)
+  try {
+    context.executionCtx.waitUntil(settled)
+  } catch {
+    // there is none to tell
+  }
+}

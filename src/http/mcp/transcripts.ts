@@ -1,0 +1,87 @@
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+} from '@modelcontextprotocol/server'
+import type { Message } from '#contracts/message.ts'
+import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
+import { isSessionId } from '../headers.ts'
+import type { McpCall } from './converse.ts'
+
+const prefix = 'isola://sessions/'
+const pageSessions = 50
+/** One read is a page: so many messages, or fewer if they are long. */
+const pageMessages = 200
+const pageChars = 200_000
+const mimeType = 'application/json'
+
+export const transcriptTemplate = {
+  uriTemplate: `${prefix}{id}`,
+  name: 'session',
+  description: 'What was said in one of your conversations. Add ?from=<n> to read on.',
+  mimeType,
+}
+
+/** Under our scheme, in which no plugin and no server has anything. */
+export const isOurs = (uri: string): boolean => /^isola:/i.test(uri)
+
+export const isTranscript = (uri: string): boolean => uri.startsWith(prefix)
+
+/** The caller's own conversations, newest first. */
+export async function listTranscripts({ deps, caller }: McpCall, cursor: string | undefined) {
+  const after = cursor === undefined ? undefined : toCursor(cursor)
+  const { sessions, next } = await deps.sessionIndex.list({
+    principal: caller.principal,
+    limit: pageSessions,
+    ...(after && { after }),
+  })
+  return {
+    resources: sessions.map(toResource),
+    ...(next && { nextCursor: `${next.sinceMs}-${next.id}` }),
+  }
+}
+
+const toResource = ({ id, agent, runs, usedAtMs }: SessionListing) => ({
+  uri: `${prefix}${id}`,
+  name: id,
+  description: `A conversation with ${agent ?? 'no agent yet'}, ${runs} runs.`,
+  mimeType,
+  annotations: { lastModified: new Date(usedAtMs).toISOString() },
+})
+
+function toCursor(text: string): SessionCursor {
+  const [, sinceMs, id] = /^(\d{1,15})-(ses_[0-9A-Za-z]{22})$/.exec(text) ?? []
+  if (sinceMs !== undefined && id !== undefined) return { sinceMs: Number(sinceMs), id }
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: must be the one of a page.')
+}
+
+/** A page of what was said. Another's conversation looks like one that is not there. */
+export async function readTranscript({ deps, caller }: McpCall, uri: string) {
+  const [, id = '', given = '0'] =
+    /^([^?]*)(?:\?from=(\d{1,9}))?$/.exec(uri.slice(prefix.length)) ?? []
+  if (!isSessionId(id)) throw new ResourceNotFoundError(uri)
+  const reply = await deps.sessions.at(id).transcript(caller.principal)
+  if (!reply.ok && reply.error.code === 'request_not_found') throw new ResourceNotFoundError(uri)
+  if (!reply.ok) throw Object.assign(new Error(reply.error.message), { code: reply.error.code })
+  const from = Number(given)
+  const messages = page(reply.value.slice(from).map(toSaid))
+  const end = from + messages.length
+  const next = end < reply.value.length ? `${prefix}${id}?from=${end}` : undefined
+  const text = JSON.stringify({ session: id, from, messages, ...(next && { next }) })
+  return { contents: [{ uri, mimeType, text }] }
+}
+
+function page<T>(all: readonly T[]): readonly T[] {
+  let chars = 0
+  const isOver = (one: T, index: number) =>
+    index >= pageMessages || ((chars += JSON.stringify(one).length) > pageChars && index > 0)
+  const end = all.findIndex(isOver)
+  return end < 0 ? all : all.slice(0, end)
+}
+
+/** Where a value came from is for the record. */
+function toSaid(message: Message) {
+  if (message.role === 'system') return message
+  const { taint: _taint, ...said } = message
+  return said
+}

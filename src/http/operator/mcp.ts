@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { mcpServerSchema, type McpChange, type McpServerRow } from '#contracts/mcp.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { jsonResponse } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
+import { parseFields } from '../validate.ts'
+import { changeBy } from './change-by.ts'
+
+type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+
+const noFields = z.strictObject({})
+const names = z.array(z.string().min(1).max(2_100)).max(500)
+const approveRequest = z.strictObject({
+  hash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown'),
+  items: names.optional(),
+  confirm: names.default([]),
+})
+
+/** `/api/operator/mcp…`: remote MCP servers, what they offer, and every change of what is allowed of it. */
+export function addMcpRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/api/operator/mcp', { GET: listServers(deps), POST: addServer(deps) })
+  addRoute('/api/operator/mcp/:server', {
+    GET: showServer(deps),
+    DELETE: plainChange(deps, 'remove'),
+  })
+  addRoute('/api/operator/mcp/:server/look', { POST: lookAtServer(deps) })
+  addRoute('/api/operator/mcp/:server/approve', { POST: approveServer(deps) })
+  addRoute('/api/operator/mcp/:server/login', { POST: loginAtServer(deps) })
+  addRoute('/api/operator/mcp/:server/enable', { POST: plainChange(deps, 'enable') })
+  addRoute('/api/operator/mcp/:server/disable', { POST: plainChange(deps, 'disable') })
+}
+
+const listServers: Handle = (deps) => async () =>
+  jsonResponse({ servers: (await deps.mcp.list()).map(inBrief) })
+
+function inBrief({ config: { id: _same, ...config }, ...row }: McpServerRow) {
+  return { ...row, ...config }
+}
+
+const addServer: Handle = (deps) => async (context) => {
+  const config = parseFields(mcpServerSchema, await readJsonObject(context.req.raw))
+  return changed(deps, context, { do: 'add', config })
+}
+
+/** What was seen when it was looked at last: nobody is asked. */
+const showServer: Handle = (deps) => async (context) =>
+  jsonResponse(await deps.mcp.show(idOf(context)))
+
+const lookAtServer: Handle = (deps) => async (context) => {
+  parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  return jsonResponse(await deps.mcp.look(idOf(context)))
+}
+
+/** Where to sign in. The browser comes back to the address that this request was sent to. */
+const loginAtServer: Handle = (deps) => async (context) => {
+  parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+  return jsonResponse(await deps.mcp.login(idOf(context), new URL(context.req.url).origin))
+}
+
+/** What was shown, with the hash it was shown for: anything else is refused. */
+const approveServer: Handle = (deps) => async (context) => {
+  const { items, ...seen } = parseFields(approveRequest, await readJsonObject(context.req.raw))
+  const asked = { id: idOf(context), ...seen, ...(items && { items }) }
+  return jsonResponse(await deps.mcp.approve(asked, changeBy(deps, context)))
+}
+
+/** Those that need no more than the server's id. */
+const plainChange =
+  (deps: HttpDeps, what: 'enable' | 'disable' | 'remove') =>
+  async (context: HttpContext): Promise<Response> => {
+    parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
+    return changed(deps, context, { do: what, id: idOf(context) })
+  }
+
+async function changed(deps: HttpDeps, context: HttpContext, change: McpChange): Promise<Response> {
+  return jsonResponse(await deps.mcp.change(change, changeBy(deps, context)))
+}
+
+const idOf = (context: HttpContext): string => context.req.param('server') ?? ''

@@ -1,0 +1,57 @@
+import { parseApproval, type McpItem, type McpPin } from '#contracts/mcp.ts'
+import type { Offers } from '#contracts/offer.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import type { PluginSource } from '#contracts/plugin-catalog.ts'
+import { toOffers } from './offer-entries.ts'
+
+export interface WiredServers<Entry> {
+  readonly servers: readonly {
+    readonly id: string
+    readonly isExclusive: boolean
+    readonly entries: readonly Entry[]
+    /** Resources and prompts that were approved. */
+    readonly offers: Offers
+  }[]
+  readonly problems: readonly PluginProblem[]
+}
+
+/** The servers of one generation with their tools; one whose bundle is gone, or whose id a plugin has, is off and listed. */
+export function wireServers<Entry>(
+  {
+    mcp = [],
+    sources,
+  }: { readonly mcp?: readonly McpPin[]; readonly sources: Readonly<Record<string, PluginSource>> },
+  {
+    taken,
+    toEntries,
+  }: {
+    readonly taken: ReadonlySet<string>
+    readonly toEntries: (pin: McpPin, items: readonly McpItem[]) => readonly Entry[]
+  },
+): WiredServers<Entry> {
+  const problems: PluginProblem[] = []
+  const servers = mcp.flatMap((pin) => {
+    const source = sources[pin.hash]
+    const { id } = pin
+    if (taken.has(id)) {
+      problems.push({
+        plugin: id,
+        code: 'plugin_name_collision',
+        message: 'a plugin has the id of this MCP server',
+      })
+      return []
+    }
+    if (!source) {
+      problems.push({
+        plugin: id,
+        code: 'plugin_code_unavailable',
+        message: `what was approved cannot be read: isola mcp approve ${id}`,
+      })
+      return []
+    }
+    const items = parseApproval(source.manifest)
+    const { exclusive: isExclusive } = pin.config
+    return [{ id, isExclusive, entries: toEntries(pin, items), offers: toOffers(id, items) }]
+  })
+  return { servers, problems }
+}

@@ -1,0 +1,66 @@
+import {
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { ToolFailure } from '#contracts/tool.ts'
+
+const maxTheirsChars = 1_000
+
+/** It may have been done: nobody is told that to ask again is harmless. */
+const maybeDone: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.ConnectionClosed]
+
+/** What a model may read of a failure: the server's own words capped, never the platform's, which may hold addresses. */
+export function toCallFailure(error: unknown, server: string): ToolFailure {
+  const code = 'tool_failed' as const
+  if (errorCode(error) === code) return { code, message: errorMessage(error) }
+  if (error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.status === 401))
+    return {
+      code,
+      message: `Nobody is signed in at the MCP server ${server}. The operator can: isola mcp login ${server}`,
+    }
+  if (error instanceof ProtocolError)
+    return {
+      code,
+      message: `The MCP server ${server} refused: ${error.message.slice(0, maxTheirsChars)}`,
+    }
+  if (error instanceof SdkHttpError)
+    return {
+      code,
+      message: `The MCP server ${server} answered with HTTP ${error.status}.`,
+      ...(error.status >= 500 && { transient: true }),
+    }
+  if (error instanceof SdkError)
+    return {
+      code,
+      message: `The MCP server ${server} did not answer as the protocol says (${error.code}).`,
+      ...(!maybeDone.includes(error.code) && { transient: true }),
+    }
+  return { code, message: `The MCP server ${server} could not be reached.`, transient: true }
+}
+
+/** The server knows this session no more: what was asked was not done. */
+export const isSessionGone = (error: unknown): boolean =>
+  error instanceof SdkHttpError && (error.status === 404 || error.status === 410)
+
+const brokenCodes: readonly string[] = [
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.ConnectionClosed,
+  SdkErrorCode.SendFailed,
+]
+
+/**
+ * The connection is of no more use. What a server answers to one call, whatever it is (a status, what is no answer, too
+ * much of it), is that call's own: others go on over the same connection.
+ */
+export function isBroken(error: unknown): boolean {
+  if (isSessionGone(error)) return true
+  if (error instanceof SdkHttpError || error instanceof ProtocolError) return false
+  if (error instanceof SdkError) return brokenCodes.includes(error.code)
+  if (error instanceof UnauthorizedError || errorCode(error) !== undefined) return false
+  // What the platform throws where nobody is reached, and not what a parser throws.
+  return error instanceof Error && (error.name === 'TypeError' || error.name === 'Error')
+}

@@ -1,0 +1,69 @@
+import type { JsonObject } from '#contracts/json.ts'
+import type { DeploymentEventType, DeploymentLog } from '#contracts/event.ts'
+import type { McpPin, McpServerStore } from '#contracts/mcp.ts'
+import type {
+  BundleStore,
+  Generation,
+  PluginAdministration,
+  PluginSnapshot,
+} from '#contracts/plugin-catalog.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { createMcpAdministration } from './administration.ts'
+import { wireServers } from './approved.ts'
+import { createMcpDecisions } from './change-server.ts'
+import { createMcpGateway } from './gateway.ts'
+import type { McpServerRuntime } from './mcp-object.ts'
+import { toOfferEntries } from './offer-entries.ts'
+import { toServerEntries, type Leave } from './server-entries.ts'
+
+export interface McpRoomDeps extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
+  readonly namespace: Parameters<typeof createMcpGateway>[0]['namespace']
+  readonly store: McpServerStore
+  readonly bundles: BundleStore
+  readonly clock: Clock
+  readonly takeLeave: (pin: McpPin) => Promise<Leave>
+  /** Ids of plugins that ship with the deployment. */
+  readonly bundledIds: () => ReadonlySet<string>
+  readonly log: DeploymentLog
+  readonly onFault: (error: unknown) => void
+}
+
+/** The parts of this room, for the composition. */
+export function createMcpRoom(deps: McpRoomDeps) {
+  const { store, bundles, clock, sha256, checkUrl, log, onFault } = deps
+  const at = createMcpGateway(deps)
+  const isTaken = (id: string, { installed }: Generation) =>
+    id === 'isola' ||
+    id === 'orchestrator' ||
+    deps.bundledIds().has(id) ||
+    installed.some((pin) => pin.id === id)
+  const append = (type: DeploymentEventType, data: JsonObject) =>
+    log
+      .append({ type, principal: '', trace: '', atMs: clock.nowMs(), data })
+      .catch((error: unknown) => onFault(error))
+  const runtime: McpServerRuntime = {
+    ...deps,
+    onQuarantined: (data) => void append('mcp_quarantined', data),
+    onSignedIn: (data) =>
+      void append('refused' in data ? 'mcp_sign_in_refused' : 'mcp_signed_in', data),
+  }
+  return {
+    runtime,
+    decisions: createMcpDecisions({ store, nowMs: clock.nowMs, checkUrl, isTaken }),
+    wire: (snapshot: PluginSnapshot, taken: readonly string[]) =>
+      wireServers(snapshot, {
+        taken: new Set(taken),
+        toEntries: (pin, items) => {
+          const entryDeps = { at, takeLeave: deps.takeLeave, sha256 }
+          return [
+            ...toServerEntries(pin, items, entryDeps),
+            ...toOfferEntries(pin, items, entryDeps),
+          ]
+        },
+      }),
+    administration: (
+      catalog: Pick<PluginAdministration, 'change'>,
+      toolNames: () => readonly string[],
+    ) => createMcpAdministration({ store, catalog, bundles, at, sha256, toolNames }),
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type ElicitResult,
+  type OAuthClientProvider,
+} from '@modelcontextprotocol/client'
+import type { JsonObject } from '#contracts/json.ts'
+import type { McpServerConfig } from '#contracts/mcp.ts'
+import type { SchemaValidator } from '#contracts/tool.ts'
+import type { createGuardedFetch } from './guarded-fetch.ts'
+
+/** What lets a connection go on where it was, without a request, after the object was put to sleep. */
+export type Resume =
+  | { readonly era: 'modern'; readonly discover: JsonObject }
+  | { readonly era: 'legacy'; readonly sessionId: string; readonly protocolVersion: string }
+  /** A server of the older protocol that keeps no session: it needs its handshake each time. */
+  | { readonly era: 'plain' }
+
+export type Elicit = (asked: {
+  readonly message: string
+  readonly requestedSchema?: unknown
+}) => Promise<ElicitResult>
+
+export interface Connection {
+  readonly client: Client
+  readonly transport: StreamableHTTPClientTransport
+  readonly resume: Resume
+}
+
+export interface ConnectDeps {
+  readonly guardedFetch: ReturnType<typeof createGuardedFetch>
+  readonly validator: SchemaValidator
+  readonly version: string
+  readonly provider?: OAuthClientProvider
+  /** Answers what a server asks a person; without it a server may not ask. */
+  readonly elicit?: Elicit
+  /** Told when the server says that a list is another one now. */
+  readonly onListChanged: () => void
+}
+
+/** Step-ups of one request, as the specification's limit of retries has it. */
+const maxStepUps = 2
+
+/** The library's client, with our fetch, our validator and nothing of its own that could grow or wait. */
+export function openClient(
+  { url }: Pick<McpServerConfig, 'url'>,
+  { guardedFetch, validator, version, provider, elicit, onListChanged }: ConnectDeps,
+  resume?: Resume,
+) {
+  const client = new Client(
+    { name: 'isola', version },
+    {
+      // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us (T18).
+      capabilities: elicit ? { elicitation: { form: { applyDefaults: true } } } : {},
+      versionNegotiation: { mode: 'auto' },
+      inputRequired: { autoFulfill: elicit !== undefined, maxRounds: 5 },
+      // The library's own would run the server's `pattern` on the native RegExp (T15).
+      jsonSchemaValidator: {
+        getValidator: (schema) => (input) => {
+          const verdict = validator.validate(schema as JsonObject, input as JsonObject)
+          return verdict.ok
+            ? { valid: true, data: input as never, errorMessage: undefined }
+            : { valid: false, data: undefined, errorMessage: `${verdict.path} ${verdict.message}` }
+        },
+      },
+    },
+  )
+  for (const list of ['tools', 'resources', 'prompts'] as const)
+    client.setNotificationHandler(`notifications/${list}/list_changed`, onListChanged)
+  if (elicit) client.setRequestHandler('elicitation/create', ({ params }) => elicit(params))
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    fetch: guardedFetch,
+    maxStepUpRetries: maxStepUps,
+    reconnectionOptions: {
+      initialReconnectionDelay: 500,
+      maxReconnectionDelay: 10_000,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 3,
+    },
+    ...(provider && { authProvider: provider }),
+    ...(resume?.era === 'legacy' && {
+      sessionId: resume.sessionId,
+      protocolVersion: resume.protocolVersion,
+    }),
+  })
+  return { client, transport }
+}
+
+/** Connects; with what is known from before a server of today's protocol, or with a session, is asked nothing. */
+export async function connect(
+  config: Pick<McpServerConfig, 'url'>,
+  deps: ConnectDeps,
+  {
+    resume,
+    timeoutMs,
+  }: {
+    readonly resume?: Resume | undefined
+    readonly timeoutMs: number
+  },
+): Promise<Connection> {
+  const { client, transport } = openClient(config, deps, resume)
+  const options = { timeout: timeoutMs }
+  const prior = priorOf(resume)
+  await client.connect(transport, { ...options, ...(prior && { prior }) })
+  return { client, transport, resume: resumeOf(client, transport, resume) }
+}
+
+type Prior = NonNullable<NonNullable<Parameters<Client['connect']>[1]>['prior']>
+
+function priorOf(resume: Resume | undefined): Prior | undefined {
+  if (!resume) return undefined
+  // It was the library that gave it, and it checks it again.
+  return resume.era === 'modern'
+    ? ({ kind: 'modern', discover: resume.discover } as unknown as Prior)
+    : { kind: 'legacy' }
+}
+
+function resumeOf(
+  client: Client,
+  transport: StreamableHTTPClientTransport,
+  before: Resume | undefined,
+): Resume {
+  const discover = client.getDiscoverResult()
+  if (discover)
+    return { era: 'modern', discover: JSON.parse(JSON.stringify(discover)) as JsonObject }
+  const { sessionId } = transport
+  const protocolVersion = client.getNegotiatedProtocolVersion() ?? transport.protocolVersion
+  if (sessionId === undefined || protocolVersion === undefined) return before ?? { era: 'plain' }
+  return { era: 'legacy', sessionId, protocolVersion }
+}

@@ -1,0 +1,21 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { Reply } from '#contracts/reply.ts'
+import { toCallFailure } from './call-failure.ts'
+
+/** What the server did as a value, in words that anybody may read: without what opens the server (SECURITY.md, T4). */
+export async function replied<T>(
+  { id, fromText }: { readonly id: string; readonly fromText: (text: string) => string },
+  work: () => Promise<T>,
+): Promise<Reply<T>> {
+  try {
+    return { ok: true, value: await work() }
+  } catch (error) {
+    if (errorCode(error) === 'request_invalid')
+      return {
+        ok: false,
+        error: { code: 'request_invalid', message: fromText(errorMessage(error)) },
+      }
+    const { message } = toCallFailure(error, id)
+    return { ok: false, error: { code: 'request_unavailable', message: fromText(message) } }
+  }
+}

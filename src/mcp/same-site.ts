@@ -1,0 +1,35 @@
+/**
+ * Whether a host other than the server's may be asked while somebody signs in: one the operator named, one that is part
+ * of the server's domain, or one beside it under a domain of their own. Domains that anybody can have a name under are
+ * nobody's site; of those that are not known here the first label is taken for a name, so that what is doubtful is
+ * refused and an operator has to name it.
+ */
+export function mayBeAsked(url: URL, server: URL, named: readonly string[]): boolean {
+  const host = url.hostname
+  if (named.some((one) => one.toLowerCase() === host)) return true
+  if (host === server.hostname) return url.protocol === server.protocol
+  if (isLoopback(host) || isLoopback(server.hostname))
+    return isLoopback(host) && isLoopback(server.hostname)
+  const site = siteOf(server.hostname)
+  return site !== undefined && (host === site || host.endsWith(`.${site}`))
+}
+
+const isLoopback = (host: string): boolean => /^(localhost|127\.0\.0\.1|\[::1\])$/.test(host)
+
+/** Hosters and registries under which strangers are neighbours. */
+const shared =
+  /(^|\.)(workers\.dev|pages\.dev|vercel\.app|netlify\.app|github\.io|gitlab\.io|herokuapp\.com|onrender\.com|fly\.dev|railway\.app|azurewebsites\.net|azurecontainerapps\.io|azurefd\.net|cloudfront\.net|amazonaws\.com|awsapprunner\.com|run\.app|web\.app|firebaseapp\.com|appspot\.com|cloudfunctions\.net|googleusercontent\.com|ngrok\.io|ngrok\.app|ngrok-free\.app|trycloudflare\.com|deno\.dev|replit\.app|repl\.co|hf\.space|modal\.run|surge\.sh|glitch\.me|smithery\.ai|mcp\.run)$/
+
+/** The domain that a host shares with its siblings; `undefined` if nobody can tell. */
+function siteOf(host: string): string | undefined {
+  if (/^[\d.]+$/.test(host) || host.startsWith('[')) return undefined
+  const labels = host.split('.')
+  if (labels.length < 2 || shared.test(host)) return undefined
+  const [second = '', top = ''] = labels.slice(-2)
+  // co.uk, com.au and their like: two labels that belong to a registry.
+  const isRegistry =
+    top.length === 2 &&
+    (second.length <= 3 || /^(com|net|org|edu|gov|gob|gouv|asso|info)$/.test(second))
+  const size = isRegistry ? 3 : 2
+  return labels.length < size ? undefined : labels.slice(-size).join('.')
+}

@@ -1,0 +1,28 @@
+import { IsolaError } from '#contracts/errors.ts'
+
+/** What the work comes to, or an error as soon as the signal says so: the work itself may go on. */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => reject(new Error('aborted'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+/** Work that ends after so long, with `tool_failed`. Its timer goes with it: one that stays would keep an object awake. */
+export async function within<T>(
+  timeoutMs: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), timeoutMs)
+  try {
+    return await untilAborted(work(late.signal), late.signal)
+  } catch (error) {
+    if (!late.signal.aborted) throw error
+    throw new IsolaError('tool_failed', `It took longer than ${timeoutMs / 1_000} seconds.`)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,229 @@
+// Protections around remote MCP servers.
+const listed = 'test/hostile/mcp.test.ts'
+const signIn = 'test/hostile/mcp-sign-in.test.ts'
+const link = 'test/unit/mcp/server-link.test.ts'
+const objects = 'test/workers/mcp.workers.test.ts'
+
+const of = (file, tests, entries, project = 'unit') =>
+  entries.map((entry) => ({ file, tests, project, ...entry }))
+
+export const mcp = [
+  ...of(
+    'src/mcp/sent-secrets.ts',
+    [link],
+    [
+      {
+        name: 'mcp-secrets-come-not-back',
+        what: 'T4: what opens a server comes back in nothing that it says',
+        find: 'return redact(text)',
+        replace: 'return text',
+      },
+      {
+        name: 'mcp-sent-newest',
+        what: 'T4: of what was sent only so much is kept in mind',
+        find: 'values.size > maxValues',
+        replace: 'values.size < 0',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/server-link.ts',
+    [listed],
+    [
+      {
+        name: 'mcp-pin',
+        what: 'T14: what is not as it was approved is not called',
+        find: 'if (now?.hash === item.hash) {',
+        replace: 'if (now) {',
+      },
+      {
+        name: 'mcp-fresh-list',
+        what: 'T14: a list that is old is looked at again before a call',
+        find: 'seen && ageMs >= 0 && ageMs < freshListMs ? seen',
+        replace: 'seen ? seen',
+      },
+      {
+        name: 'mcp-backoff',
+        what: 'F22: a server that does not answer is not asked by everyone at once',
+        tests: [link],
+        find: 'if (clock.nowMs() < closedUntilMs)',
+        replace: 'if (closedUntilMs < 0)',
+      },
+      {
+        name: 'mcp-left-open',
+        what: 'F22: a connection that is let go of is not closed under the calls of others',
+        tests: [link],
+        find: 'if (isLeft && users === 0)',
+        replace: 'if (isLeft)',
+      },
+      {
+        name: 'mcp-counts-once',
+        what: 'F22: a call over an older connection says nothing of the one of now',
+        tests: [link],
+        find: 'if (open !== mine) return false',
+        replace: '',
+      },
+      {
+        name: 'mcp-anew-looks',
+        what: 'T14: a connection that begins anew looks at the list again',
+        tests: [link],
+        find: 'if (!resume) age(key)',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/connection.ts',
+    [listed],
+    [
+      {
+        name: 'mcp-validator',
+        what: 'T15: what a server answers is not checked by a regular expression of its own',
+        find: 'const verdict = validator.validate(schema as JsonObject, input as JsonObject)',
+        replace:
+          'for (const { pattern = "" } of Object.values(Object(schema.properties)) as { pattern?: string }[]) new RegExp(pattern).test(String(Object(input).a).slice(0, 27) + "!"); const verdict = validator.validate(schema as JsonObject, input as JsonObject)',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/guarded-fetch.ts',
+    [signIn],
+    [
+      {
+        name: 'mcp-other-hosts',
+        what: 'T16: signing in asks no other site',
+        find: "if (!isServer && !(config.auth === 'oauth' && mayBeAsked(url, server, config.authHosts)))",
+        replace: "if (!isServer && config.auth !== 'oauth')",
+      },
+      {
+        name: 'mcp-secret-address',
+        what: 'T16: a header with a secret goes to the address of the server only',
+        tests: [listed],
+        find: 'if (isOwnAddress(url, server))\n      await',
+        replace: 'await',
+      },
+      {
+        name: 'mcp-answer-cap',
+        what: 'T15: no more than 4 MiB of an answer is read',
+        tests: [listed],
+        find: 'if (sizeBytes > maxBodyBytes)',
+        replace: 'if (sizeBytes < 0)',
+      },
+      {
+        name: 'mcp-around-deadline',
+        what: 'T15: what is asked around a call has a deadline',
+        find: '{ signal: within(init.signal) }',
+        replace: '{}',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/list-all.ts',
+    [listed],
+    [
+      {
+        name: 'mcp-list-cap',
+        what: 'T15: of a list without end only so much is looked at',
+        find: 'if (entries.length >= listingCaps.maxItems) return { entries, isCut: true }',
+        replace: '',
+      },
+      {
+        name: 'mcp-list-size',
+        what: 'T15: a listing is refused before it is too large for where it is kept',
+        find: 'if (reading.bytes > maxListingBytes) throw tooMuchListed()',
+        replace: '',
+      },
+      {
+        name: 'mcp-list-deadline',
+        what: 'T15: a listing has one deadline for all of its pages',
+        find: 'maxTotalTimeout: timeoutMs, signal }',
+        replace: 'maxTotalTimeout: timeoutMs }',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/definition-checks.ts',
+    [listed],
+    [
+      {
+        name: 'mcp-invisible',
+        what: 'T13: what is shown to an operator is all that a model reads',
+        find: "if (invisible.test(unescaped(definition))) return 'has characters that nobody can see'",
+        replace: '',
+      },
+      {
+        name: 'mcp-long-names',
+        what: 'T13: no name of a property is so long that nobody reads it to its end',
+        find: 'if (hasLongName(definition))',
+        replace: 'if (definition === undefined)',
+      },
+      {
+        name: 'mcp-remote-ref',
+        what: 'T15: a schema refers to nothing elsewhere',
+        find: "if (typeof ref === 'string' && !ref.startsWith('#'))",
+        replace: "if (ref === '')",
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/oauth/sign-in.ts',
+    [signIn],
+    [
+      {
+        name: 'mcp-login-state',
+        what: 'T28: a sign-in ends with the state that it began with',
+        find: 'login.state === state &&',
+        replace: '',
+      },
+      {
+        name: 'mcp-login-once',
+        what: 'T28: a state counts once, also when two come back at the same time',
+        find: 'if (finishing.has(state)) throw notBegun()',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/oauth/provider.ts',
+    [signIn],
+    [
+      {
+        name: 'mcp-login-page',
+        what: 'T16: the page to sign in at is a page of that site',
+        find: 'checkAuthorizationUrl(url, options)',
+        replace: '',
+      },
+      {
+        name: 'mcp-client-issuer',
+        what: 'T16: the secret of a client by hand goes to its own authorization server',
+        find: 'if (!isPinned) return { client_id: clientId, issuer: pinned }',
+        replace: '',
+      },
+      {
+        name: 'mcp-token-size',
+        what: 'T15: a token without end is not kept',
+        find: 'if (token.length > maxTokenChars)',
+        replace: 'if (token.length < 0)',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/change-server.ts',
+    [objects],
+    [
+      {
+        name: 'mcp-plain-secret',
+        what: 'T4: a token of a remote server is named, not written down',
+        find: 'if (credentialHeader.test(name) && !schemeAndSecret.test(value))',
+        replace: "if (name === '')",
+      },
+      {
+        name: 'mcp-restore-anew',
+        what: 'X2: going back brings no server back that was added anew under its name',
+        find: 'named?.addedAtMs === row.addedAtMs ? named : undefined',
+        replace: 'named',
+      },
+    ],
+    'workers',
+  ),
+]

@@ -1,0 +1,142 @@
+import { PassThrough } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import mcp, { viewOf } from '../../../scripts/isola/mcp.mjs'
+import { toServerId, toServers } from '../../../scripts/isola/mcp-import.mjs'
+
+describe('isola mcp add --file', () => {
+  it('takes an mcpServers block: placeholders become secrets, and what cannot run here is told', () => {
+    const { servers, skipped } = toServers({
+      mcpServers: {
+        'Docs Server': {
+          type: 'http',
+          url: 'https://docs.example.com/mcp',
+          headers: { Authorization: 'Bearer ${DOCS_KEY:-}' },
+        },
+        env: {
+          serverUrl: 'https://e.example.com/mcp',
+          headers: { 'X-Api-Key': '${env:api-key}', 'X-Team': 'blue' },
+        },
+        login: { url: 'https://l.example.com/mcp', oauth_resource: 'https://l.example.com' },
+        local: { command: 'npx', args: ['-y', 'some-server'] },
+        old: { type: 'sse', url: 'https://o.example.com/sse' },
+        odd: 'text',
+      },
+    })
+    expect(servers).toEqual([
+      {
+        id: 'docs-server',
+        url: 'https://docs.example.com/mcp',
+        headers: { Authorization: 'Bearer ${secret:DOCS_KEY}' },
+      },
+      {
+        id: 'env',
+        url: 'https://e.example.com/mcp',
+        headers: { 'X-Api-Key': '${secret:API_KEY}', 'X-Team': 'blue' },
+      },
+      { id: 'login', url: 'https://l.example.com/mcp', headers: {}, auth: 'oauth' },
+    ])
+    expect(skipped).toMatchObject([
+      { id: 'local', why: expect.stringContaining('not runnable here') },
+      { id: 'old', why: expect.stringContaining('SSE') },
+      { id: 'odd' },
+    ])
+  })
+
+  it("takes a registry's server.json", () => {
+    const remote = { type: 'streamable-http', url: 'https://t.example.com/mcp' }
+    const headers = [
+      { name: 'Authorization', value: 'Bearer {token}' },
+      { name: 'X-Key', isSecret: true },
+    ]
+    expect(
+      toServers({ name: 'com.example/Tickets', remotes: [{ ...remote, headers }] }).servers,
+    ).toEqual([
+      {
+        id: 'tickets',
+        url: 'https://t.example.com/mcp',
+        headers: { Authorization: 'Bearer ${secret:TOKEN}', 'X-Key': '${secret:TICKETS_X_KEY}' },
+      },
+    ])
+    const packages = [{ registryType: 'npm', transport: { type: 'stdio' } }]
+    expect(toServers({ name: 'a/b', packages }).skipped[0]?.why).toContain('not runnable here')
+    const templated = [{ type: 'streamable-http', url: 'https://{tenant}.example.com/mcp' }]
+    expect(toServers({ name: 'a/b', remotes: templated }).skipped[0]?.why).toContain('you choose')
+    for (const other of [null, [], {}, { name: 'x' }, 'text'])
+      expect(() => toServers(other)).toThrow('neither')
+  })
+
+  it.each([
+    ['io.github.x/My_Server', 'my-server'],
+    ['123', 'server'],
+    ['工具', 'server'],
+    ['a'.repeat(40), 'a'.repeat(24)],
+  ])('makes an id of %s', (name, id) => expect(toServerId(name)).toBe(id))
+})
+
+describe('T13: isola mcp approve', () => {
+  const hash = 'ab'.repeat(32)
+  const view = {
+    id: 'srv',
+    state: 'added',
+    config: { url: 'https://mcp.example.com/mcp' },
+    login: 'none',
+    listing: { server: { name: 'x', version: '1' }, refused: [], notes: [], hash },
+    differences: [],
+  }
+  const approve = async (values: object, answer?: string) => {
+    const sent: unknown[] = []
+    const stderr = new PassThrough()
+    const stdin = Object.assign(new PassThrough(), { isTTY: answer !== undefined })
+    if (answer !== undefined) stdin.write(`${answer}\n`)
+    const request = async (_path: string, options?: { readonly json: unknown }) => {
+      if (options) sent.push(options.json)
+      return options ? { notes: [] } : view
+    }
+    const given = { args: ['srv'], values, request, stdin, stderr, print: () => {} }
+    const failed = await mcp.verbs.approve.run(given).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    return { sent, failed, shown: String(stderr.read() ?? '') }
+  }
+
+  it('without a terminal wants the hash of what was shown', async () => {
+    for (const values of [{ yes: true }, {}, { yes: true, hash: 'abab' }, { hash }])
+      expect(await approve(values)).toMatchObject({ sent: [], failed: expect.stringMatching(/./) })
+    expect(await approve({ yes: true, hash: 'c'.repeat(12) })).toMatchObject({
+      sent: [],
+      failed: expect.stringContaining('any more'),
+    })
+    const done = await approve({ yes: true, hash: hash.slice(0, 12) })
+    expect(done).toMatchObject({ failed: '', sent: [{ hash }] })
+  })
+
+  it('at a terminal shows what it is and asks', async () => {
+    const no = await approve({}, 'n')
+    expect(no).toMatchObject({ sent: [], failed: 'Nothing was approved.' })
+    expect(no.shown).toContain(hash)
+    expect(await approve({}, 'y')).toMatchObject({ failed: '', sent: [{ hash }] })
+  })
+})
+
+it('isola mcp show says what is not as approved, and nothing in it moves a cursor', () => {
+  const text = viewOf({
+    id: 'srv',
+    state: 'enabled',
+    config: { url: 'https://mcp.example.com/mcp' },
+    login: 'none',
+    listing: { server: { name: 'x\u001b[2J', version: '1' }, refused: [], notes: [] },
+    differences: [
+      {
+        kind: 'tool',
+        key: 'say',
+        tool: 'say',
+        state: 'changed',
+        lines: ['+ description: \u001b]0;evil\u0007'],
+      },
+    ],
+  })
+  expect(text).toContain('! tool say: changed')
+  expect(text).toContain('isola mcp approve srv')
+  expect(text).not.toMatch(/\p{Cc}(?<!\n)/u)
+})

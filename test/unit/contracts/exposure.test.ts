@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import {
+  defaultExposure,
+  exposureDiff,
+  exposureLines,
+  exposureSchema,
+} from '../../../src/contracts/exposure.ts'
+
+describe('what MCP clients are offered', () => {
+  it('is the orchestrator alone before an operator says anything', () => {
+    expect(exposureLines(defaultExposure)).toEqual(['agent orchestrator'])
+  })
+
+  it.each([
+    ['tools', '*'],
+    ['tools', '**'],
+    ['tools', 'kv'],
+    ['bare_names', '*'],
+    ['resources', '*'],
+    ['prompts', 'a*'],
+  ])('cannot name everything there will ever be: %s: %s', (field, value) => {
+    expect(exposureSchema.safeParse({ [field]: [value] }).success).toBe(false)
+  })
+
+  it('refuses a key that it does not know', () => {
+    expect(exposureSchema.safeParse({ tool: ['kv__get'] }).success).toBe(false)
+  })
+
+  it('says what a new choice adds and takes away', () => {
+    const before = exposureSchema.parse({ tools: ['kv__*'] })
+    const after = exposureSchema.parse({ agents: [], tools: ['kv__*'], prompts: ['notes'] })
+    expect(exposureDiff(before, after)).toEqual({
+      added: ['prompts of notes'],
+      removed: ['agent orchestrator'],
+    })
+  })
+})

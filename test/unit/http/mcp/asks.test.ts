@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { answersByCall, asksOf, openAsks } from '../../../../src/http/mcp/asks.ts'
+import type { RunView } from '../../../../src/contracts/session.ts'
+import { parked } from '../../../fakes/http-deps.ts'
+
+const pause = parked.pauses[0]!
+const asking = (call: string, asks: object) => ({ ...pause, kind: 'question', call, asks })
+const viewOf = (pauses: readonly object[]): RunView =>
+  ({ id: 'run', session: 'ses', agent: 'a', state: 'parked', createdAtMs: 1, pauses }) as RunView
+const name = { kind: 'elicit', message: 'Your name?', schema: { type: 'object' } }
+const sample = { kind: 'sample', messages: [], maxTokens: 9, system: 'Be brief.' }
+
+describe('what a waiting call asks its client', () => {
+  it('goes out in the words of the protocol', () => {
+    const asks = asksOf(viewOf([asking('c1', { name, sample, roots: { kind: 'roots' } })]))
+    expect(asks.map(({ key, request }) => [key, request])).toEqual([
+      [
+        'name',
+        {
+          method: 'elicitation/create',
+          params: { mode: 'form', message: 'Your name?', requestedSchema: { type: 'object' } },
+        },
+      ],
+      [
+        'sample',
+        {
+          method: 'sampling/createMessage',
+          params: { messages: [], maxTokens: 9, systemPrompt: 'Be brief.' },
+        },
+      ],
+      ['roots', { method: 'roots/list' }],
+    ])
+  })
+
+  it('says why it is asked again', () => {
+    const again = { ...name, problem: 'name is required', tries: 1 }
+    const [ask] = asksOf(viewOf([asking('c1', { name: again })]))
+    expect(ask?.request).toMatchObject({ params: { message: 'Your name? (name is required)' } })
+  })
+
+  it('is no approval, and nothing that another waits for', () => {
+    expect(asksOf(viewOf([pause]))).toEqual([])
+  })
+
+  it.each(['constructor', 'toString'])('is open under the key %s until it is answered', (key) => {
+    const asks = asksOf(viewOf([asking('c1', { [key]: { ...name, optional: true } })]))
+    expect(openAsks(asks, { elicitation: {} }, {}).possible).toHaveLength(1)
+    expect(answersByCall(asks, {}).get('c1')).toEqual({ [key]: null })
+    expect(asksOf(viewOf([asking('c1', { a: { kind: key } })]))).toEqual([])
+  })
+
+  it('is told apart where two calls ask', () => {
+    const asks = asksOf(viewOf([asking('c1', { name }), asking('c2', { name })]))
+    expect(asks.map(({ key }) => key)).toEqual(['c1.name', 'c2.name'])
+    const answers = answersByCall(asks, { 'c1.name': 1, 'c2.name': 2 })
+    expect([...answers]).toEqual([
+      ['c1', { name: 1 }],
+      ['c2', { name: 2 }],
+    ])
+  })
+
+  it('is not asked of a client that cannot: what is optional is answered null, the rest is missing', () => {
+    const asks = asksOf(
+      viewOf([
+        asking('c1', { name, sample: { ...sample, optional: true }, roots: { kind: 'roots' } }),
+      ]),
+    )
+    const { possible, impossible } = openAsks(asks, { elicitation: {} }, {})
+    expect(possible.map(({ key }) => key)).toEqual(['name'])
+    expect(impossible.map(({ key }) => key)).toEqual(['roots'])
+    const answers = answersByCall(asks, { name: { action: 'accept' }, roots: { roots: [] } })
+    expect(answers.get('c1')).toEqual({ name: { action: 'accept' }, sample: null, roots: [] })
+  })
+})
