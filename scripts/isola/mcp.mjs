@@ -25,6 +25,20 @@ function toHeaders(lines = []) {
   )
 }
 
+/** What it may ask for in the middle of a call; nothing unless it is said. */
+function toAllow({ elicitation, 'sampling-tokens': tokens }) {
+  if (!elicitation && tokens === undefined) return {}
+  const maxTokens = Number(tokens ?? 1)
+  if (!Number.isSafeInteger(maxTokens) || maxTokens < 1)
+    throw new UsageError('--sampling-tokens: give a whole number above 0.')
+  return {
+    allow: {
+      ...(elicitation && { elicitation: true }),
+      ...(tokens !== undefined && { sampling: { maxTokens } }),
+    },
+  }
+}
+
 async function fromFile(file, stdin) {
   const json = file === '-' ? await text(stdin) : readFileSync(file, 'utf8')
   try {
@@ -42,6 +56,7 @@ async function add({ args, values, request, print, stdin }) {
   const more = {
     ...(oauth && { auth: 'oauth' }),
     ...(exclusive && { exclusive: true }),
+    ...toAllow(values),
     ...(authHosts && { authHosts }),
     ...(clientId && { clientId }),
     ...(issuer && { issuer }),
@@ -90,11 +105,20 @@ function oneDifference({ kind, key, tool, state, lines }) {
   ].join('\n')
 }
 
+function mayAsk({ elicitation = false, sampling } = {}) {
+  const whom = [
+    ...(elicitation ? ['the person of a run'] : []),
+    ...(sampling ? [`a model, ${sampling.maxTokens} tokens a call`] : []),
+  ]
+  return whom.length > 0 ? [`In a call it may ask ${whom.join(' and ')}.`] : []
+}
+
 export function viewOf(view) {
   const { id, state, config, listing, differences, login, problem } = view
   const open = differences.filter((one) => one.state !== 'same')
   return [
     `${id} is ${state}: ${config.url}`,
+    ...mayAsk(config.allow),
     ...(login === 'signed_out' ? [`Nobody is signed in: isola mcp login ${id}`] : []),
     ...(problem ? [`It does not answer: ${short(problem, 300)}`] : []),
     ...(listing
@@ -195,11 +219,13 @@ export default {
   verbs: {
     add: {
       usage:
-        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n       isola mcp add --file <mcp.json|server.json|->",
+        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n                     [--elicitation] [--sampling-tokens <n>]\n       isola mcp add --file <mcp.json|server.json|->",
       about:
         'Adds a remote server; nothing of it is on. In a header ${secret:NAME} stands for a secret.\n' +
         '--client-id <id> and --client-secret <NAME of a secret>: of a client that you registered by hand;\n' +
         '--issuer <url>: its authorization server (without it the first one that is used is the only one).\n' +
+        '--elicitation: in the middle of a call it may ask the person of the run, under its name.\n' +
+        '--sampling-tokens <n>: it may ask a model, within so many tokens for each call and the lease of the run.\n' +
         '--file takes a pasted mcpServers block or a server.json of a registry; - reads it from the standard input.',
       options: {
         url: { type: 'string' },
@@ -210,6 +236,8 @@ export default {
         'client-secret': { type: 'string' },
         issuer: { type: 'string' },
         exclusive: { type: 'boolean' },
+        elicitation: { type: 'boolean' },
+        'sampling-tokens': { type: 'string' },
         file: { type: 'string' },
       },
       run: add,

@@ -29,7 +29,8 @@ const allowedPackages = {
     'agents/lifecycle',
     '@cloudflare/workers-oauth-provider',
   ],
-  mcp: ['@modelcontextprotocol/*', 'cloudflare:workers'],
+  // node:async_hooks: which call a server asks about (decision 0027).
+  mcp: ['@modelcontextprotocol/*', 'cloudflare:workers', 'node:async_hooks'],
 }
 
 /** Where a file is: a room of src/, a bundled plugin, or a place without rules (undefined). */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { JsonObject } from './json.ts'
+import type { AskRequest } from './asks.ts'
+import type { Json, JsonObject } from './json.ts'
 import type { Reply } from './reply.ts'
 import type { ToolResult } from './tool.ts'
 
@@ -36,6 +37,17 @@ export const mcpServerSchema = z.strictObject({
   issuer: z.string().min(1).max(2_048).exactOptional(),
   /** Its tools are not the orchestrator's: only agents that name it have them. */
   exclusive: z.boolean().default(false),
+  /** What it may ask for in the middle of a call: nothing, unless the operator says so (T18). */
+  allow: z
+    .strictObject({
+      /** To ask the person of the run, through forms. */
+      elicitation: z.boolean().default(false),
+      /** To ask a model of this deployment: so many tokens for each call of its tools, out of the run's lease. */
+      sampling: z
+        .strictObject({ maxTokens: z.number().int().min(1).max(1_000_000) })
+        .exactOptional(),
+    })
+    .prefault({}),
   /** Of one call, in milliseconds. */
   timeoutMs: z.number().int().min(1_000).max(600_000).default(60_000),
 })
@@ -172,6 +184,21 @@ export interface McpProgress {
   readonly message?: string
 }
 
+/** What a server asks for in the middle of a call. */
+export type McpAsked = Extract<AskRequest, { readonly kind: 'elicit' | 'sample' }>
+
+/** `later`: somebody has to answer first; the call ends, and runs again then. */
+export type McpAnswered =
+  | { readonly state: 'answered'; readonly answer: Json }
+  | { readonly state: 'refused'; readonly why: string }
+  | { readonly state: 'later' }
+
+/** What the caller hears of a call while it is under way. Never throws. */
+export interface McpCaller {
+  readonly tell: (progress: McpProgress) => void
+  readonly asked: (asked: McpAsked) => Promise<McpAnswered>
+}
+
 /** How a server is reached, without asking it anything. */
 export interface McpStanding {
   readonly listing?: McpListing
@@ -190,8 +217,12 @@ export interface McpServerApi {
   /** Asks the server what it has. */
   readonly look: (config: McpServerConfig) => Promise<Reply<McpListing>>
   readonly standing: (config: McpServerConfig) => Promise<McpStanding>
-  /** Never throws for what the server did. */
-  readonly call: (call: McpCall, tell: (progress: McpProgress) => void) => Promise<ToolResult>
+  /** Never throws for what the server did. Ends with `tool_pending` once something was answered with `later`. */
+  readonly call: (
+    call: McpCall,
+    tell: McpCaller['tell'],
+    asked: McpCaller['asked'],
+  ) => Promise<ToolResult>
   readonly cancel: (callId: string) => Promise<void>
   /** @param origin Where a browser reaches this deployment. */
   readonly login: (config: McpServerConfig, origin: string) => Promise<Reply<McpLogin>>

@@ -111,7 +111,13 @@ function add(config: McpServerConfig, { now, by, deps, before, count }: Adding):
     servers: [row],
     ...(before?.state === 'enabled' && { mcp: without(now, id) }),
     event: 'mcp_added',
-    data: { server: id, url: config.url, headers: Object.keys(config.headers), auth: config.auth },
+    data: {
+      server: id,
+      url: config.url,
+      headers: Object.keys(config.headers),
+      auth: config.auth,
+      allow: config.allow,
+    },
     notes: [
       ...(isThere ? [`"${id}" was there before: nothing is approved of it any more.`] : []),
       ...(new URL(config.url).search === ''

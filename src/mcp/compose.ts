@@ -54,7 +54,8 @@ export function createMcpRoom(deps: McpRoomDeps) {
       wireServers(snapshot, {
         taken: new Set(taken),
         toEntries: (pin, items) => {
-          const entryDeps = { at, takeLeave: deps.takeLeave, sha256 }
+          const { takeLeave, validator } = deps
+          const entryDeps = { at, takeLeave, sha256, validator }
           return [
             ...toServerEntries(pin, items, entryDeps),
             ...toOfferEntries(pin, items, entryDeps),

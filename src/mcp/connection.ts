@@ -1,13 +1,14 @@
 import {
   Client,
   StreamableHTTPClientTransport,
-  type ElicitResult,
   type OAuthClientProvider,
 } from '@modelcontextprotocol/client'
-import type { JsonObject } from '#contracts/json.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpServerConfig } from '#contracts/mcp.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
-import type { createGuardedFetch } from './guarded-fetch.ts'
+import { createAskingStream } from './asking-stream.ts'
+import { mayAsk, type createGuardedFetch } from './guarded-fetch.ts'
+import type { AskedRaw } from './in-call.ts'
 
 /** What lets a connection go on where it was, without a request, after the object was put to sleep. */
 export type Resume =
@@ -15,11 +16,6 @@ export type Resume =
   | { readonly era: 'legacy'; readonly sessionId: string; readonly protocolVersion: string }
   /** A server of the older protocol that keeps no session: it needs its handshake each time. */
   | { readonly era: 'plain' }
-
-export type Elicit = (asked: {
-  readonly message: string
-  readonly requestedSchema?: unknown
-}) => Promise<ElicitResult>
 
 export interface Connection {
   readonly client: Client
@@ -32,28 +28,33 @@ export interface ConnectDeps {
   readonly validator: SchemaValidator
   readonly version: string
   readonly provider?: OAuthClientProvider
-  /** Answers what a server asks a person; without it a server may not ask. */
-  readonly elicit?: Elicit
+  /** Answers what the server asks in the middle of a call. */
+  readonly answer: (asked: AskedRaw) => Promise<Json>
   /** Told when the server says that a list is another one now. */
   readonly onListChanged: () => void
 }
+
+type Reached = Pick<McpServerConfig, 'url' | 'allow'>
 
 /** Step-ups of one request, as the specification's limit of retries has it. */
 const maxStepUps = 2
 
 /** The library's client, with our fetch, our validator and nothing of its own that could grow or wait. */
 export function openClient(
-  { url }: Pick<McpServerConfig, 'url'>,
-  { guardedFetch, validator, version, provider, elicit, onListChanged }: ConnectDeps,
+  { url, allow }: Reached,
+  { guardedFetch, validator, version, provider, answer, onListChanged }: ConnectDeps,
   resume?: Resume,
 ) {
   const client = new Client(
     { name: 'isola', version },
     {
       // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us (T18).
-      capabilities: elicit ? { elicitation: { form: { applyDefaults: true } } } : {},
+      capabilities: {
+        ...(allow.elicitation && { elicitation: { form: { applyDefaults: true } } }),
+        ...(allow.sampling && { sampling: {} }),
+      },
       versionNegotiation: { mode: 'auto' },
-      inputRequired: { autoFulfill: elicit !== undefined, maxRounds: 5 },
+      inputRequired: { autoFulfill: mayAsk(allow), maxRounds: 5 },
       // The library's own would run the server's `pattern` on the native RegExp (T15).
       jsonSchemaValidator: {
         getValidator: (schema) => (input) => {
@@ -67,7 +68,17 @@ export function openClient(
   )
   for (const list of ['tools', 'resources', 'prompts'] as const)
     client.setNotificationHandler(`notifications/${list}/list_changed`, onListChanged)
-  if (elicit) client.setRequestHandler('elicitation/create', ({ params }) => elicit(params))
+  // In the words of the protocol: what came was parsed by the schemas of these very words.
+  if (allow.elicitation)
+    client.setRequestHandler(
+      'elicitation/create',
+      async ({ params }) => (await answer({ kind: 'elicit', params })) as never,
+    )
+  if (allow.sampling)
+    client.setRequestHandler(
+      'sampling/createMessage',
+      async ({ params }) => (await answer({ kind: 'sample', params })) as never,
+    )
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: guardedFetch,
     maxStepUpRetries: maxStepUps,
@@ -88,7 +99,7 @@ export function openClient(
 
 /** Connects; with what is known from before a server of today's protocol, or with a session, is asked nothing. */
 export async function connect(
-  config: Pick<McpServerConfig, 'url'>,
+  config: Reached,
   deps: ConnectDeps,
   {
     resume,
@@ -98,10 +109,12 @@ export async function connect(
     readonly timeoutMs: number
   },
 ): Promise<Connection> {
-  const { client, transport } = openClient(config, deps, resume)
+  const stream = createAskingStream(deps.guardedFetch)
+  const { client, transport } = openClient(config, { ...deps, guardedFetch: stream.fetch }, resume)
   const options = { timeout: timeoutMs }
   const prior = priorOf(resume)
   await client.connect(transport, { ...options, ...(prior && { prior }) })
+  if (mayAsk(config.allow) && !client.getDiscoverResult()) await stream.open(client, resume)
   return { client, transport, resume: resumeOf(client, transport, resume) }
 }
 

@@ -18,10 +18,13 @@ export const listingCaps = {
 const invisible =
   /(?!\n|\r|\t|\u200c|\u200d|\ufe0f)(?:[\p{Cc}\p{Cf}]|\p{Variation_Selector}|\u115f|\u1160|\u3164|\uffa0)/u
 
+/** Whether there is anything in it, also in the names of its fields, that nobody can see. */
+export const hasInvisible = (json: JsonObject): boolean => invisible.test(unescaped(json))
+
 /** Why this definition cannot be approved; `undefined` if it can. */
 export function whyRefused(definition: JsonObject): string | undefined {
   const text = JSON.stringify(definition)
-  if (invisible.test(unescaped(definition))) return 'has characters that nobody can see'
+  if (hasInvisible(definition)) return 'has characters that nobody can see'
   if (hasLongName(definition))
     return `has a property with a name of more than ${listingCaps.maxPropertyChars} characters`
   for (const field of ['title', 'description'] as const) {

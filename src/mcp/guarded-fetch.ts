@@ -15,8 +15,6 @@ export interface GuardDeps {
   readonly readSecrets: ReadSecrets
   /** Told each secret that goes to the server, before it goes. */
   readonly onSecret: (value: string) => void
-  /** An older server asks a person over the stream that waits for news: only where that was granted. */
-  readonly elicit?: unknown
 }
 
 /** Of a request that is not to the server itself: discovery, registration, tokens. */
@@ -30,8 +28,8 @@ const maxBodyBytes = 4 * 1024 * 1024
  * address only. (SECURITY.md, T16)
  */
 export function createGuardedFetch(
-  config: Pick<McpServerConfig, 'url' | 'headers' | 'auth' | 'authHosts'>,
-  { fetch, checkUrl, readSecrets, onSecret, elicit }: GuardDeps,
+  config: Pick<McpServerConfig, 'url' | 'headers' | 'auth' | 'authHosts' | 'allow'>,
+  { fetch, checkUrl, readSecrets, onSecret }: GuardDeps,
 ) {
   const server = new URL(config.url)
   return async (target: string | URL, init: RequestInit = {}): Promise<Response> => {
@@ -47,8 +45,7 @@ export function createGuardedFetch(
     const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1]
     if (token !== undefined) onSecret(token)
     // A stream that only waits for news would keep this object in memory: lists are looked at again instead.
-    if (elicit === undefined && isIdleStream(init.method, headers))
-      return new Response(null, { status: 405 })
+    if (!mayAsk(config.allow) && isIdleStream(init)) return new Response(null, { status: 405 })
     // Of calls the library knows when they are over; of what it asks around them nobody does.
     const limit = isOwnAddress(url, server) ? {} : { signal: within(init.signal) }
     const response = await fetch(url.href, { ...init, ...limit, headers, redirect: 'manual' })
@@ -65,10 +62,15 @@ const within = (signal: AbortSignal | null | undefined): AbortSignal => {
 const isOwnAddress = (url: URL, server: URL): boolean =>
   url.origin === server.origin && url.pathname === server.pathname
 
-const isIdleStream = (method: string | undefined, headers: Headers): boolean =>
-  method === 'GET' &&
-  (headers.get('accept') ?? '').includes('text/event-stream') &&
-  !headers.has('last-event-id')
+export const mayAsk = ({ elicitation, sampling }: McpServerConfig['allow']): boolean =>
+  elicitation || sampling !== undefined
+
+/** The one stream of a session (2025-11-25) that answers no request. */
+export function isIdleStream({ method, headers: given }: RequestInit): boolean {
+  const headers = new Headers(given)
+  const isStream = (headers.get('accept') ?? '').includes('text/event-stream')
+  return method === 'GET' && isStream && !headers.has('last-event-id')
+}
 
 function checked(url: string, checkUrl: CheckUrl): URL {
   try {

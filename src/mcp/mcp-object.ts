@@ -1,9 +1,9 @@
 import { DurableObject } from 'cloudflare:workers'
 import type {
   McpCall,
+  McpCaller,
   McpListing,
   McpLogin,
-  McpProgress,
   McpServerApi,
   McpServerConfig,
   McpStanding,
@@ -61,10 +61,11 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
       return { ...(listing && { listing }), login }
     }
 
-    call(call: McpCall, tell: (progress: McpProgress) => void): Promise<ToolResult> {
-      // A caller that is gone hears nothing more, and that is no fault of the call.
-      return this.#link.call(call, (progress) => {
-        void Promise.resolve(tell(progress)).catch(() => {})
+    call(call: McpCall, tell: McpCaller['tell'], asked: McpCaller['asked']): Promise<ToolResult> {
+      return this.#link.call(call, {
+        // A caller that is gone hears nothing more, and that is no fault of the call.
+        tell: (progress) => void Promise.resolve(tell(progress)).catch(() => {}),
+        asked,
       })
     }
 

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { McpCall, McpItem, McpPin } from '#contracts/mcp.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/offer.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { callServer, extraMs, type EntryDeps } from './server-entries.ts'
+import { callServer, extraMs, spendingOf, type EntryDeps } from './server-entries.ts'
 import { fitsTemplate } from './uri-template.ts'
 
 const maxListed = 40
@@ -102,6 +102,7 @@ function toOfferEntry({
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: pin.config.timeoutMs + extraMs,
+    ...spendingOf(pin.config),
     definitionHash: deps.sha256(items.map(({ hash }) => hash).join(' ')),
     record: { server: pin.id, tier: 'mcp' },
   }

@@ -1,9 +1,19 @@
+import { waitingFor } from '#contracts/asks.ts'
 import { toolDestroys } from '#contracts/decide-tool.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonSchema } from '#contracts/json.ts'
-import type { McpCall, McpItem, McpPin, McpProgress, McpServerApi } from '#contracts/mcp.ts'
+import { defaultAgentLimits, unlimited } from '#contracts/lease.ts'
+import type {
+  McpCall,
+  McpItem,
+  McpPin,
+  McpProgress,
+  McpServerApi,
+  McpServerConfig,
+} from '#contracts/mcp.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
+import { createAnswers, type AnswerDeps } from './answers.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** One call's leave to go on: it ends when the server is switched off, or what was approved of it changes. */
@@ -12,11 +22,10 @@ export interface Leave {
   readonly end: () => void
 }
 
-export interface EntryDeps {
+export interface EntryDeps extends AnswerDeps {
   readonly at: (id: string) => Pick<McpServerApi, 'call' | 'cancel'>
   /** Throws if there is no leave to begin. */
   readonly takeLeave: (pin: McpPin) => Promise<Leave>
-  readonly sha256: (text: string) => string
 }
 
 /** A longer wait is for connecting and for a list that has to be looked at first. */
@@ -37,6 +46,8 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
   const hints = Object(annotations) as Readonly<Record<string, unknown>>
   // What a server says in its own favour counts only where the operator confirmed it.
   const isConfirmed = pin.confirmed.includes(item.key)
+  // What spends is not repeated after a crash, whatever it says of itself.
+  const mayRepeat = isConfirmed && !pin.config.allow.sampling
   return {
     tool: {
       name,
@@ -48,14 +59,31 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
       execute: (input, context) =>
         callServer({ name, pin, item, ask: { do: 'tool', input }, deps }, context),
     },
-    isReadOnly: isConfirmed && hints['readOnlyHint'] === true,
-    isIdempotent: isConfirmed && hints['idempotentHint'] === true,
+    isReadOnly: mayRepeat && hints['readOnlyHint'] === true,
+    isIdempotent: mayRepeat && hints['idempotentHint'] === true,
     ...(toolDestroys({ destructiveHint: hints['destructiveHint'] === true }, {}) && {
       isDestructive: true,
     }),
     timeoutMs: pin.config.timeoutMs + extraMs,
+    ...spendingOf(pin.config),
     definitionHash: item.hash,
     record: { server: pin.id, tier: 'mcp' },
+  }
+}
+
+const nothing = { maxTokens: 0, maxTurns: 0, maxToolCalls: 0, maxChildren: 0 }
+
+/** What one call may take for models that its server asks: as many tokens as the operator said, at any price the run allows. */
+export function spendingOf({
+  allow: { sampling },
+  timeoutMs,
+}: McpServerConfig): Pick<ToolEntry, 'spends' | 'inner'> {
+  if (!sampling) return {}
+  const model = { maxTokens: sampling.maxTokens, maxCostNanoUsd: unlimited }
+  const maxTimeMs = timeoutMs + extraMs
+  return {
+    spends: { ...defaultAgentLimits, ...nothing, ...model, maxTimeMs },
+    inner: { resolve: () => undefined, children: 0, model },
   }
 }
 
@@ -76,6 +104,7 @@ export async function callServer(
   if (!leave) return { ok: false, error: noLeave }
   const signal = leave.signal ? AbortSignal.any([context.signal, leave.signal]) : context.signal
   const api = deps.at(pin.id)
+  const answers = createAnswers({ pin, deps }, context)
   const callId = `${context.session} ${context.run} ${context.call}`
   // A signal does not cross RPC.
   const cancel = () => void api.cancel(callId).catch(() => {})
@@ -96,8 +125,12 @@ export async function callServer(
       }),
       timeoutMs: config.timeoutMs,
     }
-    const result = await untilAborted(api.call(call, tellOf(context)), signal)
-    return result.ok ? { ...result, taint: [`tool:${name}`] } : result
+    const result = await untilAborted(api.call(call, tellOf(context), answers.asked), signal)
+    // Whatever it made of it: it asked, and the answer decides.
+    const asks = answers.asks()
+    if (asks) return waitingFor(asks)
+    const said = context.answers ? (['user'] as const) : []
+    return result.ok ? { ...result, taint: [...said, `tool:${name}`] } : result
   } catch {
     return { ok: false, error: whyStopped(name, context.signal, leave.signal) }
   } finally {

@@ -1,15 +1,16 @@
 import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import type { McpCall, McpListing, McpProgress, McpServerConfig } from '#contracts/mcp.ts'
+import type { McpCall, McpCaller, McpListing, McpServerConfig } from '#contracts/mcp.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
 import { ask } from './ask-server.ts'
 import { isBroken, isSessionGone, toCallFailure } from './call-failure.ts'
-import { connect, type Connection, type Elicit, type Resume } from './connection.ts'
-import { createGuardedFetch, type CheckUrl, type FetchFunction } from './guarded-fetch.ts'
+import { connect, type Connection, type Resume } from './connection.ts'
+import { createGuardedFetch, mayAsk, type CheckUrl, type FetchFunction } from './guarded-fetch.ts'
+import { createInCall } from './in-call.ts'
 import { createKeptValues, type LinkStore } from './kept-values.ts'
 import { listAll, tooMuchListed } from './list-all.ts'
 import { toListing } from './listing.ts'
@@ -28,8 +29,6 @@ export interface LinkDeps {
   readonly redactorOf: RedactorOf
   /** Told once for each definition that is not the approved one any more. Never throws. */
   readonly onQuarantined: (what: JsonObject) => void
-  /** Answers what a server asks a person; nobody granted that to a server yet. */
-  readonly elicit?: Elicit
   /** Signs in where the server wants it. */
   readonly providerOf?: (config: McpServerConfig) => Promise<OAuthClientProvider | undefined>
 }
@@ -59,6 +58,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   let closedUntilMs = 0
   const under = new Map<string, AbortController>()
   const sent = createSentSecrets(deps.redactorOf)
+  const inCall = createInCall()
 
   const keyOf = (config: McpServerConfig): string => sha256(toCanonicalJson(config))
   const kept = createKeptValues(store)
@@ -144,6 +144,8 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       throw error
     } finally {
       mine.users -= 1
+      // The stream over which it may ask would keep this object in memory. The session goes on with the next call.
+      if (mine.users === 0 && open === mine && mayAsk(config.allow)) drop()
       closeIfLeft(mine)
     }
   }
@@ -155,7 +157,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     guardedFetch: createGuardedFetch(config, { ...deps, onSecret: sent.add }),
     validator: deps.validator,
     version: deps.version,
-    ...(deps.elicit && { elicit: deps.elicit }),
+    answer: inCall.answer,
     onListChanged: () => age(keyOf(config)),
   })
 
@@ -233,14 +235,16 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
 
   const carryOut = async (
     call: McpCall,
-    tell: (progress: McpProgress) => void,
-    signal: AbortSignal,
+    { tell, asked }: McpCaller,
+    stop: AbortController,
   ): Promise<ToolResult> => {
+    const { signal } = stop
     // First, as it may be a new session: then the list is looked at again.
     connected(call.config)
     const refused = refusal(call, await freshOf(call.config))
     if (refused) return refused
-    const askIt = (client: Client) => ask(client, call, { tell, signal })
+    const askIt = (client: Client) =>
+      inCall.run(asked, stop, () => ask(client, call, { tell, signal }))
     try {
       return await using(call.config, askIt)
     } catch (error) {
@@ -264,7 +268,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       closedUntilMs = 0
       kept.drop('resume')
     },
-    async call(call: McpCall, tell: (progress: McpProgress) => void): Promise<ToolResult> {
+    async call(call: McpCall, { tell, asked }: McpCaller): Promise<ToolResult> {
       const stop = new AbortController()
       const done = new AbortController()
       under.set(call.callId, stop)
@@ -272,8 +276,11 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
         if (!done.signal.aborted) stop.abort('late')
       })
       try {
-        const said = (progress: McpProgress) => tell(sent.fromJson(progress))
-        const result = await untilAborted(carryOut(call, said, stop.signal), stop.signal)
+        const caller: McpCaller = {
+          tell: (progress) => tell(sent.fromJson(progress)),
+          asked: (what) => asked(sent.fromJson(what)),
+        }
+        const result = await untilAborted(carryOut(call, caller, stop), stop.signal)
         return sent.fromJson(result)
       } catch (error) {
         if (stop.signal.aborted) return stopped(stop.signal.reason, call)
@@ -298,6 +305,7 @@ const instructionsOf = (seen: McpListing | undefined): string | undefined => {
 }
 
 function stopped(reason: unknown, { config }: McpCall): ToolResult {
+  if (reason === 'later') return failure('Waiting for an answer.', { code: 'tool_pending' })
   return reason === 'late'
     ? failure(`The MCP server ${config.id} did not answer in time.`, { code: 'tool_timeout' })
     : failure('The call was cancelled.', { code: 'tool_cancelled' })

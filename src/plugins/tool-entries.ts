@@ -12,7 +12,8 @@ import { spendingOfAgent, spendingOfTool, withIsolateFee } from './inner-reach.t
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
 import { toOfferTools } from './offer-tools.ts'
 import { InputError, OutputError } from './output-error.ts'
-import { createAsking, waitingFor } from './plugin-request.ts'
+import { waitingFor } from '#contracts/asks.ts'
+import { createAsking } from './plugin-request.ts'
 import type { HostedFunction } from './plugin-parts.ts'
 
 const maxMessageChars = 2_000

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { McpPin } from '#contracts/mcp.ts'
+import type { McpCall, McpCaller, McpPin } from '#contracts/mcp.ts'
+import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { toOfferEntries, toOffers } from '../../src/mcp/offer-entries.ts'
 import { toServerEntries } from '../../src/mcp/server-entries.ts'
 import { fitsTemplate } from '../../src/mcp/uri-template.ts'
@@ -84,9 +85,14 @@ async function open(confirmed: readonly string[] = []) {
     addedAtMs: 0,
   }
   const deps = {
-    at: () => ({ call: world.call, cancel: async (id: string) => world.cancel(id) }),
+    at: () => ({
+      call: (call: McpCall, tell: McpCaller['tell'], asked: McpCaller['asked']) =>
+        world.call(call, { tell, asked }),
+      cancel: async (id: string) => world.cancel(id),
+    }),
     takeLeave: async () => ({ end: () => {} }),
     sha256,
+    validator: createSchemaValidator(),
   }
   const entries = [...toServerEntries(pin, items, deps), ...toOfferEntries(pin, items, deps)]
   const run = async (name: string, input: Parameters<(typeof entries)[0]['tool']['execute']>[0]) =>

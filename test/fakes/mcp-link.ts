@@ -3,8 +3,8 @@ import type { JsonObject } from '../../src/contracts/json.ts'
 import {
   mcpServerSchema,
   type McpCall,
+  type McpCaller,
   type McpItem,
-  type McpProgress,
   type McpServerConfig,
 } from '../../src/contracts/mcp.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
@@ -13,6 +13,8 @@ import { createReplyRedactor } from '../../src/plugins/secrets/reply-redactor.ts
 import { checkPublicUrl } from '../../src/plugins/egress-rules.ts'
 import { systemSources } from '../../src/sources.ts'
 import { createFakeMcp } from './mcp-server.ts'
+
+const nobody: McpCaller['asked'] = async () => ({ state: 'refused', why: 'Nobody is there.' })
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -82,10 +84,10 @@ export function createLinkWorld(
       return found
     },
     callOf,
-    call: (call: McpCall, tell: (progress: McpProgress) => void = () => {}) =>
-      link.call(call, tell),
+    call: (call: McpCall, caller: Partial<McpCaller> = {}) =>
+      link.call(call, { tell: () => {}, asked: nobody, ...caller }),
     callTool: (item: McpItem, input: JsonObject = {}, timeoutMs?: number) =>
-      link.call(callOf(item, { do: 'tool', input }, timeoutMs), () => {}),
+      link.call(callOf(item, { do: 'tool', input }, timeoutMs), { tell: () => {}, asked: nobody }),
     cancel: (callId: string) => link.cancel(callId),
   }
 }

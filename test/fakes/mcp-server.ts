@@ -10,6 +10,8 @@ export interface FakeTool {
 export interface SeenRequest {
   readonly url: string
   readonly http: string
+  /** Of the JSON-RPC request. */
+  readonly id?: unknown
   readonly method?: string
   readonly params?: Readonly<Record<string, unknown>>
   readonly headers: Headers
@@ -42,6 +44,9 @@ export function createFakeMcp(options: FakeMcpOptions = {}) {
     instructions: options.instructions,
     session: 'one',
     isDown: false,
+    /** What was answered to what this server asked. */
+    said: [] as { readonly id: unknown; readonly result?: unknown; readonly error?: unknown }[],
+    onSaid: () => {},
   }
   const seen: SeenRequest[] = []
   const wrap = (result: object) =>
@@ -73,12 +78,18 @@ export function createFakeMcp(options: FakeMcpOptions = {}) {
     if (state.isDown) throw new TypeError('connection refused')
     const message = request.method === 'POST' ? JSON.parse(await request.text()) : {}
     const { method, params = {}, id } = message
-    const one = { url: request.url, http: request.method, method, params, headers: request.headers }
+    const { url: asked, headers } = request
+    const one = { url: asked, http: request.method, id, method, params, headers }
     seen.push(one)
     if (request.url !== url) return new Response(null, { status: 404 })
     if (request.method === 'DELETE') return new Response(null, { status: 200 })
     if (request.method !== 'POST') return new Response(null, { status: 405 })
     if (id === undefined) return new Response(null, { status: 202 })
+    if (method === undefined) {
+      state.said.push(message)
+      state.onSaid()
+      return new Response(null, { status: 202 })
+    }
     const isSessionless = era === 'modern' || method === 'initialize'
     if (!isSessionless && request.headers.get('mcp-session-id') !== state.session)
       return new Response(null, { status: method === 'server/discover' ? 400 : 404 })

@@ -29,6 +29,7 @@ const config = mcpServerSchema.parse({
   id: 'suite',
   url,
   auth: 'oauth',
+  allow: { elicitation: scenario.includes('elicitation') || scenario.includes('sep-2322') },
   timeoutMs: 20_000,
   ...(context.client_id && { clientId: context.client_id }),
   ...(context.client_secret && { clientSecret: '${secret:CLIENT_SECRET}' }),
@@ -48,7 +49,6 @@ const deps = {
   secret: () => randomBytes(16).toString('hex'),
   // The suite knows only this address of a document about a client; it is never fetched.
   clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
-  ...(scenario.includes('elicitation') || scenario.includes('sep-2322') ? { elicit } : {}),
 }
 const signIn = createSignIn({
   ...deps,
@@ -60,12 +60,13 @@ const signIn = createSignIn({
 const link = createServerLink(store, { ...deps, providerOf: (given) => signIn.providerOf(given) })
 
 /** Whoever is asked agrees, and leaves everything as it is proposed. */
-async function elicit({ requestedSchema }) {
-  const properties = Object.entries(requestedSchema?.properties ?? {})
+async function asked({ schema }) {
+  const properties = Object.entries(schema.properties ?? {})
   const content = properties.flatMap(([name, about]) =>
     about.default === undefined ? [[name, sampleOf(about)]] : [[name, about.default]],
   )
-  return { action: 'accept', content: Object.fromEntries(content) }
+  const answer = { action: 'accept', content: Object.fromEntries(content) }
+  return { state: 'answered', answer }
 }
 
 const sampleOf = ({ type, enum: values }) =>
@@ -119,7 +120,7 @@ for (const item of tools) {
       traceparent: `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`,
       timeoutMs: 20_000,
     }
-    const done = await signedIn(() => link.call(call, () => {}))
+    const done = await signedIn(() => link.call(call, { tell: () => {}, asked }))
     console.log(item.key, JSON.stringify(done).slice(0, 300))
   }
 }

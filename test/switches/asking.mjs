@@ -71,6 +71,12 @@ export const askingSwitches = [
         find: 'if (denied) return refuse(`request: ${denied.kind}`)()',
         replace: '',
       },
+    ],
+  ),
+  ...of(
+    'src/contracts/asks.ts',
+    [asking],
+    [
       {
         name: 'forged-answer',
         what: 'T21: a call takes no answer that was given to another question',

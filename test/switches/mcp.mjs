@@ -9,6 +9,78 @@ const of = (file, tests, entries, project = 'unit') =>
 
 export const mcp = [
   ...of(
+    'src/mcp/answers.ts',
+    ['test/unit/mcp/answers.test.ts'],
+    [
+      {
+        name: 'mcp-asks-person',
+        what: 'T18: a server asks a person only where it was allowed',
+        find: 'if (!allow.elicitation) return',
+        replace: 'if (allow.sampling) return',
+      },
+      {
+        name: 'mcp-asks-by-name',
+        what: 'T18: who is asked reads which server asks',
+        find: 'asks: ${said}` }',
+        replace: 'asks: ${said}`.slice(-said.length) }',
+      },
+      {
+        name: 'mcp-asks-visibly',
+        what: 'T18: what is asked has no characters that nobody sees',
+        find: 'if (hasInvisible(question as JsonObject))',
+        replace: 'if (hasInvisible({}))',
+      },
+      {
+        name: 'mcp-asks-little',
+        what: 'T15: what is asked has a size',
+        find: 'length > maxSchemaChars) return',
+        replace: 'length < 0) return',
+      },
+      {
+        name: 'mcp-asks-few',
+        what: 'T15: only so much is asked at once',
+        find: 'if (asks.size >= maxAsks) return',
+        replace: 'if (asks.size < 0) return',
+      },
+      {
+        name: 'mcp-sample-tokens',
+        what: 'E1: a server has a model say no more than it was allowed',
+        find: 'Math.min(asked.maxTokens, allow.sampling.maxTokens)',
+        replace: 'asked.maxTokens + 0 * allow.sampling.maxTokens',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/in-call.ts',
+    ['test/unit/mcp/in-call.test.ts'],
+    [
+      {
+        name: 'mcp-asks-no-tools',
+        what: 'T18: a server gives the model no tools',
+        find: 'return tools === undefined ?',
+        replace: 'return tools !== null ?',
+      },
+      {
+        name: 'mcp-asks-later',
+        what: 'E6: a server gets no answer, no refusal either, while somebody has yet to answer',
+        find: 'return new Promise<never>(() => {})',
+        replace: "throw refusal('later')",
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/connection.ts',
+    ['test/unit/mcp/in-call.test.ts'],
+    [
+      {
+        name: 'mcp-asks-nothing-offered',
+        what: 'T18: a server that may ask nobody is told so',
+        find: '...(allow.elicitation && { elicitation:',
+        replace: '...(allow && { elicitation:',
+      },
+    ],
+  ),
+  ...of(
     'src/mcp/sent-secrets.ts',
     [link],
     [
@@ -148,7 +220,7 @@ export const mcp = [
       {
         name: 'mcp-invisible',
         what: 'T13: what is shown to an operator is all that a model reads',
-        find: "if (invisible.test(unescaped(definition))) return 'has characters that nobody can see'",
+        find: "if (hasInvisible(definition)) return 'has characters that nobody can see'",
         replace: '',
       },
       {

@@ -193,7 +193,7 @@ describe('the connection to a server', () => {
     const world = createLinkWorld(server)
     const told: unknown[] = []
     const call = world.callOf(await world.itemOf('say'), { do: 'tool', input: {} }, 300)
-    await world.call(call, (progress) => told.push(progress))
+    await world.call(call, { tell: (progress) => told.push(progress) })
     expect(told).toEqual([{ progress: 1, total: 2, message: 'half' }])
   })
 
@@ -326,9 +326,9 @@ describe('T4: a secret that opens a server', () => {
     )
     const item = await world.itemOf('say')
     const told: unknown[] = []
-    await world.call(world.callOf(item, { do: 'tool', input: {} }, 300), (progress) =>
-      told.push(progress),
-    )
+    await world.call(world.callOf(item, { do: 'tool', input: {} }, 300), {
+      tell: (progress) => told.push(progress),
+    })
     expect(told).toEqual([{ progress: 1, message: '[redacted]' }])
   })
 })

@@ -1,0 +1,89 @@
+import { createFakeMcp, type FakeMcpOptions } from './mcp-server.ts'
+
+export const form = { type: 'object', properties: { name: { type: 'string' } } }
+export const elicit = (message: string) => ({
+  method: 'elicitation/create',
+  params: { mode: 'form', message, requestedSchema: form },
+})
+export const sample = {
+  method: 'sampling/createMessage',
+  params: {
+    messages: [{ role: 'user', content: { type: 'text', text: 'Sum it up.' } }],
+    maxTokens: 9,
+  },
+}
+/** Asks by `input_required`, as today's protocol does: all of `requests`, and says what came back. */
+export const modern = (requests: object): FakeMcpOptions => ({
+  more: {
+    'tools/call': ({ inputResponses }) =>
+      inputResponses === undefined
+        ? { resultType: 'input_required', inputRequests: requests, requestState: 'state' }
+        : {
+            resultType: 'complete',
+            content: [{ type: 'text', text: JSON.stringify(inputResponses) }],
+          },
+  },
+})
+
+/** Asks over the stream of the call, as the protocol before did, what its `text` is. */
+export function legacy(toRequest: (text: string) => object, url?: string) {
+  let count = 0
+  const server: ReturnType<typeof createFakeMcp> = createFakeMcp({
+    era: 'legacy',
+    ...(url !== undefined && { url }),
+    more: {
+      'tools/call': ({ arguments: input }, { id }) => {
+        const own = `ask-${(count += 1)}`
+        const { text = '' } = input as { text?: string }
+        const line = (json: object) =>
+          new TextEncoder().encode(`data: ${JSON.stringify({ jsonrpc: '2.0', ...json })}\n\n`)
+        const body = new ReadableStream<Uint8Array>({
+          start(controller) {
+            controller.enqueue(line({ id: own, ...toRequest(text) }))
+            const heard = setInterval(() => {
+              const said = server.state.said.find((one) => one.id === own)
+              if (!said) return
+              clearInterval(heard)
+              const content = [{ type: 'text', text: JSON.stringify(said.result ?? said.error) }]
+              controller.enqueue(line({ id, result: { content } }))
+              controller.close()
+            }, 5)
+          },
+        })
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+      },
+    },
+  })
+  return server
+}
+
+/** Asks over the stream of the session (2025-11-25), which says nothing of the call that it is about. */
+export function overSession(toRequest: (text: string) => object) {
+  const encoder = new TextEncoder()
+  let stream: ReadableStreamDefaultController<Uint8Array> | undefined
+  let count = 0
+  const server: ReturnType<typeof createFakeMcp> = createFakeMcp({
+    era: 'legacy',
+    more: {
+      'tools/call': async ({ arguments: input }) => {
+        const { text = '' } = input as { text?: string }
+        const own = `ask-${(count += 1)}`
+        const json = { jsonrpc: '2.0', id: own, ...toRequest(text) }
+        stream?.enqueue(encoder.encode(`data: ${JSON.stringify(json)}\n\n`))
+        while (true) {
+          const said = server.state.said.find((one) => one.id === own)
+          if (said) return { content: [{ type: 'text', text: JSON.stringify(said) }] }
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+      },
+    },
+  })
+  const answer = async (request: Request): Promise<Response> => {
+    if (request.method !== 'GET') return server.answer(request)
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => void (stream = controller),
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  }
+  return { ...server, answer }
+}
