@@ -22,6 +22,8 @@ export interface Consent {
   readonly isLoopback: boolean
   readonly resource: string
   readonly scopes: readonly Scope[]
+  /** Of these, those that are ticked when the page opens. */
+  readonly ticked: readonly Scope[]
   /** Posted back by the form; good once, in this browser, for ten minutes. */
   readonly handle: string
   /** The host of the upstream provider, if somebody may sign in with it. */

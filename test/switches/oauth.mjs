@@ -124,12 +124,6 @@ export const oauth = [
         replace: '',
       },
       {
-        name: 'oauth-page-ticks',
-        what: 'T28: no more than the least is ticked before somebody chose',
-        find: "scope === baselineScope ? ' checked' : ''",
-        replace: "' checked'",
-      },
-      {
         name: 'oauth-page-origin',
         what: 'T28: a browser names the origin of our page with its form',
         filter: 'lets a browser name its origin',
@@ -148,6 +142,13 @@ export const oauth = [
     'src/governance/oauth/authorization.ts',
     [flows],
     [
+      {
+        name: 'oauth-page-ticks',
+        what: 'T28: no more than the least is ticked before somebody chose',
+        filter: 'has the least ticked',
+        find: ': [baselineScope]',
+        replace: ': request.scope.filter(isScope)',
+      },
       {
         name: 'oauth-pkce-of-all',
         what: 'T16: a client with a secret needs PKCE as well',

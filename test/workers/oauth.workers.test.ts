@@ -385,6 +385,18 @@ describe('the consent page', () => {
     expect(headers.get('set-cookie')).toMatch(/^__Host-.*; Secure; HttpOnly; SameSite=Lax/)
   })
 
+  it('T28: has the least ticked at first, and after a wrong key what somebody had ticked', async () => {
+    const { client_id: client } = await register()
+    const browser = createBrowser()
+    const url = await authorizeUrl(client, { scope: 'agents audit:read operator' })
+    const ticked = (page: string) =>
+      [...page.matchAll(/name="scope" value="([^"]+)" checked/g)].map(([, scope]) => scope)
+    expect(ticked(await (await browser.go(url)).text())).toEqual(['agents'])
+    const chosen = { key: 'isk_wrong', decision: 'key', scope: ['agents', 'audit:read'] }
+    const again = await browser.decide(url, chosen)
+    expect(ticked(await again.text())).toEqual(['agents', 'audit:read'])
+  })
+
   it('T28: tells a wrong key, counts it, and gives nothing for it', async () => {
     const { client_id: client } = await register()
     const browser = createBrowser()

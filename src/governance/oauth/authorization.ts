@@ -7,7 +7,7 @@ import {
   type OAuthService,
 } from '#contracts/oauth.ts'
 import type { Authenticate, Client, Principal } from '#contracts/operations.ts'
-import { isScope } from '#contracts/scopes.ts'
+import { baselineScope, isScope } from '#contracts/scopes.ts'
 import { beginConsent } from './consent.ts'
 import type { Identity } from './identity.ts'
 import {
@@ -103,7 +103,8 @@ async function ask(
   { upstream }: AuthorizationOptions,
   server: AuthorizationServer,
   url: string,
-  problem?: Consent['problem'],
+  /** Of the page before: why it is shown again, and what was ticked on it. */
+  before?: { readonly problem: Consent['problem']; readonly form: ConsentForm },
 ): Promise<AuthorizationStep> {
   const request = await server.api.parseAuthRequest(new Request(url))
   // OAuth 2.1 asks it of every client, the library only of those without a secret.
@@ -112,7 +113,9 @@ async function ask(
     return { kind: 'redirect', to, cookies: [] }
   }
   const other = upstream && { upstreamHost: upstream.host, upstreamOrigin: upstream.origin }
-  const more = { ...other, ...(problem && { problem }) }
+  // More than the least is for somebody to choose: one click must not give away what an operator may.
+  const ticked = before ? before.form.scopes.filter(isScope) : [baselineScope]
+  const more = { ...other, ticked, ...(before?.problem && { problem: before.problem }) }
   return { kind: 'ask', ...(await beginConsent(server, request, more)) }
 }
 
@@ -128,7 +131,7 @@ async function withKey(
   } catch (error) {
     const problem = problemOf(error)
     if (!problem) throw error
-    return ask(options, server, request.url, problem)
+    return ask(options, server, request.url, { problem, form })
   }
   const approved = await server.api.approveConsent(request, form.handle)
   return signIns.complete(server, {
@@ -154,7 +157,7 @@ async function toUpstream(
   // First of all: nobody but whom a page was shown to has the provider asked.
   const { headers, request: approved } = await server.api.approveConsent(request, form.handle)
   const signInUrl = await upstream.begin({ ...secrets, origin })
-  if (signInUrl === undefined) return ask(options, server, request.url, isAway)
+  if (signInUrl === undefined) return ask(options, server, request.url, { problem: isAway, form })
   const data: Away = { ...secrets, chosen: form.scopes.filter(isScope) }
   const away = await server.api.beginUpstream(approved, { data, headers })
   return { kind: 'redirect', to: signInUrl(away.state), cookies: away.headers.getSetCookie() }

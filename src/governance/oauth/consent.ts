@@ -23,7 +23,7 @@ export function grantedScopes(
 export async function beginConsent(
   { api }: AuthorizationServer,
   request: AuthRequest,
-  more: Pick<Consent, 'upstreamHost' | 'upstreamOrigin' | 'problem'>,
+  more: Pick<Consent, 'ticked' | 'upstreamHost' | 'upstreamOrigin' | 'problem'>,
 ): Promise<{ readonly consent: Consent; readonly cookies: readonly string[] }> {
   const about = await api.describeConsent(request)
   const { handle, headers } = await api.beginConsent(request)

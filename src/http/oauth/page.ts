@@ -1,5 +1,5 @@
 import type { Consent } from '#contracts/oauth.ts'
-import { baselineScope, type Scope } from '#contracts/scopes.ts'
+import type { Scope } from '#contracts/scopes.ts'
 
 const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:0;padding:6vh 1rem;background:Canvas;color:CanvasText}
 main{max-width:27rem;margin:auto;padding:1.5rem 1.75rem;border:1px solid GrayText;border-radius:12px}
@@ -67,7 +67,7 @@ ${problem ? `<p class="note bad" role="alert">${escape(problem.message)}</p>` : 
 ${isLoopback ? '<p class="note">That is a program on your own computer. Go on only if you just started to sign in from it.</p>' : ''}
 <form method="post" autocomplete="off">
 <input type="hidden" name="handle" value="${escape(consent.handle)}">
-<fieldset><legend>It will be able to do what you tick</legend>${consent.scopes.map(scopeRow).join('')}</fieldset>
+<fieldset><legend>It will be able to do what you tick</legend>${consent.scopes.map((scope) => scopeRow(scope, consent)).join('')}</fieldset>
 <label for="key">Your Isola key</label>
 <input type="password" id="key" name="key" maxlength="500" autocomplete="off" spellcheck="false">
 <button class="go" name="decision" value="key">Allow</button>
@@ -84,9 +84,8 @@ export function refusalPage(message: string): string {
   )
 }
 
-/** More than the least is for somebody to choose: one click must not give away what an operator may. */
-function scopeRow(scope: Scope): string {
-  const checked = scope === baselineScope ? ' checked' : ''
+function scopeRow(scope: Scope, { ticked }: Consent): string {
+  const checked = ticked.includes(scope) ? ' checked' : ''
   return `<label><input type="checkbox" name="scope" value="${scope}"${checked}> ${scope}<small>${meanings[scope]}</small></label>`
 }
 

@@ -22,6 +22,7 @@ const consent: Consent = {
   isLoopback: false,
   resource: 'https://isola.example/mcp',
   scopes: ['agents'],
+  ticked: ['agents'],
   handle: 'h',
 }
 
@@ -115,7 +116,7 @@ describe('the consent page', () => {
     expect(consentPage({ ...consent, clientHost: 'app.example' })).not.toContain('nobody vouches')
   })
 
-  it('T28: has the least ticked, and leaves more for somebody to choose', () => {
+  it('T28: has ticked what it is told, and nothing else', () => {
     const page = consentPage({ ...consent, scopes })
     const boxes = [...page.matchAll(/name="scope" value="([^"]+)"( checked)?/g)]
     expect(boxes.map(([, scope, checked]) => [scope, checked !== undefined])).toEqual([
