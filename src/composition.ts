@@ -365,7 +365,7 @@ export function composeRuntime(
       ...logins,
       keys: createKeyAdministration({ ...sources, keys }),
       trust: createTrustAdministration({ clock, sha256, store: trust }),
-      secrets: createSecretAdministration({ ...secrets, clock }),
+      secrets: createSecretAdministration({ ...secrets, clock, rotateOthers: mcp.rotate }),
       secretProblem: secrets.sealing.problem,
       audit: createAuditReader(env.DB),
       sessionIndex: createSessionIndex(env.DB),

@@ -212,6 +212,13 @@ export type McpLogin =
   | { readonly state: 'signed_in' }
   | { readonly state: 'open'; readonly url: string }
 
+/** `locked`: no key opens it any more. */
+export interface McpResealed {
+  readonly rotated: number
+  readonly current: number
+  readonly locked: number
+}
+
 /** What the object of one server answers over RPC. */
 export interface McpServerApi {
   /** Asks the server what it has. */
@@ -228,6 +235,8 @@ export interface McpServerApi {
   readonly login: (config: McpServerConfig, origin: string) => Promise<Reply<McpLogin>>
   /** @param query What the browser brought back. */
   readonly finishLogin: (config: McpServerConfig, query: string) => Promise<Reply<null>>
+  /** Seals anew, under the key of today, what is kept of the sign-in. */
+  readonly reseal: () => Promise<Reply<McpResealed>>
   /** Drops the connection and what is kept of it; tokens too. */
   readonly forget: () => Promise<void>
 }

@@ -13,6 +13,7 @@ import { wireServers } from './approved.ts'
 import { createMcpDecisions } from './change-server.ts'
 import { createMcpGateway } from './gateway.ts'
 import type { McpServerRuntime } from './mcp-object.ts'
+import { rotateServers } from './rotate.ts'
 import { toOfferEntries } from './offer-entries.ts'
 import { toServerEntries, type Leave } from './server-entries.ts'
 
@@ -49,6 +50,7 @@ export function createMcpRoom(deps: McpRoomDeps) {
   }
   return {
     runtime,
+    rotate: () => rotateServers(deps, at),
     decisions: createMcpDecisions({ store, nowMs: clock.nowMs, checkUrl, isTaken }),
     wire: (snapshot: PluginSnapshot, taken: readonly string[]) =>
       wireServers(snapshot, {

@@ -8,9 +8,9 @@ import type {
   McpServerConfig,
   McpStanding,
 } from '#contracts/mcp.ts'
-import type { Reply } from '#contracts/reply.ts'
+import { toReply, type Reply } from '#contracts/reply.ts'
 import type { ToolResult } from '#contracts/tool.ts'
-import { createSealedStore, type Seal } from './oauth/sealed-store.ts'
+import { createSealedStore, resealAll, type Seal } from './oauth/sealed-store.ts'
 import { createSignIn, type SignInDeps } from './oauth/sign-in.ts'
 import { replied } from './replied.ts'
 import { createServerLink, type LinkDeps } from './server-link.ts'
@@ -79,6 +79,10 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
         this.#link.renew()
         return null
       })
+    }
+
+    reseal(): ReturnType<McpServerApi['reseal']> {
+      return toReply(() => resealAll(this.ctx.storage.kv, this.#runtime.sealing))
     }
 
     async cancel(callId: string): Promise<void> {

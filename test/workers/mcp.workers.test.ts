@@ -1,4 +1,4 @@
-import { evictDurableObject } from 'cloudflare:test'
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { lengthPrefixed } from '#contracts/naming.ts'
@@ -196,6 +196,19 @@ describe('a remote MCP server', () => {
     ] as const
     for (const [json, status] of cases)
       expect([json, (await call(path, { json })).status]).toEqual([json, status])
+  })
+
+  it('I28: a rotation of the master key reaches what each of them keeps of a sign-in', async () => {
+    const id = 'rotated'
+    await callJson(path, { json: { id, url: `https://${id}.example.com/mcp`, auth: 'oauth' } })
+    const key = 'mcp scope tokens'
+    await runInDurableObject(objectOf(id), (_object, { storage }) =>
+      storage.kv.put(key, { name: key, sealed: 'v1.a.b', keyId: 'of-another-key' }),
+    )
+    const { failed } = await callJson('/api/operator/secrets/rotate', { json: {} })
+    expect(failed).toMatchObject([
+      { name: 'MCP server rotated', message: expect.stringContaining('isola mcp login rotated') },
+    ])
   })
 
   it('T28: the page that a browser comes back to says nothing of what it brought', async () => {

@@ -24,6 +24,8 @@ export interface SecretAdministrationDeps {
   readonly clock: Pick<Clock, 'nowMs'>
   /** Told each value before it is used: no log may hold it. */
   readonly learn: (value: string) => void
+  /** Seals anew what is kept elsewhere under the same keys. */
+  readonly rotateOthers?: () => Promise<Rotation>
 }
 
 export function createSecretAdministration(deps: SecretAdministrationDeps): SecretAdministration {
@@ -56,7 +58,12 @@ export function createSecretAdministration(deps: SecretAdministrationDeps): Secr
         const some = resealed.slice(at, at + batchSize)
         await secrets.reseal(some, eventOf('secrets_rotated', by, { count: some.length }))
       }
-      return { rotated: resealed.length, current: all.length - old.length, failed }
+      const others = await deps.rotateOthers?.()
+      return {
+        rotated: resealed.length + (others?.rotated ?? 0),
+        current: all.length - old.length + (others?.current ?? 0),
+        failed: [...failed, ...(others?.failed ?? [])],
+      }
     },
   }
 }

@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { McpResealed } from '#contracts/mcp.ts'
 import type { LinkStore } from '../kept-values.ts'
 
 /** What sealing under the master key this room needs. */
@@ -12,7 +13,10 @@ export interface Seal {
     readonly sealed: string
     readonly keyId: string
   }) => Promise<string>
+  readonly isCurrent: (sealed: { readonly keyId: string }) => boolean
 }
+
+type Sealed = Parameters<Seal['open']>[0]
 
 export interface SealedStore {
   readonly get: <T>(key: string) => Promise<T | undefined>
@@ -23,18 +27,45 @@ export interface SealedStore {
 /** Sealed it is larger, and a value of the object's store has 2 MB at most. */
 const maxChars = 256_000
 
+const prefix = 'mcp '
+
+/** Seals anew what was sealed under the key before. What no key opens stays: the key may be put back. */
+export async function resealAll(
+  store: LinkStore & {
+    readonly list: (options: { readonly prefix: string }) => Iterable<[string, unknown]>
+  },
+  { seal, open, isCurrent }: Seal,
+): Promise<McpResealed> {
+  // Whatever has this prefix was put in below, by this code.
+  const all = [...store.list({ prefix })] as [string, Sealed][]
+  const old = all.filter(([, sealed]) => !isCurrent(sealed))
+  let locked = 0
+  for (const [key, sealed] of old) {
+    const value = await open(sealed).catch(() => undefined)
+    if (value === undefined) {
+      locked += 1
+      continue
+    }
+    const anew = await seal(sealed.name, value)
+    // A sign-in may have written it meanwhile, or taken it away.
+    const isSame = (store.get(key) as Sealed | undefined)?.sealed === sealed.sealed
+    if (isSame) store.put(key, anew)
+  }
+  return { rotated: old.length - locked, current: all.length - old.length, locked }
+}
+
 /** Values of one server's sign-in, each sealed under its own name; what no key opens any more is not there. */
 export function createSealedStore(
   store: LinkStore,
-  { seal, open }: Seal,
+  { seal, open }: Pick<Seal, 'seal' | 'open'>,
   /** Part of each name: what was for another server, or another address of it, opens nothing here. */
   scope: string,
   learn: (value: string) => void,
 ): SealedStore {
-  const nameOf = (key: string) => `mcp ${scope} ${key}`
+  const nameOf = (key: string) => `${prefix}${scope} ${key}`
   return {
     async get<T>(key: string) {
-      const kept = store.get(nameOf(key)) as Parameters<Seal['open']>[0] | undefined
+      const kept = store.get(nameOf(key)) as Sealed | undefined
       if (!kept) return undefined
       try {
         // It was put in below, by this code.
