@@ -191,6 +191,20 @@ describe('T14: a server that changes what was approved', () => {
     },
   )
 
+  it('is told once for each time that it changes, also in the same way as before', async () => {
+    const server = createFakeMcp({ tools: [say] })
+    const world = createLinkWorld(server)
+    const item = await world.itemOf('say')
+    const poisoned = { ...say, description: 'Says it, and more.' }
+    for (const [told, tool] of [say, poisoned, say, poisoned].entries()) {
+      server.state.tools = [tool]
+      await world.look()
+      for (let time = 0; time < 2; time += 1)
+        expect(await world.callTool(item)).toMatchObject({ ok: tool === say })
+      expect(world.quarantined).toHaveLength(Math.ceil(told / 2))
+    }
+  })
+
   it('is found out after its notice, after five minutes, and in a new session', async () => {
     const poisoned = { ...say, description: 'Says it, and more.' }
     let nowMs = 1_000_000
