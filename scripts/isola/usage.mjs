@@ -50,10 +50,18 @@ export function unknown(kind, word, names) {
 
 /**
  * How many arguments a usage line asks for. `<name>` is one, `[<name>]` one that may be left out; `--option <value>` is
- * none; a line that ends in `…` says nothing about them.
+ * none; a line that ends in `…` says nothing about them. Of several lines that begin with `isola` any one may be meant.
  */
 export function countArguments(usage) {
-  const outside = usage.replace(/\[[^[\]]*\]/g, '')
+  const forms = usage.split(/\n\s*(?=isola )/).map(countOneForm)
+  return {
+    min: Math.min(...forms.map(({ min }) => min)),
+    max: Math.max(...forms.map(({ max }) => max)),
+  }
+}
+
+function countOneForm(form) {
+  const outside = form.replace(/\[[^[\]]*\]/g, '')
   const count = (text) => text.replace(/--?[\w-]+[ =]<[^>]*>/g, '').match(/<[^>]*>/g)?.length ?? 0
-  return { min: count(outside), max: usage.includes('…') ? Infinity : count(usage) }
+  return { min: count(outside), max: form.includes('…') ? Infinity : count(form) }
 }

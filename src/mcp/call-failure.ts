@@ -14,8 +14,9 @@ const maxTheirsChars = 1_000
 const maybeDone: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.ConnectionClosed]
 
 /** What a model may read of a failure: the server's own words capped, never the platform's, which may hold addresses. */
-export function toCallFailure(error: unknown, server: string): ToolFailure {
+export function toCallFailure(thrown: unknown, server: string): ToolFailure {
   const code = 'tool_failed' as const
+  const error = beneath(thrown)
   if (errorCode(error) === code) return { code, message: errorMessage(error) }
   if (error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.status === 401))
     return {
@@ -40,6 +41,13 @@ export function toCallFailure(error: unknown, server: string): ToolFailure {
       ...(!maybeDone.includes(error.code) && { transient: true }),
     }
   return { code, message: `The MCP server ${server} could not be reached.`, transient: true }
+}
+
+/** The library's first question to a server says only that it failed: why (no secret, no way there) is beneath it. */
+function beneath(error: unknown): unknown {
+  if (!(error instanceof SdkError) || error.code !== SdkErrorCode.EraNegotiationFailed) return error
+  const isOurs = errorCode(error.cause) === 'tool_failed'
+  return isOurs || isBroken(error.cause) ? error.cause : error
 }
 
 /** The server knows this session no more: what was asked was not done. */

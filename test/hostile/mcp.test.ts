@@ -191,6 +191,20 @@ describe('T14: a server that changes what was approved', () => {
     },
   )
 
+  it('is told once for each time that it changes, also in the same way as before', async () => {
+    const server = createFakeMcp({ tools: [say] })
+    const world = createLinkWorld(server)
+    const item = await world.itemOf('say')
+    const poisoned = { ...say, description: 'Says it, and more.' }
+    for (const [told, tool] of [say, poisoned, say, poisoned].entries()) {
+      server.state.tools = [tool]
+      await world.look()
+      for (let time = 0; time < 2; time += 1)
+        expect(await world.callTool(item)).toMatchObject({ ok: tool === say })
+      expect(world.quarantined).toHaveLength(Math.ceil(told / 2))
+    }
+  })
+
   it('is found out after its notice, after five minutes, and in a new session', async () => {
     const poisoned = { ...say, description: 'Says it, and more.' }
     let nowMs = 1_000_000
@@ -284,23 +298,32 @@ describe('T15: a listing as a whole', () => {
     expect(items).toHaveLength(210)
   })
 
-  it('has one deadline for all of its pages', async () => {
-    let count = 0
+  it('has one deadline for all of its pages, and asks for none after it', async () => {
+    const asked: (AbortSignal | undefined)[] = []
+    const page = () => ({ tools: [{ name: 't' }], nextCursor: `c${asked.length}` })
+    let answerLate = (_page: object) => {}
     const client = {
       getServerCapabilities: () => undefined,
       getServerVersion: () => undefined,
       getInstructions: () => undefined,
-      request: async (_request: unknown, { signal }: { readonly signal?: AbortSignal }) => {
-        await new Promise((resolve) => setTimeout(resolve, 20))
-        signal?.throwIfAborted()
-        return { tools: [{ name: 't' }], nextCursor: `c${(count += 1)}` }
-      },
+      request: (_request: unknown, { signal }: { readonly signal?: AbortSignal }) =>
+        new Promise<object>((resolve, reject) => {
+          asked.push(signal)
+          signal?.addEventListener('abort', () => reject(new Error('aborted')))
+          if (asked.length < 3) resolve(page())
+          else answerLate = resolve
+        }),
     }
     // As much of the library's client as it takes to list.
     await expect(listAll(client as never, { timeoutMs: 100 })).rejects.toThrow(
       'longer than 0.1 seconds',
     )
-    expect(count).toBeLessThan(10)
+    answerLate(page())
+    // Whoever would go on with that page does so before this.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(asked).toHaveLength(3)
+    expect(new Set(asked).size).toBe(1)
+    expect(asked[0]?.aborted).toBe(true)
   })
 })
 

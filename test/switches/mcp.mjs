@@ -2,6 +2,8 @@
 const listed = 'test/hostile/mcp.test.ts'
 const signIn = 'test/hostile/mcp-sign-in.test.ts'
 const link = 'test/unit/mcp/server-link.test.ts'
+const administration = 'test/unit/mcp/administration.test.ts'
+const login = 'test/unit/mcp/sign-in.test.ts'
 const objects = 'test/workers/mcp.workers.test.ts'
 
 const of = (file, tests, entries, project = 'unit') =>
@@ -113,6 +115,12 @@ export const mcp = [
         what: 'T14: a list that is old is looked at again before a call',
         find: 'seen && ageMs >= 0 && ageMs < freshListMs ? seen',
         replace: 'seen ? seen',
+      },
+      {
+        name: 'mcp-told-again',
+        what: 'T14: what changed, went back and changed again is on the record again',
+        find: 'if (store.get(told) !== undefined) store.delete(told)',
+        replace: '',
       },
       {
         name: 'mcp-backoff',
@@ -253,6 +261,20 @@ export const mcp = [
         find: 'if (finishing.has(state)) throw notBegun()',
         replace: '',
       },
+      {
+        name: 'mcp-finish-deadline',
+        what: 'T15: an authorization server that never answers holds nobody who comes back',
+        tests: [login],
+        find: 'await within(timeoutMs, () => transport.finishAuth(params))',
+        replace: 'await transport.finishAuth(params)',
+      },
+      {
+        name: 'mcp-rights-deadline',
+        what: 'T15: an authorization server that never answers holds no sign-in for more rights',
+        tests: [login],
+        find: 'await within(timeoutMs, () => auth(provider, asked))',
+        replace: 'await auth(provider, asked)',
+      },
     ],
   ),
   ...of(
@@ -272,10 +294,41 @@ export const mcp = [
         replace: '',
       },
       {
+        name: 'mcp-client-origin',
+        what: 'T16: a client that was registered for one address of this deployment is of no other',
+        tests: [login],
+        find: '`client ${origin} ${await issuerOf(issuer)}`',
+        replace: '`client ${await issuerOf(issuer)}`',
+      },
+      {
         name: 'mcp-token-size',
         what: 'T15: a token without end is not kept',
         find: 'if (token.length > maxTokenChars)',
         replace: 'if (token.length < 0)',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/administration.ts',
+    [administration],
+    [
+      {
+        name: 'mcp-forget-cut',
+        what: 'T28: what a remove left that was cut is forgotten by the next',
+        find: "if (asked.do === 'remove' && errorCode(error) === 'request_not_found') await at(id).forget()",
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/mcp/change-server.ts',
+    [administration],
+    [
+      {
+        name: 'mcp-approve-epoch',
+        what: 'T14: what is approved is of the server that was looked at',
+        find: 'if (change.epoch !== row.epoch)',
+        replace: 'if (change.epoch < 0)',
       },
     ],
   ),

@@ -88,6 +88,19 @@ describe('a token', () => {
     }
   })
 
+  it('T17: of one address of this deployment opens nothing at another, and is renewed at its own only', async () => {
+    const other = 'http://127.0.0.1:8787'
+    const { client, access_token: token, refresh_token: again } = await signIn((await addKey()).key)
+    expect(await statusOf(token)).toBe(200)
+    expect(await statusOf(token, `${other}/v1/models`)).toBe(401)
+    const fields = { grant_type: 'refresh_token', client_id: client, refresh_token: again }
+    for (const resource of [`${other}/v1`, `${issuer}/v1`]) {
+      const refused = await at(`${other}/oauth/token`, form({ ...fields, resource }))
+      expect(refused.status, resource).toBe(400)
+    }
+    expect((await refresh(client, again)).status).toBe(200)
+  })
+
   it('T1: ends with the key it was made with, and so does its refresh token', async () => {
     const { key, id } = await addKey()
     const { access_token: token, refresh_token: again, client } = await signIn(key)

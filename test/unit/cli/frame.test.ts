@@ -22,6 +22,7 @@ describe('the isola command', () => {
     [['session', 'constructor', 'x'], 'There is no verb of session constructor'],
     [['session', 'show'], 'usage: isola session show <session>'],
     [['audit', 'list', '--trace'], 'argument missing'],
+    [['mcp', 'add'], 'Give either --url with an <id>, or --file.'],
     [['--json', 'audit', 'list'], 'A command comes first'],
   ])('answers 2 and the way out to %j', async (argv, hint) => {
     const { code, stdout, stderr } = await isola(argv)

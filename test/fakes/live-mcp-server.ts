@@ -1,0 +1,52 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+
+/** What a server made with the SDK says of its one tool, from its next answer on. */
+export interface LiveMcpState {
+  description: string
+}
+
+/** An MCP server as others make them, with the SDK over node's HTTP, on a free port of this machine. */
+export async function startLiveMcp(state: LiveMcpState) {
+  const handler = createMcpHandler(() => {
+    const mcp = new McpServer({ name: 'live', version: '1.2.3' })
+    mcp.registerTool(
+      'say',
+      { description: state.description, inputSchema: z.object({ text: z.string() }) },
+      ({ text: heard }) => ({ content: [{ type: 'text', text: `The server heard: ${heard}` }] }),
+    )
+    return mcp
+  })
+  const server = createServer((incoming, outgoing) => {
+    void answer(incoming, outgoing, handler.fetch)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    async close() {
+      await handler.close()
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function answer(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  respond: (request: Request) => Promise<Response>,
+): Promise<void> {
+  const { method = 'GET', url, headers } = incoming
+  const body = await text(incoming)
+  const request = new Request(`http://${headers.host}${url}`, {
+    method,
+    headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
+    ...(body !== '' && { body }),
+  })
+  const response = await respond(request)
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+  outgoing.end(await response.text())
+}

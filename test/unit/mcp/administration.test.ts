@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { errorCode, IsolaError } from '../../../src/contracts/errors.ts'
+import {
+  mcpServerSchema,
+  type McpChange,
+  type McpItem,
+  type McpListing,
+  type McpServerRow,
+} from '../../../src/contracts/mcp.ts'
+import type { Generation } from '../../../src/contracts/plugin-catalog.ts'
+import { createMcpAdministration } from '../../../src/mcp/administration.ts'
+import { createMcpDecisions } from '../../../src/mcp/change-server.ts'
+import { sha256 } from '../../fakes/mcp-link.ts'
+
+const by = { principal: 'operator', requestId: 'req_1', trace: 'trace', mayEnable: true }
+const configOf = (url: string) => mcpServerSchema.parse({ id: 'srv', url })
+const say: McpItem = { kind: 'tool', key: 'say', tool: 'say', definition: {}, hash: 'a' }
+const listing: McpListing = {
+  server: { name: 'fake', version: '1' },
+  items: [say],
+  refused: [],
+  notes: [],
+  hash: 'what-was-seen',
+  atMs: 0,
+}
+
+/** Servers in memory, each change decided as it comes in. */
+function createWorld() {
+  const rows = new Map<string, McpServerRow>()
+  let generation: Generation = { number: 0, installed: [], bundled: {} }
+  const bundles = new Map<string, string>()
+  const forgotten: string[] = []
+  /** What happens to an object that shall forget, and before a change comes in. */
+  const happens = { toForget: async () => {}, before: async (_change: McpChange) => {} }
+  const store = {
+    find: async (id: string) => rows.get(id),
+    list: async () => [...rows.values()].filter(({ state }) => state !== 'removed'),
+  }
+  const decisions = createMcpDecisions({
+    store,
+    nowMs: () => rows.size,
+    checkUrl: (url) => new URL(url),
+    isTaken: () => false,
+  })
+  const decide = async (change: McpChange) => {
+    const { servers, mcp, notes } = await decisions.decide(change, generation, by)
+    for (const row of servers) rows.set(row.id, row)
+    generation = { ...generation, number: generation.number + 1, ...(mcp && { mcp }) }
+    return { generation: generation.number, notes }
+  }
+  const never = async () => {
+    throw new Error('nobody asks')
+  }
+  const administration = createMcpAdministration({
+    store,
+    bundles: {
+      save: async (hash, text) => void bundles.set(hash, text),
+      load: async (hash) => bundles.get(hash) ?? '',
+    },
+    catalog: {
+      async change(change) {
+        if (change.do !== 'mcp') return never()
+        await happens.before(change.mcp)
+        return decide(change.mcp)
+      },
+    },
+    at: (id) => ({
+      look: never,
+      login: never,
+      finishLogin: never,
+      standing: async () => ({ listing, login: 'none' }),
+      async forget() {
+        await happens.toForget()
+        forgotten.push(id)
+      },
+    }),
+    sha256,
+    toolNames: () => [],
+  })
+  const change = (given: McpChange) => administration.change(given, by)
+  const add = (url = 'https://mcp.example.com/mcp') => change({ do: 'add', config: configOf(url) })
+  const approve = () => administration.approve({ id: 'srv', hash: listing.hash, confirm: [] }, by)
+  const remove = () => change({ do: 'remove', id: 'srv' })
+  return { rows, forgotten, happens, change, add, approve, remove }
+}
+type World = ReturnType<typeof createWorld>
+
+const cut = async () => {
+  throw new IsolaError('request_unavailable', 'The connection broke.')
+}
+
+describe('T14: an approval', () => {
+  const meanwhile: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
+    ['has another address', ({ add }) => add('https://other.example.com/mcp')],
+    ['was switched off', ({ change }) => change({ do: 'disable', id: 'srv' })],
+    ['was approved by somebody else', ({ approve }) => approve()],
+  ]
+  it.each(meanwhile)(
+    'is refused of a server that %s since it was looked at',
+    async (_what, one) => {
+      const world = createWorld()
+      await world.add()
+      let then: McpServerRow | undefined
+      world.happens.before = async () => {
+        world.happens.before = async () => {}
+        await one(world)
+        then = world.rows.get('srv')
+      }
+      await expect(world.approve()).rejects.toMatchObject({
+        code: 'request_conflict',
+        message: expect.stringContaining('isola mcp show srv'),
+      })
+      expect(world.rows.get('srv')).toEqual(then)
+      await world.approve()
+      expect(world.rows.get('srv')).toMatchObject({ epoch: (then?.epoch ?? 0) + 1 })
+    },
+  )
+})
+
+describe('T28: what is kept of a server', () => {
+  it('is forgotten by the next remove where the first was cut', async () => {
+    const world = createWorld()
+    await world.add()
+    world.forgotten.length = 0
+    world.happens.toForget = cut
+    await expect(world.remove()).rejects.toThrow('broke')
+    expect(world.rows.get('srv')?.state).toBe('removed')
+    world.happens.toForget = async () => {}
+    expect(errorCode(await world.remove().catch((error: unknown) => error))).toBe(
+      'request_not_found',
+    )
+    expect(world.forgotten).toEqual(['srv'])
+  })
+
+  it('stays where nothing was changed', async () => {
+    const world = createWorld()
+    await world.add()
+    world.forgotten.length = 0
+    world.happens.before = cut
+    await expect(world.remove()).rejects.toThrow('broke')
+    world.happens.before = async () => {}
+    await world.remove()
+    world.forgotten.length = 0
+    await expect(world.change({ do: 'disable', id: 'srv' })).rejects.toThrow('no such')
+    expect(world.forgotten).toEqual([])
+  })
+})
+
+describe('adding a server', () => {
+  it.each([
+    ['https://mcp.example.com/mcp?key=abc', ['no secret in it']],
+    ['https://mcp.example.com/mcp', []],
+  ])('T4: notes of %s that everybody reads a query', async (url, expected) => {
+    const { notes } = await createWorld().add(url)
+    expect(notes).toEqual(expected.map((text) => expect.stringContaining(text)))
+  })
+})

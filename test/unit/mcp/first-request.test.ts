@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import type { McpServerConfig } from '../../../src/contracts/mcp.ts'
+import { replied } from '../../../src/mcp/replied.ts'
+import { createLinkWorld } from '../../fakes/mcp-link.ts'
+import { createFakeMcp } from '../../fakes/mcp-server.ts'
+
+const url = 'https://mcp.example.com/mcp'
+const headers = { authorization: 'Bearer ${secret:KEY}' }
+
+/** What an operator reads who looks at a server for the first time. */
+async function firstLook(
+  answer: (request: Request) => Promise<Response>,
+  about: Partial<McpServerConfig> = {},
+): Promise<string> {
+  const world = createLinkWorld({ url, answer }, {}, about)
+  const reply = await replied({ id: 'srv', fromText: (text) => text }, world.look)
+  return reply.ok ? 'It answers.' : reply.error.message
+}
+
+describe('the first request to a server that fails', () => {
+  it('names the secret that is not set', async () => {
+    const server = createFakeMcp({ url })
+    expect(await firstLook(server.answer, { headers })).toBe('The secret KEY is not set.')
+  })
+
+  it('says that nobody was reached', async () => {
+    const server = createFakeMcp({ url })
+    server.state.isDown = true
+    expect(await firstLook(server.answer)).toBe('The MCP server srv could not be reached.')
+  })
+
+  it('says which status came', async () =>
+    expect(await firstLook(async () => new Response(null, { status: 503 }))).toBe(
+      'The MCP server srv answered with HTTP 503.',
+    ))
+
+  it('says that the answer was none of the protocol', async () =>
+    expect(
+      await firstLook(
+        async () => new Response('{"x', { headers: { 'content-type': 'application/json' } }),
+      ),
+    ).toContain('did not answer as the protocol says'))
+})
