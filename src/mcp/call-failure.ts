@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ToolFailure } from '#contracts/tool.ts'
+import { isStreamEnd } from './stream-end.ts'
 
 const maxTheirsChars = 1_000
 
@@ -23,6 +24,8 @@ export function toCallFailure(thrown: unknown, server: string): ToolFailure {
       code,
       message: `Nobody is signed in at the MCP server ${server}. The operator can: isola mcp login ${server}`,
     }
+  if (isStreamEnd(error))
+    return { code, message: `The MCP server ${server} ended its answer before it was whole.` }
   if (error instanceof ProtocolError)
     return {
       code,
@@ -46,9 +49,11 @@ export function toCallFailure(thrown: unknown, server: string): ToolFailure {
 /** The library's first question to a server says only that it failed: why (no secret, no way there) is beneath it. */
 function beneath(error: unknown): unknown {
   if (!(error instanceof SdkError) || error.code !== SdkErrorCode.EraNegotiationFailed) return error
-  const isOurs = errorCode(error.cause) === 'tool_failed'
-  return isOurs || isBroken(error.cause) ? error.cause : error
+  return errorCode(error.cause) === 'tool_failed' || isBroken(error.cause) ? error.cause : error
 }
+
+/** Nothing was sent: what is missing, or refused, is on this side. */
+export const isOurs = (error: unknown): boolean => errorCode(beneath(error)) === 'tool_failed'
 
 /** The server knows this session no more: what was asked was not done. */
 export const isSessionGone = (error: unknown): boolean =>

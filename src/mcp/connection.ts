@@ -9,6 +9,7 @@ import type { SchemaValidator } from '#contracts/tool.ts'
 import { createAskingStream } from './asking-stream.ts'
 import { mayAsk, type createGuardedFetch } from './guarded-fetch.ts'
 import type { AskedRaw } from './in-call.ts'
+import { failWithStream } from './stream-end.ts'
 
 /** What lets a connection go on where it was, without a request, after the object was put to sleep. */
 export type Resume =
@@ -94,6 +95,7 @@ export function openClient(
       protocolVersion: resume.protocolVersion,
     }),
   })
+  failWithStream(transport)
   return { client, transport }
 }
 

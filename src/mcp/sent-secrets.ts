@@ -1,28 +1,33 @@
-import { IsolaError } from '#contracts/errors.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
 
 /** Takes values out of a text, however they are written in it. */
-export type RedactorOf = (values: Iterable<string>) => (text: string) => string
+export type RedactorOf = (values: Iterable<string>) => Redact
+type Redact = (text: string) => string
 
 /** What was sent to one server to open it. */
 export interface SentSecrets {
   readonly add: (value: string) => void
   readonly fromText: (text: string) => string
-  /** Of JSON; throws `tool_failed` if what is left is none. */
+  /** Of JSON: of its strings, its numbers and its names. */
   readonly fromJson: <T>(value: T) => T
 }
 
 /** As many headers as a server may have, and the newest tokens: older ones open nothing any more. */
 const maxValues = 24
 
+/** A shorter one may be any word: our own names of fields, and numbers, are not looked through for it. */
+const minNameChars = 8
+
 /** A server knows the secrets it is opened with; none of them comes back in what it says (SECURITY.md, T4). */
 export function createSentSecrets(redactorOf: RedactorOf): SentSecrets {
   const values = new Set<string>()
-  let redact: ((text: string) => string) | undefined
-  const fromText = (text: string): string => {
-    if (values.size === 0) return text
-    redact ??= redactorOf(values)
-    return redact(text)
+  let redactors: readonly [Redact, Redact] | undefined
+  const current = () => {
+    const long = [...values].filter(({ length }) => length >= minNameChars)
+    redactors ??= [redactorOf(values), redactorOf(long)]
+    return redactors
   }
+  const fromText = (text: string): string => (values.size === 0 ? text : current()[0](text))
   return {
     add(value) {
       if (value === '') return
@@ -31,21 +36,27 @@ export function createSentSecrets(redactorOf: RedactorOf): SentSecrets {
       if (isKnown) return
       const [oldest] = values
       if (values.size > maxValues && oldest !== undefined) values.delete(oldest)
-      redact = undefined
+      redactors = undefined
     },
     fromText,
     fromJson<T>(value: T): T {
       const text = JSON.stringify(value)
-      const left = fromText(text)
-      return left === text ? value : (parse(left) as T) // the same shape with other strings
+      if (fromText(text) === text) return value
+      return walk(JSON.parse(text) as Json, current()) as T // the same shape with other strings
     },
   }
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new IsolaError('tool_failed', 'The answer holds what it must not.', { cause })
+function walk(value: Json, redactors: readonly [Redact, Redact]): Json {
+  const [inText, inNames] = redactors
+  if (typeof value === 'string') return inText(value)
+  if (typeof value === 'number') {
+    const text = String(value)
+    const left = inNames(text)
+    return left === text ? value : left
   }
+  if (Array.isArray(value)) return value.map((one: Json) => walk(one, redactors))
+  if (value === null || typeof value !== 'object') return value
+  const fields = Object.entries(value as JsonObject)
+  return Object.fromEntries(fields.map(([name, one]) => [inNames(name), walk(one, redactors)]))
 }

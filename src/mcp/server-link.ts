@@ -7,7 +7,7 @@ import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
 import { ask } from './ask-server.ts'
-import { isBroken, isSessionGone, toCallFailure } from './call-failure.ts'
+import { isBroken, isOurs, isSessionGone, toCallFailure } from './call-failure.ts'
 import { connect, type Connection, type Resume } from './connection.ts'
 import { createGuardedFetch, mayAsk, type CheckUrl, type FetchFunction } from './guarded-fetch.ts'
 import { createInCall } from './in-call.ts'
@@ -122,7 +122,8 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       (made) => {
         if (open === mine) kept.keep('resume', key, made.resume)
       },
-      () => failed(mine),
+      // What is wrong on this side (a secret that is not set) says nothing of the server.
+      (error: unknown) => void (isOurs(error) ? lost(mine) : failed(mine)),
     )
     return mine
   }

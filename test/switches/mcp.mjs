@@ -89,8 +89,8 @@ export const mcp = [
       {
         name: 'mcp-secrets-come-not-back',
         what: 'T4: what opens a server comes back in nothing that it says',
-        find: 'return redact(text)',
-        replace: 'return text',
+        find: 'values.size === 0 ? text : current()[0](text)',
+        replace: 'text',
       },
       {
         name: 'mcp-sent-newest',

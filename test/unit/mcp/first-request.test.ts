@@ -23,6 +23,18 @@ describe('the first request to a server that fails', () => {
     expect(await firstLook(server.answer, { headers })).toBe('The secret KEY is not set.')
   })
 
+  it('is made again at once when what was missing is there', async () => {
+    const set = new Map<string, string>()
+    const world = createLinkWorld(
+      createFakeMcp({ url }),
+      { readSecrets: async () => set },
+      { headers },
+    )
+    await expect(world.look()).rejects.toThrow()
+    set.set('KEY', 'the-value')
+    expect((await world.look()).items).toHaveLength(1)
+  })
+
   it('says that nobody was reached', async () => {
     const server = createFakeMcp({ url })
     server.state.isDown = true

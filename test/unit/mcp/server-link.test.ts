@@ -25,6 +25,34 @@ describe('the connection to a server', () => {
     },
   )
 
+  it.each(['modern', 'legacy'] as const)(
+    'F22: a stream that ends without the answer ends the call, however long it may take (%s)',
+    async (era) => {
+      const half = 'data: {"jsonrpc":"2.0","id":2,"resul'
+      const broken = () =>
+        new ReadableStream<Uint8Array>({
+          start(controller) {
+            controller.enqueue(new TextEncoder().encode(half))
+            setTimeout(() => controller.error(new Error('reset')), 5)
+          },
+        })
+      for (const body of [half, broken, 'data: {"jsonrpc":"2.0","id":77,"result":{}}\n\n', '']) {
+        const said = () => (typeof body === 'string' ? body : body())
+        const stream = () =>
+          new Response(said(), { headers: { 'content-type': 'text/event-stream' } })
+        const world = createLinkWorld(createFakeMcp({ era, more: { 'tools/call': stream } }))
+        const result = await world.callTool(await world.itemOf('say'), {}, 600_000)
+        expect(result).toMatchObject({
+          ok: false,
+          error: {
+            code: 'tool_failed',
+            message: 'The MCP server srv ended its answer before it was whole.',
+          },
+        })
+      }
+    },
+  )
+
   it('begins a new session where the old one is gone, looks at the list again, and calls once', async () => {
     const server = createFakeMcp({ era: 'legacy' })
     const world = createLinkWorld(server)
@@ -252,10 +280,32 @@ it('T4: what is said of looking and of signing in holds no secret either', async
     ).toMatchObject({ error: { message: 'You sent [redacted].' } })
 })
 
+it('T4: a short secret is taken out of what is said, and leaves our own names as they are', () => {
+  const secrets = createSentSecrets((values) => createReplyRedactor(values).text)
+  for (const value of ['ok', 'content', 'true', '7']) secrets.add(value)
+  const said = {
+    ok: true,
+    output: { content: [{ type: 'text', text: 'it is ok, 7 of 7' }] },
+    at: 77,
+  }
+  const left = secrets.fromJson(said)
+  expect(left).toMatchObject({ ok: true, output: { content: [{ type: 'text' }] }, at: 77 })
+  expect(JSON.stringify(left)).not.toContain('is ok')
+})
+
+it('T4: a long secret is taken out of names and numbers too', () => {
+  const secrets = createSentSecrets((values) => createReplyRedactor(values).text)
+  for (const value of ['sk_canary_51Hq8ZxKTbN0', '8675309867']) secrets.add(value)
+  const left = JSON.stringify(
+    secrets.fromJson({ structured: { sk_canary_51Hq8ZxKTbN0: 8675309867, list: [8675309867] } }),
+  )
+  expect(left).not.toMatch(/canary|8675309867/)
+})
+
 it('T4: of what was sent the newest is kept in mind, and what is sent each time', () => {
   let kept: readonly string[] = []
   const secrets = createSentSecrets((values) => {
-    kept = [...values]
+    kept = kept.length > 0 ? kept : [...values]
     return (text) => text
   })
   for (let count = 0; count < 100; count += 1) {
