@@ -8,6 +8,7 @@ import { jsonResponse } from '../responses.ts'
 import { callerOf } from './caller.ts'
 import { allowedHosts } from './hosts.ts'
 import { cancelRequest, sessionHeader } from './older-clients.ts'
+import { isClosable, openEarly } from './open-early.ts'
 import { createServer } from './server.ts'
 
 /**
@@ -37,9 +38,20 @@ export function createMcp(deps: HttpDeps) {
     if (body['method'] === 'subscriptions/listen') return noSubscriptions(body)
     const { id: principal } = context.get('principal')
     await cancelRequest(deps, principal, { headers: request.headers, body })
-    const response = await handler.fetch(request, { parsedBody: body })
-    // What is wrong with a request is told to its client alone.
-    if (response.status >= 500) errors.forEach(onFault)
+    const answer = async (signal: AbortSignal) => {
+      // Its body was read above.
+      const { url: target, method, headers } = request
+      const asked = new Request(target, { method, headers, signal })
+      const response = await handler.fetch(asked, { parsedBody: body })
+      // What is wrong with a request is told to its client alone.
+      if (response.status >= 500) errors.forEach(onFault)
+      return response
+    }
+    const { signal } = request
+    const { clock } = deps.sources
+    const response = await (isClosable(body)
+      ? openEarly({ signal, clock, answer })
+      : answer(signal))
     if (body['method'] === 'initialize' && response.ok)
       response.headers.set(sessionHeader, deps.sources.ids.next('req'))
     return response
