@@ -334,9 +334,66 @@ async function checkRemote(server) {
         if (!expected.test(said) || /not call|No installed tool|failed/.test(said))
           throw new Error(said)
       })
+    await checkAsking(api, everything)
   } finally {
     everything.stop()
   }
+}
+
+/** The same server once more, allowed to ask: a person, who answers, and a model. */
+async function checkAsking(api, everything) {
+  const at = (what, json = {}) => api(`/api/operator/mcp/asking/${what}`, json)
+  await check('server-everything: allowed to ask, it offers more', async () => {
+    const allow = { elicitation: true, sampling: { maxTokens: 2_000 } }
+    await api('/api/operator/mcp', { id: 'asking', url: everything.url, allow })
+    // It adds these tools a moment after it was told what its client can do.
+    for (let tries = 0; ; tries += 1) {
+      const { listing } = await at('look')
+      if (listing.items.some(({ key }) => key === 'trigger-elicitation-request')) {
+        await at('approve', { hash: listing.hash })
+        break
+      }
+      if (tries === 20) throw new Error(listing.items.map(({ key }) => key).join(' '))
+      await new Promise((wake) => setTimeout(wake, 250))
+    }
+    await at('enable')
+  })
+  const begin = async (task) => {
+    const { id: session } = await api('/api/sessions', {})
+    const { run } = await api(`/api/sessions/${session}/runs`, { task })
+    const of = `/api/sessions/${session}/runs/${run}`
+    const over = async () => {
+      for (let tries = 0; tries < 200; tries += 1) {
+        const view = await api(of)
+        if (view.state !== 'running') return view
+        await new Promise((wake) => setTimeout(wake, 100))
+      }
+      throw new Error('It runs and runs.')
+    }
+    return { of, over }
+  }
+  await check('server-everything: asks a person, and goes on with the answer', async () => {
+    const { of, over } = await begin('Use asking__trigger-elicitation-request.')
+    const { state, pauses, result } = await over()
+    if (state !== 'parked') throw new Error(`${state}: ${JSON.stringify(result)}`)
+    const [{ call, asks, asksHash }] = pauses
+    const [[key, { message }]] = Object.entries(asks)
+    console.log(`      ${message}`)
+    if (!message.startsWith('The MCP server "asking" (127.0.0.1')) throw new Error(message)
+    const output = { [key]: { action: 'accept', content: { name: 'Ann', check: true } } }
+    await api(`${of}/decisions`, { call, decision: 'result', output, asksHash })
+    const done = await over()
+    console.log(`      ${String(done.result?.result).replace(/\s+/g, ' ').slice(0, 160)}`)
+    if (done.state !== 'completed' || !/Ann/.test(done.result.result))
+      throw new Error(JSON.stringify(done).slice(0, 1_000))
+  })
+  await check('server-everything: asks a model, within its tokens', async () => {
+    const { over } = await begin('Use asking__trigger-sampling-request with prompt "Say hello".')
+    const done = await over()
+    console.log(`      ${String(done.result?.result).replace(/\s+/g, ' ').slice(0, 160)}`)
+    if (done.state !== 'completed' || /failed|not call/.test(done.result.result))
+      throw new Error(JSON.stringify(done).slice(0, 1_000))
+  })
 }
 
 const server = await startLocalServer()
