@@ -266,6 +266,17 @@ async function checkPrograms(server) {
     const said = await runProgram([bin('mcporter'), '--config', file, ...args], { server })
     if (/rror/.test(said)) throw new Error(said.slice(-1_000))
   })
+  const home = mkdtempSync(join(tmpdir(), 'isola-mcporter-'))
+  const signedIn = { mcpServers: { isola: { url, auth: 'oauth', tokenCacheDir: home } } }
+  writeFileSync(file, JSON.stringify(signedIn))
+  await check('mcporter, OAuth', async () => {
+    const options = { server, env: { HOME: home } }
+    await runProgram([bin('mcporter'), '--config', file, 'auth', 'isola'], options)
+    expectTool(
+      await runProgram([bin('mcporter'), '--config', file, 'list', 'isola', '--json'], options),
+    )
+  })
+  rmSync(home, { recursive: true, force: true })
   rmSync(file)
 }
 
