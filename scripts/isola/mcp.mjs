@@ -225,7 +225,7 @@ export default {
         '--client-id <id> and --client-secret <NAME of a secret>: of a client that you registered by hand;\n' +
         '--issuer <url>: its authorization server (without it the first one that is used is the only one).\n' +
         '--elicitation: in the middle of a call it may ask the person of the run, under its name.\n' +
-        '--sampling-tokens <n>: it may ask a model, within so many tokens for each call and the lease of the run.\n' +
+        '--sampling-tokens <n>: it may ask a model, within so many tokens each time that a call runs, and the lease of the run.\n' +
         '--file takes a pasted mcpServers block or a server.json of a registry; - reads it from the standard input.',
       options: {
         url: { type: 'string' },

@@ -1,5 +1,5 @@
 import { answerTo } from '#contracts/asks.ts'
-import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { errorCode } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { McpAnswered, McpAsked, McpPin } from '#contracts/mcp.ts'
 import type { Message } from '#contracts/message.ts'
@@ -15,7 +15,7 @@ type Elicit = Extract<McpAsked, { readonly kind: 'elicit' }>
 type Sample = Extract<McpAsked, { readonly kind: 'sample' }>
 
 const maxQuestionChars = 3_500
-const maxSchemaChars = 32_000
+const maxFormChars = 32_000
 const maxAsks = 16
 
 const refused = (why: string): McpAnswered => ({ state: 'refused', why })
@@ -44,7 +44,9 @@ export function createAnswers(
   const elicit = (asked: Elicit): McpAnswered => {
     if (!allow.elicitation) return refused('This server may not ask a person.')
     const question = labelled(asked, pin)
-    if (JSON.stringify(question).length > maxSchemaChars) return refused('The form is too large.')
+    const isLarge =
+      asked.message.length > maxQuestionChars || JSON.stringify(question).length > maxFormChars
+    if (isLarge) return refused('The question is too long.')
     if (hasInvisible(question as JsonObject))
       return refused('It has characters that nobody can see.')
     const key = keyOf(question as JsonObject)
@@ -64,12 +66,12 @@ export function createAnswers(
     const { temperature } = asked
     const parameters = { maxOutputTokens, ...(temperature !== undefined && { temperature }) }
     const reply = await generate({ model: undefined, messages, tools: [], parameters }, () => true)
-    const { text, provider, model } = reply
+    const { text, provider, model, finishReason } = reply
     const answer = {
       role: 'assistant',
       content: { type: 'text', text },
       model: `${provider}/${model}`,
-      stopReason: 'endTurn',
+      stopReason: finishReason === 'length' ? 'maxTokens' : 'endTurn',
     }
     return { state: 'answered', answer }
   }
@@ -81,10 +83,8 @@ export function createAnswers(
       try {
         return asked.kind === 'elicit' ? elicit(asked) : await sample(asked)
       } catch (error) {
-        // What a provider, a lease or the check of an answer says is safe for any caller; a bug's words are not.
-        return refused(
-          errorCode(error) === undefined ? 'It could not be answered.' : errorMessage(error),
-        )
+        // The code is enough for a stranger: what is left of a lease is none of its business.
+        return refused(`It could not be answered${codeOf(error)}.`)
       }
     },
   }
@@ -92,7 +92,8 @@ export function createAnswers(
 
 /** Nobody may take it for a question of ours: the name is the operator's, the host the one that is really asked. */
 function labelled({ message, ...asked }: Elicit, { id, config }: McpPin): Elicit {
-  const said = message.slice(0, maxQuestionChars)
+  // An empty screen in between would push the name out of sight.
+  const said = message.replace(/\s*\n\s*/g, '\n')
   return { ...asked, message: `The MCP server "${id}" (${new URL(config.url).host}) asks: ${said}` }
 }
 
@@ -105,4 +106,9 @@ function toMessages({ messages, system }: Sample, { id }: McpPin): readonly Mess
   if (read.length < messages.length) return undefined
   // Not as our own system prompt: nobody here wrote it.
   return system === undefined ? read : [{ role: 'user', text: system, taint }, ...read]
+}
+
+const codeOf = (error: unknown): string => {
+  const code = errorCode(error)
+  return code === undefined ? '' : ` (${code})`
 }

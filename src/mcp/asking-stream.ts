@@ -3,17 +3,29 @@ import { isIdleStream, type createGuardedFetch } from './guarded-fetch.ts'
 import { within } from './until-aborted.ts'
 
 const maxWaitMs = 2_000
+/** So soon what the library sends of itself, such as a cancel, is on its way. */
+const settleMs = 50
 
 /**
  * The stream of a session over which a server of 2025-11-25 asks what it does not tie to a request. It is there before
- * something is called: what is asked earlier would be lost.
+ * something is called: what is asked earlier would be lost. It ends with the connection.
  */
 export function createAskingStream(fetch: ReturnType<typeof createGuardedFetch>) {
   const { promise: isThere, resolve: heard } = Promise.withResolvers<void>()
+  const sending = new Set<Promise<unknown>>()
+  const watch = (sent: Promise<unknown>): void => {
+    const done = sent.then(
+      () => {},
+      () => {},
+    )
+    sending.add(done)
+    void done.then(() => sending.delete(done))
+  }
   return {
     fetch: async (...[url, init]: Parameters<typeof fetch>): Promise<Response> => {
       const answered = fetch(url, init)
       if (init && isIdleStream(init)) answered.then(() => heard(), heard)
+      else if (isNotice(init)) watch(answered)
       return answered
     },
     /** @param before A session that goes on: the library opens the stream when it says that it is ready. */
@@ -21,5 +33,14 @@ export function createAskingStream(fetch: ReturnType<typeof createGuardedFetch>)
       if (before) await client.notification({ method: 'notifications/initialized' })
       await within(maxWaitMs, () => isThere).catch(() => {})
     },
+    /** Until what was told, such as a cancel, has been taken; not for long. */
+    async settled(): Promise<void> {
+      await new Promise((resolve) => setTimeout(resolve, settleMs))
+      await within(maxWaitMs, () => Promise.all(sending)).catch(() => {})
+    },
   }
 }
+
+/** What wants no answer; of a call it may be long until there is one. */
+const isNotice = (init: RequestInit | undefined): boolean =>
+  typeof init?.body === 'string' && init.body.includes('"method":"notifications/')

@@ -20,8 +20,9 @@ export type Resume =
 
 export interface Connection {
   readonly client: Client
-  readonly transport: StreamableHTTPClientTransport
   readonly resume: Resume
+  /** Once what is on its way, such as a cancel, has been taken. */
+  readonly close: () => Promise<void>
 }
 
 export interface ConnectDeps {
@@ -29,8 +30,8 @@ export interface ConnectDeps {
   readonly validator: SchemaValidator
   readonly version: string
   readonly provider?: OAuthClientProvider
-  /** Answers what the server asks in the middle of a call. */
-  readonly answer: (asked: AskedRaw) => Promise<Json>
+  /** Answers what the server asks in the middle of a call; it may ask nothing if absent. */
+  readonly answer?: (asked: AskedRaw) => Promise<Json>
   /** Told when the server says that a list is another one now. */
   readonly onListChanged: () => void
 }
@@ -51,8 +52,8 @@ export function openClient(
     {
       // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us (T18).
       capabilities: {
-        ...(allow.elicitation && { elicitation: { form: { applyDefaults: true } } }),
-        ...(allow.sampling && { sampling: {} }),
+        ...(answer && allow.elicitation && { elicitation: { form: { applyDefaults: true } } }),
+        ...(answer && allow.sampling && { sampling: {} }),
       },
       versionNegotiation: { mode: 'auto' },
       inputRequired: { autoFulfill: mayAsk(allow), maxRounds: 5 },
@@ -70,12 +71,12 @@ export function openClient(
   for (const list of ['tools', 'resources', 'prompts'] as const)
     client.setNotificationHandler(`notifications/${list}/list_changed`, onListChanged)
   // In the words of the protocol: what came was parsed by the schemas of these very words.
-  if (allow.elicitation)
+  if (allow.elicitation && answer)
     client.setRequestHandler(
       'elicitation/create',
       async ({ params }) => (await answer({ kind: 'elicit', params })) as never,
     )
-  if (allow.sampling)
+  if (allow.sampling && answer)
     client.setRequestHandler(
       'sampling/createMessage',
       async ({ params }) => (await answer({ kind: 'sample', params })) as never,
@@ -116,8 +117,14 @@ export async function connect(
   const options = { timeout: timeoutMs }
   const prior = priorOf(resume)
   await client.connect(transport, { ...options, ...(prior && { prior }) })
-  if (mayAsk(config.allow) && !client.getDiscoverResult()) await stream.open(client, resume)
-  return { client, transport, resume: resumeOf(client, transport, resume) }
+  const isOlder = !client.getDiscoverResult()
+  if (deps.answer && mayAsk(config.allow) && isOlder) await stream.open(client, resume)
+  // One that may ask is closed while its cancel may be on the way still.
+  const close = async () => {
+    if (mayAsk(config.allow)) await stream.settled()
+    await client.close()
+  }
+  return { client, resume: resumeOf(client, transport, resume), close }
 }
 
 type Prior = NonNullable<NonNullable<Parameters<Client['connect']>[1]>['prior']>

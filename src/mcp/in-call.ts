@@ -1,32 +1,41 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client'
 import { askSchema } from '#contracts/asks.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
-import type { McpAsked, McpCaller } from '#contracts/mcp.ts'
+import type { McpAnswered, McpAsked, McpCaller } from '#contracts/mcp.ts'
 
 /** What a server asked, as it came: parsed here, answered by whoever made the call. */
-export type AskedRaw =
-  | { readonly kind: 'elicit'; readonly params: object }
-  | { readonly kind: 'sample'; readonly params: object }
+export interface AskedRaw {
+  readonly kind: 'elicit' | 'sample'
+  readonly params: object
+}
 
 type Answer = (asked: McpAsked) => Promise<Json>
 
+/** So much is heard of one call: each question is work for its caller. */
+const maxHeard = 32
+
 /**
- * Which call a server asks about. Many go over one connection, and the protocol does not say; but a server asks over the
- * stream of that very call, which is read in the context of the call's own work.
+ * Which call of a connection a server asks about. Many go over one, and the protocol does not say; but a server asks over
+ * the stream of that very call, which is read in the context of the call's own work.
  */
 export function createInCall() {
   const calls = new AsyncLocalStorage<Answer>()
   const under = new Set<Answer>()
+  /** Each call of this session began after the one before had its answer: nothing of an older one can come yet. */
+  let isClean = true
 
-  /** Servers of 2025-11-25 may ask over the stream of the session as well: with one call under way it is that one's. */
-  const onlyOne = (): Answer | undefined => (under.size === 1 ? [...under][0] : undefined)
+  /** Servers of 2025-11-25 may ask over the stream of the session as well, which can only be about the one call there is. */
+  const onlyOne = (): Answer | undefined =>
+    isClean && under.size === 1 ? [...under][0] : undefined
 
   return {
-    /** Answers what a server asks; refuses what is asked outside of a call, or in words that nobody here knows. */
+    isClean: () => isClean,
+    /** Answers what a server asks; refuses what is of no call under way, or in words that nobody here knows. */
     answer: async (raw: AskedRaw): Promise<Json> => {
       const answer = calls.getStore() ?? onlyOne()
-      if (!answer) throw refusal('It is not known which call this is about.')
+      if (!answer || !under.has(answer)) throw refusal('It is not known which call this is about.')
       const asked = askSchema.safeParse(toAsked(raw))
       if (!asked.success || asked.data.kind === 'roots') throw refusal('This cannot be asked here.')
       return answer(asked.data)
@@ -37,29 +46,60 @@ export function createInCall() {
       stop: AbortController,
       work: () => Promise<T>,
     ): Promise<T> {
-      let open = 0
-      let isLater = false
-      const answer: Answer = async (what) => {
-        open += 1
-        const said = await asked(what).finally(() => (open -= 1))
-        isLater ||= said.state === 'later'
-        if (isLater && open === 0) stop.abort('later')
-        if (said.state === 'answered') return said.answer
-        if (said.state === 'refused') throw refusal(said.why)
-        // An error would be an answer, and the server would go on with it.
-        return new Promise<never>(() => {})
-      }
+      const answer = createAnswer(asked, stop)
+      if (under.size > 0) isClean = false
       under.add(answer)
       try {
-        return await calls.run(answer, work)
+        return await orStopped(calls.run(answer, work), stop.signal)
+      } catch (error) {
+        // What it asked may be asked again, or come late.
+        isClean = false
+        throw error
       } finally {
         under.delete(answer)
       }
     },
   }
 }
+export type InCall = ReturnType<typeof createInCall>
+
+function createAnswer(asked: McpCaller['asked'], stop: AbortController): Answer {
+  let heard = 0
+  let open = 0
+  let isLater = false
+  const ask = async (what: McpAsked): Promise<McpAnswered> => {
+    try {
+      return await asked(what)
+    } catch {
+      return { state: 'refused', why: 'Nobody is there to answer.' }
+    }
+  }
+  return async (what) => {
+    heard += 1
+    if (heard > maxHeard) throw refusal('Too much is asked in one call.')
+    open += 1
+    const said = await ask(what)
+    open -= 1
+    isLater ||= said.state === 'later'
+    if (isLater && open === 0) stop.abort('later')
+    if (said.state === 'answered') return said.answer
+    if (said.state === 'refused') throw refusal(said.why)
+    // An error would be an answer, and the server would go on with it.
+    return new Promise<never>(() => {})
+  }
+}
 
 const refusal = (why: string) => new ProtocolError(ProtocolErrorCode.InvalidRequest, why)
+
+/** The library waits for what a handler answers, whatever became of the call. */
+function orStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const end = () => reject(new IsolaError('tool_cancelled', 'The call is over.'))
+    if (signal.aborted) end()
+    signal.addEventListener('abort', end, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  })
+}
 
 /** A page to open (`url`) and tools for the model are not among what may be asked. */
 function toAsked({ kind, params }: AskedRaw): unknown {

@@ -27,11 +27,15 @@ async function rotateOne(
   const failedWith = (message: string) => [{ name: `MCP server ${id}`, message }]
   try {
     const { rotated, current, locked } = fromReply(await at(id).reseal())
-    const lost = `No key opens its sign-in. Sign in again: isola mcp login ${id}`
+    const lost = `No key opens the sign-in at the MCP server ${id}. Sign in again: isola mcp login ${id}`
     return { rotated, current, failed: locked > 0 ? failedWith(lost) : [] }
   } catch (error) {
     onFault(error)
-    return { rotated: 0, current: 0, failed: failedWith('It could not be asked. Try again.') }
+    return {
+      rotated: 0,
+      current: 0,
+      failed: failedWith(`The MCP server ${id} could not be asked. Try again.`),
+    }
   }
 }
 

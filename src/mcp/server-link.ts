@@ -1,5 +1,4 @@
-import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
-import { IsolaError } from '#contracts/errors.ts'
+import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 import type { JsonObject } from '#contracts/json.ts'
 import type { McpCall, McpCaller, McpListing, McpServerConfig } from '#contracts/mcp.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
@@ -7,10 +6,9 @@ import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
 import { ask } from './ask-server.ts'
-import { isBroken, isOurs, isSessionGone, toCallFailure } from './call-failure.ts'
-import { connect, type Connection, type Resume } from './connection.ts'
-import { createGuardedFetch, mayAsk, type CheckUrl, type FetchFunction } from './guarded-fetch.ts'
-import { createInCall } from './in-call.ts'
+import { isSessionGone, toCallFailure } from './call-failure.ts'
+import { createConnections, type Line } from './connections.ts'
+import { createGuardedFetch, type CheckUrl, type FetchFunction } from './guarded-fetch.ts'
 import { createKeptValues, type LinkStore } from './kept-values.ts'
 import { listAll, tooMuchListed } from './list-all.ts'
 import { toListing } from './listing.ts'
@@ -36,15 +34,6 @@ export interface LinkDeps {
 /** So old may be what is known of a server's lists when something of them is called. */
 const freshListMs = 5 * 60_000
 const listTimeoutMs = 30_000
-const maxBackoffMs = 60_000
-
-interface Open {
-  readonly key: string
-  readonly connection: Promise<Connection>
-  /** Of calls and lists that are under way over it. */
-  users: number
-  isLeft: boolean
-}
 
 /**
  * One remote server for all sessions: its connection, and what it said it has. A call finds both as they were, also
@@ -52,13 +41,9 @@ interface Open {
  */
 export function createServerLink(store: LinkStore, deps: LinkDeps) {
   const { clock, sha256 } = deps
-  let open: Open | undefined
   let listing: { readonly key: string; readonly work: Promise<McpListing> } | undefined
-  let failures = 0
-  let closedUntilMs = 0
   const under = new Map<string, AbortController>()
   const sent = createSentSecrets(deps.redactorOf)
-  const inCall = createInCall()
 
   const keyOf = (config: McpServerConfig): string => sha256(toCanonicalJson(config))
   const kept = createKeptValues(store)
@@ -68,103 +53,26 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     if (seen) kept.keep('listing', key, { ...seen, atMs: 0 })
   }
 
-  const closeIfLeft = ({ connection, isLeft, users }: Open): void => {
-    if (isLeft && users === 0) void connection.then(({ client }) => client.close()).catch(() => {})
-  }
-
-  /** To close it would fail what others have under way over it: the last of them closes it. */
-  const drop = (): void => {
-    const gone = open
-    open = undefined
-    if (!gone) return
-    gone.isLeft = true
-    closeIfLeft(gone)
-  }
-
-  /** What was known of how to go on may be what is wrong; whoever fails over an older connection says nothing of it. */
-  const lost = (mine: Open): boolean => {
-    if (open !== mine) return false
-    drop()
-    kept.drop('resume')
-    return true
-  }
-
-  const failed = (mine: Open): void => {
-    if (!lost(mine)) return
-    failures += 1
-    closedUntilMs = clock.nowMs() + Math.min(500 * 2 ** failures, maxBackoffMs)
-  }
-
-  /** After failures in a row nobody waits for the same again: the next try comes later each time. */
-  const connected = (config: McpServerConfig): Open => {
-    const key = keyOf(config)
-    if (open?.key === key) return open
-    drop()
-    if (clock.nowMs() < closedUntilMs)
-      throw new IsolaError(
-        'tool_failed',
-        `The MCP server ${config.id} did not answer just now; it is asked again in a moment.`,
-        { transient: true },
-      )
-    const resume = kept.get<Resume>('resume', key)
-    // A session that begins anew may have other things in it than those that were listed.
-    if (!resume) age(key)
-    const connection = providerOf(config).then((provider) =>
-      connect(
-        config,
-        { ...connectDeps(config), ...(provider && { provider }) },
-        { resume, timeoutMs: listTimeoutMs },
-      ),
-    )
-    const mine: Open = { key, connection, users: 0, isLeft: false }
-    open = mine
-    connection.then(
-      (made) => {
-        if (open === mine) kept.keep('resume', key, made.resume)
-      },
-      // What is wrong on this side (a secret that is not set) says nothing of the server.
-      (error: unknown) => void (isOurs(error) ? lost(mine) : failed(mine)),
-    )
-    return mine
-  }
-
-  /** Does something over the connection. Only what is wrong with the connection itself counts against the server. */
-  const using = async <T>(
-    config: McpServerConfig,
-    work: (client: Client) => Promise<T>,
-  ): Promise<T> => {
-    const mine = connected(config)
-    mine.users += 1
-    try {
-      const result = await work((await mine.connection).client)
-      failures = 0
-      return result
-    } catch (error) {
-      if (isSessionGone(error)) lost(mine)
-      else if (isBroken(error)) failed(mine)
-      throw error
-    } finally {
-      mine.users -= 1
-      // The stream over which it may ask would keep this object in memory. The session goes on with the next call.
-      if (mine.users === 0 && open === mine && mayAsk(config.allow)) drop()
-      closeIfLeft(mine)
-    }
-  }
-
-  const providerOf = async (config: McpServerConfig) =>
-    config.auth === 'oauth' ? deps.providerOf?.(config) : undefined
-
   const connectDeps = (config: McpServerConfig) => ({
     guardedFetch: createGuardedFetch(config, { ...deps, onSecret: sent.add }),
     validator: deps.validator,
     version: deps.version,
-    answer: inCall.answer,
     onListChanged: () => age(keyOf(config)),
   })
 
+  const connections = createConnections({
+    clock,
+    kept,
+    keyOf,
+    connectDeps,
+    providerOf: async (config) => (config.auth === 'oauth' ? deps.providerOf?.(config) : undefined),
+    onAnew: age,
+  })
+  const { using } = connections
+
   const listNow = async (config: McpServerConfig): Promise<McpListing> => {
     const key = keyOf(config)
-    const list = (client: Client) => listAll(client, { timeoutMs: listTimeoutMs })
+    const list = ({ client }: Line) => listAll(client, { timeoutMs: listTimeoutMs })
     const raw = await using(config, list).catch((error: unknown) => {
       if (isSessionGone(error)) return using(config, list)
       throw error
@@ -240,18 +148,18 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     stop: AbortController,
   ): Promise<ToolResult> => {
     const { signal } = stop
-    // First, as it may be a new session: then the list is looked at again.
-    connected(call.config)
-    const refused = refusal(call, await freshOf(call.config))
-    if (refused) return refused
-    const askIt = (client: Client) =>
+    const askIt = ({ client, inCall }: Line) =>
       inCall.run(asked, stop, () => ask(client, call, { tell, signal }))
+    // First, as it may be a new session: then the list is looked at again.
+    const letGo = connections.hold(call.config)
     try {
-      return await using(call.config, askIt)
+      return refusal(call, await freshOf(call.config)) ?? (await using(call.config, askIt))
     } catch (error) {
       if (signal.aborted || !isSessionGone(error)) throw error
       // The session ended over there, so this was not done. A new one may have other things in it: they are compared.
-      return refusal(call, await look(call.config)) ?? using(call.config, askIt)
+      return refusal(call, await look(call.config)) ?? (await using(call.config, askIt))
+    } finally {
+      letGo()
     }
   }
 
@@ -263,12 +171,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     learn: sent.add,
     fromText: sent.fromText,
     /** The next call connects anew, at once. */
-    renew(): void {
-      drop()
-      failures = 0
-      closedUntilMs = 0
-      kept.drop('resume')
-    },
+    renew: connections.renew,
     async call(call: McpCall, { tell, asked }: McpCaller): Promise<ToolResult> {
       const stop = new AbortController()
       const done = new AbortController()
@@ -294,7 +197,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     },
     cancel: (callId: string): void => under.get(callId)?.abort('cancelled'),
     forget(): void {
-      drop()
+      connections.drop()
       for (const name of ['resume', 'listing']) kept.drop(name)
     },
   }

@@ -1,4 +1,4 @@
-import { createFakeMcp, type FakeMcpOptions } from './mcp-server.ts'
+import { createFakeMcp, RpcError, type FakeMcpOptions } from './mcp-server.ts'
 
 export const form = { type: 'object', properties: { name: { type: 'string' } } }
 export const elicit = (message: string) => ({
@@ -22,6 +22,16 @@ export const modern = (requests: object): FakeMcpOptions => ({
             resultType: 'complete',
             content: [{ type: 'text', text: JSON.stringify(inputResponses) }],
           },
+  },
+})
+
+/** The same, of what its `text` is. */
+export const modernOf = (toRequest: (text: string) => object): FakeMcpOptions => ({
+  more: {
+    'tools/call': (params, seen) => {
+      const { text = '' } = params['arguments'] as { text?: string }
+      return modern({ only: toRequest(text) }).more?.['tools/call']?.(params, seen)
+    },
   },
 })
 
@@ -61,6 +71,7 @@ export function legacy(toRequest: (text: string) => object, url?: string) {
 export function overSession(toRequest: (text: string) => object) {
   const encoder = new TextEncoder()
   let stream: ReadableStreamDefaultController<Uint8Array> | undefined
+  const state = { streams: 0 }
   let count = 0
   const server: ReturnType<typeof createFakeMcp> = createFakeMcp({
     era: 'legacy',
@@ -70,20 +81,33 @@ export function overSession(toRequest: (text: string) => object) {
         const own = `ask-${(count += 1)}`
         const json = { jsonrpc: '2.0', id: own, ...toRequest(text) }
         stream?.enqueue(encoder.encode(`data: ${JSON.stringify(json)}\n\n`))
-        while (true) {
+        for (let tries = 0; tries < 400; tries += 1) {
           const said = server.state.said.find((one) => one.id === own)
           if (said) return { content: [{ type: 'text', text: JSON.stringify(said) }] }
           await new Promise((resolve) => setTimeout(resolve, 5))
         }
+        throw new RpcError('Nobody answers.')
       },
     },
   })
   const answer = async (request: Request): Promise<Response> => {
     if (request.method !== 'GET') return server.answer(request)
+    state.streams += 1
+    request.signal.addEventListener('abort', () => (state.streams -= 1))
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => void (stream = controller),
     })
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
-  return { ...server, answer }
+  return {
+    ...server,
+    answer,
+    /** Streams of sessions that are open. */
+    streams: () => state.streams,
+    /** Asks over the stream of the session that is open now, whatever is under way. */
+    askNow: (text: string) => {
+      const json = { jsonrpc: '2.0', id: `stray-${text}`, ...toRequest(text) }
+      stream?.enqueue(encoder.encode(`data: ${JSON.stringify(json)}\n\n`))
+    },
+  }
 }

@@ -41,6 +41,7 @@ export function createLinkWorld(
       ...systemSources,
       fetch: async (url, init) => {
         asked.push(url)
+        init.signal?.throwIfAborted()
         const request = new Request(url, init)
         const gone = new Promise<never>((_resolve, reject) =>
           request.signal.addEventListener('abort', () =>

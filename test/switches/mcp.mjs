@@ -35,8 +35,8 @@ export const mcp = [
       {
         name: 'mcp-asks-little',
         what: 'T15: what is asked has a size',
-        find: 'length > maxSchemaChars) return',
-        replace: 'length < 0) return',
+        find: 'if (isLarge) return',
+        replace: 'if (false) return',
       },
       {
         name: 'mcp-asks-few',
@@ -56,6 +56,30 @@ export const mcp = [
     'src/mcp/in-call.ts',
     ['test/unit/mcp/in-call.test.ts'],
     [
+      {
+        name: 'mcp-asks-strays',
+        what: 'T18: what may be of another call is nobody’s',
+        find: 'isClean && under.size === 1 ?',
+        replace: 'under.size > 0 ?',
+      },
+      {
+        name: 'mcp-asks-unclean',
+        what: 'T18: a session in which a call ended without its answer is not gone on with',
+        find: '        // What it asked may be asked again, or come late.\n        isClean = false\n',
+        replace: '',
+      },
+      {
+        name: 'mcp-asks-flood',
+        what: 'T15: a server is heard so often in one call',
+        find: 'if (heard > maxHeard) throw',
+        replace: 'if (heard < 0) throw',
+      },
+      {
+        name: 'mcp-asks-over',
+        what: 'E6: a call that waits for somebody is over here',
+        find: "signal.addEventListener('abort', end, { once: true })",
+        replace: '',
+      },
       {
         name: 'mcp-asks-no-tools',
         what: 'T18: a server gives the model no tools',
@@ -77,8 +101,8 @@ export const mcp = [
       {
         name: 'mcp-asks-nothing-offered',
         what: 'T18: a server that may ask nobody is told so',
-        find: '...(allow.elicitation && { elicitation:',
-        replace: '...(allow && { elicitation:',
+        find: '...(answer && allow.elicitation && { elicitation:',
+        replace: '...(answer && { elicitation:',
       },
     ],
   ),
@@ -122,32 +146,34 @@ export const mcp = [
         find: 'if (store.get(told) !== undefined) store.delete(told)',
         replace: '',
       },
+    ],
+  ),
+  ...of(
+    'src/mcp/connections.ts',
+    [link],
+    [
       {
         name: 'mcp-backoff',
         what: 'F22: a server that does not answer is not asked by everyone at once',
-        tests: [link],
         find: 'if (clock.nowMs() < closedUntilMs)',
         replace: 'if (closedUntilMs < 0)',
       },
       {
         name: 'mcp-left-open',
         what: 'F22: a connection that is let go of is not closed under the calls of others',
-        tests: [link],
         find: 'if (isLeft && users === 0)',
         replace: 'if (isLeft)',
       },
       {
         name: 'mcp-counts-once',
         what: 'F22: a call over an older connection says nothing of the one of now',
-        tests: [link],
         find: 'if (open !== mine) return false',
         replace: '',
       },
       {
         name: 'mcp-anew-looks',
         what: 'T14: a connection that begins anew looks at the list again',
-        tests: [link],
-        find: 'if (!resume) age(key)',
+        find: 'if (!resume) deps.onAnew(key)',
         replace: '',
       },
     ],

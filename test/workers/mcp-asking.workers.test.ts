@@ -1,7 +1,7 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callJson, type Answer } from '../fakes/client.ts'
-import { elicit, legacy, modern, sample } from '../fakes/mcp-asking.ts'
+import { elicit, legacy, modern, modernOf, sample } from '../fakes/mcp-asking.ts'
 import { createFakeMcp } from '../fakes/mcp-server.ts'
 import { installUpstream } from '../fakes/upstream.ts'
 
@@ -70,6 +70,44 @@ describe.each(['modern', 'legacy'])('a remote server of the %s protocol', (era) 
     expect(JSON.stringify(server.state.said)).not.toContain('A summary.')
   })
 })
+
+it.each(['modern', 'legacy'])(
+  'T18: what a %s server asks in calls side by side reaches the run whose call it is',
+  async (era) => {
+    const id = `many-${era}`
+    const url = `https://${id}.example.com/mcp`
+    const server =
+      era === 'legacy' ? legacy(elicit, url) : createFakeMcp({ url, ...modernOf(elicit) })
+    const calls = ({ messages }: { messages: readonly { role: string; content?: unknown }[] }) =>
+      messages.at(-1)?.role === 'tool'
+        ? { text: String(messages.at(-1)?.content) }
+        : {
+            calls: [
+              {
+                name: 'isola__call',
+                input: { name: `${id}__say`, input: { text: String(messages.at(-1)?.content) } },
+              },
+            ],
+          }
+    upstream = installUpstream(calls, server.answer)
+    await callJson(path, { json: { id, url, allow: { elicitation: true } } })
+    const { listing } = await callJson(`${path}/${id}/look`, { json: {} })
+    await callJson(`${path}/${id}/approve`, { json: { hash: listing.hash } })
+    await callJson(`${path}/${id}/enable`, { json: {} })
+    const parked = await Promise.all(
+      ['first', 'second', 'third', 'fourth'].map(async (task) => {
+        const { id: session } = await callJson('/api/sessions', { json: {} })
+        const { run } = await callJson(`/api/sessions/${session}/runs`, { json: { task } })
+        return vi.waitFor(async () => {
+          const view = await callJson(`/api/sessions/${session}/runs/${run}`)
+          expect(view.state).toBe('parked')
+          return [task, JSON.stringify(view.pauses)] as const
+        }, patience)
+      }),
+    )
+    for (const [task, pauses] of parked) expect(pauses).toMatch(new RegExp(`asks: [^"]*${task}`))
+  },
+)
 
 it('T18, E1: a remote server asks a model out of the lease of its call', async () => {
   const { inState } = await begun('sampling', sample, { sampling: { maxTokens: 5_000 } })

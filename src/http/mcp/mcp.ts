@@ -47,10 +47,15 @@ export function createMcp(deps: HttpDeps) {
       if (response.status >= 500) errors.forEach(onFault)
       return response
     }
+    const failed = (error: unknown): JsonObject => {
+      onFault(error)
+      const told = { code: -32_603, message: 'Something went wrong on our side.' }
+      return { jsonrpc: '2.0', id: body['id'] ?? null, error: told }
+    }
     const { signal } = request
     const { clock } = deps.sources
     const response = await (isClosable(body)
-      ? openEarly({ signal, clock, answer })
+      ? openEarly({ signal, clock, answer, onFault: failed })
       : answer(signal))
     if (body['method'] === 'initialize' && response.ok)
       response.headers.set(sessionHeader, deps.sources.ids.next('req'))

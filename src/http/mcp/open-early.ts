@@ -10,13 +10,15 @@ export interface Answering {
   readonly signal: AbortSignal
   readonly clock: Pick<Clock, 'sleep'>
   readonly answer: (signal: AbortSignal) => Promise<Response>
+  /** What is told where the answer fails after its stream began. */
+  readonly onFault: (error: unknown) => JsonObject
 }
 
 /**
  * Begins the stream of an answer that takes a while. Closing a request cancels it (2026-07-28), and the platform tells
  * that a client has gone only once something was sent to it. What takes less is answered as it is.
  */
-export async function openEarly({ signal, clock, answer }: Answering): Promise<Response> {
+export async function openEarly({ signal, clock, answer, onFault }: Answering): Promise<Response> {
   const gone = new AbortController()
   const early = new AbortController()
   const answered = answer(AbortSignal.any([signal, gone.signal]))
@@ -26,7 +28,13 @@ export async function openEarly({ signal, clock, answer }: Answering): Promise<R
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
       controller.enqueue(encode(': it takes a moment\n\n'))
-      for await (const chunk of framesOf(await answered)) controller.enqueue(chunk)
+      try {
+        for await (const chunk of framesOf(await answered)) controller.enqueue(chunk)
+      } catch (error) {
+        // Nobody hears it any more.
+        if (gone.signal.aborted) return
+        controller.enqueue(encode(`data: ${JSON.stringify(onFault(error))}\n\n`))
+      }
       controller.close()
     },
     cancel: () => gone.abort(),
@@ -38,8 +46,9 @@ export async function openEarly({ signal, clock, answer }: Answering): Promise<R
 /** The events of an answer, whichever form it has. */
 async function* framesOf(response: Response): AsyncGenerator<Uint8Array> {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
-  if (isStream && response.body) yield* response.body
-  else yield encode(`data: ${await response.text()}\n\n`)
+  if (isStream && response.body) return yield* response.body
+  const text = await response.text()
+  if (text !== '') yield encode(`data: ${text}\n\n`)
 }
 
 const encode = (text: string) => new TextEncoder().encode(text)

@@ -29,7 +29,10 @@ const maxChars = 256_000
 
 const prefix = 'mcp '
 
-/** Seals anew what was sealed under the key before. What no key opens stays: the key may be put back. */
+/**
+ * Seals anew what was sealed under the key before. What no key opens stays, since the key may be put back, until somebody
+ * signed in under the key of today.
+ */
 export async function resealAll(
   store: LinkStore & {
     readonly list: (options: { readonly prefix: string }) => Iterable<[string, unknown]>
@@ -39,19 +42,21 @@ export async function resealAll(
   // Whatever has this prefix was put in below, by this code.
   const all = [...store.list({ prefix })] as [string, Sealed][]
   const old = all.filter(([, sealed]) => !isCurrent(sealed))
-  let locked = 0
+  let [rotated, locked] = [0, 0]
   for (const [key, sealed] of old) {
     const value = await open(sealed).catch(() => undefined)
     if (value === undefined) {
-      locked += 1
+      if (old.length < all.length) store.delete(key)
+      else locked += 1
       continue
     }
     const anew = await seal(sealed.name, value)
     // A sign-in may have written it meanwhile, or taken it away.
     const isSame = (store.get(key) as Sealed | undefined)?.sealed === sealed.sealed
     if (isSame) store.put(key, anew)
+    rotated += 1
   }
-  return { rotated: old.length - locked, current: all.length - old.length, locked }
+  return { rotated, current: all.length - old.length, locked }
 }
 
 /** Values of one server's sign-in, each sealed under its own name; what no key opens any more is not there. */

@@ -29,7 +29,7 @@ interface StepUp {
 
 export interface SignInDeps {
   readonly storeOf: (config: McpServerConfig) => SealedStore
-  readonly connectDeps: (config: McpServerConfig) => Omit<ConnectDeps, 'provider'>
+  readonly connectDeps: (config: McpServerConfig) => Omit<ConnectDeps, 'answer' | 'provider'>
   readonly checkUrl: CheckUrl
   readonly readSecrets: ReadSecrets
   readonly nowMs: () => number
@@ -147,13 +147,13 @@ export function createSignIn(deps: SignInDeps) {
       // What is known of who signs in may be out of date: it is asked anew.
       store.delete('discovery')
       try {
-        const { client } = await connect(
+        const { client, close } = await connect(
           config,
           { ...deps.connectDeps(config), provider },
           { timeoutMs },
         )
         await client.request({ method: 'tools/list', params: {} }, { timeout: timeoutMs })
-        await client.close()
+        await close()
         return { state: 'signed_in' }
       } catch (error) {
         if (!(error instanceof UnauthorizedError)) throw error

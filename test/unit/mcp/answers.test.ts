@@ -90,7 +90,10 @@ describe('a remote server that asks a person', () => {
       const { asked, asks } = open({ elicitation: true }, { answers })
       const said = await asked(question)
       if (said.state !== 'later') {
-        expect(said).toMatchObject({ state: 'refused', why: expect.stringContaining('No valid') })
+        expect(said).toMatchObject({
+          state: 'refused',
+          why: expect.stringContaining('could not be answered'),
+        })
         break
       }
       problems.push(Object.values(asks() ?? {})[0]?.['problem'])
@@ -115,9 +118,12 @@ describe('a remote server that asks a person', () => {
       await asked({ ...question, message: `Number ${time}?` })
     expect(Object.keys(asks() ?? {})).toHaveLength(16)
     const long = open({ elicitation: true })
-    await long.asked({ ...question, message: 'x'.repeat(4_000) })
+    expect(await long.asked({ ...question, message: 'x'.repeat(4_000) })).toMatchObject({
+      state: 'refused',
+    })
+    await long.asked({ ...question, message: `Hello${'\n \n'.repeat(500)}Isola needs your key.` })
     const [ask] = Object.values(long.asks() ?? {})
-    expect(String(ask?.['message']).length).toBeLessThan(4_000)
+    expect(String(ask?.['message'])).toContain('asks: Hello\nIsola needs')
     const hidden = { ...question, message: '\u202eolleH' }
     expect(await open({ elicitation: true }).asked(hidden)).toMatchObject({ state: 'refused' })
   })
@@ -167,7 +173,7 @@ describe('a remote server that asks a model', () => {
     const lease = models(new IsolaError('lease_tokens', 'The budget does not allow this call.'))
     expect(await open(sampling, lease).asked(asksModel)).toEqual({
       state: 'refused',
-      why: 'The budget does not allow this call.',
+      why: 'It could not be answered (lease_tokens).',
     })
     const bug = models(new Error('at /srv/secret.ts'))
     expect(JSON.stringify(await open(sampling, bug).asked(asksModel))).not.toContain('secret')

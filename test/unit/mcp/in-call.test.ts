@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import type { McpAsked, McpCaller } from '../../../src/contracts/mcp.ts'
-import { elicit, form, legacy, modern, overSession, sample } from '../../fakes/mcp-asking.ts'
+import {
+  elicit,
+  form,
+  legacy,
+  modern,
+  modernOf,
+  overSession,
+  sample,
+} from '../../fakes/mcp-asking.ts'
+import { createInCall } from '../../../src/mcp/in-call.ts'
 import { createLinkWorld } from '../../fakes/mcp-link.ts'
 import { createFakeMcp } from '../../fakes/mcp-server.ts'
 
@@ -40,19 +49,23 @@ describe('what a server asks in the middle of a call', () => {
     expect(textOf(result)).toContain('B?')
   })
 
-  it('T18: is heard as of the call over whose stream it came, though many share a connection (2025-11-25)', async () => {
-    const { call } = await open(legacy(elicit), { elicitation: true })
-    const names = ['one', 'two', 'three']
-    const results = await Promise.all(
-      names.map((name) =>
-        call(name, async (asked) =>
-          answered(asked.kind === 'elicit' ? `${name} ${asked.message}` : ''),
+  it.each(['modern', 'legacy'])(
+    'T18: is heard as of the call over whose stream it came, though many share a connection (%s)',
+    async (era) => {
+      const server = era === 'legacy' ? legacy(elicit) : createFakeMcp(modernOf(elicit))
+      const { call } = await open(server, { elicitation: true })
+      const names = ['one', 'two', 'three']
+      const results = await Promise.all(
+        names.map((name) =>
+          call(name, async (asked) =>
+            answered(asked.kind === 'elicit' ? `${name} ${asked.message}` : ''),
+          ),
         ),
-      ),
-    )
-    for (const [index, name] of names.entries())
-      expect(textOf(results[index])).toContain(`${name} ${name}`)
-  })
+      )
+      for (const [index, name] of names.entries())
+        expect(textOf(results[index])).toContain(`${name} ${name}`)
+    },
+  )
 
   it.each(['modern', 'legacy'] as const)(
     'E6: ends the call if somebody has to answer first, once all of it was heard, and the server gets no answer (%s)',
@@ -141,6 +154,83 @@ describe('what a server asks in the middle of a call', () => {
     const results = await Promise.all(['a', 'b'].map((one) => call(one, async () => answered(one))))
     expect(heard).toEqual([])
     expect(textOf(results)).toContain('not known which call')
+  })
+
+  it('T18: is refused there once a call ended without its answer: it may be that call’s', async () => {
+    const server = overSession(elicit)
+    const { call, heard } = await open(server, { elicitation: true })
+    expect(await call('a', async () => ({ state: 'later' }))).toMatchObject({ ok: false })
+    await expect.poll(server.streams).toBe(0)
+    const { promise: isAsked, resolve: ask } = Promise.withResolvers<void>()
+    const { promise: mayAnswer, resolve: goOn } = Promise.withResolvers<void>()
+    const next = call('b', async () => {
+      ask()
+      await mayAnswer
+      return answered('Ben')
+    })
+    await isAsked
+    goOn()
+    expect(textOf(await next)).toContain('Ben')
+    // In a session of its own: what the one before may ask yet does not reach it.
+    expect(server.methods().filter((method) => method === 'initialize')).toHaveLength(2)
+    expect(heard).toHaveLength(2)
+  })
+
+  it('T18: is refused there while two calls were under way, also when one of them is left', async () => {
+    const server = overSession(elicit)
+    const { call, heard } = await open(server, { elicitation: true })
+    const both = ['a', 'b'].map((one) => call(one, async () => answered(one)))
+    await both[0]
+    server.askNow('stray')
+    await Promise.all(both)
+    expect(heard).toEqual([])
+  })
+
+  it('G12: a cancel reaches a server that may ask, and the stream of its session ends', async () => {
+    const server = overSession(elicit)
+    const world = createLinkWorld(server, {}, { allow: { elicitation: true } })
+    const call = world.callOf(await world.itemOf('say'), { do: 'tool', input: { text: 'x' } })
+    const { promise: isAsked, resolve } = Promise.withResolvers<void>()
+    const asked = () => {
+      resolve()
+      return new Promise<never>(() => {})
+    }
+    const result = world.call(call, { asked })
+    await isAsked
+    world.cancel(call.callId)
+    expect(await result).toMatchObject({ error: { code: 'tool_cancelled' } })
+    await expect.poll(server.methods).toContain('notifications/cancelled')
+    await expect.poll(server.streams).toBe(0)
+  })
+
+  it('E6: a call that is denied leaves no stream open', async () => {
+    const server = overSession(elicit)
+    const world = createLinkWorld(server, {}, { allow: { elicitation: true } })
+    const item = { ...(await world.itemOf('say')), hash: 'of another' }
+    expect(await world.callTool(item)).toMatchObject({ error: { code: 'tool_denied' } })
+    await expect.poll(server.streams).toBe(0)
+  })
+
+  it('T15: is heard so often and no more in one call', async () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 500 }, (_, index) => [`ask-${index}`, sample]),
+    )
+    const { call, heard } = await open(createFakeMcp(modern(many)), {
+      sampling: { maxTokens: 100 },
+    })
+    await call('x', () => new Promise((resolve) => setTimeout(resolve, 20, answered('x'))))
+    expect(heard).toHaveLength(32)
+  })
+
+  it('E6: a call that waits for an answer is over here as well', async () => {
+    const inCall = createInCall()
+    const stop = new AbortController()
+    const params = { mode: 'form', message: 'Your name?', requestedSchema: form }
+    const work = () => inCall.answer({ kind: 'elicit', params })
+    await expect(inCall.run(async () => ({ state: 'later' }), stop, work)).rejects.toMatchObject({
+      code: 'tool_cancelled',
+    })
+    expect(stop.signal.reason).toBe('later')
   })
 
   it('T18: a page to open, and tools for the model, are refused', async () => {

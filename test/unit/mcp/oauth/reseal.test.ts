@@ -99,7 +99,7 @@ describe('a rotation of the master key', () => {
       rotated: 2,
       current: 4,
       failed: [
-        { name: 'MCP server two', message: 'It could not be asked. Try again.' },
+        { name: 'MCP server two', message: 'The MCP server two could not be asked. Try again.' },
         { name: 'MCP server three', message: expect.stringContaining('isola mcp login three') },
       ],
     })

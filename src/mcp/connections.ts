@@ -1,0 +1,147 @@
+import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
+import { IsolaError } from '#contracts/errors.ts'
+import type { McpServerConfig } from '#contracts/mcp.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { isBroken, isOurs, isSessionGone } from './call-failure.ts'
+import { connect, type ConnectDeps, type Connection, type Resume } from './connection.ts'
+import { mayAsk } from './guarded-fetch.ts'
+import { createInCall, type InCall } from './in-call.ts'
+import type { createKeptValues } from './kept-values.ts'
+
+export interface ConnectionsDeps {
+  readonly clock: Clock
+  readonly kept: ReturnType<typeof createKeptValues>
+  readonly keyOf: (config: McpServerConfig) => string
+  readonly connectDeps: (config: McpServerConfig) => Omit<ConnectDeps, 'answer' | 'provider'>
+  readonly providerOf: (config: McpServerConfig) => Promise<OAuthClientProvider | undefined>
+  /** Told when a session begins that may have other things in it than those that were listed. */
+  readonly onAnew: (key: string) => void
+}
+
+/** What work is done with: the client, and the calls that are under way over it. */
+export interface Line {
+  readonly client: Client
+  readonly inCall: InCall
+}
+
+const connectTimeoutMs = 30_000
+const maxBackoffMs = 60_000
+
+interface Open {
+  readonly key: string
+  readonly inCall: InCall
+  readonly connection: Promise<Connection>
+  /** Of calls and lists that are under way over it. */
+  users: number
+  isLeft: boolean
+}
+
+/** The connection to one server: one at a time, for all who want something of it, and the next later after a failure. */
+export function createConnections(deps: ConnectionsDeps) {
+  const { clock, kept, keyOf } = deps
+  let open: Open | undefined
+  let failures = 0
+  let closedUntilMs = 0
+
+  const closeIfLeft = ({ connection, isLeft, users }: Open): void => {
+    if (isLeft && users === 0) void connection.then(({ close }) => close()).catch(() => {})
+  }
+
+  /** To close it would fail what others have under way over it: the last of them closes it. */
+  const drop = (): void => {
+    const gone = open
+    open = undefined
+    if (!gone) return
+    gone.isLeft = true
+    closeIfLeft(gone)
+  }
+
+  /** What was known of how to go on may be what is wrong; whoever fails over an older connection says nothing of it. */
+  const lost = (mine: Open): boolean => {
+    if (open !== mine) return false
+    drop()
+    kept.drop('resume')
+    return true
+  }
+
+  const failed = (mine: Open): void => {
+    if (!lost(mine)) return
+    failures += 1
+    closedUntilMs = clock.nowMs() + Math.min(500 * 2 ** failures, maxBackoffMs)
+  }
+
+  /** After failures in a row nobody waits for the same again: the next try comes later each time. */
+  const connected = (config: McpServerConfig): Open => {
+    const key = keyOf(config)
+    if (open?.key === key) return open
+    drop()
+    if (clock.nowMs() < closedUntilMs)
+      throw new IsolaError(
+        'tool_failed',
+        `The MCP server ${config.id} did not answer just now; it is asked again in a moment.`,
+        { transient: true },
+      )
+    const resume = kept.get<Resume>('resume', key)
+    if (!resume) deps.onAnew(key)
+    const inCall = createInCall()
+    const connection = deps.providerOf(config).then((provider) => {
+      const { answer } = inCall
+      const connecting = { ...deps.connectDeps(config), answer, ...(provider && { provider }) }
+      return connect(config, connecting, { resume, timeoutMs: connectTimeoutMs })
+    })
+    const mine: Open = { key, inCall, connection, users: 0, isLeft: false }
+    open = mine
+    connection.then(
+      (made) => {
+        if (open === mine) kept.keep('resume', key, made.resume)
+      },
+      // What is wrong on this side (a secret that is not set) says nothing of the server.
+      (error: unknown) => void (isOurs(error) ? lost(mine) : failed(mine)),
+    )
+    return mine
+  }
+
+  const release = (mine: Open, { allow }: McpServerConfig): void => {
+    mine.users -= 1
+    // The stream over which it may ask would keep this object in memory. The session goes on with the next call,
+    // unless something may yet be asked in it that belongs to a call of before.
+    if (mine.users === 0 && open === mine && mayAsk(allow)) {
+      if (!mine.inCall.isClean()) kept.drop('resume')
+      drop()
+    } else closeIfLeft(mine)
+  }
+
+  return {
+    /** Connects, and keeps the connection until it is let go of. */
+    hold(config: McpServerConfig): () => void {
+      const mine = connected(config)
+      mine.users += 1
+      return () => release(mine, config)
+    },
+    /** Does something over the connection. Only what is wrong with the connection itself counts against the server. */
+    using: async <T>(config: McpServerConfig, work: (line: Line) => Promise<T>): Promise<T> => {
+      const mine = connected(config)
+      mine.users += 1
+      try {
+        const { client } = await mine.connection
+        const result = await work({ client, inCall: mine.inCall })
+        failures = 0
+        return result
+      } catch (error) {
+        if (isSessionGone(error)) lost(mine)
+        else if (isBroken(error)) failed(mine)
+        throw error
+      } finally {
+        release(mine, config)
+      }
+    },
+    drop,
+    /** The next one is made at once, and anew. */
+    renew: (): void => {
+      drop()
+      failures = 0
+      closedUntilMs = 0
+      kept.drop('resume')
+    },
+  }
+}
