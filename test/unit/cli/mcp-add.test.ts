@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { isola } from '../../fakes/terminal.ts'
+
+const env = { ISOLA_URL: 'https://isola.example', ISOLA_KEY: 'isk_test' }
+const temp = mkdtempSync(join(tmpdir(), 'isola-mcp-add-'))
+afterAll(() => rmSync(temp, { recursive: true, force: true }))
+
+function fileOf(json: unknown): string {
+  const path = join(temp, 'servers.json')
+  writeFileSync(path, JSON.stringify(json))
+  return path
+}
+
+/** A deployment that takes every server but those that are refused by its id. */
+function createDeployment(refused: Readonly<Record<string, string>> = {}) {
+  const asked: Record<string, unknown>[] = []
+  const fetch = async (_url: unknown, { body }: RequestInit = {}) => {
+    const server = JSON.parse(String(body)) as Record<string, unknown>
+    asked.push(server)
+    const message = refused[String(server['id'])]
+    return message === undefined
+      ? Response.json({ generation: 1, notes: [] })
+      : Response.json({ error: { message } }, { status: 400 })
+  }
+  const add = (argv: readonly string[], input = '') =>
+    isola(['mcp', 'add', ...argv], { env, fetch: fetch as typeof globalThis.fetch, input })
+  return { asked, add }
+}
+
+const remoteAt = (host: string) => ({ type: 'streamable-http', url: `https://${host}/mcp` })
+const block = { mcpServers: { docs: { url: 'https://docs.example.com/mcp' } } }
+
+describe('isola mcp add --file', () => {
+  it.each<readonly [string, unknown, string]>([
+    ['an mcpServers block', block, 'docs'],
+    [
+      "a registry's server.json",
+      { name: 'a/tickets', remotes: [remoteAt('t.example.com')] },
+      'tickets',
+    ],
+  ])('takes %s without an id, from a file and from the standard input', async (_what, json, id) => {
+    const { asked, add } = createDeployment()
+    expect(await add(['--file', fileOf(json)])).toMatchObject({
+      code: 0,
+      stdout: `${id} is added and off.\nNext: isola mcp show ${id}\n`,
+    })
+    expect(await add(['--file', '-'], JSON.stringify(json))).toMatchObject({ code: 0, stderr: '' })
+    expect(asked.map((server) => server['id'])).toEqual([id, id])
+  })
+})
