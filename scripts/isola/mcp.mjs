@@ -66,21 +66,36 @@ async function add({ args, values, request, print, stdin }) {
     file === undefined
       ? { servers: [{ id: only(args), url, headers: toHeaders(header) }], skipped: [] }
       : await fromFile(file, stdin)
-  const added = []
-  for (const server of servers) {
-    const done = await post(request, path, { ...server, ...more })
-    added.push({ id: server.id, ...done })
-  }
+  const { added, refused } = await addEach(
+    servers.map((server) => ({ ...server, ...more })),
+    { request, isAlone: file === undefined },
+  )
   const lines = [
     ...added.flatMap(({ id, notes }) => [
       `${id} is added and off.`,
       ...notes,
       `Next: isola mcp ${oauth ? 'login' : 'show'} ${id}`,
     ]),
+    ...refused.map(({ id, why }) => `${id} is refused: ${why}`),
     ...skipped.map(({ id, why }) => `${id}: ${why}`),
   ]
-  print({ added, skipped }, lines.join('\n'))
-  return added.length === 0 ? 1 : 0
+  print({ added, refused, skipped }, lines.join('\n'))
+  return added.length === 0 || refused.length > 0 ? 1 : 0
+}
+
+/** Of several each is tried, whatever becomes of the others; what is wrong with one alone is thrown. */
+async function addEach(servers, { request, isAlone }) {
+  const added = []
+  const refused = []
+  for (const server of servers) {
+    try {
+      added.push({ id: server.id, ...(await post(request, path, server)) })
+    } catch (error) {
+      if (isAlone) throw error
+      refused.push({ id: server.id, why: error.message })
+    }
+  }
+  return { added, refused }
 }
 
 function listed({ servers }) {

@@ -50,4 +50,30 @@ describe('isola mcp add --file', () => {
     expect(await add(['--file', '-'], JSON.stringify(json))).toMatchObject({ code: 0, stderr: '' })
     expect(asked.map((server) => server['id'])).toEqual([id, id])
   })
+
+  it('tries each entry and names what became of it, and answers 1 if one was refused', async () => {
+    const url = 'https://x.example.com/mcp'
+    const mcpServers = {
+      first: { url },
+      second: { url },
+      third: { url },
+      files: { command: 'npx' },
+    }
+    const { asked, add } = createDeployment({ second: 'headers.Authorization: must name a secret' })
+    const { code, stdout, stderr } = await add(['--file', fileOf({ mcpServers })])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    expect(asked.map(({ id }) => id)).toEqual(['first', 'second', 'third'])
+    expect(stdout).toContain('first is added and off.')
+    expect(stdout).toContain('second is refused: headers.Authorization: must name a secret\n')
+    expect(stdout).toContain('third is added and off.')
+    expect(stdout).toMatch(/^files: .*not runnable here$/m)
+  })
+
+  it('says of a block without servers that there is none', async () => {
+    const { asked, add } = createDeployment()
+    const { code, stderr } = await add(['--file', fileOf({ mcpServers: {} })])
+    expect(code).toBe(2)
+    expect(stderr).toContain('--file: There is no server in it.')
+    expect(asked).toEqual([])
+  })
 })
