@@ -103,7 +103,10 @@ function filled(value: string, values: ReadonlyMap<string, string>): string {
   return value.replace(secretReference, (_all, name: string) => {
     const secret = values.get(name)
     if (secret !== undefined) return secret
-    throw new IsolaError('tool_failed', `The secret ${name} is not set.`)
+    throw new IsolaError(
+      'tool_failed',
+      `The secret ${name} is not set. The operator sets it: isola secret set ${name}`,
+    )
   })
 }
 

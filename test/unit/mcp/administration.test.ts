@@ -80,8 +80,9 @@ function createWorld() {
   const change = (given: McpChange) => administration.change(given, by)
   const add = (url = 'https://mcp.example.com/mcp') => change({ do: 'add', config: configOf(url) })
   const approve = () => administration.approve({ id: 'srv', hash: listing.hash, confirm: [] }, by)
+  const login = () => administration.login('srv', 'https://isola.example')
   const remove = () => change({ do: 'remove', id: 'srv' })
-  return { rows, forgotten, happens, change, add, approve, remove }
+  return { rows, forgotten, happens, change, add, approve, login, remove }
 }
 type World = ReturnType<typeof createWorld>
 
@@ -143,6 +144,17 @@ describe('T28: what is kept of a server', () => {
     world.forgotten.length = 0
     await expect(world.change({ do: 'disable', id: 'srv' })).rejects.toThrow('no such')
     expect(world.forgotten).toEqual([])
+  })
+})
+
+describe('signing in', () => {
+  it('is refused at a server that was added without --oauth, which is not asked', async () => {
+    const { add, login } = createWorld()
+    await add()
+    await expect(login()).rejects.toMatchObject({
+      code: 'request_conflict',
+      message: expect.stringContaining('add it again with --oauth'),
+    })
   })
 })
 
