@@ -56,6 +56,7 @@ async function add({ args, values, request, print, stdin }) {
   const more = {
     ...(oauth && { auth: 'oauth' }),
     ...(exclusive && { exclusive: true }),
+    ...(values.replace && { replace: true }),
     ...toAllow(values),
     ...(authHosts && { authHosts }),
     ...(clientId && { clientId }),
@@ -234,13 +235,14 @@ export default {
   verbs: {
     add: {
       usage:
-        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n                     [--elicitation] [--sampling-tokens <n>]\n       isola mcp add --file <mcp.json|server.json|->",
+        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n                     [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                     [--elicitation] [--sampling-tokens <n>] [--replace]\n       isola mcp add --file <mcp.json|server.json|-> [--replace]",
       about:
         'Adds a remote server; nothing of it is on. In a header ${secret:NAME} stands for a secret.\n' +
         '--client-id <id> and --client-secret <NAME of a secret>: of a client that you registered by hand;\n' +
         '--issuer <url>: its authorization server (without it the first one that is used is the only one).\n' +
         '--elicitation: in the middle of a call it may ask the person of the run, under its name.\n' +
         '--sampling-tokens <n>: it may ask a model, within so many tokens for each call and the lease of the run.\n' +
+        '--replace: also where one of this name is there; nothing is approved of it any more.\n' +
         '--file takes a pasted mcpServers block or a server.json of a registry; - reads it from the standard input.',
       options: {
         url: { type: 'string' },
@@ -253,6 +255,7 @@ export default {
         exclusive: { type: 'boolean' },
         elicitation: { type: 'boolean' },
         'sampling-tokens': { type: 'string' },
+        replace: { type: 'boolean' },
         file: { type: 'string' },
       },
       run: add,

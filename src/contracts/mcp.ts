@@ -139,7 +139,12 @@ export interface McpPin {
 }
 
 export type McpChange =
-  | { readonly do: 'add'; readonly config: McpServerConfig }
+  | {
+      readonly do: 'add'
+      readonly config: McpServerConfig
+      /** Also where one of this id is there, of which then nothing is approved any more. */
+      readonly replace?: boolean
+    }
   | {
       readonly do: 'approve'
       readonly id: string

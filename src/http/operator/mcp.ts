@@ -9,6 +9,7 @@ import { changeBy } from './change-by.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
+const addRequest = mcpServerSchema.extend({ replace: z.boolean().default(false) })
 const noFields = z.strictObject({})
 const names = z.array(z.string().min(1).max(2_100)).max(500)
 const approveRequest = z.strictObject({
@@ -39,8 +40,8 @@ function inBrief({ config: { id: _same, ...config }, ...row }: McpServerRow) {
 }
 
 const addServer: Handle = (deps) => async (context) => {
-  const config = parseFields(mcpServerSchema, await readJsonObject(context.req.raw))
-  return changed(deps, context, { do: 'add', config })
+  const { replace, ...config } = parseFields(addRequest, await readJsonObject(context.req.raw))
+  return changed(deps, context, { do: 'add', config, replace })
 }
 
 /** What was seen when it was looked at last: nobody is asked. */

@@ -33,6 +33,24 @@ function createDeployment(refused: Readonly<Record<string, string>> = {}) {
 const remoteAt = (host: string) => ({ type: 'streamable-http', url: `https://${host}/mcp` })
 const block = { mcpServers: { docs: { url: 'https://docs.example.com/mcp' } } }
 
+describe('isola mcp add', () => {
+  it('replaces a server that is there only with --replace', async () => {
+    const { asked, add } = createDeployment()
+    const argv = ['docs', '--url', 'https://docs.example.com/mcp']
+    await add(argv)
+    await add([...argv, '--replace'])
+    await add(['--file', fileOf(block), '--replace'])
+    expect(asked.map(({ replace }) => replace)).toEqual([undefined, true, true])
+  })
+
+  it('has each of its options in its usage line', async () => {
+    const { add } = createDeployment()
+    const [usage = '', ...rest] = (await add(['--help'])).stdout.split('\n\n')
+    const options = rest.join('\n').matchAll(/^ {2}(--[a-z-]+)/gm)
+    for (const [, option = ''] of options) if (option !== '--json') expect(usage).toContain(option)
+  })
+})
+
 describe('isola mcp add --file', () => {
   it.each<readonly [string, unknown, string]>([
     ['an mcpServers block', block, 'docs'],

@@ -78,7 +78,8 @@ function createWorld() {
     toolNames: () => [],
   })
   const change = (given: McpChange) => administration.change(given, by)
-  const add = (url = 'https://mcp.example.com/mcp') => change({ do: 'add', config: configOf(url) })
+  const add = (url = 'https://mcp.example.com/mcp', more: { readonly replace?: boolean } = {}) =>
+    change({ do: 'add', config: configOf(url), ...more })
   const approve = () => administration.approve({ id: 'srv', hash: listing.hash, confirm: [] }, by)
   const login = () => administration.login('srv', 'https://isola.example')
   const remove = () => change({ do: 'remove', id: 'srv' })
@@ -92,7 +93,7 @@ const cut = async () => {
 
 describe('T14: an approval', () => {
   const meanwhile: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
-    ['has another address', ({ add }) => add('https://other.example.com/mcp')],
+    ['has another address', ({ add }) => add('https://other.example.com/mcp', { replace: true })],
     ['was switched off', ({ change }) => change({ do: 'disable', id: 'srv' })],
     ['was approved by somebody else', ({ approve }) => approve()],
   ]
@@ -159,6 +160,23 @@ describe('signing in', () => {
 })
 
 describe('adding a server', () => {
+  it('T14: is refused under the id of another, of which all stays as it was, unless that is meant', async () => {
+    const { rows, forgotten, add, approve } = createWorld()
+    await add()
+    await approve()
+    const before = rows.get('srv')
+    forgotten.length = 0
+    await expect(add('https://other.example.com/mcp')).rejects.toMatchObject({
+      code: 'request_conflict',
+      message: expect.stringContaining('--replace'),
+    })
+    expect(rows.get('srv')).toBe(before)
+    expect(forgotten).toEqual([])
+    const { notes } = await add('https://other.example.com/mcp', { replace: true })
+    expect(notes.join()).toContain('nothing is approved of it any more')
+    expect(rows.get('srv')?.approvedHash).toBeUndefined()
+  })
+
   it.each([
     ['https://mcp.example.com/mcp?key=abc', ['no secret in it']],
     ['https://mcp.example.com/mcp', []],
