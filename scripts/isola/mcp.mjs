@@ -129,14 +129,30 @@ function mayAsk({ elicitation = false, sampling } = {}) {
   return whom.length > 0 ? [`In a call it may ask ${whom.join(' and ')}.`] : []
 }
 
+/** What opens it: the names of its headers, and the secrets that stand in them. */
+function secretLines({ headers = {}, clientSecret }, missing) {
+  const secretsIn = (value) =>
+    [...value.matchAll(/\$\{secret:([A-Z0-9_]+)\}/g)].map(([, name]) =>
+      missing.includes(name) ? `${name} (not set; set it: isola secret set ${name})` : name,
+    )
+  const line = (what, value) => [what, secretsIn(value).join(', ')].filter(Boolean).join(': ')
+  return [
+    ...Object.entries(headers).map(([name, value]) => line(`Header ${name}`, value)),
+    ...(clientSecret ? [line('Client secret', clientSecret)] : []),
+  ]
+}
+
 export function viewOf(view) {
-  const { id, state, config, listing, differences, login, problem } = view
+  const { id, state, config, listing, differences, login, problem, missingSecrets = [] } = view
   const open = differences.filter((one) => one.state !== 'same')
   return [
     `${id} is ${state}: ${config.url}`,
+    ...secretLines(config, missingSecrets),
     ...mayAsk(config.allow),
     ...(login === 'signed_out' ? [`Nobody is signed in: isola mcp login ${id}`] : []),
-    ...(problem ? [`It does not answer: ${short(problem, 300)}`] : []),
+    ...(problem && missingSecrets.length === 0
+      ? [`It does not answer: ${short(problem, 300)}`]
+      : []),
     ...(listing
       ? [
           `It calls itself ${short(listing.server.name, 80)} ${short(listing.server.version, 40)}.`,

@@ -119,6 +119,33 @@ describe('T13: isola mcp approve', () => {
   })
 })
 
+it('isola mcp show names each header with its secrets, and which of them are not set', () => {
+  const text = viewOf({
+    id: 'srv',
+    state: 'added',
+    config: {
+      url: 'https://mcp.example.com/mcp',
+      headers: {
+        Authorization: 'Bearer ${secret:A_KEY}',
+        'X-Key': '${secret:B_KEY}',
+        'X-Team': 'b',
+      },
+      clientSecret: '${secret:C_KEY}',
+    },
+    login: 'none',
+    problem: 'The secret B_KEY is not set',
+    missingSecrets: ['B_KEY'],
+    differences: [],
+  })
+  expect(text.split('\n').slice(1)).toEqual([
+    'Header Authorization: A_KEY',
+    'Header X-Key: B_KEY (not set; set it: isola secret set B_KEY)',
+    'Header X-Team',
+    'Client secret: C_KEY',
+    'Nobody has looked at it yet.',
+  ])
+})
+
 it('isola mcp show says what is not as approved, and nothing in it moves a cursor', () => {
   const text = viewOf({
     id: 'srv',
