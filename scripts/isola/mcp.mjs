@@ -159,9 +159,9 @@ export function viewOf(view) {
           `Hash of what it has: ${listing.hash}`,
         ]
       : ['Nobody has looked at it yet.']),
+    ...(listing?.notes ?? []).map((note) => `Note: ${short(note, 300)}`),
     ...differences.map(oneDifference),
     ...(listing?.refused ?? []).map((one) => `x ${one.kind} ${one.key}: ${one.why}`),
-    ...(listing?.notes ?? []).map((note) => `Note: ${short(note, 300)}`),
     ...(open.length > 0
       ? [
           `${open.length} not as approved; models see what is approved only. Next: isola mcp approve ${id}`,

@@ -146,6 +146,19 @@ it('isola mcp show names each header with its secrets, and which of them are not
   ])
 })
 
+it('isola mcp show has what was left out before what is there', () => {
+  const note = 'Of its tools only the first 500 are looked at.'
+  const text = viewOf({
+    id: 'srv',
+    state: 'added',
+    config: { url: 'https://mcp.example.com/mcp' },
+    login: 'none',
+    listing: { server: { name: 'x', version: '1' }, refused: [], notes: [note] },
+    differences: [{ kind: 'tool', key: 'say', tool: 'say', state: 'new', lines: [] }],
+  })
+  expect(text).toContain(`Note: ${note}\n+ tool say: new`)
+})
+
 it('isola mcp show says what is not as approved, and nothing in it moves a cursor', () => {
   const text = viewOf({
     id: 'srv',
