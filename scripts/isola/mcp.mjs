@@ -192,6 +192,7 @@ async function approve({ args: [id, ...items], values, request, print, stdin, st
   if (seen === undefined) throw new Error(`Nobody has looked at it yet: isola mcp show ${id}`)
   if (hash !== undefined && !seen.startsWith(hash))
     throw new Error(`It is not ${hash} any more. Look again: isola mcp show ${id}`)
+  checkItems(items, view.listing.items)
   if (!yes) {
     stderr.write(`${shown(viewOf(view))}\n`)
     if (!(await agreed(wanted(items), { stdin, stderr }))) throw new Error('Nothing was approved.')
@@ -202,6 +203,17 @@ async function approve({ args: [id, ...items], values, request, print, stdin, st
     ...(items.length > 0 && { items }),
   })
   print(done, ['Approved.', ...done.notes].join('\n'))
+}
+
+/** As the server would say it, before anybody is asked. */
+function checkItems(wanted, items) {
+  for (const name of wanted) {
+    const kinds = items.filter(({ key }) => key === name).map(({ kind }) => `${kind}:${name}`)
+    if (kinds.length > 1)
+      throw new Error(`"${short(name)}" is more than one thing; say which: ${kinds.join(' or ')}.`)
+    if (kinds.length === 0 && !items.some(({ kind, key }) => name === `${kind}:${key}`))
+      throw new Error(`The server has no "${short(name)}".`)
+  }
 }
 
 const wanted = (items) =>

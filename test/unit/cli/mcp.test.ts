@@ -80,10 +80,19 @@ describe('T13: isola mcp approve', () => {
     state: 'added',
     config: { url: 'https://mcp.example.com/mcp' },
     login: 'none',
-    listing: { server: { name: 'x', version: '1' }, refused: [], notes: [], hash },
+    listing: {
+      server: { name: 'x', version: '1' },
+      items: [
+        { kind: 'tool', key: 'ok' },
+        { kind: 'prompt', key: 'ok' },
+      ],
+      refused: [],
+      notes: [],
+      hash,
+    },
     differences: [],
   }
-  const approve = async (values: object, answer?: string) => {
+  const approve = async (values: object, answer?: string, items: readonly string[] = []) => {
     const sent: unknown[] = []
     const stderr = new PassThrough()
     const stdin = Object.assign(new PassThrough(), { isTTY: answer !== undefined })
@@ -92,7 +101,7 @@ describe('T13: isola mcp approve', () => {
       if (options) sent.push(options.json)
       return options ? { notes: [] } : view
     }
-    const given = { args: ['srv'], values, request, stdin, stderr, print: () => {} }
+    const given = { args: ['srv', ...items], values, request, stdin, stderr, print: () => {} }
     const failed = await mcp.verbs.approve.run(given).then(
       () => '',
       (error: Error) => error.message,
@@ -116,6 +125,22 @@ describe('T13: isola mcp approve', () => {
     expect(no).toMatchObject({ sent: [], failed: 'Nothing was approved.' })
     expect(no.shown).toContain(hash)
     expect(await approve({}, 'y')).toMatchObject({ failed: '', sent: [{ hash }] })
+  })
+
+  it('asks nobody about a name that is more than one thing, or nothing', async () => {
+    for (const [name, why] of [
+      ['ok', 'say which: tool:ok or prompt:ok'],
+      ['other', 'has no "other"'],
+    ] as const)
+      expect(await approve({}, 'y', [name])).toEqual({
+        sent: [],
+        failed: expect.stringContaining(why),
+        shown: '',
+      })
+    expect(await approve({}, 'y', ['tool:ok'])).toMatchObject({
+      failed: '',
+      sent: [{ hash, items: ['tool:ok'] }],
+    })
   })
 })
 
