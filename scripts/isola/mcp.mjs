@@ -143,12 +143,16 @@ function secretLines({ headers = {}, clientSecret }, missing) {
 }
 
 export function viewOf(view) {
-  const { id, state, config, listing, differences, login, problem, missingSecrets = [] } = view
+  const { id, state, config, listing, differences, login, problem } = view
+  const { confirmed = [], missingSecrets = [] } = view
   const open = differences.filter((one) => one.state !== 'same')
   return [
     `${id} is ${state}: ${config.url}`,
     ...secretLines(config, missingSecrets),
     ...mayAsk(config.allow),
+    ...(confirmed.length > 0
+      ? [`Believed in what it says of (--confirm): ${short(confirmed.join(', '), 500)}`]
+      : []),
     ...(login === 'signed_out' ? [`Nobody is signed in: isola mcp login ${id}`] : []),
     ...(problem && missingSecrets.length === 0
       ? [`It does not answer: ${short(problem, 300)}`]

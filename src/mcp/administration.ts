@@ -118,7 +118,9 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
       await bundles.save(approvedHash, text)
       const lines = compare(before, chosen)
         .filter(({ state }) => state !== 'same')
-        .map(({ state, kind, key }) => `${state} ${kind} ${key}`)
+        .map(({ state, kind, key }) =>
+          state === 'gone' ? `not approved any more: ${kind} ${key}` : `${state} ${kind} ${key}`,
+        )
       const { epoch } = row
       const done = await change(
         {

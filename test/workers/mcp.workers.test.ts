@@ -179,7 +179,7 @@ describe('a remote MCP server', () => {
       call(`${path}/both/approve`, { json: { hash: listing.hash, items } })
     expect((await approve(['say'])).status).toBe(400)
     const done = await approve(['tool:say'])
-    expect(((await done.json()) as Answer).notes).toEqual(['gone prompt say'])
+    expect(((await done.json()) as Answer).notes).toEqual(['not approved any more: prompt say'])
   })
 
   it('T13, E2: refuses ids of others, tokens in plain text, and addresses that are not public', async () => {

@@ -171,6 +171,18 @@ it('isola mcp show names each header with its secrets, and which of them are not
   ])
 })
 
+it('isola mcp show says of which tools the word of the server is believed', () => {
+  const view = {
+    id: 'srv',
+    state: 'enabled',
+    config: { url: 'https://mcp.example.com/mcp' },
+    login: 'none',
+    differences: [],
+  }
+  expect(viewOf({ ...view, confirmed: ['say', 'tell'] })).toContain('(--confirm): say, tell\n')
+  expect(viewOf({ ...view, confirmed: [] })).not.toContain('--confirm')
+})
+
 it('isola mcp show has what was left out before what is there', () => {
   const note = 'Of its tools only the first 500 are looked at.'
   const text = viewOf({

@@ -17,7 +17,7 @@ const configOf = (url: string) => mcpServerSchema.parse({ id: 'srv', url })
 const say: McpItem = { kind: 'tool', key: 'say', tool: 'say', definition: {}, hash: 'a' }
 const listing: McpListing = {
   server: { name: 'fake', version: '1' },
-  items: [say],
+  items: [say, { ...say, key: 'tell', tool: 'tell', hash: 'b' }],
   refused: [],
   notes: [],
   hash: 'what-was-seen',
@@ -80,7 +80,11 @@ function createWorld() {
   const change = (given: McpChange) => administration.change(given, by)
   const add = (url = 'https://mcp.example.com/mcp', more: { readonly replace?: boolean } = {}) =>
     change({ do: 'add', config: configOf(url), ...more })
-  const approve = () => administration.approve({ id: 'srv', hash: listing.hash, confirm: [] }, by)
+  const approve = (items?: readonly string[]) =>
+    administration.approve(
+      { id: 'srv', hash: listing.hash, confirm: [], ...(items && { items }) },
+      by,
+    )
   const login = () => administration.login('srv', 'https://isola.example')
   const remove = () => change({ do: 'remove', id: 'srv' })
   return { rows, forgotten, happens, change, add, approve, login, remove }
@@ -117,6 +121,13 @@ describe('T14: an approval', () => {
       expect(world.rows.get('srv')).toMatchObject({ epoch: (then?.epoch ?? 0) + 1 })
     },
   )
+})
+
+it('an approval of a part says of the rest that it is not approved any more', async () => {
+  const { add, approve } = createWorld()
+  await add()
+  expect((await approve()).notes.slice(0, 2)).toEqual(['new tool say', 'new tool tell'])
+  expect((await approve(['say'])).notes[0]).toBe('not approved any more: tool tell')
 })
 
 describe('T28: what is kept of a server', () => {
