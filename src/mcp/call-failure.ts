@@ -28,7 +28,7 @@ export function toCallFailure(
       message:
         auth === 'oauth'
           ? `Nobody is signed in at the MCP server ${server}. The operator can: isola mcp login ${server}`
-          : `The MCP server ${server} answered with HTTP 401: look at its headers, or add it again with --oauth.`,
+          : `The MCP server ${server} answered with HTTP 401: look at its headers, or add it again with --oauth --replace.`,
     }
   if (error instanceof ProtocolError)
     return {

@@ -165,7 +165,7 @@ describe('signing in', () => {
     await add()
     await expect(login()).rejects.toMatchObject({
       code: 'request_conflict',
-      message: expect.stringContaining('add it again with --oauth'),
+      message: expect.stringContaining('add it again with --oauth --replace'),
     })
   })
 })

@@ -39,7 +39,7 @@ describe('the first request to a server that fails', () => {
   it.each([
     [
       'headers',
-      'The MCP server srv answered with HTTP 401: look at its headers, or add it again with --oauth.',
+      'The MCP server srv answered with HTTP 401: look at its headers, or add it again with --oauth --replace.',
     ],
     ['oauth', 'Nobody is signed in at the MCP server srv. The operator can: isola mcp login srv'],
   ] as const)('says of a 401 what opens a server with %s', async (auth, expected) =>
