@@ -32,12 +32,13 @@ const isObject = (value) => typeof value === 'object' && value !== null && !Arra
 
 /**
  * @returns `servers`, as `POST /api/operator/mcp` takes them, and `skipped`, each with why.
- * @throws if it is neither of the forms.
+ * @throws if it is neither of the forms, or has no server.
  */
 export function toServers(json) {
   const block = isObject(json) ? (json.mcpServers ?? json.servers) : undefined
   if (isObject(block)) {
     const all = Object.entries(block).map(([name, entry]) => fromEntry(name, entry))
+    if (all.length === 0) throw new Error('There is no server in it.')
     return sorted(all)
   }
   if (isObject(json) && typeof json.name === 'string' && (json.remotes || json.packages))

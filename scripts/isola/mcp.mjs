@@ -56,6 +56,7 @@ async function add({ args, values, request, print, stdin }) {
   const more = {
     ...(oauth && { auth: 'oauth' }),
     ...(exclusive && { exclusive: true }),
+    ...(values.replace && { replace: true }),
     ...toAllow(values),
     ...(authHosts && { authHosts }),
     ...(clientId && { clientId }),
@@ -66,21 +67,36 @@ async function add({ args, values, request, print, stdin }) {
     file === undefined
       ? { servers: [{ id: only(args), url, headers: toHeaders(header) }], skipped: [] }
       : await fromFile(file, stdin)
-  const added = []
-  for (const server of servers) {
-    const done = await post(request, path, { ...server, ...more })
-    added.push({ id: server.id, ...done })
-  }
+  const { added, refused } = await addEach(
+    servers.map((server) => ({ ...server, ...more })),
+    { request, isAlone: file === undefined },
+  )
   const lines = [
     ...added.flatMap(({ id, notes }) => [
       `${id} is added and off.`,
       ...notes,
       `Next: isola mcp ${oauth ? 'login' : 'show'} ${id}`,
     ]),
+    ...refused.map(({ id, why }) => `${id} is refused: ${why}`),
     ...skipped.map(({ id, why }) => `${id}: ${why}`),
   ]
-  print({ added, skipped }, lines.join('\n'))
-  return added.length === 0 ? 1 : 0
+  print({ added, refused, skipped }, lines.join('\n'))
+  return added.length === 0 || refused.length > 0 ? 1 : 0
+}
+
+/** Of several each is tried, whatever becomes of the others; what is wrong with one alone is thrown. */
+async function addEach(servers, { request, isAlone }) {
+  const added = []
+  const refused = []
+  for (const server of servers) {
+    try {
+      added.push({ id: server.id, ...(await post(request, path, server)) })
+    } catch (error) {
+      if (isAlone) throw error
+      refused.push({ id: server.id, why: error.message })
+    }
+  }
+  return { added, refused }
 }
 
 function listed({ servers }) {
@@ -113,23 +129,43 @@ function mayAsk({ elicitation = false, sampling } = {}) {
   return whom.length > 0 ? [`In a call it may ask ${whom.join(' and ')}.`] : []
 }
 
+/** What opens it: the names of its headers, and the secrets that stand in them. */
+function secretLines({ headers = {}, clientSecret }, missing) {
+  const secretsIn = (value) =>
+    [...value.matchAll(/\$\{secret:([A-Z0-9_]+)\}/g)].map(([, name]) =>
+      missing.includes(name) ? `${name} (not set; set it: isola secret set ${name})` : name,
+    )
+  const line = (what, value) => [what, secretsIn(value).join(', ')].filter(Boolean).join(': ')
+  return [
+    ...Object.entries(headers).map(([name, value]) => line(`Header ${name}`, value)),
+    ...(clientSecret ? [line('Client secret', clientSecret)] : []),
+  ]
+}
+
 export function viewOf(view) {
   const { id, state, config, listing, differences, login, problem } = view
+  const { confirmed = [], missingSecrets = [] } = view
   const open = differences.filter((one) => one.state !== 'same')
   return [
     `${id} is ${state}: ${config.url}`,
+    ...secretLines(config, missingSecrets),
     ...mayAsk(config.allow),
+    ...(confirmed.length > 0
+      ? [`Believed in what it says of (--confirm): ${short(confirmed.join(', '), 500)}`]
+      : []),
     ...(login === 'signed_out' ? [`Nobody is signed in: isola mcp login ${id}`] : []),
-    ...(problem ? [`It does not answer: ${short(problem, 300)}`] : []),
+    ...(problem && missingSecrets.length === 0
+      ? [`It does not answer: ${short(problem, 300)}`]
+      : []),
     ...(listing
       ? [
           `It calls itself ${short(listing.server.name, 80)} ${short(listing.server.version, 40)}.`,
           `Hash of what it has: ${listing.hash}`,
         ]
       : ['Nobody has looked at it yet.']),
+    ...(listing?.notes ?? []).map((note) => `Note: ${short(note, 300)}`),
     ...differences.map(oneDifference),
     ...(listing?.refused ?? []).map((one) => `x ${one.kind} ${one.key}: ${one.why}`),
-    ...(listing?.notes ?? []).map((note) => `Note: ${short(note, 300)}`),
     ...(open.length > 0
       ? [
           `${open.length} not as approved; models see what is approved only. Next: isola mcp approve ${id}`,
@@ -160,6 +196,7 @@ async function approve({ args: [id, ...items], values, request, print, stdin, st
   if (seen === undefined) throw new Error(`Nobody has looked at it yet: isola mcp show ${id}`)
   if (hash !== undefined && !seen.startsWith(hash))
     throw new Error(`It is not ${hash} any more. Look again: isola mcp show ${id}`)
+  checkItems(items, view.listing.items)
   if (!yes) {
     stderr.write(`${shown(viewOf(view))}\n`)
     if (!(await agreed(wanted(items), { stdin, stderr }))) throw new Error('Nothing was approved.')
@@ -170,6 +207,17 @@ async function approve({ args: [id, ...items], values, request, print, stdin, st
     ...(items.length > 0 && { items }),
   })
   print(done, ['Approved.', ...done.notes].join('\n'))
+}
+
+/** As the server would say it, before anybody is asked. */
+function checkItems(wanted, items) {
+  for (const name of wanted) {
+    const kinds = items.filter(({ key }) => key === name).map(({ kind }) => `${kind}:${name}`)
+    if (kinds.length > 1)
+      throw new Error(`"${short(name)}" is more than one thing; say which: ${kinds.join(' or ')}.`)
+    if (kinds.length === 0 && !items.some(({ kind, key }) => name === `${kind}:${key}`))
+      throw new Error(`The server has no "${short(name)}".`)
+  }
 }
 
 const wanted = (items) =>
@@ -219,13 +267,14 @@ export default {
   verbs: {
     add: {
       usage:
-        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n                     [--elicitation] [--sampling-tokens <n>]\n       isola mcp add --file <mcp.json|server.json|->",
+        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n                     [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                     [--elicitation] [--sampling-tokens <n>] [--replace]\n       isola mcp add --file <mcp.json|server.json|-> [--replace]",
       about:
         'Adds a remote server; nothing of it is on. In a header ${secret:NAME} stands for a secret.\n' +
         '--client-id <id> and --client-secret <NAME of a secret>: of a client that you registered by hand;\n' +
         '--issuer <url>: its authorization server (without it the first one that is used is the only one).\n' +
         '--elicitation: in the middle of a call it may ask the person of the run, under its name.\n' +
         '--sampling-tokens <n>: it may ask a model, within so many tokens each time that a call runs, and the lease of the run.\n' +
+        '--replace: also where one of this name is there; nothing is approved of it any more.\n' +
         '--file takes a pasted mcpServers block or a server.json of a registry; - reads it from the standard input.',
       options: {
         url: { type: 'string' },
@@ -238,6 +287,7 @@ export default {
         exclusive: { type: 'boolean' },
         elicitation: { type: 'boolean' },
         'sampling-tokens': { type: 'string' },
+        replace: { type: 'boolean' },
         file: { type: 'string' },
       },
       run: add,

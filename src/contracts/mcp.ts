@@ -10,6 +10,10 @@ export const serverIdForm = /^[a-z][a-z0-9-]{0,23}$/
 /** `${secret:NAME}` in a header's value stands for that secret, put in when the request leaves. */
 export const secretReference = /\$\{secret:([A-Z][A-Z0-9_]{0,63})\}/g
 
+/** Names of the secrets that stand in this text. */
+export const secretNamesIn = (text: string): readonly string[] =>
+  [...text.matchAll(secretReference)].flatMap(([, name]) => name ?? [])
+
 const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be a header name')
 const headerValue = z.string().max(4_096)
 
@@ -139,7 +143,12 @@ export interface McpPin {
 }
 
 export type McpChange =
-  | { readonly do: 'add'; readonly config: McpServerConfig }
+  | {
+      readonly do: 'add'
+      readonly config: McpServerConfig
+      /** Also where one of this id is there, of which then nothing is approved any more. */
+      readonly replace?: boolean
+    }
   | {
       readonly do: 'approve'
       readonly id: string

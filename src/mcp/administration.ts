@@ -83,7 +83,15 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
         throw new IsolaError('request_unavailable', reply.error.message)
       return viewOf(row, reply.ok ? standing : { ...standing, problem: reply.error.message })
     },
-    login: async (id, origin) => fromReply(await at(id).login((await rowOf(id)).config, origin)),
+    async login(id, origin) {
+      const { config } = await rowOf(id)
+      if (config.auth !== 'oauth')
+        throw new IsolaError(
+          'request_conflict',
+          `"${id}" was added without --oauth: nobody signs in there. Look at its headers, or add it again with --oauth --replace.`,
+        )
+      return fromReply(await at(id).login(config, origin))
+    },
     async finishLogin(query) {
       // The state begins with the server it is for; that it is right its object knows.
       const [id = ''] = (new URLSearchParams(query).get('state') ?? '').split('.')
@@ -110,7 +118,9 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
       await bundles.save(approvedHash, text)
       const lines = compare(before, chosen)
         .filter(({ state }) => state !== 'same')
-        .map(({ state, kind, key }) => `${state} ${kind} ${key}`)
+        .map(({ state, kind, key }) =>
+          state === 'gone' ? `not approved any more: ${kind} ${key}` : `${state} ${kind} ${key}`,
+        )
       const { epoch } = row
       const done = await change(
         {

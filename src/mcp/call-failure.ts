@@ -6,6 +6,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { McpServerConfig } from '#contracts/mcp.ts'
 import type { ToolFailure } from '#contracts/tool.ts'
 import { isStreamEnd } from './stream-end.ts'
 
@@ -15,14 +16,20 @@ const maxTheirsChars = 1_000
 const maybeDone: readonly string[] = [SdkErrorCode.InvalidResult, SdkErrorCode.ConnectionClosed]
 
 /** What a model may read of a failure: the server's own words capped, never the platform's, which may hold addresses. */
-export function toCallFailure(thrown: unknown, server: string): ToolFailure {
+export function toCallFailure(
+  thrown: unknown,
+  { id: server, auth }: Pick<McpServerConfig, 'id' | 'auth'>,
+): ToolFailure {
   const code = 'tool_failed' as const
   const error = beneath(thrown)
   if (errorCode(error) === code) return { code, message: errorMessage(error) }
   if (error instanceof UnauthorizedError || (error instanceof SdkHttpError && error.status === 401))
     return {
       code,
-      message: `Nobody is signed in at the MCP server ${server}. The operator can: isola mcp login ${server}`,
+      message:
+        auth === 'oauth'
+          ? `Nobody is signed in at the MCP server ${server}. The operator can: isola mcp login ${server}`
+          : `The MCP server ${server} answered with HTTP 401: look at its headers, or add it again with --oauth --replace.`,
     }
   if (isStreamEnd(error))
     return { code, message: `The MCP server ${server} ended its answer before it was whole.` }

@@ -28,7 +28,7 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
     async decide(change, now, by) {
       if (change.do === 'add') {
         const [before, rows] = await Promise.all([store.find(change.config.id), store.list()])
-        return add(change.config, { now, by, deps, before, count: rows.length })
+        return add(change, { now, by, deps, before, count: rows.length })
       }
       const row = await store.find(change.id)
       if (!row || row.state === 'removed')
@@ -85,7 +85,10 @@ interface Adding {
 }
 
 /** Adding never enables, and another address under an old name begins anew. */
-function add(config: McpServerConfig, { now, by, deps, before, count }: Adding): McpOutcome {
+function add(
+  { config, replace = false }: Extract<McpChange, { readonly do: 'add' }>,
+  { now, by, deps, before, count }: Adding,
+): McpOutcome {
   const { id } = config
   if (deps.isTaken(id, now))
     throw new IsolaError(
@@ -94,6 +97,12 @@ function add(config: McpServerConfig, { now, by, deps, before, count }: Adding):
       { param: 'id' },
     )
   const isThere = before !== undefined && before.state !== 'removed'
+  if (isThere && !replace)
+    throw new IsolaError(
+      'request_conflict',
+      `id: "${id}" is there already. To replace it, with all that was approved of it: --replace (replace: true).`,
+      { param: 'id' },
+    )
   if (!isThere && count >= maxServers)
     throw new IsolaError('request_conflict', `There are ${maxServers} MCP servers already.`)
   checkAddress(config, deps.checkUrl)

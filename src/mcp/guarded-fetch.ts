@@ -1,5 +1,5 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import { secretReference, type McpServerConfig } from '#contracts/mcp.ts'
+import { secretNamesIn, secretReference, type McpServerConfig } from '#contracts/mcp.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import { mayBeAsked } from './same-site.ts'
 
@@ -87,9 +87,7 @@ async function putHeaders(
   given: McpServerConfig['headers'],
   { readSecrets, onSecret }: Pick<GuardDeps, 'readSecrets' | 'onSecret'>,
 ): Promise<void> {
-  const names = Object.values(given).flatMap((value) =>
-    [...value.matchAll(secretReference)].flatMap(([, name]) => name ?? []),
-  )
+  const names = Object.values(given).flatMap(secretNamesIn)
   const values = await readSecrets([...new Set(names)])
   for (const value of values.values()) onSecret(value)
   for (const [name, value] of Object.entries(given)) {
@@ -103,7 +101,10 @@ function filled(value: string, values: ReadonlyMap<string, string>): string {
   return value.replace(secretReference, (_all, name: string) => {
     const secret = values.get(name)
     if (secret !== undefined) return secret
-    throw new IsolaError('tool_failed', `The secret ${name} is not set.`)
+    throw new IsolaError(
+      'tool_failed',
+      `The secret ${name} is not set. The operator sets it: isola secret set ${name}`,
+    )
   })
 }
 

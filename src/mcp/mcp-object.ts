@@ -48,7 +48,11 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
       this.#link.learn(value)
     }
 
-    readonly #about = ({ id }: McpServerConfig) => ({ id, fromText: this.#link.fromText })
+    readonly #about = ({ id, auth }: McpServerConfig) => ({
+      id,
+      auth,
+      fromText: this.#link.fromText,
+    })
 
     look(config: McpServerConfig): Promise<Reply<McpListing>> {
       return replied(this.#about(config), () => this.#link.look(config))

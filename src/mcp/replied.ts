@@ -1,10 +1,14 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { McpServerConfig } from '#contracts/mcp.ts'
 import type { Reply } from '#contracts/reply.ts'
 import { toCallFailure } from './call-failure.ts'
 
 /** What the server did as a value, in words that anybody may read: without what opens the server (SECURITY.md, T4). */
 export async function replied<T>(
-  { id, fromText }: { readonly id: string; readonly fromText: (text: string) => string },
+  {
+    fromText,
+    ...server
+  }: Pick<McpServerConfig, 'id' | 'auth'> & { readonly fromText: (text: string) => string },
   work: () => Promise<T>,
 ): Promise<Reply<T>> {
   try {
@@ -15,7 +19,7 @@ export async function replied<T>(
         ok: false,
         error: { code: 'request_invalid', message: fromText(errorMessage(error)) },
       }
-    const { message } = toCallFailure(error, id)
+    const { message } = toCallFailure(error, server)
     return { ok: false, error: { code: 'request_unavailable', message: fromText(message) } }
   }
 }

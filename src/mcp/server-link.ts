@@ -188,7 +188,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
         return sent.fromJson(result)
       } catch (error) {
         if (stop.signal.aborted) return stopped(stop.signal.reason, call)
-        const { message, ...failed } = toCallFailure(error, call.config.id)
+        const { message, ...failed } = toCallFailure(error, call.config)
         return { ok: false, error: { ...failed, message: sent.fromText(message) } }
       } finally {
         done.abort()

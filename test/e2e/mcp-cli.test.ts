@@ -150,7 +150,14 @@ describe('isola mcp against a server made with the SDK', () => {
     expect(added).toMatch(/^files: .*not runnable here$/m)
     expect(await well('mcp', 'list')).not.toContain('files')
     // The secret that the placeholder became is not set yet.
-    expect((await isola('mcp', 'show', 'live-server')).stderr).toContain('LIVE_KEY')
+    expect(added).toContain('isola secret set LIVE_KEY')
+    expect(await well('mcp', 'show', 'live-server')).toContain(
+      'Header X-Api-Key: LIVE_KEY (not set; set it: isola secret set LIVE_KEY)',
+    )
+    expect(await isola('mcp', 'doctor')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('LIVE_KEY'),
+    })
     await well('mcp', 'remove', 'live-server')
   })
 

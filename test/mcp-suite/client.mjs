@@ -88,7 +88,7 @@ async function signedIn(work, tries = 2) {
   for (let count = 1; ; count += 1) {
     const done = await work().catch((error) => ({ ok: false, error }))
     const { message } =
-      done?.error instanceof Error ? toCallFailure(done.error, 'suite') : (done?.error ?? {})
+      done?.error instanceof Error ? toCallFailure(done.error, config) : (done?.error ?? {})
     const text = String(message ?? '')
     const isOpen =
       done?.ok === false &&

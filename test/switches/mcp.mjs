@@ -351,6 +351,12 @@ export const mcp = [
     [administration],
     [
       {
+        name: 'mcp-replace-said',
+        what: 'T14: a server that is there is replaced only where that is said',
+        find: 'if (isThere && !replace)',
+        replace: 'if (isThere && !isThere)',
+      },
+      {
         name: 'mcp-approve-epoch',
         what: 'T14: what is approved is of the server that was looked at',
         find: 'if (change.epoch !== row.epoch)',

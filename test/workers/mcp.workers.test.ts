@@ -148,7 +148,9 @@ describe('a remote MCP server', () => {
     await change('anew', 'disable')
     expect((await restore()).notes.join()).toContain(`"anew" is on again (${server.url})`)
     await change('anew', 'disable')
-    await callJson(path, { json: { id: 'anew', url: 'https://anew.example.org/mcp' } })
+    await callJson(path, {
+      json: { id: 'anew', url: 'https://anew.example.org/mcp', replace: true },
+    })
     expect((await restore()).notes.join()).toContain('"anew" stays off: it was added anew since')
     expect(await callJson(`${path}/anew`)).toMatchObject({
       state: 'added',
@@ -161,7 +163,10 @@ describe('a remote MCP server', () => {
     await enabled('kept')
     const seen = await callJson(`${path}/kept`)
     expect(seen.listing.items).toHaveLength(1)
-    await callJson(path, { json: { id: 'kept', url: 'https://kept.example.com/mcp' } })
+    const again = { id: 'kept', url: 'https://kept.example.com/mcp' }
+    expect((await call(path, { json: again })).status).toBe(409)
+    expect((await callJson(`${path}/kept`)).listing.items).toHaveLength(1)
+    await callJson(path, { json: { ...again, replace: true } })
     expect((await callJson(`${path}/kept`)).listing).toBeUndefined()
   })
 
@@ -174,7 +179,7 @@ describe('a remote MCP server', () => {
       call(`${path}/both/approve`, { json: { hash: listing.hash, items } })
     expect((await approve(['say'])).status).toBe(400)
     const done = await approve(['tool:say'])
-    expect(((await done.json()) as Answer).notes).toEqual(['gone prompt say'])
+    expect(((await done.json()) as Answer).notes).toEqual(['not approved any more: prompt say'])
   })
 
   it('T13, E2: refuses ids of others, tokens in plain text, and addresses that are not public', async () => {

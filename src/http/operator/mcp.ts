@@ -6,9 +6,11 @@ import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
+import { missingSecrets, notSet } from './mcp-secrets.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
+const addRequest = mcpServerSchema.extend({ replace: z.boolean().default(false) })
 const noFields = z.strictObject({})
 const names = z.array(z.string().min(1).max(2_100)).max(500)
 const approveRequest = z.strictObject({
@@ -39,17 +41,28 @@ function inBrief({ config: { id: _same, ...config }, ...row }: McpServerRow) {
 }
 
 const addServer: Handle = (deps) => async (context) => {
-  const config = parseFields(mcpServerSchema, await readJsonObject(context.req.raw))
-  return changed(deps, context, { do: 'add', config })
+  const { replace, ...config } = parseFields(addRequest, await readJsonObject(context.req.raw))
+  const missing = await missingSecrets(deps, config)
+  const done = await deps.mcp.change({ do: 'add', config, replace }, changeBy(deps, context))
+  return jsonResponse({ ...done, notes: [...done.notes, ...missing.map(notSet)] })
 }
 
 /** What was seen when it was looked at last: nobody is asked. */
-const showServer: Handle = (deps) => async (context) =>
-  jsonResponse(await deps.mcp.show(idOf(context)))
+const showServer: Handle = (deps) => async (context) => {
+  const view = await deps.mcp.show(idOf(context))
+  return jsonResponse({ ...view, missingSecrets: await missingSecrets(deps, view.config) })
+}
 
+/** A server that cannot be opened yet is not asked. */
 const lookAtServer: Handle = (deps) => async (context) => {
   parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
-  return jsonResponse(await deps.mcp.look(idOf(context)))
+  const known = await deps.mcp.show(idOf(context))
+  const missing = await missingSecrets(deps, known.config)
+  const view =
+    missing.length > 0
+      ? { ...known, problem: missing.map(notSet).join('. ') }
+      : await deps.mcp.look(idOf(context))
+  return jsonResponse({ ...view, missingSecrets: missing })
 }
 
 /** Where to sign in. The browser comes back to the address that this request was sent to. */

@@ -80,10 +80,19 @@ describe('T13: isola mcp approve', () => {
     state: 'added',
     config: { url: 'https://mcp.example.com/mcp' },
     login: 'none',
-    listing: { server: { name: 'x', version: '1' }, refused: [], notes: [], hash },
+    listing: {
+      server: { name: 'x', version: '1' },
+      items: [
+        { kind: 'tool', key: 'ok' },
+        { kind: 'prompt', key: 'ok' },
+      ],
+      refused: [],
+      notes: [],
+      hash,
+    },
     differences: [],
   }
-  const approve = async (values: object, answer?: string) => {
+  const approve = async (values: object, answer?: string, items: readonly string[] = []) => {
     const sent: unknown[] = []
     const stderr = new PassThrough()
     const stdin = Object.assign(new PassThrough(), { isTTY: answer !== undefined })
@@ -92,7 +101,7 @@ describe('T13: isola mcp approve', () => {
       if (options) sent.push(options.json)
       return options ? { notes: [] } : view
     }
-    const given = { args: ['srv'], values, request, stdin, stderr, print: () => {} }
+    const given = { args: ['srv', ...items], values, request, stdin, stderr, print: () => {} }
     const failed = await mcp.verbs.approve.run(given).then(
       () => '',
       (error: Error) => error.message,
@@ -117,6 +126,74 @@ describe('T13: isola mcp approve', () => {
     expect(no.shown).toContain(hash)
     expect(await approve({}, 'y')).toMatchObject({ failed: '', sent: [{ hash }] })
   })
+
+  it('asks nobody about a name that is more than one thing, or nothing', async () => {
+    for (const [name, why] of [
+      ['ok', 'say which: tool:ok or prompt:ok'],
+      ['other', 'has no "other"'],
+    ] as const)
+      expect(await approve({}, 'y', [name])).toEqual({
+        sent: [],
+        failed: expect.stringContaining(why),
+        shown: '',
+      })
+    expect(await approve({}, 'y', ['tool:ok'])).toMatchObject({
+      failed: '',
+      sent: [{ hash, items: ['tool:ok'] }],
+    })
+  })
+})
+
+it('isola mcp show names each header with its secrets, and which of them are not set', () => {
+  const text = viewOf({
+    id: 'srv',
+    state: 'added',
+    config: {
+      url: 'https://mcp.example.com/mcp',
+      headers: {
+        Authorization: 'Bearer ${secret:A_KEY}',
+        'X-Key': '${secret:B_KEY}',
+        'X-Team': 'b',
+      },
+      clientSecret: '${secret:C_KEY}',
+    },
+    login: 'none',
+    problem: 'The secret B_KEY is not set',
+    missingSecrets: ['B_KEY'],
+    differences: [],
+  })
+  expect(text.split('\n').slice(1)).toEqual([
+    'Header Authorization: A_KEY',
+    'Header X-Key: B_KEY (not set; set it: isola secret set B_KEY)',
+    'Header X-Team',
+    'Client secret: C_KEY',
+    'Nobody has looked at it yet.',
+  ])
+})
+
+it('isola mcp show says of which tools the word of the server is believed', () => {
+  const view = {
+    id: 'srv',
+    state: 'enabled',
+    config: { url: 'https://mcp.example.com/mcp' },
+    login: 'none',
+    differences: [],
+  }
+  expect(viewOf({ ...view, confirmed: ['say', 'tell'] })).toContain('(--confirm): say, tell\n')
+  expect(viewOf({ ...view, confirmed: [] })).not.toContain('--confirm')
+})
+
+it('isola mcp show has what was left out before what is there', () => {
+  const note = 'Of its tools only the first 500 are looked at.'
+  const text = viewOf({
+    id: 'srv',
+    state: 'added',
+    config: { url: 'https://mcp.example.com/mcp' },
+    login: 'none',
+    listing: { server: { name: 'x', version: '1' }, refused: [], notes: [note] },
+    differences: [{ kind: 'tool', key: 'say', tool: 'say', state: 'new', lines: [] }],
+  })
+  expect(text).toContain(`Note: ${note}\n+ tool say: new`)
 })
 
 it('isola mcp show says what is not as approved, and nothing in it moves a cursor', () => {

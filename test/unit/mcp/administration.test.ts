@@ -17,7 +17,7 @@ const configOf = (url: string) => mcpServerSchema.parse({ id: 'srv', url })
 const say: McpItem = { kind: 'tool', key: 'say', tool: 'say', definition: {}, hash: 'a' }
 const listing: McpListing = {
   server: { name: 'fake', version: '1' },
-  items: [say],
+  items: [say, { ...say, key: 'tell', tool: 'tell', hash: 'b' }],
   refused: [],
   notes: [],
   hash: 'what-was-seen',
@@ -78,10 +78,16 @@ function createWorld() {
     toolNames: () => [],
   })
   const change = (given: McpChange) => administration.change(given, by)
-  const add = (url = 'https://mcp.example.com/mcp') => change({ do: 'add', config: configOf(url) })
-  const approve = () => administration.approve({ id: 'srv', hash: listing.hash, confirm: [] }, by)
+  const add = (url = 'https://mcp.example.com/mcp', more: { readonly replace?: boolean } = {}) =>
+    change({ do: 'add', config: configOf(url), ...more })
+  const approve = (items?: readonly string[]) =>
+    administration.approve(
+      { id: 'srv', hash: listing.hash, confirm: [], ...(items && { items }) },
+      by,
+    )
+  const login = () => administration.login('srv', 'https://isola.example')
   const remove = () => change({ do: 'remove', id: 'srv' })
-  return { rows, forgotten, happens, change, add, approve, remove }
+  return { rows, forgotten, happens, change, add, approve, login, remove }
 }
 type World = ReturnType<typeof createWorld>
 
@@ -91,7 +97,7 @@ const cut = async () => {
 
 describe('T14: an approval', () => {
   const meanwhile: readonly (readonly [string, (world: World) => Promise<unknown>])[] = [
-    ['has another address', ({ add }) => add('https://other.example.com/mcp')],
+    ['has another address', ({ add }) => add('https://other.example.com/mcp', { replace: true })],
     ['was switched off', ({ change }) => change({ do: 'disable', id: 'srv' })],
     ['was approved by somebody else', ({ approve }) => approve()],
   ]
@@ -115,6 +121,13 @@ describe('T14: an approval', () => {
       expect(world.rows.get('srv')).toMatchObject({ epoch: (then?.epoch ?? 0) + 1 })
     },
   )
+})
+
+it('an approval of a part says of the rest that it is not approved any more', async () => {
+  const { add, approve } = createWorld()
+  await add()
+  expect((await approve()).notes.slice(0, 2)).toEqual(['new tool say', 'new tool tell'])
+  expect((await approve(['say'])).notes[0]).toBe('not approved any more: tool tell')
 })
 
 describe('T28: what is kept of a server', () => {
@@ -146,7 +159,35 @@ describe('T28: what is kept of a server', () => {
   })
 })
 
+describe('signing in', () => {
+  it('is refused at a server that was added without --oauth, which is not asked', async () => {
+    const { add, login } = createWorld()
+    await add()
+    await expect(login()).rejects.toMatchObject({
+      code: 'request_conflict',
+      message: expect.stringContaining('add it again with --oauth --replace'),
+    })
+  })
+})
+
 describe('adding a server', () => {
+  it('T14: is refused under the id of another, of which all stays as it was, unless that is meant', async () => {
+    const { rows, forgotten, add, approve } = createWorld()
+    await add()
+    await approve()
+    const before = rows.get('srv')
+    forgotten.length = 0
+    await expect(add('https://other.example.com/mcp')).rejects.toMatchObject({
+      code: 'request_conflict',
+      message: expect.stringContaining('--replace'),
+    })
+    expect(rows.get('srv')).toBe(before)
+    expect(forgotten).toEqual([])
+    const { notes } = await add('https://other.example.com/mcp', { replace: true })
+    expect(notes.join()).toContain('nothing is approved of it any more')
+    expect(rows.get('srv')?.approvedHash).toBeUndefined()
+  })
+
   it.each([
     ['https://mcp.example.com/mcp?key=abc', ['no secret in it']],
     ['https://mcp.example.com/mcp', []],

@@ -13,14 +13,16 @@ async function firstLook(
   about: Partial<McpServerConfig> = {},
 ): Promise<string> {
   const world = createLinkWorld({ url, answer }, {}, about)
-  const reply = await replied({ id: 'srv', fromText: (text) => text }, world.look)
+  const reply = await replied({ ...world.config, fromText: (text) => text }, world.look)
   return reply.ok ? 'It answers.' : reply.error.message
 }
 
 describe('the first request to a server that fails', () => {
   it('names the secret that is not set', async () => {
     const server = createFakeMcp({ url })
-    expect(await firstLook(server.answer, { headers })).toBe('The secret KEY is not set.')
+    expect(await firstLook(server.answer, { headers })).toBe(
+      'The secret KEY is not set. The operator sets it: isola secret set KEY',
+    )
   })
 
   it('is made again at once when what was missing is there', async () => {
@@ -45,6 +47,18 @@ describe('the first request to a server that fails', () => {
     expect(await firstLook(async () => new Response(null, { status: 503 }))).toBe(
       'The MCP server srv answered with HTTP 503.',
     ))
+
+  it.each([
+    [
+      'headers',
+      'The MCP server srv answered with HTTP 401: look at its headers, or add it again with --oauth --replace.',
+    ],
+    ['oauth', 'Nobody is signed in at the MCP server srv. The operator can: isola mcp login srv'],
+  ] as const)('says of a 401 what opens a server with %s', async (auth, expected) =>
+    expect(await firstLook(async () => new Response(null, { status: 401 }), { auth })).toBe(
+      expected,
+    ),
+  )
 
   it('says that the answer was none of the protocol', async () =>
     expect(

@@ -271,7 +271,7 @@ describe('the connection to a server', () => {
 it('T4: what is said of looking and of signing in holds no secret either', async () => {
   const secrets = createSentSecrets((values) => createReplyRedactor(values).text)
   secrets.add('sk_canary_51Hq8ZxKTbN0')
-  const about = { id: 'srv', fromText: secrets.fromText }
+  const about = { id: 'srv', auth: 'headers' as const, fromText: secrets.fromText }
   for (const code of ['request_invalid', 'tool_failed'] as const)
     expect(
       await replied(about, async () => {
