@@ -115,11 +115,9 @@ describe('a tool that was chosen', () => {
     const output = { ok: false, call: 'call_1', code: 'tool_denied', message: 'Not here.' }
     const { ask } = createMcpApp({ ...withKv, result: { ...directResult(1), output } })
     const { result } = await ask('tools/call', call('kv__get'))
-    expect(result).toMatchObject({
-      isError: true,
-      content: [{ text: 'tool_denied: Not here.' }],
-      structuredContent: { error: { code: 'tool_denied' } },
-    })
+    const content = [{ type: 'text', text: 'tool_denied: Not here.' }]
+    expect(result).toMatchObject({ isError: true, content })
+    expect(result).not.toHaveProperty('structuredContent')
   })
 
   it.each(['kv__set', 'secret__get', 'nobody', 'isola__call', 'constructor'])(
