@@ -3488,7 +3488,7 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/http/mcp/resources.ts',
+    'src/http/mcp/offered-resources.ts',
     [mcpUnit],
     [
       {
@@ -3498,16 +3498,28 @@ const endpoint = [
         replace: 'offers.resources.filter(() => exposed)',
       },
       {
-        name: 'exact-resources-first',
-        what: 'N10: a template of one owner stands for no resource of another',
-        find: 'return exact ?? offered',
-        replace: 'return offered.find((one) => one.isTemplate && isMatch(one, uri)) ?? offered',
+        name: 'resources-of-one-owner',
+        what: 'N10: no owner answers for what another one has too, exactly or by a template',
+        find: 'isOurs(uri) || another !== undefined ?',
+        replace: 'isOurs(uri) ?',
+      },
+      {
+        name: 'resources-of-two-unlisted',
+        what: 'N10: what several owners have is in no list',
+        find: 'possible.filter((listing) => !isContested(listing))',
+        replace: 'possible',
+      },
+      {
+        name: 'templates-of-one-form',
+        what: 'N10: another name of a variable makes no other template',
+        find: "uri.replace(/\\{[^{}]*\\}/g, '{}')",
+        replace: 'uri',
       },
       {
         name: 'our-uris-are-ours',
         what: 'N10: what is under our own scheme is no resource of a plugin',
-        find: 'listed.filter(({ uri }) => !isOurs(uri))',
-        replace: 'listed',
+        find: 'named.filter(({ uri }) => !isOurs(uri))',
+        replace: 'named',
       },
     ],
   ),
