@@ -3431,6 +3431,12 @@ const endpoint = [
         replace: 'tools',
       },
       {
+        name: 'mcp-hints-not-made-up',
+        what: 'I27: no client is told that a tool destroys nothing when nobody said so',
+        find: '...(isDestructive && { destructiveHint: true })',
+        replace: 'destructiveHint: isDestructive',
+      },
+      {
         name: 'exposed-agents',
         what: 'issue 6: an agent is offered only if an operator named it',
         find: 'agents.filter(({ name }) => named.includes(name))',
