@@ -33,6 +33,34 @@ export const oauth = [
     'workers',
   ),
   ...of(
+    'src/governance/oauth/protocol.ts',
+    [flows],
+    [
+      {
+        name: 'oauth-refresh-replayed',
+        what: 'T16: a token to renew with that is older than the one before ends its grant',
+        filter: 'older than the one before',
+        find: 'if (response.status === 400) await endReplayed',
+        replace: 'if (response.status === 0) await endReplayed',
+      },
+      {
+        name: 'oauth-refresh-made-up',
+        what: 'T16: a token that was made up, or was good a moment ago, ends nothing',
+        filter: 'older than the one before',
+        find: 'if (!(await retired.has(token))) return',
+        replace: '',
+      },
+      {
+        name: 'oauth-refresh-of-its-client',
+        what: 'T16: what another client shows ends nothing',
+        filter: 'older than the one before',
+        find: 'grant.revokedAtMs !== undefined || grant.client !== asking',
+        replace: 'grant.revokedAtMs !== undefined',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
     'src/governance/oauth/token-reader.ts',
     [flows],
     [
