@@ -3494,6 +3494,18 @@ const endpoint = [
     ],
   ),
   ...of(
+    'src/http/app.ts',
+    ['test/unit/http/cors.test.ts'],
+    [
+      {
+        name: 'mcp-cors',
+        what: 'T17: no page reads an answer of /mcp that may not send it a request',
+        find: '.includes(page) ? origin : null',
+        replace: '.includes(page) ? origin : origin',
+      },
+    ],
+  ),
+  ...of(
     'src/http/mcp/offered-resources.ts',
     [mcpUnit],
     [
