@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import { systemSources } from '../../src/sources.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
+import { createAuthWorld } from '../fakes/mcp-sign-in.ts'
 import { createFakeMcp, type FakeMcpOptions } from '../fakes/mcp-server.ts'
 import { callsTool, runOnce } from '../fakes/plugin-admin.ts'
 import { installUpstream } from '../fakes/upstream.ts'
@@ -209,6 +210,14 @@ describe('a remote MCP server', () => {
     expect(failed).toMatchObject([
       { name: 'MCP server rotated', message: expect.stringContaining('isola mcp login rotated') },
     ])
+  })
+
+  it('T28: a sign-in is begun with a state that nobody can guess, and that looks like no key', async () => {
+    const { answer, server } = createAuthWorld()
+    upstream = installUpstream(() => ({ text: 'never' }), answer)
+    await callJson(path, { json: { id: 'signs', url: server.url, auth: 'oauth' } })
+    const { url } = await change('signs', 'login')
+    expect(new URL(url).searchParams.get('state')).toMatch(/^signs\.login_[0-9A-Za-z]{22}$/)
   })
 
   it('T28: the page that a browser comes back to says nothing of what it brought', async () => {
