@@ -10,6 +10,18 @@ const page = 'test/unit/http/oauth-page.test.ts'
 
 export const oauth = [
   ...of(
+    'src/http/oauth/page.ts',
+    [page],
+    [
+      {
+        name: 'oauth-name-quoted',
+        what: 'T28: what a client calls itself does not read as words of ours',
+        find: 'short.replace(/["“”„‟«»＂]/g, "\'")',
+        replace: 'short',
+      },
+    ],
+  ),
+  ...of(
     'src/http/access.ts',
     [flows],
     [

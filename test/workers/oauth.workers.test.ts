@@ -371,6 +371,16 @@ describe('an authorization request', () => {
     expect(back.get('error')).toBe('invalid_request')
   })
 
+  it('T27: of a name without end the record has the beginning', async () => {
+    const { client_id: client } = await register({ client_name: 'x'.repeat(5_000) })
+    const browser = createBrowser()
+    const { key } = await addKey()
+    await browser.decide(await authorizeUrl(client), { key, decision: 'key' })
+    const about = (await recordsOf()).filter(({ data }) => data.client === client)
+    expect(about.map(({ type }) => type)).toEqual(['oauth_client_registered', 'oauth_granted'])
+    for (const { data } of about) expect(data.clientName).toHaveLength(200)
+  })
+
   it('T28: no client registers with an address that is a program', async () => {
     for (const uri of [
       'javascript:alert(1)',
