@@ -38,6 +38,10 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addRequestId(app, deps)
   addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
   addOAuthRoutes(app, addRoute, deps)
+  // What is asked of a host before anybody has a key: a 401 would say that there is something to sign in to.
+  app.all('/.well-known/*', () => {
+    throw new IsolaError('request_not_found', 'There is no such route.')
+  })
   addRoute('/mcp/callback', { GET: finishMcpLogin(deps) })
   addRoute('/mcp/client.json', { GET: showMcpClient(deps) })
   addCors(app)
