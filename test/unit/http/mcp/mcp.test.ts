@@ -299,6 +299,17 @@ describe('resources', () => {
   })
 })
 
+describe('a list', () => {
+  it.each(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])(
+    'of %s has no page for a cursor that nobody was given',
+    async (method) => {
+      const { ask } = createMcpApp(withNotes)
+      expect((await ask(method, { cursor: 'odd' })).error.code).toBe(-32_602)
+      expect((await ask(method)).error).toBeUndefined()
+    },
+  )
+})
+
 describe('prompts', () => {
   it('lists and fills in those of owners that were named', async () => {
     const messages = [{ role: 'user', content: { type: 'text', text: 'Sum.' } }]
