@@ -3494,6 +3494,32 @@ const endpoint = [
     ],
   ),
   ...of(
+    'src/plugins/lifecycle/decide.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
+      {
+        name: 'exposed-by-name-only',
+        what: 'issue 6: what comes under the name of one that was removed is not exposed',
+        find: 'withoutExposed(remove(situation), change.id, generation)',
+        replace: 'remove(situation)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/lifecycle/decide.ts',
+    ['test/workers/mcp.workers.test.ts'],
+    [
+      {
+        name: 'exposed-by-server-name',
+        what: 'issue 6: nor is a server under the name of one that was removed',
+        filter: 'is not exposed',
+        find: '? withoutExposed(outcome, change.mcp.id, generation)',
+        replace: '? outcome',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
     'src/http/app.ts',
     ['test/unit/http/cors.test.ts'],
     [

@@ -166,6 +166,21 @@ describe('a remote MCP server', () => {
     expect((await callJson(`${path}/kept`)).listing).toBeUndefined()
   })
 
+  it('T13: what comes under the name of a server that was removed is not exposed', async () => {
+    await enabled('shown')
+    const exposed = { resources: ['shown'], tools: ['shown__*'] }
+    await callJson('/api/operator/exposed', { json: { exposed } })
+    await call(`${path}/shown`, { method: 'DELETE' })
+    await enabled('shown')
+    const now = await callJson('/api/operator/exposed')
+    expect(now.lines).toEqual(['agent orchestrator'])
+    const { records } = await callJson('/api/operator/audit?session=deployment&limit=500')
+    expect(records.findLast(({ type }: Answer) => type === 'mcp_removed').data).toMatchObject({
+      server: 'shown',
+      unexposed: ['tool shown__*', 'resources of shown'],
+    })
+  })
+
   it('T13: a name that fits two things has to say which; what changes is in the notes', async () => {
     const prompts = [{ name: 'say', description: 'A prompt.' }]
     const list = () => ({ resultType: 'complete', ttlMs: 0, cacheScope: 'private', prompts })
