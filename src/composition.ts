@@ -193,7 +193,7 @@ export function composeRuntime(
     sealing: secrets.sealing,
     learn: learned.learn,
     redactorOf: (values) => createReplyRedactor(values).text,
-    secret: () => sources.ids.next('isk'),
+    secret: () => sources.ids.next('login'),
     fetch: capabilities.fetch,
     checkUrl: (url) => checkPublicUrl(url, config),
     takeLeave: createServerLeave({ snapshot: installed.snapshot, clock }),

@@ -5,7 +5,8 @@ const path = '/api/operator/exposed'
 
 async function show({ request, print }) {
   const answer = await request(path)
-  print(answer, answer.lines.join('\n') || 'nothing')
+  const { lines, notes = [] } = answer
+  print(answer, [...(lines.length > 0 ? lines : ['nothing']), ...notes].join('\n'))
 }
 
 async function set({ args: [file], request, print }) {

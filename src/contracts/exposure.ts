@@ -56,3 +56,16 @@ export function exposureDiff(before: Exposure, after: Exposure) {
     removed: old.filter((line) => !now.includes(line)),
   }
 }
+
+/** A choice without what it offers of one plugin or server. */
+export function withoutOwner(exposure: Exposure, id: string): Exposure {
+  const isOthers = (name: string) => name.split('__', 1)[0] !== id
+  const { agents, tools: named, resources, prompts, bare_names: bare } = exposure
+  return {
+    agents: agents.filter((name) => name !== id),
+    tools: named.filter(isOthers),
+    resources: resources.filter(isOthers),
+    prompts: prompts.filter(isOthers),
+    bare_names: bare.filter(isOthers),
+  }
+}

@@ -9,7 +9,9 @@ export interface Clock {
 /** Identifiers, injected so that tests count them and replay repeats them. */
 export interface Ids {
   /** `<prefix>_` + 22 random base62 characters (131 bits). `isk` is a key: a secret, not a name. */
-  readonly next: (prefix: 'ses' | 'run' | 'call' | 'req' | 'evt' | 'key' | 'isk') => string
+  readonly next: (
+    prefix: 'ses' | 'run' | 'call' | 'req' | 'evt' | 'key' | 'login' | 'isk',
+  ) => string
   /** 32 lowercase hex characters, W3C trace id. */
   readonly traceId: () => string
 }

@@ -5,6 +5,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
 import type { HttpApp, HttpContext, HttpDeps, HttpEnv } from './deps.ts'
+import { allowedHosts } from './mcp/hosts.ts'
 import { createMcp } from './mcp/mcp.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
@@ -37,9 +38,14 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addRequestId(app, deps)
   addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
   addOAuthRoutes(app, addRoute, deps)
+  // What is asked of a host before anybody has a key: a 401 would say that there is something to sign in to.
+  app.all('/.well-known/*', () => {
+    throw new IsolaError('request_not_found', 'There is no such route.')
+  })
   addRoute('/mcp/callback', { GET: finishMcpLogin(deps) })
   addRoute('/mcp/client.json', { GET: showMcpClient(deps) })
   addCors(app)
+  addMcpCors(app, deps)
   addGuards(app, deps)
 
   addRoute('/v1/chat/completions', { POST: createChatCompletions(deps) })
@@ -109,14 +115,29 @@ function addCors(app: HttpApp): void {
     'idempotent-replayed',
     'www-authenticate',
   ]
-  const allowMethods = ['GET', 'POST', 'DELETE']
   const answer = cors({ origin: '*', allowMethods, exposeHeaders, maxAge: 86_400 })
-  app.use('/v1/*', (context, next) => {
-    const isPreflight = context.req.header('access-control-request-method') !== undefined
-    // Any other OPTIONS asks what the route allows.
-    if (context.req.method === 'OPTIONS' && !isPreflight) return next()
-    return answer(context, next)
+  app.use('/v1/*', (context, next) => (isAnyOtherOptions(context) ? next() : answer(context, next)))
+}
+
+const allowMethods = ['GET', 'POST', 'DELETE']
+
+/** An OPTIONS that is no preflight asks what the route allows. */
+const isAnyOtherOptions = ({ req }: HttpContext): boolean =>
+  req.method === 'OPTIONS' && req.header('access-control-request-method') === undefined
+
+/** MCP clients in a browser, on the pages that may send a request to `/mcp` at all. */
+function addMcpCors(app: HttpApp, { hosts = [] }: HttpDeps): void {
+  const exposeHeaders = ['x-request-id', 'mcp-session-id', 'retry-after', 'www-authenticate']
+  const answer = cors({
+    origin: (origin, { req }) => {
+      const page = URL.parse(origin)?.hostname ?? ''
+      return allowedHosts(new URL(req.url), hosts).includes(page) ? origin : null
+    },
+    allowMethods,
+    exposeHeaders,
+    maxAge: 86_400,
   })
+  app.use('/mcp', (context, next) => (isAnyOtherOptions(context) ? next() : answer(context, next)))
 }
 
 /** Nothing behind these two answers a stranger, not even that a route exists. */

@@ -18,6 +18,15 @@ export const listingCaps = {
 const invisible =
   /(?!\n|\r|\t|\u200c|\u200d|\ufe0f)(?:[\p{Cc}\p{Cf}]|\p{Variation_Selector}|\u115f|\u1160|\u3164|\uffa0)/u
 
+/** Opened by a client these run or show what is in them: they name nothing at a server. */
+const harmfulScheme = /^(javascript|vbscript|data):/i
+
+/** What a client that fills in variables or leaves out blanks would open. */
+function isHarmfulUri({ uri, uriTemplate = uri }: JsonObject): boolean {
+  const opened = String(uriTemplate ?? '').replace(/\{[^{}]*\}|[\s\p{Cc}]/gu, '')
+  return harmfulScheme.test(opened)
+}
+
 /** Whether there is anything in it, also in the names of its fields, that nobody can see. */
 export const hasInvisible = (json: JsonObject): boolean => invisible.test(unescaped(json))
 
@@ -25,6 +34,7 @@ export const hasInvisible = (json: JsonObject): boolean => invisible.test(unesca
 export function whyRefused(definition: JsonObject): string | undefined {
   const text = JSON.stringify(definition)
   if (hasInvisible(definition)) return 'has characters that nobody can see'
+  if (isHarmfulUri(definition)) return 'has a URI that could harm whoever opens it'
   if (hasLongName(definition))
     return `has a property with a name of more than ${listingCaps.maxPropertyChars} characters`
   for (const field of ['title', 'description'] as const) {

@@ -138,6 +138,7 @@ export function createAuthWorld(fake: FakeAuth = {}) {
   return {
     config,
     server,
+    answer,
     asked,
     registered,
     tokens,

@@ -55,6 +55,30 @@ describe('T13, T15: what a hostile server lists', () => {
     expect(listing.refused).toMatchObject([{ kind: 'tool', why: expect.stringContaining(why) }])
   })
 
+  it.each([
+    'javascript:alert(1)',
+    'JavaScript:x',
+    'java\nscript:x',
+    'data:text/html,x',
+    'vbscript:x',
+  ])(
+    'the URI %j: that resource and that template are refused, and the rest goes on',
+    async (uri) => {
+      const listed = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+      const resources = [uri, 'file:///a'].map((one) => ({ uri: one, name: 'x' }))
+      const templates = [`${uri}{a}`, `{a}${uri}`, 'file:///{a}']
+      const resourceTemplates = templates.map((uriTemplate) => ({ uriTemplate, name: 'x' }))
+      const more = {
+        'resources/list': () => ({ ...listed, resources }),
+        'resources/templates/list': () => ({ ...listed, resourceTemplates }),
+      }
+      const listing = await createLinkWorld(createFakeMcp({ tools: [], more })).look()
+      expect(listing.items.map(({ key }) => key)).toEqual(['file:///a', 'file:///{a}'])
+      const why = 'has a URI that could harm whoever opens it'
+      expect(listing.refused.map((one) => one.why)).toEqual([why, why, why])
+    },
+  )
+
   it('a list that breaks the shape of the protocol is refused as a whole', async () => {
     const tools = [{ name: 't', inputSchema: { type: 'array' } }, { name: 'good' }]
     await expect(createLinkWorld(createFakeMcp({ tools })).look()).rejects.toThrow('tools/list')

@@ -258,6 +258,12 @@ export const mcp = [
         replace: '',
       },
       {
+        name: 'mcp-harmful-uri',
+        what: 'T13: no address is approved that harms whoever opens it',
+        find: 'if (isHarmfulUri(definition))',
+        replace: 'if (definition === undefined)',
+      },
+      {
         name: 'mcp-long-names',
         what: 'T13: no name of a property is so long that nobody reads it to its end',
         find: 'if (hasLongName(definition))',

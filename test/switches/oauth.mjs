@@ -10,6 +10,18 @@ const page = 'test/unit/http/oauth-page.test.ts'
 
 export const oauth = [
   ...of(
+    'src/http/oauth/page.ts',
+    [page],
+    [
+      {
+        name: 'oauth-name-quoted',
+        what: 'T28: what a client calls itself does not read as words of ours',
+        find: 'short.replace(/["“”„‟«»＂]/g, "\'")',
+        replace: 'short',
+      },
+    ],
+  ),
+  ...of(
     'src/http/access.ts',
     [flows],
     [
@@ -28,6 +40,34 @@ export const oauth = [
         filter: 'that a refused token is told of',
         find: 'needed.filter((scope) => token.couldHave.includes(scope))',
         replace: 'needed',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/governance/oauth/protocol.ts',
+    [flows],
+    [
+      {
+        name: 'oauth-refresh-replayed',
+        what: 'T16: a token to renew with that is older than the one before ends its grant',
+        filter: 'older than the one before',
+        find: 'if (response.status === 400) await endReplayed',
+        replace: 'if (response.status === 0) await endReplayed',
+      },
+      {
+        name: 'oauth-refresh-made-up',
+        what: 'T16: a token that was made up, or was good a moment ago, ends nothing',
+        filter: 'older than the one before',
+        find: 'if (!(await retired.has(token))) return',
+        replace: '',
+      },
+      {
+        name: 'oauth-refresh-of-its-client',
+        what: 'T16: what another client shows ends nothing',
+        filter: 'older than the one before',
+        find: 'grant.revokedAtMs !== undefined || grant.client !== asking',
+        replace: 'grant.revokedAtMs !== undefined',
       },
     ],
     'workers',

@@ -3431,6 +3431,12 @@ const endpoint = [
         replace: 'tools',
       },
       {
+        name: 'mcp-hints-not-made-up',
+        what: 'I27: no client is told that a tool destroys nothing when nobody said so',
+        find: '...(isDestructive && { destructiveHint: true })',
+        replace: 'destructiveHint: isDestructive',
+      },
+      {
         name: 'exposed-agents',
         what: 'issue 6: an agent is offered only if an operator named it',
         find: 'agents.filter(({ name }) => named.includes(name))',
@@ -3488,7 +3494,45 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/http/mcp/resources.ts',
+    'src/plugins/lifecycle/decide.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
+      {
+        name: 'exposed-by-name-only',
+        what: 'issue 6: what comes under the name of one that was removed is not exposed',
+        find: 'withoutExposed(remove(situation), change.id, generation)',
+        replace: 'remove(situation)',
+      },
+    ],
+  ),
+  ...of(
+    'src/plugins/lifecycle/decide.ts',
+    ['test/workers/mcp.workers.test.ts'],
+    [
+      {
+        name: 'exposed-by-server-name',
+        what: 'issue 6: nor is a server under the name of one that was removed',
+        filter: 'is not exposed',
+        find: '? withoutExposed(outcome, change.mcp.id, generation)',
+        replace: '? outcome',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/http/app.ts',
+    ['test/unit/http/cors.test.ts'],
+    [
+      {
+        name: 'mcp-cors',
+        what: 'T17: no page reads an answer of /mcp that may not send it a request',
+        find: '.includes(page) ? origin : null',
+        replace: '.includes(page) ? origin : origin',
+      },
+    ],
+  ),
+  ...of(
+    'src/http/mcp/offered-resources.ts',
     [mcpUnit],
     [
       {
@@ -3498,16 +3542,28 @@ const endpoint = [
         replace: 'offers.resources.filter(() => exposed)',
       },
       {
-        name: 'exact-resources-first',
-        what: 'N10: a template of one owner stands for no resource of another',
-        find: 'return exact ?? offered',
-        replace: 'return offered.find((one) => one.isTemplate && isMatch(one, uri)) ?? offered',
+        name: 'resources-of-one-owner',
+        what: 'N10: no owner answers for what another one has too, exactly or by a template',
+        find: 'isOurs(uri) || another !== undefined ?',
+        replace: 'isOurs(uri) ?',
+      },
+      {
+        name: 'resources-of-two-unlisted',
+        what: 'N10: what several owners have is in no list',
+        find: 'possible.filter((listing) => !isContested(listing))',
+        replace: 'possible',
+      },
+      {
+        name: 'templates-of-one-form',
+        what: 'N10: another name of a variable makes no other template',
+        find: "uri.replace(/\\{[^{}]*\\}/g, '{}')",
+        replace: 'uri',
       },
       {
         name: 'our-uris-are-ours',
         what: 'N10: what is under our own scheme is no resource of a plugin',
-        find: 'listed.filter(({ uri }) => !isOurs(uri))',
-        replace: 'listed',
+        find: 'named.filter(({ uri }) => !isOurs(uri))',
+        replace: 'named',
       },
     ],
   ),

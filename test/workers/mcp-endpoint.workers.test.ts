@@ -53,6 +53,17 @@ describe.each(eras)('MCP for a client of %s', (_name, connect) => {
     await client.close()
   })
 
+  it('M8: tells why a call of an agent was refused also to who has listed its output schema', async () => {
+    const client = await connect()
+    const { tools } = await client.listTools()
+    expect(tools.find(({ name }) => name === 'orchestrator')).toHaveProperty('outputSchema')
+    const given = { task: 'x', session: 'ses_zz' }
+    const answer: Answer = await client.callTool({ name: 'orchestrator', arguments: given })
+    expect(answer.isError).toBe(true)
+    expect(answer.content[0].text).toBe('request_not_found: There is no such session or run.')
+    await client.close()
+  })
+
   it('N1: calls a chosen tool through the gates and on the record, without a model', async () => {
     const { requests } = says(() => ({ text: 'never' }))
     await expose({ tools: ['kv__*'], bare_names: ['kv__get'] })

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import { systemSources } from '../../src/sources.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
+import { createAuthWorld } from '../fakes/mcp-sign-in.ts'
 import { createFakeMcp, type FakeMcpOptions } from '../fakes/mcp-server.ts'
 import { callsTool, runOnce } from '../fakes/plugin-admin.ts'
 import { installUpstream } from '../fakes/upstream.ts'
@@ -170,6 +171,21 @@ describe('a remote MCP server', () => {
     expect((await callJson(`${path}/kept`)).listing).toBeUndefined()
   })
 
+  it('T13: what comes under the name of a server that was removed is not exposed', async () => {
+    await enabled('shown')
+    const exposed = { resources: ['shown'], tools: ['shown__*'] }
+    await callJson('/api/operator/exposed', { json: { exposed } })
+    await call(`${path}/shown`, { method: 'DELETE' })
+    await enabled('shown')
+    const now = await callJson('/api/operator/exposed')
+    expect(now.lines).toEqual(['agent orchestrator'])
+    const { records } = await callJson('/api/operator/audit?session=deployment&limit=500')
+    expect(records.findLast(({ type }: Answer) => type === 'mcp_removed').data).toMatchObject({
+      server: 'shown',
+      unexposed: ['tool shown__*', 'resources of shown'],
+    })
+  })
+
   it('T13: a name that fits two things has to say which; what changes is in the notes', async () => {
     const prompts = [{ name: 'say', description: 'A prompt.' }]
     const list = () => ({ resultType: 'complete', ttlMs: 0, cacheScope: 'private', prompts })
@@ -214,6 +230,14 @@ describe('a remote MCP server', () => {
     expect(failed).toMatchObject([
       { name: 'MCP server rotated', message: expect.stringContaining('isola mcp login rotated') },
     ])
+  })
+
+  it('T28: a sign-in is begun with a state that nobody can guess, and that looks like no key', async () => {
+    const { answer, server } = createAuthWorld()
+    upstream = installUpstream(() => ({ text: 'never' }), answer)
+    await callJson(path, { json: { id: 'signs', url: server.url, auth: 'oauth' } })
+    const { url } = await change('signs', 'login')
+    expect(new URL(url).searchParams.get('state')).toMatch(/^signs\.login_[0-9A-Za-z]{22}$/)
   })
 
   it('T28: the page that a browser comes back to says nothing of what it brought', async () => {

@@ -150,6 +150,32 @@ describe('a token', () => {
     expect(await grantsOf(principal)).toMatchObject([{ state: 'revoked' }])
   })
 
+  it('T16: to renew with that is older than the one before ends its grant, on record', async () => {
+    const { key, principal } = await addKey()
+    const { refresh_token: first, client } = await signIn(key)
+    const renew = async (token: string): Promise<Answer> => (await refresh(client, token)).json()
+    const second = await renew(first)
+    // An answer may get lost: until the new one was used, the one before is good.
+    const { refresh_token: third } = await renew(first)
+    const { refresh_token: fourth, access_token: token } = await renew(third)
+    const [user, grant] = fourth.split(':')
+    const { client_id: other } = await register()
+    for (const [who, shown] of [
+      [client, `${user}:${grant}:made-up`],
+      [client, second.refresh_token],
+      [other, first],
+    ] as const)
+      expect((await refresh(who, shown)).status).toBe(400)
+    expect(await statusOf(token)).toBe(200)
+    expect(await renew(first)).toMatchObject({ error: 'invalid_grant' })
+    expect(await statusOf(token)).toBe(401)
+    expect((await refresh(client, fourth)).status).toBe(400)
+    const [ended] = await grantsOf(principal)
+    expect(ended).toMatchObject({ state: 'revoked' })
+    const events = (await recordsOf()).filter(({ data }) => data.reason === 'refresh_replayed')
+    expect(events).toMatchObject([{ type: 'oauth_revoked', data: { grant: ended.id } }])
+  })
+
   it('may less than its principal, and never more', async () => {
     const { key } = await addKey('operator')
     const resource = `${issuer}/api`
@@ -343,6 +369,16 @@ describe('an authorization request', () => {
     const without = { code_challenge: undefined, code_challenge_method: undefined }
     const back = returned(await at(await authorizeUrl(client, without)))
     expect(back.get('error')).toBe('invalid_request')
+  })
+
+  it('T27: of a name without end the record has the beginning', async () => {
+    const { client_id: client } = await register({ client_name: 'x'.repeat(5_000) })
+    const browser = createBrowser()
+    const { key } = await addKey()
+    await browser.decide(await authorizeUrl(client), { key, decision: 'key' })
+    const about = (await recordsOf()).filter(({ data }) => data.client === client)
+    expect(about.map(({ type }) => type)).toEqual(['oauth_client_registered', 'oauth_granted'])
+    for (const { data } of about) expect(data.clientName).toHaveLength(200)
   })
 
   it('T28: no client registers with an address that is a program', async () => {

@@ -8,6 +8,7 @@ import type { Library, Redemption } from './library.ts'
 import type { Limit } from './limit.ts'
 import type { OriginOf } from './origins.ts'
 import { parseProof } from './proof.ts'
+import { createRetiredTokens } from './retired-tokens.ts'
 import type { StrangersLog } from './strangers-log.ts'
 
 const decoder = new TextDecoder()
@@ -38,6 +39,44 @@ export interface Protocol extends Pick<OAuthService, 'daily'> {
 
 export function createProtocol(options: ProtocolOptions): Protocol {
   const { kv, library, originOf, grants, record, clock, limit, onFault } = options
+  const retired = createRetiredTokens(options)
+
+  const end = ({ id, principal }: OAuthGrant, reason: string, client: Client): Promise<void> =>
+    grants.revoke(
+      id,
+      eventOf('oauth_revoked', { principal, nowMs: clock.nowMs(), client }, { grant: id, reason }),
+    )
+
+  const forget: Protocol['forget'] = async ({ principal, resource, libraryId }) => {
+    if (libraryId === undefined) return
+    const { api } = library(new URL(resource).origin)
+    await api.revokeGrant(libraryId, encodeURIComponent(principal)).catch(onFault)
+  }
+
+  /** Whoever copied it, or whom it was copied from: nobody can tell, so everything of the grant ends. */
+  const endReplayed = async (token: string, asking: string | undefined, client: Client) => {
+    if (!(await retired.has(token))) return
+    const grant = await grants.findByLibraryId(token.split(':')[1] ?? '')
+    if (!grant || grant.revokedAtMs !== undefined || grant.client !== asking) return
+    await end(grant, 'refresh_replayed', client)
+    await forget(grant)
+  }
+
+  const renew = async (
+    token: string,
+    about: {
+      readonly asking: string | undefined
+      readonly client: Client
+      readonly ask: () => Promise<Response>
+    },
+  ): Promise<Response> => {
+    const older = await retired.retiredBy(token)
+    const response = await about.ask()
+    // Its client gets the answer in any case.
+    if (older !== undefined && response.ok) await retired.add(older).catch(onFault)
+    if (response.status === 400) await endReplayed(token, about.asking, about.client)
+    return response
+  }
 
   /** The library ended a grant by itself: the table and the record are to say so too. */
   const follow = async (sent: Sent, client: Client): Promise<void> => {
@@ -46,9 +85,7 @@ export function createProtocol(options: ProtocolOptions): Protocol {
     const grant = await grants.findByLibraryId(libraryId)
     if (!grant || grant.revokedAtMs !== undefined) return
     if (!(await hasEnded(options, grant, sent))) return
-    const reason = sent.isToken ? 'client' : 'code_replayed'
-    const at = { principal: grant.principal, nowMs: clock.nowMs(), client }
-    await grants.revoke(grant.id, eventOf('oauth_revoked', at, { grant: grant.id, reason }))
+    await end(grant, sent.isToken ? 'client' : 'code_replayed', client)
   }
 
   const registered = async (response: Response, client: Client): Promise<void> => {
@@ -75,7 +112,9 @@ export function createProtocol(options: ProtocolOptions): Protocol {
           : undefined
       const asking = form && clientIn(request, form)
       if (form && mayNameDocument(asking)) await limit('documents', client)
-      const response = await library(origin).fetch(request, context)
+      const ask = () => library(origin).fetch(request, context)
+      const renewing = form?.get('refresh_token')
+      const response = await (renewing ? renew(renewing, { asking, client, ask }) : ask())
       if (isPost && pathname === '/oauth/register' && response.ok)
         await registered(response, client)
       if (form && mayHaveEnded(form, response)) {
@@ -85,11 +124,7 @@ export function createProtocol(options: ProtocolOptions): Protocol {
       }
       return response
     },
-    async forget({ principal, resource, libraryId }) {
-      if (libraryId === undefined) return
-      const { api } = library(new URL(resource).origin)
-      await api.revokeGrant(libraryId, encodeURIComponent(principal)).catch(onFault)
-    },
+    forget,
     async daily() {
       try {
         await grants.purge(clock.nowMs() - keepEndedMs)

@@ -53,13 +53,16 @@ const agentTool = ({ name, description }: AgentDescriptor): OfferedTool => ({
   annotations: { readOnlyHint: false, openWorldHint: true },
 })
 
-/** The schema goes out as it is. */
+/**
+ * The schema goes out as it is; hints only as far as the host goes by them. That a tool destroys nothing is no such hint:
+ * left out it may, for a client.
+ */
 function directTool(tool: ListedTool, name: string): OfferedTool {
   const { description, inputSchema, isReadOnly, isIdempotent, isDestructive } = tool
   const annotations = {
     readOnlyHint: isReadOnly,
     idempotentHint: isIdempotent,
-    destructiveHint: isDestructive,
+    ...(isDestructive && { destructiveHint: true }),
   }
   return { kind: 'tool', target: tool.name, name, description, inputSchema, annotations }
 }

@@ -6,11 +6,12 @@ import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PauseView, RunView } from '#contracts/session.ts'
 
-/** A failure as a client's model reads it: our code, and what the caller may know. */
-export function toFailure(code: string, message: string, more: JsonObject = {}): CallToolResult {
-  const text = `${code}: ${message}`
-  const structuredContent = { ...more, error: { code, message } }
-  return { content: [{ type: 'text', text }], structuredContent, isError: true }
+/**
+ * A failure as a client's model reads it: our code, and what the caller may know. In text alone: clients of 2025 hold
+ * what is structured against the tool's `outputSchema` in a failure too, and show an error of their own instead of ours.
+ */
+export function toFailure(code: string, message: string): CallToolResult {
+  return { content: [text(`${code}: ${message}`)], isError: true }
 }
 
 /** Anything thrown. What has no code of ours is a bug: nothing of it is told. */

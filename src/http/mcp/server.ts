@@ -93,7 +93,10 @@ class OfferingServer extends McpServer {
 }
 
 function addTools({ server, offered }: OfferingServer, options: Options): void {
-  server.setRequestHandler('tools/list', () => ({ tools: offered.map(toWireTool) }))
+  server.setRequestHandler(
+    'tools/list',
+    onePage(() => ({ tools: offered.map(toWireTool) })),
+  )
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = offered.find(({ name }) => name === params.name)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
@@ -105,12 +108,27 @@ function addTools({ server, offered }: OfferingServer, options: Options): void {
   })
 }
 
+/** A list that is answered whole: no cursor is one of its pages. */
+function onePage<T>(list: () => T) {
+  return ({
+    params,
+  }: {
+    readonly params?: { readonly cursor?: string | undefined } | undefined
+  }) => {
+    if (params?.cursor === undefined) return list()
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor: must be the one of a page.')
+  }
+}
+
 function addResources({ server }: OfferingServer, options: Options): void {
   const { caller } = options
   server.setRequestHandler('resources/list', ({ params }, context) =>
     answer(options, context, { params, work: (call) => listResources(call, params?.cursor) }),
   )
-  server.setRequestHandler('resources/templates/list', () => listTemplates(caller))
+  server.setRequestHandler(
+    'resources/templates/list',
+    onePage(() => listTemplates(caller)),
+  )
   server.setRequestHandler('resources/read', ({ params }, context) =>
     answer(options, context, { params, work: (call) => readResource(call, params.uri) }),
   )
@@ -131,7 +149,10 @@ function addSubscriptions({ server }: OfferingServer, options: Options): void {
 
 function addPrompts({ server }: OfferingServer, options: Options): void {
   const { caller } = options
-  server.setRequestHandler('prompts/list', () => listPrompts(caller))
+  server.setRequestHandler(
+    'prompts/list',
+    onePage(() => listPrompts(caller)),
+  )
   server.setRequestHandler('prompts/get', ({ params }, context) => {
     const { name, arguments: given = {} } = params
     return answer(options, context, { params, work: (call) => getPrompt(call, name, given) })

@@ -54,14 +54,14 @@ export async function pageResponse(
 /** Names the client, where the answer goes, and what is allowed; somebody signs in and decides. */
 export function consentPage(consent: Consent): string {
   const { clientName, clientHost, redirectHost, isLoopback, problem, upstreamHost } = consent
-  const name = escape(clientName.slice(0, 100))
+  const name = quotable(clientName)
   const origin =
     clientHost === undefined
       ? 'It registered itself: nobody vouches for this name.'
       : `It is described by <span class="host">${escape(clientHost)}</span>.`
   return page(
-    `Allow ${name}?`,
-    `<h1>Allow <span class="name">${name}</span> to use this Isola deployment?</h1>
+    `Allow “${name}”?`,
+    `<h1>Allow “<span class="name">${name}</span>” to use this Isola deployment?</h1>
 ${problem ? `<p class="note bad" role="alert">${escape(problem.message)}</p>` : ''}
 <p>${origin} Access goes to <span class="host">${escape(redirectHost)}</span>, for <span class="name">${escape(consent.resource)}</span>.</p>
 ${isLoopback ? '<p class="note">That is a program on your own computer. Go on only if you just started to sign in from it.</p>' : ''}
@@ -94,6 +94,14 @@ function page(title: string, body: string): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex">
 <title>${title}</title><style>${style}</style></head>
 <body><main>${body}</main></body></html>`
+}
+
+const maxNameChars = 100
+
+/** A name that stands between quotes, and cannot end them: what follows would read as ours. */
+function quotable(name: string): string {
+  const short = name.length > maxNameChars ? `${name.slice(0, maxNameChars)}…` : name
+  return escape(short.replace(/["“”„‟«»＂]/g, "'"))
 }
 
 /** What a client says of itself must be text wherever it stands. Controls and direction marks would forge what is around it. */

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { exposureLines, exposureSchema } from '#contracts/exposure.ts'
+import { exposureLines, exposureSchema, type Exposure } from '#contracts/exposure.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
+import { contestedNotes, offeredResources } from '../mcp/offered-resources.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
@@ -10,10 +11,11 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
 const setRequest = z.strictObject({ exposed: exposureSchema })
 
-/** `GET /api/operator/exposed`: what MCP clients are offered, as a document and in lines. */
+/** `GET /api/operator/exposed`: what MCP clients are offered, as a document and in lines, and what of it is not. */
 export const readExposed: Handle = (deps) => async () => {
   const { generation, exposed } = await deps.plugins.exposed()
-  return jsonResponse({ generation, exposed, lines: exposureLines(exposed) })
+  const lines = exposureLines(exposed)
+  return jsonResponse({ generation, exposed, lines, notes: contestedIn(deps, exposed) })
 }
 
 /** Replaces the whole choice: what is left out is as it ships, which is nothing but the orchestrator. */
@@ -21,13 +23,17 @@ export const setExposed: Handle = (deps) => async (context) => {
   const { exposed } = parseFields(setRequest, await readJsonObject(context.req.raw))
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'expose', exposed }, by)
-  return jsonResponse({ generation, exposed, notes: [...notes, ...unknownNames(deps, exposed)] })
+  const more = [...unknownNames(deps, exposed), ...contestedIn(deps, exposed)]
+  return jsonResponse({ generation, exposed, notes: [...notes, ...more] })
 }
+
+const contestedIn = ({ agents }: HttpDeps, exposed: Exposure): readonly string[] =>
+  contestedNotes(offeredResources({ exposed, offers: agents.offers() }))
 
 /** One that names nothing offers nothing, and whoever wrote it may have meant something else. */
 function unknownNames(
   { agents }: HttpDeps,
-  { agents: wanted, tools }: z.infer<typeof exposureSchema>,
+  { agents: wanted, tools }: Exposure,
 ): readonly string[] {
   const known = new Set(['orchestrator', ...agents.list().map(({ name }) => name)])
   const all = agents.toolNames()

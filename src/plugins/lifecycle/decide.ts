@@ -9,7 +9,7 @@ import { idOf, type Outcome, type Situation } from './changes.ts'
 import { dependentsOf } from './dependents.ts'
 import { generationOf, restore, rollback } from './restore.ts'
 import { changeServers, withServers } from './servers.ts'
-import { setExposure } from './set-exposure.ts'
+import { setExposure, withoutExposed } from './set-exposure.ts'
 import { setPolicy } from './set-policy.ts'
 
 export interface DecideDeps {
@@ -38,7 +38,10 @@ export async function decide(
   const { store, bundledIds, servers } = deps
   if (change.do === 'policy') return setPolicy(change.policy, generation)
   if (change.do === 'expose') return setExposure(change.exposed, generation)
-  if (change.do === 'mcp') return changeServers(servers, change.mcp, { generation, by })
+  if (change.do === 'mcp') {
+    const outcome = await changeServers(servers, change.mcp, { generation, by })
+    return change.mcp.do === 'remove' ? withoutExposed(outcome, change.mcp.id, generation) : outcome
+  }
   if (change.do === 'restore') {
     const target = await generationOf(store, change.generation)
     const plugins = await restore(store, { ...change, target }, generation)
@@ -68,7 +71,7 @@ export async function decide(
     case 'rollback':
       return proven(await rollback(store, situation), generation)
     case 'remove':
-      return withDependents(deps, remove(situation))
+      return withDependents(deps, withoutExposed(remove(situation), change.id, generation))
   }
 }
 

@@ -1,4 +1,4 @@
-import { defaultExposure, exposureDiff, type Exposure } from '#contracts/exposure.ts'
+import { defaultExposure, exposureDiff, withoutOwner, type Exposure } from '#contracts/exposure.ts'
 import type { Generation } from '#contracts/plugin-catalog.ts'
 import type { Outcome } from './changes.ts'
 
@@ -17,5 +17,22 @@ export function setExposure(
     notes: isSame
       ? ['This is offered already.']
       : [...added.map((line) => `+ ${line}`), ...removed.map((line) => `- ${line}`)],
+  }
+}
+
+/** What a plugin or server was offered with goes with it: another that comes by its name is not exposed by that. */
+export function withoutExposed(
+  outcome: Outcome,
+  id: string,
+  { installed, bundled, exposed: before = defaultExposure }: Generation,
+): Outcome {
+  const exposed = withoutOwner(before, id)
+  const { removed } = exposureDiff(before, exposed)
+  if (removed.length === 0) return outcome
+  return {
+    ...outcome,
+    generation: { installed, bundled, ...outcome.generation, exposed },
+    data: { ...outcome.data, unexposed: removed },
+    notes: [...outcome.notes, ...removed.map((line) => `No longer offered at /mcp: ${line}`)],
   }
 }

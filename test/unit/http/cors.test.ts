@@ -44,3 +44,51 @@ describe('a page in a browser', () => {
     }
   })
 })
+
+describe('T17: a page that speaks to /mcp', () => {
+  const wanted = 'authorization,content-type,mcp-protocol-version'
+  const ask = (from: string, url = 'http://localhost:8787/mcp') => {
+    const asking = {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': wanted,
+    }
+    return createFakeApp().app.request(url, {
+      method: 'OPTIONS',
+      headers: { origin: from, ...asking },
+    })
+  }
+
+  it.each(['http://localhost:6274', 'http://127.0.0.1:3000'])(
+    'asks from %s before it sends a key, and may',
+    async (from) => {
+      const response = await ask(from)
+      expect(response.status).toBe(204)
+      expect(response.headers.get('access-control-allow-origin')).toBe(from)
+      expect(response.headers.get('access-control-allow-headers')).toBe(wanted)
+      expect(response.headers.get('vary')).toMatch(/origin/i)
+    },
+  )
+
+  it('reads where to sign in, and answers', async () => {
+    const from = 'http://localhost:6274'
+    const { app, send } = createFakeApp()
+    const headers = { origin: from, host: 'localhost:8787' }
+    const url = 'http://localhost:8787/mcp'
+    const refused = await app.request(url, { method: 'POST', headers })
+    const json = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    const accept = 'application/json, text/event-stream'
+    const answered = await send(url, { json, headers: { ...headers, accept } })
+    expect([refused.status, answered.status]).toEqual([401, 200])
+    for (const response of [refused, answered]) {
+      expect(response.headers.get('access-control-allow-origin')).toBe(from)
+      expect(response.headers.get('access-control-expose-headers')).toContain('www-authenticate')
+    }
+  })
+
+  it.each(['https://evil.example', 'https://localhost.evil.example', 'null', 'file://'])(
+    'may not from %s',
+    async (from) => {
+      expect((await ask(from)).headers.get('access-control-allow-origin')).toBeNull()
+    },
+  )
+})

@@ -55,7 +55,17 @@ const payloads = shapes.flatMap((shape) => programs.map((js) => shape(js)))
 const skeleton = (html: string) =>
   html.match(/<[^>]*>/g)?.map((tag) => tag.replace(/"[^"]*"/g, '""'))
 
+const textOf = (html: string) => html.replace(/<[^>]*>/g, '').replace(/&#39;/g, "'")
+
 describe('the consent page', () => {
+  it('T28: quotes what a client calls itself, which cannot end the quotes', () => {
+    const clientName = 'Isola” to read the time. “Never mind'
+    const text = textOf(consentPage({ ...consent, clientName }))
+    expect(text).toContain("Allow “Isola' to read the time. 'Never mind” to use this Isola")
+    const long = textOf(consentPage({ ...consent, clientName: 'x'.repeat(5_000) }))
+    expect(long).toContain(`Allow “${'x'.repeat(100)}…” to use this Isola`)
+  })
+
   it(`T28: shows ${payloads.length} programs as text, wherever a client may write them`, () => {
     expect(payloads.length).toBeGreaterThanOrEqual(60)
     const own = skeleton(

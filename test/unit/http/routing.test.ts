@@ -33,6 +33,21 @@ describe('/healthz', () => {
   })
 })
 
+describe('what is asked of a host before there is a key', () => {
+  it.each([
+    '/.well-known/openid-configuration',
+    '/.well-known/oauth-authorization-server/mcp',
+    '/.well-known/oauth-protected-resource',
+    '/.well-known/security.txt',
+  ])('is 404 where there is none: %s', async (path) => {
+    const { app } = createFakeApp()
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
+      const response = await app.request(path, { method })
+      expect([response.status, response.headers.get('www-authenticate')]).toEqual([404, null])
+    }
+  })
+})
+
 describe('without a valid key', () => {
   it.each([
     '/',

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
+import { exposureSchema } from '../../../src/contracts/exposure.ts'
 import { parseManifest } from '../../../src/contracts/manifest.ts'
 import { toPermit } from '../../../src/contracts/permit.ts'
 import { toBundleText } from '../../../src/contracts/plugin-bundle.ts'
@@ -112,6 +113,33 @@ describe('the life of a plugin', () => {
       'plugin_disabled',
       'plugin_removed',
     ])
+  })
+
+  it('takes what it was offered with along when it is removed: another of its name is not exposed', async () => {
+    await host.add('a', '1.0.0')
+    await host.enable('a')
+    await host.add('ab', '1.0.0')
+    const exposed = exposureSchema.parse({
+      agents: ['orchestrator', 'a', 'ab'],
+      tools: ['a__*', 'a__say', 'ab__*'],
+      resources: ['a', 'ab'],
+      prompts: ['ab', 'a'],
+      bare_names: ['a__say', 'ab__say'],
+    })
+    await host.change({ do: 'expose', exposed })
+    const kept = (await host.change({ do: 'disable', id: 'a' })).generation
+    expect(kept.exposed).toEqual(exposed)
+    const { result, generation } = await host.change({ do: 'remove', id: 'a' })
+    expect(generation.exposed).toEqual({
+      agents: ['orchestrator', 'ab'],
+      tools: ['ab__*'],
+      resources: ['ab'],
+      prompts: ['ab'],
+      bare_names: ['ab__say'],
+    })
+    expect(result.notes).toContain('No longer offered at /mcp: resources of a')
+    await host.add('a', '1.0.0')
+    expect((await host.enable('a')).generation.exposed).toEqual(generation.exposed)
   })
 
   it('P21: an author adds, and nothing of it goes live', async () => {

@@ -115,11 +115,9 @@ describe('a tool that was chosen', () => {
     const output = { ok: false, call: 'call_1', code: 'tool_denied', message: 'Not here.' }
     const { ask } = createMcpApp({ ...withKv, result: { ...directResult(1), output } })
     const { result } = await ask('tools/call', call('kv__get'))
-    expect(result).toMatchObject({
-      isError: true,
-      content: [{ text: 'tool_denied: Not here.' }],
-      structuredContent: { error: { code: 'tool_denied' } },
-    })
+    const content = [{ type: 'text', text: 'tool_denied: Not here.' }]
+    expect(result).toMatchObject({ isError: true, content })
+    expect(result).not.toHaveProperty('structuredContent')
   })
 
   it.each(['kv__set', 'secret__get', 'nobody', 'isola__call', 'constructor'])(
@@ -216,14 +214,42 @@ describe('resources', () => {
     expect(submitted().directCall).toEqual({ tool: 'notes__read_resource', input: { uri } })
   })
 
-  it('N10: an exact name comes before what a template of another owner takes', async () => {
-    const listed = offers.resources.filter(({ owner }) => owner === 'notes')
-    const greedy = { owner: 'greedy', uri: 'note://{x}', isTemplate: true, name: 'all' }
-    const both = { ...offers, resources: [greedy, ...listed] }
-    const exposed = { resources: ['greedy', 'notes'] }
-    const { ask, submitted } = createMcpApp({ exposed, offers: both, result: directResult({}) })
-    await ask('resources/read', { uri: 'note://one' })
-    expect(submitted().directCall?.tool).toBe('notes__read_resource')
+  const alsoThere = [
+    ['the same URI', 'note://one', false, 'note://one'],
+    ['a template that takes it', 'note://{x}', true, 'note://one'],
+    ['a URI that its template takes', 'note://7/text', false, 'note://7/text'],
+    ['a template that takes the same', 'note://{x}/{y}', true, 'note://7/text'],
+    ['its template with another variable', 'note://{x}/text', true, 'note://7/text'],
+  ] as const
+  it.each(alsoThere)(
+    'N10: what another owner has too is read from neither: %s',
+    async (_what, uri, isTemplate, wanted) => {
+      const another = { owner: 'aaa', uri, isTemplate, name: 'x' }
+      const both = { ...offers, resources: [another, ...offers.resources] }
+      const exposed = { resources: ['aaa', 'notes'] }
+      const { ask, calls } = createMcpApp({ exposed, offers: both })
+      expect((await ask('resources/read', { uri: wanted })).error.code).toBe(-32_602)
+      expect(calls).toEqual([])
+    },
+  )
+
+  it('N10: what two owners have is in no list, and an operator is told whose it is', async () => {
+    const two = [
+      { owner: 'aaa', uri: 'note://one', isTemplate: false, name: 'x' },
+      { owner: 'aaa', uri: 'note://{x}/text', isTemplate: true, name: 'x' },
+    ]
+    const both = { ...offers, resources: [...two, ...offers.resources] }
+    const exposed = { resources: ['aaa', 'notes'] }
+    const { ask, send } = createMcpApp({ exposed, offers: both })
+    expect((await ask('resources/list')).result.resources).toEqual([])
+    const { resourceTemplates } = (await ask('resources/templates/list')).result
+    expect(resourceTemplates).toHaveLength(1)
+    const told = (uri: string) => `aaa and notes have the resource ${uri}: none of them offers it.`
+    const shown = await (await send('/api/operator/exposed')).json()
+    const notes = [told('note://one'), told('note://{x}/text'), told('note://{id}/text')]
+    expect(shown).toMatchObject({ notes })
+    const set = await (await send('/api/operator/exposed', { json: { exposed } })).json()
+    expect(set).toMatchObject({ notes })
   })
 
   it('N10: nothing under our own scheme is of an owner', async () => {
@@ -271,6 +297,17 @@ describe('resources', () => {
     const answer = await ask('resources/read', { uri: `isola://sessions/${testSession}` })
     expect(answer.error.code).toBe(-32_602)
   })
+})
+
+describe('a list', () => {
+  it.each(['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])(
+    'of %s has no page for a cursor that nobody was given',
+    async (method) => {
+      const { ask } = createMcpApp(withNotes)
+      expect((await ask(method, { cursor: 'odd' })).error.code).toBe(-32_602)
+      expect((await ask(method)).error).toBeUndefined()
+    },
+  )
 })
 
 describe('prompts', () => {

@@ -71,10 +71,19 @@ describe('tools/list', () => {
   it('P2: shows a schema as it is, and the hints that the host goes by', () => {
     const found = offered({ tools: ['kv__get'] }).find(({ name }) => name === 'kv__get')
     expect(found?.inputSchema).toEqual({ type: 'object', 'x-odd': { deep: [1] } })
-    expect(found?.annotations).toEqual({
-      readOnlyHint: true,
-      idempotentHint: true,
-      destructiveHint: false,
-    })
+    expect(found?.annotations).toEqual({ readOnlyHint: true, idempotentHint: true })
+  })
+
+  it('I27: says of no tool that it destroys nothing: a server that says nothing has said no such thing', () => {
+    const silent = { isReadOnly: false, isIdempotent: false, isDestructive: false }
+    const tools = [
+      { ...tool('a__silent'), ...silent },
+      { ...tool('a__drop'), ...silent, isDestructive: true },
+    ]
+    const found = offered({ agents: [], tools: ['a__*'] }, { tools })
+    const hints = Object.fromEntries(found.map(({ name, annotations }) => [name, annotations]))
+    const nothing = { readOnlyHint: false, idempotentHint: false }
+    expect(hints).toMatchObject({ a__drop: { ...nothing, destructiveHint: true } })
+    expect(hints['a__silent']).toEqual(nothing)
   })
 })
