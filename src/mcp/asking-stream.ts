@@ -23,9 +23,9 @@ export function createAskingStream(fetch: ReturnType<typeof createGuardedFetch>)
   }
   return {
     fetch: async (...[url, init]: Parameters<typeof fetch>): Promise<Response> => {
+      if (init && isIdleStream(init)) return openOnce(() => fetch(url, init)).finally(heard)
       const answered = fetch(url, init)
-      if (init && isIdleStream(init)) answered.then(() => heard(), heard)
-      else if (isNotice(init)) watch(answered)
+      if (isNotice(init)) watch(answered)
       return answered
     },
     /** @param before A session that goes on: the library opens the stream when it says that it is ready. */
@@ -39,6 +39,15 @@ export function createAskingStream(fetch: ReturnType<typeof createGuardedFetch>)
       await within(maxWaitMs, () => Promise.all(sending)).catch(() => {})
     },
   }
+}
+
+/** A server takes one such stream of a session, and may not have noticed yet that the one before ended. */
+async function openOnce(open: () => Promise<Response>, tries = 10): Promise<Response> {
+  const response = await open()
+  if (response.status !== 409 || tries === 0) return response
+  await response.body?.cancel()
+  await new Promise((resolve) => setTimeout(resolve, settleMs))
+  return openOnce(open, tries - 1)
 }
 
 /** What wants no answer; of a call it may be long until there is one. */

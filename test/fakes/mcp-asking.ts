@@ -92,6 +92,8 @@ export function overSession(toRequest: (text: string) => object) {
   })
   const answer = async (request: Request): Promise<Response> => {
     if (request.method !== 'GET') return server.answer(request)
+    // As the servers of the SDK do.
+    if (state.streams > 0) return new Response(null, { status: 409 })
     state.streams += 1
     request.signal.addEventListener('abort', () => (state.streams -= 1))
     const body = new ReadableStream<Uint8Array>({

@@ -34,7 +34,7 @@ const config = mcpServerSchema.parse({
   ...(context.client_id && { clientId: context.client_id }),
   ...(context.client_secret && { clientSecret: '${secret:CLIENT_SECRET}' }),
 })
-const secrets = new Map([['CLIENT_SECRET', context.client_secret]])
+const secrets = new Map(context.client_secret ? [['CLIENT_SECRET', context.client_secret]] : [])
 const deps = {
   ...systemSources,
   fetch: (target, init) => fetch(target, init),

@@ -88,7 +88,9 @@ describe('a long clean-up', () => {
     const { run } = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'clean' } })
     const path = `/api/sessions/${session}/runs/${run}`
     for (const reached of [2, 4]) {
-      await vi.waitFor(() => expect(Math.max(...requests.map(answers))).toBe(reached))
+      await vi.waitFor(() =>
+        expect(Math.max(...requests.map(answers))).toBeGreaterThanOrEqual(reached),
+      )
       await abortAllDurableObjects()
       await callJson(path) // wakes it; without, its alarm would
     }

@@ -146,6 +146,7 @@ describe('what a server asks in the middle of a call', () => {
     sleep()
     server.seen.length = 0
     expect(textOf(await call('x', async () => answered('Ben')))).toContain('Ben')
+    expect(textOf(await call('x', async () => answered('Cid')))).toContain('Cid')
     expect(server.methods()).not.toContain('initialize')
   })
 
