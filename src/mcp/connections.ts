@@ -111,17 +111,21 @@ export function createConnections(deps: ConnectionsDeps) {
     } else closeIfLeft(mine)
   }
 
+  const take = (config: McpServerConfig): Open => {
+    const mine = connected(config)
+    mine.users += 1
+    return mine
+  }
+
   return {
     /** Connects, and keeps the connection until it is let go of. */
     hold(config: McpServerConfig): () => void {
-      const mine = connected(config)
-      mine.users += 1
+      const mine = take(config)
       return () => release(mine, config)
     },
     /** Does something over the connection. Only what is wrong with the connection itself counts against the server. */
     using: async <T>(config: McpServerConfig, work: (line: Line) => Promise<T>): Promise<T> => {
-      const mine = connected(config)
-      mine.users += 1
+      const mine = take(config)
       try {
         const { client } = await mine.connection
         const result = await work({ client, inCall: mine.inCall })

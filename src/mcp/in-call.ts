@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/client'
 import { askSchema } from '#contracts/asks.ts'
-import { IsolaError } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
 import type { McpAnswered, McpAsked, McpCaller } from '#contracts/mcp.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** What a server asked, as it came: parsed here, answered by whoever made the call. */
 export interface AskedRaw {
@@ -50,7 +50,8 @@ export function createInCall() {
       if (under.size > 0) isClean = false
       under.add(answer)
       try {
-        return await orStopped(calls.run(answer, work), stop.signal)
+        // The library waits for what a handler answers, whatever became of the call.
+        return await untilAborted(calls.run(answer, work), stop.signal)
       } catch (error) {
         // What it asked may be asked again, or come late.
         isClean = false
@@ -90,16 +91,6 @@ function createAnswer(asked: McpCaller['asked'], stop: AbortController): Answer 
 }
 
 const refusal = (why: string) => new ProtocolError(ProtocolErrorCode.InvalidRequest, why)
-
-/** The library waits for what a handler answers, whatever became of the call. */
-function orStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const end = () => reject(new IsolaError('tool_cancelled', 'The call is over.'))
-    if (signal.aborted) end()
-    signal.addEventListener('abort', end, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
-  })
-}
 
 /** A page to open (`url`) and tools for the model are not among what may be asked. */
 function toAsked({ kind, params }: AskedRaw): unknown {

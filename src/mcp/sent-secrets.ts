@@ -8,7 +8,7 @@ type Redact = (text: string) => string
 export interface SentSecrets {
   readonly add: (value: string) => void
   readonly fromText: (text: string) => string
-  /** Of JSON: of its strings, its numbers and its names. */
+  /** Of JSON: all of them of its strings, those of 8 characters or more of its numbers and names too. */
   readonly fromJson: <T>(value: T) => T
 }
 
@@ -22,11 +22,8 @@ const minNameChars = 8
 export function createSentSecrets(redactorOf: RedactorOf): SentSecrets {
   const values = new Set<string>()
   let redactors: readonly [Redact, Redact] | undefined
-  const current = () => {
-    const long = [...values].filter(({ length }) => length >= minNameChars)
-    redactors ??= [redactorOf(values), redactorOf(long)]
-    return redactors
-  }
+  const long = () => [...values].filter(({ length }) => length >= minNameChars)
+  const current = () => (redactors ??= [redactorOf(values), redactorOf(long())])
   const fromText = (text: string): string => (values.size === 0 ? text : current()[0](text))
   return {
     add(value) {

@@ -1,9 +1,9 @@
 import { IsolaError } from '#contracts/errors.ts'
 
-/** What the work comes to, or an error as soon as the signal says so: the work itself may go on. */
+/** What the work comes to, or `tool_cancelled` as soon as the signal says so: the work itself may go on. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const abort = () => reject(new Error('aborted'))
+    const abort = () => reject(new IsolaError('tool_cancelled', 'The call is over.'))
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))

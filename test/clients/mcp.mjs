@@ -1,8 +1,8 @@
 // npm run mcp-clients [-- sdks|programs|remote …]: real MCP clients against a local server, with a key and signed in over OAuth: each lists tools
 // and calls one. And the other way: the reference server of the MCP project as a remote server, its tools, resources and
 // prompts called from a chat. Installs the packages (pinned below) into a folder of its own. Not part of CI.
-import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { toolEnv, toolNode } from '../../scripts/toolchain.mjs'
 import { consent } from '../mcp-suite/authorization.mjs'
 import { freePort, startLocalServer } from '../mcp-suite/server.mjs'
+import { install } from './install.mjs'
 
 const packages = {
   '@ai-sdk/mcp': '2.0.99',
@@ -22,17 +23,7 @@ const packages = {
 }
 const patienceMs = 60_000
 
-const folder = join(tmpdir(), 'isola-mcp-clients')
-mkdirSync(folder, { recursive: true })
-if (!existsSync(join(folder, 'node_modules', 'mcporter'))) {
-  const about = { private: true, type: 'module', dependencies: packages }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(about))
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], {
-    cwd: folder,
-    env: toolEnv(),
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-}
+const folder = install('isola-mcp-clients', packages, 'mcporter')
 const bin = (name) => join(folder, 'node_modules', '.bin', name)
 const { resolve } = createRequire(join(folder, 'index.js'))
 const load = (name) => import(pathToFileURL(resolve(name)).href)

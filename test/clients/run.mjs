@@ -1,13 +1,14 @@
 // npm run clients: real client packages against a local server with a scripted model behind it. Installs the
 // packages (pinned below) into a folder of their own, which is kept for the next time. Not part of CI: they are many.
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root, toolEnv, toolNode } from '../../scripts/toolchain.mjs'
 import { startModelServer } from '../fakes/model-server.mjs'
 import { buildWorker, operatorKey, startServer } from '../faults/local-server.mjs'
+import { install } from './install.mjs'
 
 const packages = {
   '@ai-sdk/openai': '4.0.118',
@@ -21,17 +22,7 @@ const packages = {
   zod: '4.6.7',
 }
 
-const folder = join(tmpdir(), 'isola-clients')
-mkdirSync(folder, { recursive: true })
-if (!existsSync(join(folder, 'node_modules', 'openai6'))) {
-  const about = { private: true, type: 'module', dependencies: packages }
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(about))
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], {
-    cwd: folder,
-    env: toolEnv(),
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
-}
+const folder = install('isola-clients', packages, 'openai6')
 copyFileSync(join(root, 'test', 'clients', 'round-trips.mjs'), join(folder, 'round-trips.mjs'))
 
 /** Calls the client's tool for a question, then repeats what the tool said. */

@@ -77,8 +77,8 @@ export const mcp = [
       {
         name: 'mcp-asks-over',
         what: 'E6: a call that waits for somebody is over here',
-        find: "signal.addEventListener('abort', end, { once: true })",
-        replace: '',
+        find: 'await untilAborted(calls.run(answer, work), stop.signal)',
+        replace: 'await calls.run(answer, work)',
       },
       {
         name: 'mcp-asks-no-tools',

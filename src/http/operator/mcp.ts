@@ -56,12 +56,13 @@ const showServer: Handle = (deps) => async (context) => {
 /** A server that cannot be opened yet is not asked. */
 const lookAtServer: Handle = (deps) => async (context) => {
   parseFields(noFields, await readJsonObject(context.req.raw, { whenEmpty: {} }))
-  const known = await deps.mcp.show(idOf(context))
-  const missing = await missingSecrets(deps, known.config)
+  const server = idOf(context)
+  const row = (await deps.mcp.list()).find(({ id }) => id === server)
+  const missing = row ? await missingSecrets(deps, row.config) : []
   const view =
     missing.length > 0
-      ? { ...known, problem: missing.map(notSet).join('. ') }
-      : await deps.mcp.look(idOf(context))
+      ? { ...(await deps.mcp.show(server)), problem: missing.map(notSet).join('. ') }
+      : await deps.mcp.look(server)
   return jsonResponse({ ...view, missingSecrets: missing })
 }
 

@@ -24,6 +24,7 @@ function createWorld() {
   }
   const show = async () => ({ ...row, login: 'none' as const, differences: [] })
   const mcp: Partial<McpAdministration> = {
+    list: async () => [row],
     show,
     look: async (id) => {
       looks.push(id)
