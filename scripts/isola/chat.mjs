@@ -104,9 +104,9 @@ async function converse(chat, controls, input) {
 }
 
 async function run(context) {
-  const { values, connect, request, isJson, stdout, stderr } = context
+  const { values, connect, request, isJson, env, stdout, stderr } = context
   const tree = await openSession(request, values)
-  const view = createView({ stdout, stderr, isJson })
+  const view = createView({ stdout, stderr, isJson, env, isTyping: () => input.isTyping() })
   const chat = { connection: connect(), request, view, tree, session: tree.id }
   const controls = createControls(chat)
   const isQuick = (line) => /^\/(quit|cancel)\s*$/.test(line.trim())
@@ -137,7 +137,8 @@ async function run(context) {
 export default {
   noun: 'chat',
   usage: 'isola chat [--agent <name>] [--session <id>] [--model <name>] [--approve <tool>]',
-  about: `Talks to an agent. From a pipe each line is one message; a question or an approval takes the next line.
+  about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
+takes the next line.
 The exit code is 1 if a run of a pipe did not complete. While you talk:
 ${help}`,
   options: {

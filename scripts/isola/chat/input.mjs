@@ -1,5 +1,6 @@
 // Lines of a person at a terminal, or of a file or pipe.
 import { createInterface } from 'node:readline'
+import { createPasteReader, paste, restored } from './paste.mjs'
 
 /** Ctrl-C reaches us twice where npm stands between: once from the terminal, once passed on. */
 const sameInterruptMs = 250
@@ -7,21 +8,24 @@ const sameInterruptMs = 250
 /**
  * @param handlers.onLine Sees each line of a terminal as it is typed; true takes it. A pipe's lines wait for their turn.
  * @param handlers.onInterrupt Called for Ctrl-C.
- * @returns `next(prompt, signal)` resolves to the next line, to undefined at the end of the input or when aborted.
+ * @returns `next(prompt, signal)` resolves to the next line, to undefined at the end of the input or when aborted. What is
+ *   pasted at a terminal is one line, its line breaks within.
  */
 export function openInput({ stdin, stderr }, { onLine, onInterrupt }) {
   const isTerminal = stdin.isTTY === true
   const reader = createInterface({
-    input: stdin,
+    input: isTerminal ? createPasteReader(stdin) : stdin,
     terminal: isTerminal,
     ...(isTerminal && { output: stderr }),
   })
+  if (isTerminal) stderr.write(paste.on)
   const lines = []
   let isOver = false
   let wake = () => {}
   let lastInterruptMs = -Infinity
 
-  reader.on('line', (line) => {
+  reader.on('line', (typed) => {
+    const line = isTerminal ? restored(typed) : typed
     if (isTerminal && onLine(line)) return
     lines.push(line)
     wake()
@@ -53,10 +57,12 @@ export function openInput({ stdin, stderr }, { onLine, onInterrupt }) {
   }
   const close = () => {
     process.off('SIGINT', interrupt)
+    if (isTerminal) stderr.write(paste.off)
     reader.close()
     // What is left in a pipe must not keep the process.
+    stdin.unpipe?.()
     stdin.pause?.()
     stdin.unref?.()
   }
-  return { next, close, isTerminal }
+  return { next, close, isTerminal, isTyping: () => isTerminal && reader.line !== '' }
 }

@@ -1,5 +1,6 @@
 // Calls that wait for a person: shown, asked about, settled.
 import { short } from '../text.mjs'
+import { decideAsks } from './questions.mjs'
 
 /** Every call that somebody has to settle in a session and below it, with whose it is. */
 export function waitingIn({ id, runs, children }) {
@@ -15,7 +16,7 @@ export function decisionFor({ kind, argsHash }, words) {
   const text = words?.trim()
   if (kind === 'question') {
     return words === undefined
-      ? { decision: 'error', message: 'Nobody is there to answer.' }
+      ? { decision: 'deny', message: 'Nobody is there to answer.' }
       : { decision: 'result', output: text }
   }
   if (kind !== 'approval') return { decision: 'error', message: 'This client runs no tools.' }
@@ -34,6 +35,19 @@ export const questionOf = ({ kind, tool, input }) =>
         prompt: 'yes, no, or why not> ',
       }
 
+/** What is decided about one waiting call; no decision if the person left. */
+async function decide(pause, { ask, note, signal }) {
+  if (pause.kind === 'question' && pause.asks) return decideAsks(pause, { ask, note, signal })
+  const { call } = pause
+  if (pause.kind === 'client_tool')
+    return { decision: { call, ...decisionFor(pause) }, isUnanswered: false }
+  const { text, prompt } = questionOf(pause)
+  note(text)
+  const words = await ask(prompt)
+  if (signal.aborted) return { isUnanswered: false }
+  return { decision: { call, ...decisionFor(pause, words) }, isUnanswered: words === undefined }
+}
+
 /**
  * Asks about each call that waits, and says what was decided.
  * @param ask Resolves to a person's words, to undefined at the end of the input.
@@ -44,18 +58,12 @@ export async function settlePauses(tree, { request, ask, note, signal }) {
   const waiting = waitingIn(tree)
   const count = waiting.length
   for (const { session, run, pause } of waiting) {
-    const { text, prompt } = questionOf(pause)
-    let words
-    if (pause.kind !== 'client_tool') {
-      note(text)
-      words = await ask(prompt)
-      if (signal.aborted) return { count, isUnanswered }
-      isUnanswered ||= words === undefined
-    }
+    const { decision, isUnanswered: isNobody } = await decide(pause, { ask, note, signal })
+    isUnanswered ||= isNobody
+    if (!decision || signal.aborted) return { count, isUnanswered }
     const path = `/api/sessions/${session}/runs/${run}/decisions`
-    const json = { call: pause.call, ...decisionFor(pause, words) }
     try {
-      await request(path, { method: 'POST', json })
+      await request(path, { method: 'POST', json: decision })
     } catch (error) {
       // Somebody else was quicker, or it expired: the run tells.
       if (error.status !== 404 && error.status !== 409) throw error

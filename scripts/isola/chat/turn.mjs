@@ -93,11 +93,13 @@ export async function followRun(chat, run) {
         signal: chat.signal,
         onBroken,
       })
+      view.wait()
       for await (const item of items) {
         await watchers.see(item)
         view.show(item)
         if (item.type === 'run_finished') return item.data
       }
+      view.rest()
       if (chat.signal.aborted) return { state: 'left', result: { success: false } }
       const tree = await asking(chat, () => request(pathOf(session)))
       const settled = await settlePauses(tree, {
@@ -110,6 +112,7 @@ export async function followRun(chat, run) {
       if (settled.count === 0) await chat.sleep(lookMs)
     }
   } finally {
+    view.rest()
     await watchers.stop()
   }
 }

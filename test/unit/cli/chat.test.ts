@@ -1,4 +1,6 @@
+import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { createPasteReader, restored } from '../../../scripts/isola/chat/paste.mjs'
 import { isola } from '../../fakes/terminal.ts'
 
 const env = { ISOLA_URL: 'https://isola.example', ISOLA_KEY: 'isk_test' }
@@ -209,6 +211,46 @@ describe('isola chat, from a pipe', () => {
     })
   })
 
+  it('denies a question that nobody is there to answer, so that the run can end', async () => {
+    const asks = { ...pause, kind: 'question', input: { question: 'Which colour?' } }
+    const { asked, fetch } = fakeServer(streams, {
+      runs: [{ id: run, state: 'parked', pauses: [asks] }],
+    })
+    const { code } = await isola(['chat'], { env, fetch, input: 'paint it\n' })
+    expect(decisions(asked)).toEqual([
+      { call: 'c1', decision: 'deny', message: 'Nobody is there to answer.' },
+    ])
+    expect(code).toBe(1)
+  })
+
+  it('says what a run took and which model answered', async () => {
+    const result = {
+      success: true,
+      startedAtMs: 1_000,
+      finishedAtMs: 2_500,
+      modelCalls: [{ provider: 'p', model: 'm' }],
+      usage: { tokens: 1_234 },
+      costEstimateUsd: 0.5,
+    }
+    const end = event(3, 'run_finished', { state: 'completed', result })
+    const unpriced = event(1, 'model_called', { provider: 'p', model: 'm', priced: false })
+    const { fetch } = fakeServer([
+      ending(said(2, 'ok'), end),
+      ending(unpriced, said(4, 'ok'), { ...end, seq: 5 }),
+    ])
+    const { stderr } = await isola(['chat'], { env, fetch, input: 'a\nb\n' })
+    expect(stderr).toContain('  p/m · 1,234 tokens · $0.50 · 1.5 s\n')
+    expect(stderr).toContain('  p/m · 1,234 tokens · $0.50 + unknown prices · 1.5 s\n')
+  })
+
+  it('writes no colours and no waiting sign where no terminal is', async () => {
+    const failed = event(1, 'model_failed', { provider: 'p', model: 'm', code: 'model_network' })
+    const { fetch } = fakeServer([ending(failed, said(2, 'ok'), finished(3))])
+    const { stdout, stderr } = await isola(['chat'], { env, fetch, input: 'a\n' })
+    expect(stdout + stderr).not.toContain('\u001b')
+    expect(stderr).not.toContain('\r')
+  })
+
   it('waits with a run that waits for another session', async () => {
     const own = { runs: [{ id: run, state: 'parked', pauses: [{ ...pause, kind: 'session' }] }] }
     const { asked, fetch } = fakeServer(
@@ -288,6 +330,135 @@ describe('isola chat, from a pipe', () => {
       .split('\n')
       .map((line) => (JSON.parse(line) as Item).type)
     expect(types).toEqual(['message_finished', 'run_finished'])
+  })
+})
+
+describe('isola chat, asked by a plugin or an MCP server', () => {
+  const form = {
+    type: 'object',
+    properties: {
+      name: { type: 'string', description: 'Yours' },
+      age: { type: 'integer' },
+      isMember: { type: 'boolean', default: false },
+      colour: { type: 'string', oneOf: [{ const: 'r', title: 'Red' }] },
+      sizes: { type: 'array', items: { enum: ['s', 'm', 'l'] } },
+      note: { type: 'string' },
+    },
+    required: ['name', 'age', 'colour', 'sizes'],
+  }
+  const elicit = { kind: 'elicit', message: 'Who are you?', schema: form }
+  const parkedWith = (asks: object) => ({
+    runs: [
+      {
+        id: run,
+        state: 'parked',
+        pauses: [
+          { call: 'c1', tool: 'shop__order', input: {}, kind: 'question', asks, asksHash: 'h7' },
+        ],
+      },
+    ],
+  })
+  const talk = async (asks: object, lines: readonly string[]) => {
+    const streams = [ending(event(1, 'run_parked', {})), ending(said(2, 'Done.'), finished(3))]
+    const { asked, fetch } = fakeServer(streams, parkedWith(asks))
+    const outcome = await isola(['chat'], { env, fetch, input: ['order', ...lines, ''].join('\n') })
+    return { ...outcome, decisions: decisions(asked) }
+  }
+
+  it('asks for each field, takes what fits and sends it with the hash of what was shown', async () => {
+    const lines = ['Ada', 'old', '36', '', 'Red', 's, 3', '']
+    const { code, stderr, decisions: made } = await talk({ who: elicit }, lines)
+    expect(stderr).toContain('? shop__order asks: Who are you?')
+    expect(stderr).toContain('name — Yours (string)')
+    expect(stderr).toContain('It must be a whole number.')
+    expect(stderr).toContain('1. Red (r)')
+    const content = { name: 'Ada', age: 36, isMember: false, colour: 'r', sizes: ['s', 'l'] }
+    expect(made).toEqual([
+      {
+        call: 'c1',
+        decision: 'result',
+        output: { who: { action: 'accept', content } },
+        asksHash: 'h7',
+      },
+    ])
+    expect(code).toBe(0)
+  })
+
+  it('answers several questions of one call together', async () => {
+    const sample = {
+      kind: 'sample',
+      messages: [{ role: 'user', content: { type: 'text', text: 'A greeting' } }],
+      maxTokens: 9,
+    }
+    const small = { ...elicit, schema: { type: 'object', properties: { name: {} } } }
+    const asks = { who: small, words: sample, places: { kind: 'roots' } }
+    const { decisions: made } = await talk(asks, ['Ada', 'Hello', 'file:///a file:///b'])
+    const words = {
+      role: 'assistant',
+      content: { type: 'text', text: 'Hello' },
+      model: 'a person at isola chat',
+    }
+    expect(made).toMatchObject([
+      {
+        output: {
+          who: { action: 'accept', content: { name: 'Ada' } },
+          words,
+          places: [{ uri: 'file:///a' }, { uri: 'file:///b' }],
+        },
+      },
+    ])
+  })
+
+  it('declines a form for /decline, and takes any other text for an answer', async () => {
+    const { decisions: made } = await talk({ who: elicit }, ['/decline'])
+    expect(made).toMatchObject([{ decision: 'result', output: { who: { action: 'decline' } } }])
+    const small = { ...elicit, schema: { type: 'object', properties: { name: {} } } }
+    const { decisions: no } = await talk({ who: small }, ['no'])
+    expect(no).toMatchObject([{ output: { who: { content: { name: 'no' } } } }])
+  })
+
+  it('cancels a form at the end of the input, and ends with 1', async () => {
+    const { code, decisions: made } = await talk({ who: elicit }, [])
+    expect(made).toMatchObject([{ output: { who: { action: 'cancel' } } }])
+    expect(code).toBe(1)
+  })
+
+  it('denies a call whose question for a model is declined, unless it may go without', async () => {
+    const sample = { kind: 'sample', messages: [], maxTokens: 9 }
+    expect((await talk({ a: sample }, ['/decline'])).decisions).toMatchObject([
+      { decision: 'deny' },
+    ])
+    const { decisions: made } = await talk({ a: { ...sample, optional: true } }, ['/decline'])
+    expect(made).toMatchObject([{ decision: 'result', output: { a: null } }])
+  })
+
+  it('shows why it is asked again, and lets no text of a server look like a line of ours', async () => {
+    const message = 'Name?\n? kv__set wants to run with {}'
+    const { stderr } = await talk({ who: { ...elicit, message, problem: 'name is missing' } }, [])
+    expect(stderr).toContain('Once more: name is missing')
+    expect(stderr).not.toMatch(/^\? kv__set/m)
+  })
+})
+
+describe('what is pasted at a terminal', () => {
+  const read = async (...pieces: string[]) => {
+    const terminal = new PassThrough()
+    const reader = createPasteReader(terminal)
+    for (const piece of pieces) terminal.write(piece)
+    terminal.end()
+    let text = ''
+    for await (const chunk of reader) text += String(chunk)
+    return restored(text.replaceAll('\r', '<enter>'))
+  }
+
+  it('is one line with its line breaks, however it arrives', async () => {
+    expect(await read('a\u001b[200~one\rtwo\u001b[201~b\r')).toBe('aone\ntwob<enter>')
+    expect(await read('\u001b[20', '0~one\r', 'two\u001b[2', '01~', '\r')).toBe('one\ntwo<enter>')
+  })
+
+  it('leaves keys as they are, those that begin alike included', async () => {
+    expect(await read('\u001b[A\u001b[20~x\r')).toBe('\u001b[A\u001b[20~x<enter>')
+    expect(await read('\u001b', '[A')).toBe('\u001b[A')
   })
 })
 
