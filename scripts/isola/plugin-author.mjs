@@ -109,9 +109,9 @@ function nextFor({ id, state, lines }) {
   return `Next: ${lines.length === 0 ? '' : `isola plugin grant ${id}, then `}${enable}`
 }
 
-async function test({ args: [folder] }) {
+async function test({ args: [folder], print, isJson }) {
   const { testFolder } = await import('./plugin-test.mjs')
-  return testFolder(at(folder))
+  return testFolder(at(folder), { print, isJson })
 }
 
 export const authorVerbs = {

@@ -1,15 +1,105 @@
-// isola plugin test: the folder's tests and the battery, in both hosts.
+// isola plugin test: the folder's tests and the battery, in both hosts, where they reach nothing of this machine.
+import { readdirSync } from 'node:fs'
+import { SourceMap } from 'node:module'
 import { resolve } from 'node:path'
-import { runNode, tools } from '../toolchain.mjs'
-import { buildFolder } from './plugin-build.mjs'
+import { root } from '../toolchain.mjs'
+import { buildFolder, bundleModule, esbuild, pluginApi, withModules } from './plugin-build.mjs'
+import { runAlone } from './sandbox.mjs'
 
-const config = 'test/authors/vitest.config.mjs'
+/** The tests as one module. */
+async function bundleTests(folder) {
+  const contents = readdirSync(folder, { recursive: true })
+    .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .map((name) => `import ${JSON.stringify(`./${name}`)}`)
+    .join('\n')
+  const { code } = await bundleModule(folder, {
+    stdin: { contents, resolveDir: folder, loader: 'ts' },
+    external: ['vitest', 'isola/testing'],
+    sourcemap: 'inline',
+    sourcesContent: false,
+  })
+  return code
+}
+
+/** A file of ours, with the plugin and its tests where it imports them: one module, and the map of its lines. */
+async function bundleOurs(entry, texts) {
+  const ours = {
+    ...pluginApi,
+    'isola/testing': 'test/authors/testing.ts',
+    vitest: 'node_modules/vitest/dist/index.js',
+  }
+  const { outputFiles } = await esbuild().build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outfile: 'worker.js',
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    external: ['cloudflare:*', 'node:*'],
+    sourcemap: 'external',
+    sourcesContent: false,
+    logLevel: 'silent',
+    plugins: [withModules(texts, ours)],
+  })
+  const textOf = (end) => outputFiles.find(({ path }) => path.endsWith(end)).text
+  return { code: textOf('.js'), map: new SourceMap(JSON.parse(textOf('.js.map'))) }
+}
+
+/** The tests in one host. */
+async function runIn(host, { bundle, hash, tests }) {
+  const texts = {
+    'under-test:plugin': `export const host = ${JSON.stringify(host)}
+      export const bundle = ${JSON.stringify(bundle)}
+      export const hash = ${JSON.stringify(hash)}`,
+    'under-test:code': bundle.code ?? 'export default undefined',
+    'under-test:tests': tests,
+  }
+  const { code, map } = await bundleOurs('test/authors/worker.ts', texts)
+  const beside = await bundleOurs('test/authors/host.ts', texts)
+  const lines = []
+  const onLine = (line) => lines.push(line)
+  const outcomes = JSON.parse(await runAlone(code, { host: beside.code, onLine }))
+  return { map, lines, outcomes }
+}
+
+/** Where in the tests or the code an error comes from; our own lines are left out. */
+function placesOf(stack, map) {
+  return [...stack.matchAll(/main\.js:(\d+):(\d+)/g)]
+    .map(([, line, column]) => map.findEntry(Number(line) - 1, Number(column) - 1))
+    .filter(({ originalSource: source }) => source && !/(^|\/)(test|src|node_modules)\//.test(source))
+    .map(({ originalSource, originalLine, originalColumn }) =>
+      `${originalSource}:${originalLine + 1}:${originalColumn + 1}`)
+}
+
+const marks = { pass: '✓', fail: '✗', skip: '-', todo: '-' }
+
+function told({ name, state, errors }, map) {
+  const lines = errors.flatMap(({ message, diff, stack = '' }) => [
+    `    ${message}`,
+    ...(diff ? [diff.replace(/^/gm, '    ')] : []),
+    ...placesOf(stack, map).slice(0, 5).map((place) => `    at ${place}`),
+  ])
+  return [`  ${marks[state] ?? '?'} ${name}`, ...lines].join('\n')
+}
 
 /** @returns The exit code. What is wrong with the folder itself is told before anything starts. */
-export async function testFolder(folder) {
-  await buildFolder(folder)
-  const { code } = await runNode([tools.vitest, 'run', '--config', config], {
-    env: { ISOLA_PLUGIN_FOLDER: resolve(folder) },
-  })
-  return code === 0 ? 0 : 1
+export async function testFolder(given, { print, isJson }) {
+  const folder = resolve(given)
+  const { bundle, hash } = await buildFolder(folder)
+  const tests = await bundleTests(folder)
+  const results = {}
+  for (const host of ['in-process', 'isolate']) {
+    const { map, lines, outcomes } = await runIn(host, { bundle, hash, tests })
+    results[host] = outcomes
+    const text = [host, ...lines.map((line) => `  | ${line}`), ...outcomes.map((one) => told(one, map))]
+    if (!isJson) print(outcomes, text.join('\n'))
+  }
+  if (isJson) print(results)
+  const all = Object.values(results).flat()
+  const failed = all.filter(({ state, errors }) => state === 'fail' || errors.length > 0).length
+  return failed === 0 ? 0 : 1
 }

@@ -11,7 +11,7 @@ import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-hos
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { describeTool } from '../conformance/describe-tool.ts'
 import { countedSubject } from '../conformance/tool-subject.ts'
-import { isolates } from '../fakes/isolates.ts'
+import { isolates } from './isolates.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { createToolContext } from '../fakes/tool-context.ts'
