@@ -1,6 +1,6 @@
 // isola plugin new|build|test|add|sign: what its author does with a plugin.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { lineOf, toolsOf } from './plugin-admin.mjs'
 import { signText } from './plugin-keys.mjs'
 import { scaffold } from './plugin-new.mjs'
@@ -29,12 +29,25 @@ function write(target, { bundle, signature, source }) {
   )
 }
 
+/** Beside what is there already; another plugin.yaml is somebody's source. */
+function writeFolder(target, files) {
+  const yaml = join(target, 'plugin.yaml')
+  if (existsSync(yaml) && !readFileSync(yaml, 'utf8').startsWith('# Written by'))
+    throw new Error(`--out: ${yaml} is not one that \`isola plugin build\` wrote.`)
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(target, name)), { recursive: true })
+    writeFileSync(join(target, name), text)
+  }
+}
+
 async function build({ args: [asked], values, print }) {
   const folder = at(asked)
-  const { buildFolder, fileNameOf } = await builder()
+  const { buildFolder, fileNameOf, filesOf, zipOf } = await builder()
   const { bundle, manifest, hash } = await buildFolder(folder)
   const out = values.out ?? fileNameOf(manifest)
-  write(at(out), { bundle })
+  if (out.endsWith('/')) writeFolder(at(out), filesOf(bundle))
+  else if (out.endsWith('.zip')) writeFileSync(at(out), await zipOf(filesOf(bundle)))
+  else write(at(out), { bundle })
   const size = kilobytes(bundle.code ?? '')
   print(
     {
@@ -83,9 +96,14 @@ async function toRequest(asked) {
 
 async function add({ args: [given], values, request, print }) {
   const sent = await toRequest(given)
-  const more = values['allow-downgrade'] && { allowDowngrade: true }
+  const more = {
+    ...(values['allow-downgrade'] && { allowDowngrade: true }),
+    ...(values.replace && { replace: true }),
+  }
+  // A zip has them in the query.
+  const query = sent.json ? '' : `?${new URLSearchParams(more)}`.replace(/\?$/, '')
   const json = sent.json && { ...sent.json, ...more }
-  const answer = await request(path, { method: 'POST', ...sent, ...(json && { json }) })
+  const answer = await request(path + query, { method: 'POST', ...sent, ...(json && { json }) })
   const { plugin = answer, notes = [] } = answer
   print(answer, told(plugin, notes))
 }
@@ -126,13 +144,24 @@ export const authorVerbs = {
   },
   build: {
     usage: 'isola plugin build <folder> [--out <file>]',
-    about: 'One file with everything in it, packages too: <id>-<version>.isola.json.',
-    options: { out: { type: 'string', value: 'file', about: 'another name for it' } },
+    about:
+      'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not run; for `schemas` it runs without network, files and settings.',
+    options: {
+      out: {
+        type: 'string',
+        value: 'file',
+        about: 'another name; a .zip, or a folder (ends with /), for who serves one',
+      },
+    },
     run: build,
   },
   test: {
     usage: 'isola plugin test <folder>',
-    about: 'Runs the tests of the folder in both hosts, in workerd.',
+    about: [
+      'Runs the tests of the folder in both hosts. They and the plugin run in workerd, without network, files and settings of this machine;',
+      'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder nothing else runs: no configuration of vite,',
+      'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm install` runs there is up to you: --ignore-scripts.',
+    ].join('\n'),
     run: test,
   },
   sign: {
@@ -145,10 +174,13 @@ export const authorVerbs = {
     run: sign,
   },
   add: {
-    usage: 'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade]',
-    about: 'Installs a version, which enables nothing.',
+    usage:
+      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace]',
+    about:
+      'Installs a version, which enables nothing. A folder is built first; nothing of it is run here.',
     options: {
       'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
+      replace: { type: 'boolean', about: 'other content under a version number that is known' },
     },
     run: add,
   },

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
 import { join, relative, resolve, sep } from 'node:path'
+import { stringify } from 'yaml'
 import { toBundleText, toSignedText } from '../../src/contracts/plugin-bundle.ts'
 import { checkBundle, parseBundle, references } from '../../src/plugins/install/parse-bundle.ts'
 import { readYaml } from '../../src/plugins/install/read-yaml.ts'
@@ -163,6 +164,8 @@ export async function buildFolder(path) {
   if (first.entrypoint === undefined) return finish({ manifest: raw, files })
   readText(folder, first.entrypoint)
   const { code, exported } = await bundleModule(folder, { entryPoints: [first.entrypoint] })
+  // What is in the bundle is JavaScript, and a zip of it has a file of that name.
+  raw = { ...raw, entrypoint: first.entrypoint.replace(/\.([cm]?tsx?|jsx|cjs)$/, '.js') }
   if (!exported.includes('default'))
     throw new Error(`${first.entrypoint} has no default export: it must be the register function.`)
   if (exported.includes('schemas')) raw = await addSchemas(raw, code)
@@ -172,6 +175,20 @@ export async function buildFolder(path) {
 function finish(given) {
   const { bundle, manifest } = checkBundle(given)
   return { bundle, manifest, hash: hashOf(bundle) }
+}
+
+/** The files of a bundle, as an archive of it has them: what comes of it is the same version. */
+export const filesOf = ({ manifest, code, files }) => ({
+  'plugin.yaml': `# Written by \`isola plugin build\`.\n${stringify(manifest)}`,
+  ...(code !== undefined && { [manifest.entrypoint]: code }),
+  ...files,
+})
+
+/** The same files give the same bytes. */
+export async function zipOf(files) {
+  const { strToU8, zipSync } = await import('fflate')
+  const entries = Object.entries(files).map(([name, text]) => [name, strToU8(text)])
+  return zipSync(Object.fromEntries(entries), { mtime: '1980-01-01T00:00:00' })
 }
 
 /** What `isola plugin build` wrote: a bundle, and its signature if it has one. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -96,6 +96,33 @@ describe('isola plugin build', () => {
     expect(said).toContain(read.hash)
     expect(read.bundle.files).toEqual({ 'README.md': '# Parts' })
     expect(read.bundle.code?.match(/from\s*"[^"]+"/g)).toEqual(['from "isola/plugin"'])
+  })
+
+  it.each([
+    ['a zip', 'parts.zip'],
+    ['a folder, to be put where others get it', 'built/'],
+  ])('makes %s, which is the same version as the file', async (_what, name) => {
+    const path = folder(`out-${name.replaceAll(/\W/g, '-')}`, {
+      'plugin.yaml': yaml(),
+      'main.ts': mainText,
+      'README.md': '# Parts',
+    })
+    const { hash } = await buildFolder(path)
+    const out = join(base, name)
+    const target = name.endsWith('/') ? `${out}/` : out
+    expect((await isola(['plugin', 'build', path, '--out', target])).code).toBe(0)
+    const files = name.endsWith('/')
+      ? Object.fromEntries(
+          readdirSync(out).map((file) => [file, readFileSync(join(out, file), 'utf8')]),
+        )
+      : undefined
+    const read = await readUpload({ zip: files ? zipOf(files) : readFileSync(out) }, uploadDeps())
+    expect([read.hash, read.manifest.entrypoint]).toEqual([hash, 'main.js'])
+    // What was built is built again; somebody's source is not overwritten.
+    expect((await isola(['plugin', 'build', path, '--out', target])).code).toBe(0)
+    expect((await isola(['plugin', 'build', path, '--out', `${path}/`])).err).toMatch(
+      /plugin\.yaml is not one that `isola plugin build` wrote/,
+    )
   })
 
   it('makes the same bytes each time', async () => {
@@ -206,6 +233,18 @@ describe('isola plugin add', () => {
     const url = 'https://example.com/parts.zip'
     expect((await isola(['plugin', 'add', url], answer)).sent[0]?.init.body).toBe(
       JSON.stringify({ url }),
+    )
+  })
+
+  it('says on request that a version number gets another content, in the body or in the query', async () => {
+    const path = folder('replaced', { 'plugin.yaml': yaml(), 'main.ts': mainText })
+    const [built] = (await isola(['plugin', 'add', path, '--replace'], answer)).sent
+    expect(JSON.parse(String(built?.init.body))).toMatchObject({ replace: true })
+    const zip = join(base, 'replaced.zip')
+    writeFileSync(zip, zipOf({ 'plugin.yaml': yaml() }))
+    const words = ['plugin', 'add', zip, '--replace', '--allow-downgrade']
+    expect((await isola(words, answer)).sent[0]?.url).toMatch(
+      /\/plugins\?allowDowngrade=true&replace=true$/,
     )
   })
 
