@@ -13,10 +13,14 @@ const at = (given) => resolve(process.env.INIT_CWD ?? '.', given)
 const path = '/api/operator/plugins'
 const kilobytes = (text) => `${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`
 
-function make({ args: [folder], values, print }) {
+const typer = () => import('./plugin-types.mjs')
+
+async function make({ args: [folder], values, print }) {
   if (values.agent && values.hook) throw new UsageError('--agent and --hook: give one of them.')
   const kind = values.agent ? 'agent' : values.hook ? 'hook' : 'tool'
-  const files = scaffold(at(folder), kind)
+  const scaffolded = scaffold(at(folder), kind)
+  const { writeTypes } = await typer()
+  const files = [...scaffolded, ...(await writeTypes(at(folder)))]
   const next = [`isola plugin test ${folder}`, `isola plugin add ${folder}`]
   print({ folder, files }, `${folder}: ${files.join(', ')}\n\nNext: ${next.join(', then ')}`)
 }
@@ -127,6 +131,12 @@ function nextFor({ id, state, lines }) {
   return `Next: ${lines.length === 0 ? '' : `isola plugin grant ${id}, then `}${enable}`
 }
 
+async function types({ args: [folder], print }) {
+  const { writeTypes } = await typer()
+  const files = await writeTypes(at(folder))
+  print({ folder, files }, `${folder}: ${files.join(', ')}`)
+}
+
 async function test({ args: [folder], print, isJson }) {
   const { testFolder } = await import('./plugin-test.mjs')
   return testFolder(at(folder), { print, isJson })
@@ -141,6 +151,12 @@ export const authorVerbs = {
       hook: { type: 'boolean', about: 'a hook instead of a tool' },
     },
     run: make,
+  },
+  types: {
+    usage: 'isola plugin types <folder>',
+    about:
+      'Writes types/ of the folder: the plugin API, and the inputs of its tools from their schemas. Again after a change of a schema.',
+    run: types,
   },
   build: {
     usage: 'isola plugin build <folder> [--out <file>]',

@@ -98,8 +98,8 @@ export async function testFolder(given, { print, isJson }) {
     const text = [host, ...lines.map((line) => `  | ${line}`), ...outcomes.map((one) => told(one, map))]
     if (!isJson) print(outcomes, text.join('\n'))
   }
-  if (isJson) print(results)
   const all = Object.values(results).flat()
   const failed = all.filter(({ state, errors }) => state === 'fail' || errors.length > 0).length
+  print(results, failed === 0 ? 'Every test passes in both hosts.' : `${failed} failed.`)
   return failed === 0 ? 0 : 1
 }

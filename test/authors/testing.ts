@@ -1,4 +1,5 @@
 import { bundle, hash, host } from 'under-test:plugin'
+export { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest'
 import register from 'under-test:code'
 import type { BundledPlugin } from '#contracts/manifest.ts'
 import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'

@@ -288,7 +288,7 @@ describe('what nobody gets by a detour', () => {
     ).rejects.toMatchObject({ param: 'version' })
   })
 
-  it('P15: a version number keeps its content, also after a removal, unless it is replaced on purpose', async () => {
+  it('P27: a version number keeps its content, also after a removal, unless it is replaced on purpose', async () => {
     const other = { description: 'Does something else.' }
     await host.add('a', '1.0.0')
     await host.add('a', '1.0.1')
@@ -317,7 +317,7 @@ describe('what nobody gets by a detour', () => {
     await host.add('a', '1.0.0')
   })
 
-  it('P15, P21: an author replaces no number that somebody else’s version has; a version that waits is accepted as it is', async () => {
+  it('P27, P21: an author replaces no number that somebody else’s version has; a version that waits is accepted as it is', async () => {
     await host.add('a', '1.0.0', {}, author)
     await host.change({ do: 'enable', id: 'a' })
     await host.add('a', '1.1.0', {}, author)
