@@ -190,8 +190,7 @@ export const authorVerbs = {
     run: sign,
   },
   add: {
-    usage:
-      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace]',
+    usage: 'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace]',
     about:
       'Installs a version, which enables nothing. A folder is built first; nothing of it is run here.',
     options: {

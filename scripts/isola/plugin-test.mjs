@@ -70,9 +70,13 @@ async function runIn(host, { bundle, hash, tests }) {
 function placesOf(stack, map) {
   return [...stack.matchAll(/main\.js:(\d+):(\d+)/g)]
     .map(([, line, column]) => map.findEntry(Number(line) - 1, Number(column) - 1))
-    .filter(({ originalSource: source }) => source && !/(^|\/)(test|src|node_modules)\//.test(source))
-    .map(({ originalSource, originalLine, originalColumn }) =>
-      `${originalSource}:${originalLine + 1}:${originalColumn + 1}`)
+    .filter(
+      ({ originalSource: source }) => source && !/(^|\/)(test|src|node_modules)\//.test(source),
+    )
+    .map(
+      ({ originalSource, originalLine, originalColumn }) =>
+        `${originalSource}:${originalLine + 1}:${originalColumn + 1}`,
+    )
 }
 
 const marks = { pass: '✓', fail: '✗', skip: '-', todo: '-' }
@@ -81,7 +85,9 @@ function told({ name, state, errors }, map) {
   const lines = errors.flatMap(({ message, diff, stack = '' }) => [
     `    ${message}`,
     ...(diff ? [diff.replace(/^/gm, '    ')] : []),
-    ...placesOf(stack, map).slice(0, 5).map((place) => `    at ${place}`),
+    ...placesOf(stack, map)
+      .slice(0, 5)
+      .map((place) => `    at ${place}`),
   ])
   return [`  ${marks[state] ?? '?'} ${name}`, ...lines].join('\n')
 }
@@ -95,7 +101,11 @@ export async function testFolder(given, { print, isJson }) {
   for (const host of ['in-process', 'isolate']) {
     const { map, lines, outcomes } = await runIn(host, { bundle, hash, tests })
     results[host] = outcomes
-    const text = [host, ...lines.map((line) => `  | ${line}`), ...outcomes.map((one) => told(one, map))]
+    const text = [
+      host,
+      ...lines.map((line) => `  | ${line}`),
+      ...outcomes.map((one) => told(one, map)),
+    ]
     if (!isJson) print(outcomes, text.join('\n'))
   }
   const all = Object.values(results).flat()

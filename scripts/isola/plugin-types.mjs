@@ -70,7 +70,10 @@ function objectType({ properties, required, additionalProperties: rest }, next) 
 function find(reference, whole) {
   const keys = reference.replace(/^#\/?/, '').split('/').filter(Boolean)
   return reference.startsWith('#')
-    ? keys.reduce((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), whole)
+    ? keys.reduce(
+        (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined),
+        whole,
+      )
     : undefined
 }
 
@@ -83,7 +86,9 @@ export function inputTypes({ contributes: { tools } }) {
   return [
     '// Written by `isola plugin types` from plugin.yaml: do not edit.',
     '/** What each tool is given, by its name. */',
-    lines.length === 0 ? 'export type Inputs = Readonly<Record<string, never>>' : 'export interface Inputs {',
+    lines.length === 0
+      ? 'export type Inputs = Readonly<Record<string, never>>'
+      : 'export interface Inputs {',
     ...(lines.length === 0 ? [] : [...lines, '}']),
     '',
   ].join('\n')
@@ -105,7 +110,10 @@ export async function writeTypes(folder) {
     throw new Error("types is a link out of the plugin's folder.")
   const copies = ['plugin', 'testing'].map((name) => {
     const path = typesOf(name)
-    return [`${name}${/\.d\.m?ts$/.test(path) ? '.d' : ''}${extname(path)}`, readFileSync(path, 'utf8')]
+    return [
+      `${name}${/\.d\.m?ts$/.test(path) ? '.d' : ''}${extname(path)}`,
+      readFileSync(path, 'utf8'),
+    ]
   })
   const files = { ...Object.fromEntries(copies), 'inputs.ts': inputTypes(manifest) }
   for (const [name, text] of Object.entries(files)) {

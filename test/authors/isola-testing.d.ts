@@ -47,7 +47,9 @@ interface Test {
   readonly only: Test
   readonly skip: Test
   readonly todo: (name: string) => void
-  readonly each: <T>(cases: readonly T[]) => (name: string, body: (...given: any[]) => unknown) => void // oxlint-disable-line typescript/no-explicit-any -- by the case
+  readonly each: <T>(
+    cases: readonly T[],
+  ) => (name: string, body: (...given: any[]) => unknown) => void // oxlint-disable-line typescript/no-explicit-any -- by the case
 }
 
 /** The assertions that tests of plugins need most; at run time it is vitest's `expect`, with all of them. */

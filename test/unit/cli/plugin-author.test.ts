@@ -149,7 +149,10 @@ describe('isola plugin types', () => {
     [{ $ref: 'https://example.com/a' }, 'unknown'],
     [{ $ref: '#/__proto__' }, 'unknown'],
     [{ $ref: '#' }, 'unknown'],
-    [{ type: 'object', properties: { a: { description: 'x */ y\nz' } } }, '{ /** x * / y z */ readonly a?: unknown }'],
+    [
+      { type: 'object', properties: { a: { description: 'x */ y\nz' } } },
+      '{ /** x * / y z */ readonly a?: unknown }',
+    ],
   ])('writes what a schema allows: %j', (schema, type) => {
     expect(inputsOf(schema)).toBe(type)
   })
@@ -163,7 +166,12 @@ describe('isola plugin types', () => {
     const path = join(base, 'typed')
     await isola(['plugin', 'new', path])
     const manifest = join(path, 'plugin.yaml')
-    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('name: { type', 'who: { type').replace('[name]', '[who]'))
+    writeFileSync(
+      manifest,
+      readFileSync(manifest, 'utf8')
+        .replace('name: { type', 'who: { type')
+        .replace('[name]', '[who]'),
+    )
     const mine = join(base, 'mine.txt')
     writeFileSync(mine, 'mine')
     rmSync(join(path, 'types/inputs.ts'))

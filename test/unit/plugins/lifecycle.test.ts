@@ -296,7 +296,9 @@ describe('what nobody gets by a detour', () => {
     const refusal = { code: 'request_conflict', param: 'version' }
     await expect(host.add('a', '1.0.3', other)).rejects.toMatchObject({
       ...refusal,
-      message: expect.stringMatching(/1\.0\.3 of "a".*Set version .* to 1\.0\.4.*--replace/) as string,
+      message: expect.stringMatching(
+        /1\.0\.3 of "a".*Set version .* to 1\.0\.4.*--replace/,
+      ) as string,
     })
     await expect(host.add('a', '1.0.3', other, author)).rejects.toMatchObject({
       code: 'request_forbidden',
