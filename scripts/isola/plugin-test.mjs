@@ -6,6 +6,10 @@ import { root } from '../toolchain.mjs'
 import { buildFolder, bundleModule, esbuild, pluginApi, withModules } from './plugin-build.mjs'
 import { runAlone } from './sandbox.mjs'
 
+/** Of what tests log, in each host. */
+const maxLines = 1_000
+const maxLineChars = 2_000
+
 /** The tests as one module. */
 async function bundleTests(folder) {
   const contents = readdirSync(folder, { recursive: true })
@@ -61,7 +65,7 @@ async function runIn(host, { bundle, hash, tests }) {
   const { code, map } = await bundleOurs('test/authors/worker.ts', texts)
   const beside = await bundleOurs('test/authors/host.ts', texts)
   const lines = []
-  const onLine = (line) => lines.push(line)
+  const onLine = (line) => lines.length < maxLines && lines.push(line.slice(0, maxLineChars))
   const outcomes = JSON.parse(await runAlone(code, { host: beside.code, onLine }))
   return { map, lines, outcomes }
 }
