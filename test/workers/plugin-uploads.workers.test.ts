@@ -81,3 +81,23 @@ it('P20: what a key signed is trusted once the operator accepts the key, and a b
   const good = { key, value: base64(await crypto.subtle.sign('Ed25519', pair.privateKey, signed)) }
   expect((await addPlugin(other, { signature: good })).plugin).toMatchObject({ tier: 'trusted' })
 })
+
+it.each([
+  [
+    'imports',
+    "import { a } from './other.js'\nexport default () => ({ tools: { say: async () => a } })",
+  ],
+  ['typescript', 'const register: Plugin = () => ({ tools: {} })\nexport default register'],
+])(
+  'P25: what is more than one module of JavaScript does not start, and says what makes one of it: %s',
+  async (id, text) => {
+    await sendZip(id, { [`${id}-main/main.js`]: text })
+    const refused = await call(`${path}/${id}/enable`, { json: {} })
+    expect([refused.status, await refused.text()]).toEqual([
+      422,
+      expect.stringMatching(
+        /main\.js.* has to be one module of JavaScript, as `isola plugin build`/,
+      ),
+    ])
+  },
+)
