@@ -172,11 +172,17 @@ import { plugin } from 'isola/testing'
 it('adds', async () => {
   expect(await plugin.call('go', {})).toBe(2)
 })
+it('compares', () => {
+  expect({ a: '\\u001b]0;title\\u0007' }).toEqual({ a: 1 })
+})
 `,
     })
     const { code, said } = await isola('plugin', 'test', path)
     expect(code).toBe(1)
     expect(said).toMatch(/✗ adds\n\s+expected 1 to be 2[^]*at main\.test\.ts:4:39/)
+    // What a stranger's test says moves no cursor and sets no title.
+    expect(said).toMatch(/✗ compares/)
+    expect(said).not.toMatch(/[^\P{Cc}\n]|\[3[12]m/u)
   }, 120_000)
 })
 
