@@ -10,6 +10,8 @@ import { runAlone } from './sandbox.mjs'
 /** Of what tests log, in each host. */
 const maxLines = 1_000
 const maxLineChars = 2_000
+/** Of all tests in one host; a single one has a minute. */
+const timeoutMs = 600_000
 
 /** The tests as one module. */
 async function bundleTests(folder) {
@@ -67,7 +69,7 @@ async function runIn(host, { bundle, hash, tests }) {
   const beside = await bundleOurs('test/authors/host.ts', texts)
   const lines = []
   const onLine = (line) => lines.length < maxLines && lines.push(line.slice(0, maxLineChars))
-  const answer = await runAlone(code, { host: beside.code, onLine })
+  const answer = await runAlone(code, { host: beside.code, onLine, timeoutMs })
   // A difference comes in colours, which go by whether somebody looks at a terminal: neither here nor in --json.
   const outcomes = JSON.parse(answer, (_key, value) =>
     typeof value === 'string' ? stripVTControlCharacters(value) : value,

@@ -26,8 +26,12 @@ export default {
  *
  * @param options.host A module of ours beside it. Its `PluginRunner` is `RUNNER` in there: all that it is ever given.
  * @param options.onLine Called with what it logs; untrusted text.
+ * @param options.timeoutMs After so long it is ended: workerd has no limit of CPU on a developer's machine.
  */
-export async function runAlone(contents, { host = '', onLine = () => {} } = {}) {
+export async function runAlone(
+  contents,
+  { host = '', onLine = () => {}, timeoutMs = 30_000 } = {},
+) {
   // It comes with wrangler and is none of our own dependencies, hence by path.
   const { Miniflare, Log, LogLevel } = await import(
     pathToFileURL(toolFile('miniflare', 'dist', 'src', 'index.js')).href
@@ -62,15 +66,25 @@ export async function runAlone(contents, { host = '', onLine = () => {} } = {}) 
       },
     ],
   })
+  let timer
+  const late = new Promise((_resolve, reject) => {
+    const why = `What runs in the sandbox does not end: it was stopped after ${timeoutMs / 1_000} seconds.`
+    timer = setTimeout(() => reject(new Error(why)), timeoutMs)
+  })
   try {
-    await miniflare.ready
-    const response = await miniflare.dispatchFetch('http://sandbox.test/').catch((cause) => {
-      throw new Error('What ran in the sandbox has ended it.', { cause })
-    })
-    const text = await response.text()
-    if (response.ok) return text
-    throw new Error(text.split('\n')[0])
+    return await Promise.race([ask(miniflare), late])
   } finally {
+    clearTimeout(timer)
     await miniflare.dispose()
   }
+}
+
+async function ask(miniflare) {
+  await miniflare.ready
+  const response = await miniflare.dispatchFetch('http://sandbox.test/').catch((cause) => {
+    throw new Error('What ran in the sandbox has ended it.', { cause })
+  })
+  const text = await response.text()
+  if (response.ok) return text
+  throw new Error(text.split('\n')[0])
 }

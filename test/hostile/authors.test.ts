@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { main } from '../../scripts/isola/main.mjs'
 import { buildFolder } from '../../scripts/isola/plugin-build.mjs'
+import { runAlone } from '../../scripts/isola/sandbox.mjs'
 
 // A stranger's folder on its reader's machine: what the commands for authors do with it.
 const base = mkdtempSync(join(tmpdir(), 'isola-stranger-'))
@@ -185,6 +186,13 @@ it('compares', () => {
     expect(said).not.toMatch(/[^\P{Cc}\n]|\[3[12]m/u)
   }, 120_000)
 })
+
+it('ends what does not end by itself: schemas after half a minute, tests after ten', async () => {
+  const busy = 'export default { async fetch() { for (;;) {} } }'
+  await expect(runAlone(busy, { timeoutMs: 1_000 })).rejects.toThrow(
+    'does not end: it was stopped after 1 seconds',
+  )
+}, 60_000)
 
 describe('isola plugin build', () => {
   it('reads schemas without running the module in its own process', async () => {
