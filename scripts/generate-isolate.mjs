@@ -36,23 +36,6 @@ function toModule(path) {
   return transformSync(code, options).code.replaceAll('"../../', '"./')
 }
 
-/** What takes the types out of TypeScript, in an isolate of its own: one module with its parser inside. */
-function bundleStripper() {
-  const { buildSync } = createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
-  const { outputFiles } = buildSync({
-    absWorkingDir: root,
-    entryPoints: ['src/plugins/isolate/inside/strip.ts'],
-    bundle: true,
-    write: false,
-    minify: true,
-    format: 'esm',
-    target: 'es2024',
-    legalComments: 'none',
-    external: ['cloudflare:workers'],
-  })
-  return outputFiles[0].text
-}
-
 /** The module's text; the same files give the same bytes. */
 export function generateIsolate() {
   const modules = toModules(sources)
@@ -65,7 +48,6 @@ export function generateIsolate() {
     `export const isolateModules: Readonly<Record<string, string>> = ${JSON.stringify(modules, null, 2)}`,
     `export const modelModules: Readonly<Record<string, string>> = ${JSON.stringify(modelModules, null, 2)}`,
     `export const isolateVersion = ${JSON.stringify(version)}`,
-    `export const stripModules: Readonly<Record<string, string>> = ${JSON.stringify({ 'entry.ts': bundleStripper() }, null, 2)}`,
     '',
   ].join('\n')
 }

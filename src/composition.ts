@@ -1,5 +1,5 @@
 import { bundledPlugins } from './bundled.gen.ts'
-import { isolateModules, isolateVersion, modelModules, stripModules } from './isolate.gen.ts'
+import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
 import { createAgentDirectory } from './agents/agent-directory.ts'
 import { createLiveDirectory } from './agents/live-directory.ts'
 import { createCatalogGateway, emptySnapshot } from './catalog/catalog-gateway.ts'
@@ -58,7 +58,7 @@ import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isol
 import { createIsolateMeter } from './plugins/isolate/isolate-meter.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
 import { createCodeSource } from './plugins/isolate/code-source.ts'
-import { createIsolates, createStripper } from './plugins/isolate/worker-code.ts'
+import { createIsolates } from './plugins/isolate/worker-code.ts'
 import { createPluginLifecycle } from './plugins/lifecycle/lifecycle.ts'
 import { createPluginViews } from './plugins/lifecycle/view.ts'
 import { createTryOut } from './plugins/lifecycle/try-out.ts'
@@ -355,7 +355,6 @@ export function composeRuntime(
       deploymentLog,
       readUpload: createUploadReader({
         trust,
-        strip: createStripper(env.LOADER, stripModules),
         fetch: (archive, init) => fetch(archive, init),
         isDevelopment: config.isDevelopment,
         clock,

@@ -1,6 +1,6 @@
 // isola plugin new|build|test|add|sign: what its author does with a plugin.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 import { lineOf, toolsOf } from './plugin-admin.mjs'
 import { signText } from './plugin-keys.mjs'
 import { scaffold } from './plugin-new.mjs'
@@ -13,10 +13,14 @@ const at = (given) => resolve(process.env.INIT_CWD ?? '.', given)
 const path = '/api/operator/plugins'
 const kilobytes = (text) => `${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`
 
-function make({ args: [folder], values, print }) {
+const typer = () => import('./plugin-types.mjs')
+
+async function make({ args: [folder], values, print }) {
   if (values.agent && values.hook) throw new UsageError('--agent and --hook: give one of them.')
   const kind = values.agent ? 'agent' : values.hook ? 'hook' : 'tool'
-  const files = scaffold(at(folder), kind)
+  const scaffolded = scaffold(at(folder), kind)
+  const { writeTypes } = await typer()
+  const files = [...scaffolded, ...(await writeTypes(at(folder)))]
   const next = [`isola plugin test ${folder}`, `isola plugin add ${folder}`]
   print({ folder, files }, `${folder}: ${files.join(', ')}\n\nNext: ${next.join(', then ')}`)
 }
@@ -29,12 +33,25 @@ function write(target, { bundle, signature, source }) {
   )
 }
 
+/** Beside what is there already; another plugin.yaml is somebody's source. */
+function writeFolder(target, files) {
+  const yaml = join(target, 'plugin.yaml')
+  if (existsSync(yaml) && !readFileSync(yaml, 'utf8').startsWith('# Written by'))
+    throw new Error(`--out: ${yaml} is not one that \`isola plugin build\` wrote.`)
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(target, name)), { recursive: true })
+    writeFileSync(join(target, name), text)
+  }
+}
+
 async function build({ args: [asked], values, print }) {
   const folder = at(asked)
-  const { buildFolder, fileNameOf } = await builder()
+  const { buildFolder, fileNameOf, filesOf, zipOf } = await builder()
   const { bundle, manifest, hash } = await buildFolder(folder)
   const out = values.out ?? fileNameOf(manifest)
-  write(at(out), { bundle })
+  if (out.endsWith('/')) writeFolder(at(out), filesOf(bundle))
+  else if (out.endsWith('.zip')) writeFileSync(at(out), await zipOf(filesOf(bundle)))
+  else write(at(out), { bundle })
   const size = kilobytes(bundle.code ?? '')
   print(
     {
@@ -83,9 +100,14 @@ async function toRequest(asked) {
 
 async function add({ args: [given], values, request, print }) {
   const sent = await toRequest(given)
-  const more = values['allow-downgrade'] && { allowDowngrade: true }
+  const more = {
+    ...(values['allow-downgrade'] && { allowDowngrade: true }),
+    ...(values.replace && { replace: true }),
+  }
+  // A zip has them in the query.
+  const query = sent.json ? '' : `?${new URLSearchParams(more)}`.replace(/\?$/, '')
   const json = sent.json && { ...sent.json, ...more }
-  const answer = await request(path, { method: 'POST', ...sent, ...(json && { json }) })
+  const answer = await request(path + query, { method: 'POST', ...sent, ...(json && { json }) })
   const { plugin = answer, notes = [] } = answer
   print(answer, told(plugin, notes))
 }
@@ -109,9 +131,15 @@ function nextFor({ id, state, lines }) {
   return `Next: ${lines.length === 0 ? '' : `isola plugin grant ${id}, then `}${enable}`
 }
 
-async function test({ args: [folder] }) {
+async function types({ args: [folder], print }) {
+  const { writeTypes } = await typer()
+  const files = await writeTypes(at(folder))
+  print({ folder, files }, `${folder}: ${files.join(', ')}`)
+}
+
+async function test({ args: [folder], print, isJson }) {
   const { testFolder } = await import('./plugin-test.mjs')
-  return testFolder(at(folder))
+  return testFolder(at(folder), { print, isJson })
 }
 
 export const authorVerbs = {
@@ -124,15 +152,32 @@ export const authorVerbs = {
     },
     run: make,
   },
+  types: {
+    usage: 'isola plugin types <folder>',
+    about:
+      'Writes types/ of the folder: the plugin API, and the inputs of its tools from their schemas. Again after a change of a schema.',
+    run: types,
+  },
   build: {
     usage: 'isola plugin build <folder> [--out <file>]',
-    about: 'One file with everything in it, packages too: <id>-<version>.isola.json.',
-    options: { out: { type: 'string', value: 'file', about: 'another name for it' } },
+    about:
+      'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not run; for `schemas` it runs without network, files and settings.',
+    options: {
+      out: {
+        type: 'string',
+        value: 'file',
+        about: 'another name; a .zip, or a folder (ends with /), for who serves one',
+      },
+    },
     run: build,
   },
   test: {
     usage: 'isola plugin test <folder>',
-    about: 'Runs the tests of the folder in both hosts, in workerd.',
+    about: [
+      'Runs the tests of the folder in both hosts. They and the plugin run in workerd, without network, files and settings of this machine;',
+      'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder nothing else runs: no configuration of vite,',
+      'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm install` runs there is up to you: --ignore-scripts.',
+    ].join('\n'),
     run: test,
   },
   sign: {
@@ -145,10 +190,12 @@ export const authorVerbs = {
     run: sign,
   },
   add: {
-    usage: 'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade]',
-    about: 'Installs a version, which enables nothing.',
+    usage: 'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace]',
+    about:
+      'Installs a version, which enables nothing. A folder is built first; nothing of it is run here.',
     options: {
       'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
+      replace: { type: 'boolean', about: 'other content under a version number that is known' },
     },
     run: add,
   },

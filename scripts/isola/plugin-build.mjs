@@ -1,23 +1,29 @@
 // A plugin's folder as one bundle, made on its author's machine: what `isola plugin build|add|sign|test` start from.
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
-import { join, relative, resolve } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
+import { stringify } from 'yaml'
 import { toBundleText, toSignedText } from '../../src/contracts/plugin-bundle.ts'
 import { checkBundle, parseBundle, references } from '../../src/plugins/install/parse-bundle.ts'
 import { readYaml } from '../../src/plugins/install/read-yaml.ts'
 import { parseManifest } from '../../src/contracts/manifest.ts'
 import { root, toolFile } from '../toolchain.mjs'
+import { runAlone } from './sandbox.mjs'
 
-const esbuild = () => createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
+export const esbuild = () => createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
 
 export const hashOf = (bundle) => createHash('sha256').update(toBundleText(bundle)).digest('hex')
+
+/** Whether a file is really there, in the folder: a link may lead to what its author has no business with. */
+const isInside = (folder, file) => realpathSync(file).startsWith(realpathSync(folder) + sep)
 
 function readText(folder, path) {
   const file = resolve(folder, path)
   if (relative(folder, file).startsWith('..'))
     throw new Error(`${path} leaves the plugin's folder.`)
   if (!existsSync(file)) throw new Error(`plugin.yaml names ${path}, and there is no such file.`)
+  if (!isInside(folder, file)) throw new Error(`${path} is a link out of the plugin's folder.`)
   return readFileSync(file, 'utf8')
 }
 
@@ -37,10 +43,24 @@ const refuseForeign = {
   },
 }
 
-async function bundleCode(folder, entrypoint) {
+/** What is bundled comes from the folder or from a package: an import is no way to read the rest of the machine. */
+const stayInside = {
+  name: 'isola-folder',
+  setup(build) {
+    const { absWorkingDir: folder } = build.initialOptions
+    build.onLoad({ filter: /.*/ }, ({ path }) => {
+      if (isInside(folder, path) || realpathSync(path).split(sep).includes('node_modules'))
+        return undefined
+      const text = `${relative(folder, path)} is outside of the plugin's folder. Copy it into the folder, or import it as a package.`
+      return { errors: [{ text }] }
+    })
+  },
+}
+
+/** One module of what is in a folder. `entry` is esbuild's `entryPoints` or `stdin`, with more options. */
+export async function bundleModule(folder, entry) {
   const options = {
     absWorkingDir: folder,
-    entryPoints: [entrypoint],
     bundle: true,
     write: false,
     metafile: true,
@@ -51,7 +71,8 @@ async function bundleCode(folder, entrypoint) {
     conditions: ['workerd', 'worker', 'browser'],
     legalComments: 'none',
     logLevel: 'silent',
-    plugins: [refuseForeign],
+    plugins: [refuseForeign, stayInside],
+    ...entry,
   }
   const built = await esbuild()
     .build(options)
@@ -65,18 +86,59 @@ async function bundleCode(folder, entrypoint) {
   return { code: built.outputFiles[0].text, exported: output.exports }
 }
 
-/** `export const schemas = { tool: z.object({…}) }`: the input schemas of tools that plugin.yaml gives none. */
+/** Answers what `schemas` of the plugin's module are as JSON Schema, by tool; how it failed as `{ error }`. */
+const schemaReader = `
+import { z } from 'zod'
+export default {
+  async fetch() {
+    try {
+      const { schemas } = await import('isola:code')
+      const toSchema = (schema) => z.toJSONSchema(schema, { io: 'input' })
+      const read = Object.entries(schemas).map(([name, schema]) => [name, toSchema(schema)])
+      return Response.json({ schemas: Object.fromEntries(read) })
+    } catch (error) {
+      return Response.json({ error: String(error) })
+    }
+  },
+}`
+
+/** esbuild: modules that are texts, and files of ours by the names that a plugin has for them. */
+export const withModules = (texts, files = {}) => ({
+  name: 'isola-texts',
+  setup(build) {
+    build.onResolve({ filter: /.*/ }, ({ path }) => {
+      if (Object.hasOwn(texts, path)) return { path, namespace: 'isola-text' }
+      return Object.hasOwn(files, path) ? { path: join(root, files[path]) } : undefined
+    })
+    build.onLoad({ filter: /.*/, namespace: 'isola-text' }, ({ path }) => ({
+      contents: texts[path],
+      loader: 'js',
+    }))
+  },
+})
+
+export const pluginApi = { 'isola/plugin': 'src/contracts/plugin.ts' }
+
+/**
+ * `export const schemas = { tool: z.object({…}) }`: the input schemas of tools that plugin.yaml gives none. The module
+ * has to run for them, so it runs where it reaches nothing.
+ */
 async function addSchemas(manifest, code) {
-  const api = JSON.stringify(`file://${join(root, 'src', 'contracts', 'plugin.ts')}`)
-  const runnable = code.replaceAll(/(["'])isola\/plugin\1/g, api)
-  const { schemas } = await import(
-    `data:text/javascript;base64,${Buffer.from(runnable).toString('base64')}`
-  )
-  const { z } = await import('zod')
+  const { outputFiles } = await esbuild().build({
+    absWorkingDir: root,
+    stdin: { contents: schemaReader, resolveDir: root },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    target: 'es2024',
+    logLevel: 'silent',
+    plugins: [withModules({ 'isola:code': code }, pluginApi)],
+  })
+  const { schemas, error } = JSON.parse(await runAlone(outputFiles[0].text))
+  if (!schemas) throw new Error(`schemas: could not be read: ${String(error).slice(0, 500)}`)
   const tools = (manifest.contributes?.tools ?? []).map((tool) => {
-    const schema = schemas?.[tool.name]
-    if (!schema || tool.input_schema) return tool
-    const { $schema: _drop, ...input } = z.toJSONSchema(schema, { io: 'input' })
+    if (tool.input_schema || !Object.hasOwn(schemas, tool.name)) return tool
+    const { $schema: _drop, ...input } = schemas[tool.name]
     return { ...tool, input_schema: input }
   })
   return { ...manifest, contributes: { ...manifest.contributes, tools } }
@@ -92,7 +154,7 @@ export async function buildFolder(path) {
     throw new Error(
       `There is no plugin.yaml in ${path}. \`isola plugin new <name>\` makes a folder.`,
     )
-  let raw = readYaml(readFileSync(join(folder, 'plugin.yaml'), 'utf8'), join(path, 'plugin.yaml'))
+  let raw = readYaml(readText(folder, 'plugin.yaml'), join(path, 'plugin.yaml'))
   const first = parseManifest(raw)
   const named = references(first).map(([, file]) => [file, readText(folder, file)])
   const readme = existsSync(join(folder, 'README.md'))
@@ -101,7 +163,9 @@ export async function buildFolder(path) {
   const files = Object.fromEntries([...named, ...readme])
   if (first.entrypoint === undefined) return finish({ manifest: raw, files })
   readText(folder, first.entrypoint)
-  const { code, exported } = await bundleCode(folder, first.entrypoint)
+  const { code, exported } = await bundleModule(folder, { entryPoints: [first.entrypoint] })
+  // What is in the bundle is JavaScript, and a zip of it has a file of that name.
+  raw = { ...raw, entrypoint: first.entrypoint.replace(/\.([cm]?tsx?|jsx|cjs)$/, '.js') }
   if (!exported.includes('default'))
     throw new Error(`${first.entrypoint} has no default export: it must be the register function.`)
   if (exported.includes('schemas')) raw = await addSchemas(raw, code)
@@ -111,6 +175,20 @@ export async function buildFolder(path) {
 function finish(given) {
   const { bundle, manifest } = checkBundle(given)
   return { bundle, manifest, hash: hashOf(bundle) }
+}
+
+/** The files of a bundle, as an archive of it has them: what comes of it is the same version. */
+export const filesOf = ({ manifest, code, files }) => ({
+  'plugin.yaml': `# Written by \`isola plugin build\`.\n${stringify(manifest)}`,
+  ...(code !== undefined && { [manifest.entrypoint]: code }),
+  ...files,
+})
+
+/** The same files give the same bytes. */
+export async function zipOf(files) {
+  const { strToU8, zipSync } = await import('fflate')
+  const entries = Object.entries(files).map(([name, text]) => [name, strToU8(text)])
+  return zipSync(Object.fromEntries(entries), { mtime: '1980-01-01T00:00:00' })
 }
 
 /** What `isola plugin build` wrote: a bundle, and its signature if it has one. */

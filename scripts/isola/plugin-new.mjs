@@ -1,7 +1,6 @@
 // isola plugin new: a folder with a plugin that works.
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { root } from '../toolchain.mjs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
 
 const title = (id) => id[0].toUpperCase() + id.slice(1).replaceAll('-', ' ')
 
@@ -31,8 +30,9 @@ contributes:
       annotations: { readOnlyHint: true }
 `,
     main: () => `import type { Plugin } from 'isola/plugin'
+import type { Inputs } from './types/inputs.ts'
 
-const register: Plugin = () => ({
+const register: Plugin<Inputs> = () => ({
   tools: {
     async greet({ name }) {
       return { greeting: \`Hello, \${name}!\` }
@@ -41,8 +41,7 @@ const register: Plugin = () => ({
 })
 export default register
 `,
-    test: () => `import { expect, it } from 'vitest'
-import { plugin } from 'isola/testing'
+    test: () => `import { expect, it, plugin } from 'isola/testing'
 
 it('greets by name', async () => {
   expect(await plugin.call('greet', { name: 'Ada' })).toEqual({ greeting: 'Hello, Ada!' })
@@ -72,8 +71,7 @@ const register: Plugin = () => ({
 })
 export default register
 `,
-    test: () => `import { expect, it } from 'vitest'
-import { plugin } from 'isola/testing'
+    test: () => `import { expect, it, plugin } from 'isola/testing'
 
 it('answers its task', async () => {
   expect(await plugin.invoke({ task: 'think' })).toBe('You asked: think')
@@ -98,8 +96,7 @@ const register: Plugin = () => ({
 })
 export default register
 `,
-    test: () => `import { expect, it } from 'vitest'
-import { plugin } from 'isola/testing'
+    test: () => `import { expect, it, plugin } from 'isola/testing'
 
 it('vetoes what is private', async () => {
   const answer = await plugin.hook('beforeToolCall', { tool: 'kv__get', input: { key: 'private' } })
@@ -110,48 +107,41 @@ it('vetoes what is private', async () => {
   },
 }
 
-const readme = (id, about, folder) => `# ${title(id)}
+const readme = (id, about) => `# ${title(id)}
 
 ${about}
 
 It asks for nothing. What a plugin may ask for is in plugin.yaml under \`grants\`.
 
-    isola plugin test ${folder}
-    isola plugin add ${folder}
+    isola plugin types ./${id}
+    isola plugin test ./${id}
+    isola plugin add ./${id}
     isola plugin grant ${id}
     isola plugin enable ${id}
+
+\`types/\` is written by \`isola plugin types\` from plugin.yaml: run it after a change of a schema. With it the folder
+can be checked anywhere: \`npx -p typescript tsc -p .\`
 `
 
-/** Where this clone is, seen from a folder: a link in between is followed, as a compiler does. */
-const toRoot = (folder) => {
-  const path = relative(realpathSync(folder), realpathSync(root)).split(sep).join('/')
-  return path === '' ? '.' : path.startsWith('.') ? path : `./${path}`
-}
-
-const tsconfig = (folder) =>
-  `${JSON.stringify(
-    {
-      compilerOptions: {
-        target: 'es2024',
-        lib: ['es2024', 'dom'],
-        module: 'preserve',
-        moduleResolution: 'bundler',
-        strict: true,
-        noEmit: true,
-        skipLibCheck: true,
-        allowImportingTsExtensions: true,
-        types: [],
-        paths: {
-          'isola/plugin': [`${toRoot(folder)}/src/contracts/plugin.ts`],
-          'isola/testing': [`${toRoot(folder)}/test/authors/isola-testing.d.ts`],
-          vitest: [`${toRoot(folder)}/node_modules/vitest`],
-        },
-      },
-      include: ['*.ts'],
+const tsconfig = `${JSON.stringify(
+  {
+    compilerOptions: {
+      target: 'es2024',
+      lib: ['es2024', 'dom'],
+      module: 'preserve',
+      moduleResolution: 'bundler',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      allowImportingTsExtensions: true,
+      types: [],
+      paths: { 'isola/*': ['./types/*'] },
     },
-    null,
-    2,
-  )}\n`
+    include: ['*.ts'],
+  },
+  null,
+  2,
+)}\n`
 
 /** Writes the folder. Throws if there is one, or if its name cannot be an id. */
 export function scaffold(path, kind) {
@@ -168,8 +158,8 @@ export function scaffold(path, kind) {
     'plugin.yaml': yaml(id),
     'main.ts': main(),
     'main.test.ts': test(),
-    'README.md': readme(id, about, path),
-    'tsconfig.json': tsconfig(folder),
+    'README.md': readme(id, about),
+    'tsconfig.json': tsconfig,
     ...more,
   }
   for (const [name, text] of Object.entries(files)) {

@@ -18,8 +18,6 @@ const allowedPackages = {
     'node:async_hooks',
     'isola/plugin',
     'plugin-code.js',
-    'sucrase',
-    'sucrase/*',
   ],
   catalog: ['@cfworker/json-schema', 'cloudflare:workers'],
   memory: ['@huggingface/jinja'],

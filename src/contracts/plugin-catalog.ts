@@ -103,6 +103,8 @@ export type PluginChange =
       readonly plugin: NewPluginVersion
       /** An older version than the one that is there. */
       readonly allowDowngrade?: boolean
+      /** The version number is known with another content, and is to mean this one from now on. */
+      readonly replace?: boolean
     }
   /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
   | { readonly do: 'accept'; readonly id: string; readonly hash: string }

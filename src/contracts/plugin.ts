@@ -234,7 +234,7 @@ export interface Capabilities {
 }
 
 /** Input has been validated against the manifest; what is returned must be JSON. */
-export type ToolFunction = (input: Input, capabilities: Capabilities) => Promise<unknown>
+export type ToolFunction<I = Input> = (input: I, capabilities: Capabilities) => Promise<unknown>
 
 /** Text, or bytes in base64. `mimeType` is what the manifest says if it is left out. */
 export type ResourceContent =
@@ -342,8 +342,8 @@ export type HookFunction = (event: HookEvent, capabilities: Capabilities) => Pro
  * The protocols a plugin implements, seen from what `register` returns (Y4); their names must equal what the
  * manifest contributes. Those whose rooms are not built yet are refused at load with "not yet".
  */
-export interface PluginParts {
-  readonly tools?: Readonly<Record<string, ToolFunction>>
+export interface PluginParts<Inputs = Readonly<Record<string, Input>>> {
+  readonly tools?: { readonly [name in keyof Inputs]: ToolFunction<Inputs[name]> }
   readonly agent?: AgentCode
   readonly channel?: unknown
   readonly service?: unknown
@@ -357,9 +357,12 @@ export interface PluginParts {
   readonly prompts?: Readonly<Record<string, PromptFunction>>
 }
 
-/** The default export of an entry module. It gets no capability: those come with each call. */
-export type Plugin = (about: {
+/**
+ * The default export of an entry module. It gets no capability: those come with each call. `Inputs` is what each tool
+ * is given, by name, as `isola plugin types` writes it from plugin.yaml.
+ */
+export type Plugin<Inputs = Readonly<Record<string, Input>>> = (about: {
   readonly id: string
   readonly version: string
   readonly config: Readonly<Record<string, unknown>>
-}) => PluginParts
+}) => PluginParts<Inputs>

@@ -1,4 +1,3 @@
-import type { Strip } from '../../src/plugins/isolate/worker-code.ts'
 import type { UploadDeps } from '../../src/plugins/install/read-upload.ts'
 import { systemSources } from '../../src/sources.ts'
 
@@ -18,16 +17,8 @@ export const code =
 /** A folder that may be installed. */
 export const folder = { 'plugin.yaml': manifestText, 'main.js': code, 'README.md': '# GitHub' }
 
-/** A stripper that reads imports the plain way; the real one is tested where there are isolates. */
-const plainStrip: Strip = async (source) =>
-  JSON.stringify({
-    code: source,
-    imports: [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name),
-  })
-
 export function uploadDeps(overrides: Partial<UploadDeps> = {}): UploadDeps {
   return {
-    strip: plainStrip,
     clock: systemSources.clock,
     sha256: systemSources.sha256,
     isDevelopment: false,

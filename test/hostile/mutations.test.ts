@@ -167,7 +167,7 @@ it('G3, G5: a bundle that was changed at random is taken or refused with the fie
   for (let index = 0; index < Number(HOSTILE_MUTATIONS); index += 1) {
     const bundle = mutate(random)
     const response = await app.send('/api/operator/plugins', {
-      json: { bundle, allowDowngrade: true },
+      json: { bundle, allowDowngrade: true, replace: true },
     })
     const text = await response.text()
     const about = `seed ${HOSTILE_SEED}, mutation ${index}: ${JSON.stringify(bundle).slice(0, 2_000)}\n${text.slice(0, 500)}`

@@ -2942,7 +2942,39 @@ const archiveTricks = 'test/hostile/archives.test.ts'
 const manifestTricks = 'test/hostile/manifests.test.ts'
 const installTests = (name) => `test/unit/plugins/install/${name}.test.ts`
 
+const strangers = 'test/hostile/authors.test.ts'
+
 const uploads = [
+  ...of(
+    'scripts/isola/sandbox.mjs',
+    [strangers],
+    [
+      {
+        name: 'author-no-network',
+        what: 'T5: what runs of a plugin on its author’s machine has no network',
+        find: '      globalOutbound: null,\n',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'scripts/isola/plugin-build.mjs',
+    [strangers],
+    [
+      {
+        name: 'author-own-files',
+        what: 'T24: a bundle has files of its folder and of packages',
+        find: "if (isInside(folder, path) || realpathSync(path).split(sep).includes('node_modules'))",
+        replace: 'if (true)',
+      },
+      {
+        name: 'author-no-links',
+        what: 'T24: a file that plugin.yaml names is no link out of the folder',
+        find: 'if (!isInside(folder, file))',
+        replace: 'if (false)',
+      },
+    ],
+  ),
   ...of(
     'src/plugins/install/archive-paths.ts',
     [archiveTricks],
@@ -3187,6 +3219,12 @@ const uploads = [
     'src/plugins/lifecycle/add.ts',
     ['test/unit/plugins/lifecycle.test.ts'],
     [
+      {
+        name: 'version-keeps-content',
+        what: 'P27: a version number keeps its content',
+        find: 'if (!replace) refuseOtherContent(plugin, versions)',
+        replace: '',
+      },
       {
         name: 'wider-is-off',
         what: 'E2: a version that asks for more does not go live',

@@ -7,22 +7,21 @@ const path = '/api/operator/plugins'
 const yaml = (id: string) => `id: ${id}
 name: Zipped
 version: 1.0.0
-entrypoint: main.ts
+entrypoint: main.js
 description: Came as a zip.
 contributes: { tools: [{ name: say, description: Says. }] }
 `
-const main = `import type { Plugin } from 'isola/plugin'
-const register: Plugin = () => ({ tools: { say: async (): Promise<string> => 'zipped' } })
-export default register
+const main = `import { ToolError } from 'isola/plugin'
+export default () => ({ tools: { say: async () => \`zipped \${ToolError.name}\` } })
 `
 const sendZip = (id: string, files: Readonly<Record<string, string>> = {}, query = '') =>
   call(`${path}${query}`, {
     method: 'POST',
     headers: { 'content-type': 'application/zip' },
-    body: zipOf({ [`${id}-main/plugin.yaml`]: yaml(id), [`${id}-main/main.ts`]: main, ...files }),
+    body: zipOf({ [`${id}-main/plugin.yaml`]: yaml(id), [`${id}-main/main.js`]: main, ...files }),
   })
 
-it('P1, P19: a zip with TypeScript is installed, and enabled like any other', async () => {
+it('P1, P19: a zip with one module of JavaScript is installed, and enabled like any other', async () => {
   const added = await sendZip('zipped')
   expect([added.status, await added.json()]).toEqual([
     201,
@@ -82,3 +81,23 @@ it('P20: what a key signed is trusted once the operator accepts the key, and a b
   const good = { key, value: base64(await crypto.subtle.sign('Ed25519', pair.privateKey, signed)) }
   expect((await addPlugin(other, { signature: good })).plugin).toMatchObject({ tier: 'trusted' })
 })
+
+it.each([
+  [
+    'imports',
+    "import { a } from './other.js'\nexport default () => ({ tools: { say: async () => a } })",
+  ],
+  ['typescript', 'const register: Plugin = () => ({ tools: {} })\nexport default register'],
+])(
+  'P25: what is more than one module of JavaScript does not start, and says what makes one of it: %s',
+  async (id, text) => {
+    await sendZip(id, { [`${id}-main/main.js`]: text })
+    const refused = await call(`${path}/${id}/enable`, { json: {} })
+    expect([refused.status, await refused.text()]).toEqual([
+      422,
+      expect.stringMatching(
+        /main\.js.* has to be one module of JavaScript, as `isola plugin build`/,
+      ),
+    ])
+  },
+)

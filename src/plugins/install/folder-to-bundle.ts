@@ -6,28 +6,12 @@ import { references } from './parse-bundle.ts'
 import { readYaml } from './read-yaml.ts'
 import { quoted, refused } from './refused.ts'
 
-/** What a stripper answered, checked: a module without types, and what it imports. */
-export interface StrippedModule {
-  readonly code: string
-  readonly imports: readonly string[]
-}
-
-export interface FolderDeps {
-  /** Takes the types out; throws `plugin_upload_invalid`. */
-  readonly strip: (source: string, path: string) => Promise<StrippedModule>
-}
-
-const buildHint =
-  'Run `isola plugin build` in the plugin’s folder, which makes one module of it, and send the file that it writes.'
-
 /**
  * A plugin's folder as a bundle: `plugin.yaml`, the entry module as JavaScript, the files that the manifest names and
- * README.md. Everything else stays out. Nothing of it is run.
+ * README.md. Everything else stays out. Nothing of it is run,
+ * and the module is not parsed either: what it imports shows when it is enabled.
  */
-export async function folderToBundle(
-  files: ReadonlyMap<string, Uint8Array>,
-  { strip }: FolderDeps,
-): Promise<PluginBundle> {
+export function folderToBundle(files: ReadonlyMap<string, Uint8Array>): PluginBundle {
   const yaml = files.get('plugin.yaml')
   if (!yaml)
     throw refused('There is no plugin.yaml at the top of the archive or in its one top folder.')
@@ -47,7 +31,7 @@ export async function folderToBundle(
   if (readme) kept['README.md'] = toText('README.md', readme)
   const { entrypoint } = manifest
   if (entrypoint === undefined) return { manifest: raw, files: kept }
-  const code = await toCode(entrypoint, find(files, 'entrypoint', entrypoint), strip)
+  const code = toCode(entrypoint, find(files, 'entrypoint', entrypoint))
   return { manifest: raw, code, files: kept }
 }
 
@@ -75,17 +59,9 @@ function toText(path: string, bytes: Uint8Array): string {
   }
 }
 
-async function toCode(
-  path: string,
-  bytes: Uint8Array,
-  strip: FolderDeps['strip'],
-): Promise<string> {
-  if (!/\.m?[jt]s$/.test(path) || /\.d\.m?ts$/.test(path))
-    throw refused(`The entrypoint ${quoted(path)} is neither .ts nor .js. ${buildHint}`)
-  const { code, imports } = await strip(toText(path, bytes), path)
-  const other = imports.find((name) => name !== 'isola/plugin')
-  if (other === undefined) return code
+function toCode(path: string, bytes: Uint8Array): string {
+  if (/\.m?js$/.test(path)) return toText(path, bytes)
   throw refused(
-    `${quoted(path)} imports ${quoted(other)}: what is installed is one module that imports nothing but isola/plugin. ${buildHint}`,
+    `The entrypoint ${quoted(path)} is ${/\.[cm]?tsx?$/.test(path) ? 'TypeScript' : 'neither .js nor .mjs'}: what is installed is one module of JavaScript. Run \`isola plugin build\` in the plugin’s folder and send what it writes; \`--out <name>.zip\` makes it a zip.`,
   )
 }

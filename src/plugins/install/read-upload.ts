@@ -6,7 +6,6 @@ import { fetchArchive, type FetchArchiveDeps } from './fetch-archive.ts'
 import { folderToBundle } from './folder-to-bundle.ts'
 import { checkBundle, parseBundle, type CheckedBundle } from './parse-bundle.ts'
 import { refused } from './refused.ts'
-import { createStripTypes, type StripTypesDeps } from './strip-types.ts'
 import { unzip } from './unzip.ts'
 
 /** An upload before its signature was looked at. */
@@ -14,7 +13,7 @@ export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {
   readonly signature?: PluginSignature
 }
 
-export interface UploadDeps extends FetchArchiveDeps, StripTypesDeps {
+export interface UploadDeps extends FetchArchiveDeps {
   readonly sha256: (text: string) => string
 }
 
@@ -45,16 +44,11 @@ export async function readUpload(upload: Upload, deps: UploadDeps): Promise<Unve
 }
 
 /** A zip, or the file that `isola plugin build` writes. */
-async function readBytes(
-  bytes: Uint8Array,
-  source: string,
-  deps: UploadDeps,
-): Promise<UnverifiedUpload> {
+function readBytes(bytes: Uint8Array, source: string, deps: UploadDeps): UnverifiedUpload {
   if (bytes.byteLength > bundleCaps.maxArchiveBytes)
     throw refused(`The archive is larger than ${bundleCaps.maxArchiveBytes} bytes.`)
   if (bytes[0] === 0x7b) return { ...readJson(parseJson(bytes), deps), source }
-  const bundle = await folderToBundle(unzip(bytes), { strip: createStripTypes(deps) })
-  return toUpload(checkBundle(bundle), source, deps)
+  return toUpload(checkBundle(folderToBundle(unzip(bytes))), source, deps)
 }
 
 function readJson(json: unknown, deps: UploadDeps): UnverifiedUpload {

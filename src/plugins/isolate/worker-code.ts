@@ -87,25 +87,7 @@ export interface Isolates {
   readonly openModelCode: (id: string, code: string) => Isolate
 }
 
-/** Takes types out of a module's text. The answer is JSON text of a parser that read foreign code. */
-export type Strip = (source: string, path: string) => Promise<unknown>
-
-/**
- * Strips types in an isolate that serves one text and is gone then: one that keeps it busy holds up nobody else. Each
- * is billed as a Worker of its own, and there is one for each archive that an operator installs.
- */
-export function createStripper(
-  loader: WorkerLoader | undefined,
-  modules: Readonly<Record<string, string>>,
-): Strip | undefined {
-  if (!loader) return undefined
-  return (source, path) => {
-    const stub = loader.load(toWorkerCode({ modules }, ''))
-    return (stub.getEntrypoint() as unknown as { readonly run: Strip }).run(source, path)
-  }
-}
-
-/** Isolates by id: the one other use of the Worker Loader. */
+/** Isolates by id: the one use of the Worker Loader. */
 export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates | undefined {
   if (!loader) return undefined
   return {

@@ -8,6 +8,10 @@ import { withRow, without, type Outcome, type Situation } from './changes.ts'
 
 export interface AddOptions {
   readonly allowDowngrade: boolean
+  /** Whether a version number may get another content than it had. */
+  readonly replace: boolean
+  /** All that were ever installed under this id. */
+  readonly versions: readonly Pick<NewPluginVersion, 'version' | 'hash'>[]
   /** Who brought the version that is there. */
   readonly owner: string | undefined
 }
@@ -21,13 +25,14 @@ const rank = { community: 0, trusted: 1, builtin: 2 } as const
 export function add(
   plugin: NewPluginVersion,
   { row, generation, by }: Situation,
-  { allowDowngrade, owner }: AddOptions,
+  { allowDowngrade, replace, versions, owner }: AddOptions,
 ): Outcome {
   const { id, hash, version, tier } = plugin
   const before = row?.state === 'removed' ? undefined : row
   if (before?.tier === 'builtin') throw builtinCollision(id)
   if (before && !(allowDowngrade && by.mayEnable)) refuseDowngrade(plugin, before)
   if (before && !by.mayEnable && owner !== by.principal) throw notYours(id)
+  if (!replace) refuseOtherContent(plugin, versions)
   const data = { plugin: id, version, hash, tier, source: plugin.source }
   const base = { version: plugin, event: 'plugin_added' as const, data }
   if (before?.hash === hash && before.tier === tier)
@@ -76,6 +81,29 @@ export function add(
 function notYours(id: string): IsolaError {
   const message = `id: "${id}" was brought by somebody else; an operator adds its next version.`
   return new IsolaError('request_forbidden', message, { param: 'id' })
+}
+
+/** What was looked at under a version number is what that number means, also after a removal. */
+function refuseOtherContent(
+  { id, version, hash }: NewPluginVersion,
+  versions: AddOptions['versions'],
+): void {
+  const same = versions.filter((one) => one.version === version)
+  if (same.length === 0 || same.some((one) => one.hash === hash)) return
+  const taken = new Set(versions.map((one) => one.version))
+  throw new IsolaError(
+    'request_conflict',
+    `version: ${version} of "${id}" was installed with another content. Set version in plugin.yaml to ${nextFree(version, taken)}, or add it with --replace (replace: true) if ${version} is to mean this from now on.`,
+    { param: 'version' },
+  )
+}
+
+/** The next patch that no version has. */
+function nextFree(version: string, taken: ReadonlySet<string>): string {
+  const [major = '0', minor = '0', patch = '0'] = version.split(/[-+]/)[0]?.split('.') ?? []
+  let next = Number(patch) + 1
+  while (taken.has(`${major}.${minor}.${next}`)) next++
+  return `${major}.${minor}.${next}`
 }
 
 function refuseDowngrade({ version }: NewPluginVersion, before: PluginRow): void {

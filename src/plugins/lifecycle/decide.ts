@@ -52,8 +52,9 @@ export async function decide(
   switch (change.do) {
     case 'add': {
       checkPluginId(change.plugin.id, bundledIds)
-      const owner = (await store.versions(change.plugin.id)).at(-1)?.installedBy
-      const options = { allowDowngrade: change.allowDowngrade ?? false, owner }
+      const versions = await store.versions(change.plugin.id)
+      const { allowDowngrade = false, replace = false } = change
+      const options = { allowDowngrade, replace, versions, owner: versions.at(-1)?.installedBy }
       return arrive(add(change.plugin, situation, options), { situation, proven })
     }
     case 'accept':
@@ -101,7 +102,8 @@ async function accept(
   const isSigned = (await signers()).some((name) => name === version.signer)
   const tier = isSigned ? version.tier : 'community'
   const now = { ...version, tier } as const
-  const outcome = add(now, situation, { allowDowngrade: true, owner: undefined })
+  const options = { allowDowngrade: true, replace: true, versions: [], owner: undefined }
+  const outcome = add(now, situation, options)
   const { version: _known, ...rest } = outcome
   return arrive({ ...rest, data: { ...outcome.data, accepted: true } }, arriving)
 }

@@ -3,6 +3,7 @@ import { parseManifest } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { IsolateHost } from '../isolate/isolate-host.ts'
+import { quoted } from '../install/refused.ts'
 import { OutputError } from '../output-error.ts'
 import type { LifecycleDeps } from './lifecycle.ts'
 
@@ -23,13 +24,20 @@ export function createTryOut({ wire, isolates }: TryOutDeps): LifecycleDeps['try
     const manifest = parseManifest(snapshot.sources[hash]?.manifest)
     if (manifest.entrypoint === undefined || !isolates) return { runsOwnAgent: false }
     const about = { ...manifest, config: { ...manifest.config, ...config } }
-    return isolates.inspect({ manifest: about, hash, tier, grantEpoch }).catch(toPluginError)
+    const plugin = { manifest: about, hash, tier, grantEpoch }
+    return isolates.inspect(plugin).catch(toPluginError(manifest.entrypoint))
   }
 }
 
 /** What an isolate answers is foreign: it is a reason, and never an error of ours. */
-function toPluginError(error: unknown): never {
-  if (error instanceof IsolaError) throw error
-  const why = error instanceof OutputError ? error.message.slice(0, 500) : 'cannot be loaded'
-  throw new IsolaError('plugin_register_failed', `its code ${why}`)
-}
+const toPluginError =
+  (entrypoint: string) =>
+  (error: unknown): never => {
+    if (error instanceof IsolaError) throw error
+    const told = error instanceof OutputError ? error.message.slice(0, 500) : undefined
+    const isOneModule = told !== undefined && !told.includes('No such module')
+    const hint = isOneModule
+      ? ''
+      : ` ${quoted(entrypoint)} has to be one module of JavaScript, as \`isola plugin build\` makes it.`
+    throw new IsolaError('plugin_register_failed', `its code ${told ?? 'cannot be loaded.'}${hint}`)
+  }

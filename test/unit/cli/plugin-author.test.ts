@@ -1,11 +1,24 @@
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdtempSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { Manifest } from '#contracts/manifest.ts'
 import { readUpload } from '../../../src/plugins/install/read-upload.ts'
 import { verifySignature } from '../../../src/plugins/install/signatures.ts'
 import { main } from '../../../scripts/isola/main.mjs'
 import { buildFolder } from '../../../scripts/isola/plugin-build.mjs'
+import { inputTypes } from '../../../scripts/isola/plugin-types.mjs'
 import { uploadDeps } from '../../fakes/uploads.ts'
 import { zipOf } from '../../fakes/zip.ts'
 
@@ -45,6 +58,16 @@ function folder(name: string, files: Readonly<Record<string, string>>): string {
   return path
 }
 
+/** What the compiler says of a folder. */
+function compile(path: string): string {
+  const tsc = join(import.meta.dirname, '../../../node_modules/typescript/bin/tsc')
+  try {
+    return execFileSync(process.execPath, [tsc, '-p', path], { encoding: 'utf8' })
+  } catch (error) {
+    return String((error as { readonly stdout: unknown }).stdout)
+  }
+}
+
 const yaml = (more = '') =>
   `id: parts\nname: Parts\nversion: 1.2.3\nentrypoint: main.ts\ndescription: Parts.\ncontributes: { tools: [{ name: go, description: Goes. }] }\n${more}`
 const mainText = `import type { Plugin } from 'isola/plugin'
@@ -65,6 +88,29 @@ describe('isola plugin new', () => {
     expect(readFileSync(join(path, 'main.test.ts'), 'utf8')).toContain("from 'isola/testing'")
   })
 
+  it.each([[[]], [['--agent']], [['--hook']]])(
+    'makes a folder that can be checked on another machine, which has no Isola: %j',
+    async (flags) => {
+      const path = join(base, `here${flags[0]?.replace('--', '-') ?? ''}`)
+      await isola(['plugin', 'new', path, ...flags])
+      const moved = join(mkdtempSync(join(base, 'elsewhere-')), 'moved')
+      cpSync(path, moved, { recursive: true })
+      rmSync(path, { recursive: true })
+      const texts = readdirSync(moved, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+      for (const text of texts) {
+        expect(text).not.toContain(base)
+        expect(text).not.toContain(join(import.meta.dirname, '../../..'))
+      }
+      expect(compile(moved)).toBe('')
+      if (flags.length > 0) return
+      const main = join(moved, 'main.ts')
+      writeFileSync(main, readFileSync(main, 'utf8').replaceAll('name', 'nam'))
+      expect(compile(moved)).toMatch(/Property 'nam' does not exist on type/)
+    },
+  )
+
   it('does not touch a folder that is there, and takes no name that is no id', async () => {
     const path = folder('there', { 'a.txt': '' })
     expect(await isola(['plugin', 'new', path])).toMatchObject({
@@ -75,6 +121,67 @@ describe('isola plugin new', () => {
       code: 1,
       err: expect.stringContaining('cannot be the id') as unknown,
     })
+  })
+})
+
+describe('isola plugin types', () => {
+  const inputsOf = (schema: unknown) =>
+    inputTypes({
+      contributes: { tools: [{ name: 'go', input_schema: schema }] },
+    } as unknown as Manifest).match(/readonly go: (.*)\n/)?.[1]
+
+  it.each([
+    [{ type: 'object' }, 'Readonly<Record<string, unknown>>'],
+    [
+      {
+        type: 'object',
+        properties: { to: { type: 'string' }, 'at-once': { type: ['integer', 'null'] } },
+        required: ['to'],
+      },
+      '{ readonly to: string; readonly "at-once"?: number | null }',
+    ],
+    [{ enum: ['a', 1, null, {}] }, '"a" | 1 | null | unknown'],
+    [
+      { type: 'array', items: { anyOf: [{ const: '*/' }, { type: 'boolean' }] } },
+      'readonly ("*/" | boolean)[]',
+    ],
+    [{ $ref: '#/$defs/a', $defs: { a: { type: 'number' } } }, 'number'],
+    [{ $ref: 'https://example.com/a' }, 'unknown'],
+    [{ $ref: '#/__proto__' }, 'unknown'],
+    [{ $ref: '#' }, 'unknown'],
+    [
+      { type: 'object', properties: { a: { description: 'x */ y\nz' } } },
+      '{ /** x * / y z */ readonly a?: unknown }',
+    ],
+  ])('writes what a schema allows: %j', (schema, type) => {
+    expect(inputsOf(schema)).toBe(type)
+  })
+
+  it('ends, however much a schema asks of itself', () => {
+    const pairs = { anyOf: Array.from({ length: 40 }, () => ({ $ref: '#' })) }
+    expect(inputsOf(pairs)).toBe('unknown')
+  })
+
+  it('comes after a change of a schema, and writes through no link', async () => {
+    const path = join(base, 'typed')
+    await isola(['plugin', 'new', path])
+    const manifest = join(path, 'plugin.yaml')
+    writeFileSync(
+      manifest,
+      readFileSync(manifest, 'utf8')
+        .replace('name: { type', 'who: { type')
+        .replace('[name]', '[who]'),
+    )
+    const mine = join(base, 'mine.txt')
+    writeFileSync(mine, 'mine')
+    rmSync(join(path, 'types/inputs.ts'))
+    symlinkSync(mine, join(path, 'types/inputs.ts'))
+    expect((await isola(['plugin', 'types', path])).code).toBe(0)
+    expect(readFileSync(join(path, 'types/inputs.ts'), 'utf8')).toContain('readonly who: string')
+    expect(readFileSync(mine, 'utf8')).toBe('mine')
+    rmSync(join(path, 'types'), { recursive: true })
+    symlinkSync(base, join(path, 'types'))
+    expect((await isola(['plugin', 'types', path])).err).toMatch(/types is a link out of/)
   })
 })
 
@@ -96,6 +203,33 @@ describe('isola plugin build', () => {
     expect(said).toContain(read.hash)
     expect(read.bundle.files).toEqual({ 'README.md': '# Parts' })
     expect(read.bundle.code?.match(/from\s*"[^"]+"/g)).toEqual(['from "isola/plugin"'])
+  })
+
+  it.each([
+    ['a zip', 'parts.zip'],
+    ['a folder, to be put where others get it', 'built/'],
+  ])('makes %s, which is the same version as the file', async (_what, name) => {
+    const path = folder(`out-${name.replaceAll(/\W/g, '-')}`, {
+      'plugin.yaml': yaml(),
+      'main.ts': mainText,
+      'README.md': '# Parts',
+    })
+    const { hash } = await buildFolder(path)
+    const out = join(base, name)
+    const target = name.endsWith('/') ? `${out}/` : out
+    expect((await isola(['plugin', 'build', path, '--out', target])).code).toBe(0)
+    const files = name.endsWith('/')
+      ? Object.fromEntries(
+          readdirSync(out).map((file) => [file, readFileSync(join(out, file), 'utf8')]),
+        )
+      : undefined
+    const read = await readUpload({ zip: files ? zipOf(files) : readFileSync(out) }, uploadDeps())
+    expect([read.hash, read.manifest.entrypoint]).toEqual([hash, 'main.js'])
+    // What was built is built again; somebody's source is not overwritten.
+    expect((await isola(['plugin', 'build', path, '--out', target])).code).toBe(0)
+    expect((await isola(['plugin', 'build', path, '--out', `${path}/`])).err).toMatch(
+      /plugin\.yaml is not one that `isola plugin build` wrote/,
+    )
   })
 
   it('makes the same bytes each time', async () => {
@@ -206,6 +340,18 @@ describe('isola plugin add', () => {
     const url = 'https://example.com/parts.zip'
     expect((await isola(['plugin', 'add', url], answer)).sent[0]?.init.body).toBe(
       JSON.stringify({ url }),
+    )
+  })
+
+  it('says on request that a version number gets another content, in the body or in the query', async () => {
+    const path = folder('replaced', { 'plugin.yaml': yaml(), 'main.ts': mainText })
+    const [built] = (await isola(['plugin', 'add', path, '--replace'], answer)).sent
+    expect(JSON.parse(String(built?.init.body))).toMatchObject({ replace: true })
+    const zip = join(base, 'replaced.zip')
+    writeFileSync(zip, zipOf({ 'plugin.yaml': yaml() }))
+    const words = ['plugin', 'add', zip, '--replace', '--allow-downgrade']
+    expect((await isola(words, answer)).sent[0]?.url).toMatch(
+      /\/plugins\?allowDowngrade=true&replace=true$/,
     )
   })
 

@@ -288,6 +288,48 @@ describe('what nobody gets by a detour', () => {
     ).rejects.toMatchObject({ param: 'version' })
   })
 
+  it('P27: a version number keeps its content, also after a removal, unless it is replaced on purpose', async () => {
+    const other = { description: 'Does something else.' }
+    await host.add('a', '1.0.0')
+    await host.add('a', '1.0.1')
+    await host.add('a', '1.0.3')
+    const refusal = { code: 'request_conflict', param: 'version' }
+    await expect(host.add('a', '1.0.3', other)).rejects.toMatchObject({
+      ...refusal,
+      message: expect.stringMatching(
+        /1\.0\.3 of "a".*Set version .* to 1\.0\.4.*--replace/,
+      ) as string,
+    })
+    await expect(host.add('a', '1.0.3', other, author)).rejects.toMatchObject({
+      code: 'request_forbidden',
+    })
+    // The very same content is nothing new.
+    expect((await host.add('a', '1.0.3')).result.notes).toEqual([
+      'This version is installed already.',
+    ])
+    await host.change({ do: 'remove', id: 'a' })
+    await expect(host.add('a', '1.0.0', other)).rejects.toMatchObject({
+      ...refusal,
+      message: expect.stringContaining('to 1.0.2,') as string,
+    })
+    const plugin = await host.prepare('a', '1.0.0', other)
+    await host.change({ do: 'add', plugin, replace: true })
+    expect(await host.store.find('a')).toMatchObject({ state: 'installed', hash: plugin.hash })
+    // Both contents of the number are known now.
+    await host.add('a', '1.0.0')
+  })
+
+  it('P27, P21: an author replaces no number that somebody else’s version has; a version that waits is accepted as it is', async () => {
+    await host.add('a', '1.0.0', {}, author)
+    await host.change({ do: 'enable', id: 'a' })
+    await host.add('a', '1.1.0', {}, author)
+    const other = { description: 'Does something else.' }
+    await expect(host.add('a', '1.1.0', other, author)).rejects.toMatchObject({ param: 'version' })
+    const waiting = await host.prepare('a', '1.1.0')
+    const { generation } = await host.change({ do: 'accept', id: 'a', hash: waiting.hash })
+    expect(generation.installed).toMatchObject([{ version: '1.1.0', hash: waiting.hash }])
+  })
+
   it('P21: what is switched on is what was looked at', async () => {
     await host.add('a', '1.0.0', {}, author)
     const { hash } = (await host.store.find('a'))!

@@ -8,11 +8,3 @@ declare module 'plugin-code.js' {
   const register: unknown
   export default register
 }
-
-/** Parts of sucrase that have no entry of their own. */
-declare module 'sucrase/dist/esm/parser/index.js' {
-  export { parse } from 'sucrase/dist/types/parser/index.js'
-}
-declare module 'sucrase/dist/esm/parser/tokenizer/types.js' {
-  export { TokenType } from 'sucrase/dist/types/parser/tokenizer/types.js'
-}

@@ -54,30 +54,22 @@ describe('an upload, as a zip', () => {
     expect(read).not.toHaveProperty('code')
   })
 
-  it('is refused with the command to run if its module imports another', async () => {
-    const archive = zipOf({ ...folder, 'main.js': "import { a } from './other.js'" })
-    await expect(readUpload({ zip: archive }, uploadDeps())).rejects.toMatchObject({
-      code: 'plugin_upload_invalid',
-      message: expect.stringMatching(/"\.\/other\.js".*isola plugin build/s) as unknown,
-    })
-  })
+  it.each(['main.ts', 'src/main.mts', 'main.tsx', 'main.cts'])(
+    'is refused with the command to run if its entry is TypeScript: %s',
+    async (entry) => {
+      const yaml = manifestText.replace('main.js', entry)
+      const archive = zipOf({ 'plugin.yaml': yaml, [entry]: 'export default () => ({})' })
+      await expect(readUpload({ zip: archive }, uploadDeps())).rejects.toMatchObject({
+        code: 'plugin_upload_invalid',
+        message: expect.stringMatching(`"${entry}" is TypeScript.*isola plugin build`) as unknown,
+      })
+    },
+  )
 
-  it('is refused with the command to run where there are no isolates to read its code in', async () => {
-    const deps = uploadDeps({ strip: undefined })
-    await expect(readUpload({ zip: zipOf(folder) }, deps)).rejects.toThrow(/isola plugin build/)
-  })
-
-  it('ends the reading of a module that takes too long', async () => {
-    const slow = { ...systemSources.clock, sleep: async () => {} }
-    const deps = uploadDeps({ strip: () => new Promise(() => {}), clock: slow })
-    await expect(readUpload({ zip: zipOf(folder) }, deps)).rejects.toThrow(/took too long/)
-  })
-
-  it('takes nothing from the parser but what it should answer', async () => {
-    for (const answer of [7, '{}', 'nonsense', '{"code":1,"imports":[]}', '{"code":"x"}']) {
-      const deps = uploadDeps({ strip: async () => answer })
-      await expect(readUpload({ zip: zipOf(folder) }, deps)).rejects.toThrow(/could not be read/)
-    }
+  it('T26: has a module that nobody parses, however it is nested', async () => {
+    const nested = `export default ${'(a = '.repeat(50_000)}1${') => 1'.repeat(50_000)}`
+    const archive = zipOf({ ...folder, 'main.js': nested })
+    expect((await readUpload({ zip: archive }, uploadDeps())).bundle.code).toBe(nested)
   })
 })
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { bundle, hash, host } from 'under-test:plugin'
-import { isolates } from '../fakes/isolates.ts'
+import { isolates } from './isolates.ts'
 import { loadUnderTest } from './testing.ts'
 import 'under-test:tests'
 
