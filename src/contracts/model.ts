@@ -41,8 +41,11 @@ export type ResponseFormat =
       readonly strict?: boolean
     }
 
+/** The name of whatever is the deployment's default. A server's own model of this name is `<provider>/default`. */
+export const defaultModelName = 'default'
+
 export interface ModelRequest {
-  /** `<provider>/<model>` or a bare model name; `undefined` means the deployment's default. */
+  /** `<provider>/<model>` or a bare model name; `default` or `undefined` means the deployment's default. */
   readonly model: string | undefined
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
