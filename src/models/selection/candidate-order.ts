@@ -80,6 +80,6 @@ function priceUnknown(candidates: readonly ModelCandidate[]): IsolaError {
   const [name = ''] = names
   return new IsolaError(
     'model_price_unknown',
-    `A cost limit is in force and no price is known of ${names.join(', ')}: nothing was asked of it. Give its price in ISOLA_PRICES (0 if it costs nothing): {"${name}":{"input_usd_per_million":0,"output_usd_per_million":0}}, use a model that has one, or take the limit away.`,
+    `A cost limit is in force and no price is known of ${names.join(', ')}: it is not asked. Give its price in ISOLA_PRICES (0 if it costs nothing): {"${name}":{"input_usd_per_million":0,"output_usd_per_million":0}}, use a model that has one, or take the limit away.`,
   )
 }
