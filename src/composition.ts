@@ -136,6 +136,8 @@ export function composeRuntime(
     nowMs: clock.nowMs,
     buildIndex: createSearchIndex,
     ai: env.AI,
+    // Whoever develops reads in the terminal what a server said; on a deployment the record has it.
+    ...(config.isDevelopment && { onFailed: (failure) => onFault(failure) }),
   })
   const modelReport = createModelReport(env.DB)
   const validator = createSchemaValidator()

@@ -6,7 +6,7 @@ import { reservationFor, type TokenEstimator } from './estimate.ts'
 import { watchCall } from './openai/call-watch.ts'
 import { createClient } from './openai/client.ts'
 import { createDialects, refusedField } from './openai/dialect.ts'
-import { toModelError, withDetail } from './openai/failures.ts'
+import { toModelError } from './openai/failures.ts'
 import type { Assembled } from './openai/reply-assembly.ts'
 import { toBody } from './openai/request-body.ts'
 import { requestOnce, type Translate } from './openai/request-once.ts'
@@ -26,8 +26,8 @@ export interface OpenAiProviderOptions {
   readonly priceOf: PriceOf
   /** The operator's word for this server; without it the model's name decides, and what the server says. */
   readonly outputCapField?: OutputCapField
-  /** Whoever asks is at the machine itself: what the service said is part of the message. */
-  readonly isDevelopment?: boolean
+  /** Told of each call that failed, for an operator's eyes: `detail` is what the service said. */
+  readonly onFailed?: ((failure: IsolaError) => void) | undefined
   /** The longest silence between two chunks in milliseconds; default 30,000. Before the first only the whole call is limited. */
   readonly idleMs?: number
   /** Turns what a service says in words of its own, a chunk or a whole reply, into a chat completion's. */
@@ -49,7 +49,7 @@ const maxRetryAfterMs = 20_000
  */
 export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBackend {
   const { id = 'openai', apiKey, baseUrl, sleep, tokens, priceOf, translate } = options
-  const { idleMs = defaultIdleMs, isDevelopment = false } = options
+  const { idleMs = defaultIdleMs, onFailed } = options
   const dialects = createDialects(baseUrl, options.outputCapField)
   const client = createClient(options)
 
@@ -93,8 +93,15 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
           if (failure.code === 'model_empty_reply') watch.forget()
           const waitMs = waitFor(failure, tries)
           const isLast = watch.hasHeard() || tries === maxTries || waitMs >= timeoutMs
-          if (isLast || waitMs > maxWaitMs || !isWorthRetrying(failure) || !call.mayRetry(failure))
-            throw isDevelopment ? withDetail(failure) : failure
+          if (
+            isLast ||
+            waitMs > maxWaitMs ||
+            !isWorthRetrying(failure) ||
+            !call.mayRetry(failure)
+          ) {
+            onFailed?.(failure)
+            throw failure
+          }
           await sleep(waitMs, watch.signal)
         }
       }

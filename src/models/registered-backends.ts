@@ -21,6 +21,8 @@ export interface BackendDeps {
   /** Absent where the deployment has no such binding. Not used in development, which runs without an account. */
   readonly ai?: WorkersAi | undefined
   readonly tokens?: TokenEstimator
+  /** Told of each failed call to a server, for an operator's eyes. */
+  readonly onFailed?: OpenAiProviderOptions['onFailed']
 }
 
 /** Reads text only; it fits JSON to a schema where it can. */
@@ -38,7 +40,7 @@ export function createBackends(
   const { fetch, sleep, buildIndex, ai, tokens = createTokenEstimator(), hasOffline } = deps
   const { openaiApiKey: apiKey, openaiBaseUrl: baseUrl, servers = [] } = config
   const { isDevelopment } = config
-  const common = { fetch, sleep, tokens, isDevelopment }
+  const common = { fetch, sleep, tokens, onFailed: deps.onFailed }
   const hasOpenAi = Boolean(apiKey || baseUrl) && !servers.some(({ id }) => id === 'openai')
   return [
     ...(hasOpenAi ? [openAi({ apiKey: apiKey || undefined, baseUrl: baseUrl || undefined })] : []),
@@ -77,7 +79,7 @@ export function createBackends(
     const file = readPriceFile(priceFile, vendorNames('cloudflare'))
     const priceOf = firstPriceOf(operatorPrices('workers-ai', config.prices), file.priceOf)
     return {
-      backend: createWorkersAiProvider({ ...common, ai: binding, priceOf }),
+      backend: createWorkersAiProvider({ ai: binding, sleep, tokens, priceOf }),
       models: capabilitiesOf(workersAiModels),
       isOpen: true,
       windowOf: declaredWindow(workersAiModels, 'Workers AI table', file.windowOf),

@@ -115,18 +115,6 @@ const noSuchModel = (status: number, model: string): readonly [ModelErrorCode, s
   `The model service has no model "${model.slice(0, 100)}" (${status}).`,
 ]
 
-/** For those who may read it: what the service said, in the message itself. */
-export function withDetail(error: IsolaError): IsolaError {
-  const { code, message, detail, transient, retryAfterMs } = error
-  if (detail === undefined) return error
-  return new IsolaError(code, `${message} It said: ${detail}`, {
-    detail,
-    transient,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    cause: error,
-  })
-}
-
 /** An error event in a stream that began with 200: some services put the status into its code. */
 function statusInStream(error: APIError): number | undefined {
   const status = Number(error.code)

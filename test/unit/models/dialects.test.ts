@@ -2,7 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ModelConfig, ModelServer as Server } from '#contracts/config.ts'
 import type { ModelCallOptions, ModelParameters } from '#contracts/model.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
-import { createModelProviders } from '../../../src/models/model-providers.ts'
+import {
+  createModelProviders,
+  type ModelProvidersDeps,
+} from '../../../src/models/model-providers.ts'
 import {
   startModelServer,
   type ModelServer,
@@ -23,7 +26,11 @@ async function restart(options: ModelServerOptions): Promise<void> {
   server = await startModelServer({ script: () => ({ text: 'ok' }), ...options })
 }
 
-function open(more: Partial<Server> = {}, config: Partial<ModelConfig> = {}) {
+function open(
+  more: Partial<Server> = {},
+  config: Partial<ModelConfig> = {},
+  deps: Partial<ModelProvidersDeps> = {},
+) {
   const clock = createHastyClock()
   const { provider } = createModelProviders(
     {
@@ -31,7 +38,7 @@ function open(more: Partial<Server> = {}, config: Partial<ModelConfig> = {}) {
       servers: [{ id: 'gateway', baseUrl: server.url, models: [], ...more }],
       ...config,
     },
-    { fetch, sleep: clock.sleep, nowMs: clock.nowMs, buildIndex: createSearchIndex },
+    { fetch, sleep: clock.sleep, nowMs: clock.nowMs, buildIndex: createSearchIndex, ...deps },
   )
   return (model: string, parameters: ModelParameters = {}, call: Partial<ModelCallOptions> = {}) =>
     provider
@@ -178,16 +185,17 @@ describe('a model that its server does not have', () => {
 describe('what a server says of its refusal', () => {
   const refusal = { status: 400, body: { error: { message: 'tools are not for this one' } } }
 
-  it('is part of the message in development', async () => {
+  it('I30: is told to the operator who listens, and never to who asked', async () => {
     server.script([refusal])
-    expect(await open({}, { isDevelopment: true })('m')).toMatchObject({
-      code: 'model_refused_request',
-      message:
-        'The model service refused the request for "m" (400). It said: 400 tools are not for this one',
+    const told: unknown[] = []
+    const answer = await open({}, {}, { onFailed: (failure) => told.push(failure) })('m')
+    expect(answer).toMatchObject({
+      message: 'The model service refused the request for "m" (400).',
     })
+    expect(told).toMatchObject([{ detail: '400 tools are not for this one' }])
   })
 
-  it('is for the record alone on a deployment', async () => {
+  it('is for the record otherwise', async () => {
     server.script([refusal])
     expect(await open()('m')).toMatchObject({
       message: 'The model service refused the request for "m" (400).',
