@@ -125,7 +125,7 @@ ${lines.join('\n')}
 }
 
 async function load(from) {
-  if (!/^https:\/\//.test(from)) return JSON.parse(readFileSync(from, 'utf8'))
+  if (!from.startsWith('https://')) return JSON.parse(readFileSync(from, 'utf8'))
   const response = await fetch(from, { signal: AbortSignal.timeout(60_000) })
   if (!response.ok) throw new Error(`${from} answers ${response.status}.`)
   return response.json()
