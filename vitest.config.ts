@@ -62,6 +62,10 @@ export default defineConfig({
                 OPENAI_API_KEY: 'sk-test',
                 OPENAI_BASE_URL: 'http://model.test/v1',
                 ISOLA_MODEL: 'openai/scripted',
+                // It costs nothing, so that runs under a cost limit may ask it.
+                ISOLA_PRICES: JSON.stringify({
+                  'openai/scripted': { input_usd_per_million: 0, output_usd_per_million: 0 },
+                }),
                 ISOLA_SQL_DATABASES: 'SQL',
                 ISOLA_OIDC_ISSUER: 'https://login.test',
                 ISOLA_OIDC_CLIENT_ID: 'isola',

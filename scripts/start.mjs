@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ensureVars, passedOn } from './dev-vars.mjs'
+import { checkModel as tryModel } from './isola/doctor/model.mjs'
 import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
 
 const host = '127.0.0.1'
@@ -106,8 +107,9 @@ const isOffline = (model = '') => /^\s*offline(\/offline)?\s*(,|$)/.test(model)
 /** Stops at a base URL that is none, and at servers that are no JSON. The values are not repeated: they may hold a password. */
 function checkModel(settings) {
   const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model } = settings
-  const { ISOLA_PROVIDERS: providers } = settings
+  const { ISOLA_PROVIDERS: providers, ISOLA_PRICES: prices } = settings
   if (providers && !isJson(providers)) fail('ISOLA_PROVIDERS is not JSON on one line.')
+  if (prices && !isJson(prices)) fail('ISOLA_PRICES is not JSON on one line.')
   if (baseUrl && !(URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)))
     fail('OPENAI_BASE_URL is not an http or https URL, such as http://localhost:11434/v1.')
   if (model && !isOffline(model) && !baseUrl && !apiKey && !providers) {
@@ -138,6 +140,30 @@ function describeModel(settings) {
   return `${model || 'default'} at ${baseUrl ? shownUrl(baseUrl) : 'api.openai.com'}`
 }
 
+/** What the server itself says about its model; nothing if it cannot be asked, since it runs all the same. */
+async function modelProblem(url, key) {
+  try {
+    const response = await fetch(`${url}/api/operator/health`, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(5_000),
+    })
+    const { models } = await response.json()
+    return models?.problem
+  } catch {
+    return undefined
+  }
+}
+
+/** One real request to each model server, and whether a cost limit meets a model without a price; start goes on. */
+async function describeTrial(trial, problem) {
+  const findings = await trial
+  const lines = [
+    ...findings.flatMap(({ state, what, fix }) => (state === 'ok' ? [] : [what, fix])),
+    problem,
+  ]
+  return lines.flatMap((line) => (line ? [`\n         ${line}`] : [])).join('')
+}
+
 const port = parsePort(process.env.PORT)
 const probe = await probePort(port)
 if (!probe.ok) {
@@ -161,6 +187,7 @@ const shell = Object.fromEntries(
   passedOn.filter((name) => process.env[name]).map((name) => [name, process.env[name]]),
 )
 checkModel({ ...vars, ...shell })
+const trial = tryModel({ env: shell, vars }).catch(() => [])
 
 const generated = await runNode([join(root, 'scripts', 'generate.mjs')], { capture: true })
 if (generated.code !== 0) fail(generated.output.trim())
@@ -229,11 +256,13 @@ if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => gone))) {
   if (!stopping) console.error('The server did not answer /healthz within a minute.')
   stop(1)
 } else if (!stopping) {
+  const local = `http://${host}:${probe.port}`
+  const said = await describeTrial(trial, await modelProblem(local, vars.ISOLA_OPERATOR_KEY))
   console.log(`
 Isola is running.
   URL    ${url}
   Key    ${vars.ISOLA_OPERATOR_KEY}
-  Model  ${describeModel({ ...vars, ...shell })}
+  Model  ${describeModel({ ...vars, ...shell })}${said}
 
 Try it:
   curl ${url}/v1/chat/completions \\

@@ -31,6 +31,7 @@ import { createSecretAdministration } from './governance/secrets/secret-administ
 import { createSecretReader } from './governance/secrets/secret-reader.ts'
 import { createStateKey } from './governance/secrets/state-key.ts'
 import { createKeyAdministration } from './governance/key-administration.ts'
+import { createCostLimits } from './governance/cost-limits.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLivePolicy } from './governance/policy/live-policy.ts'
 import { createTrustAdministration } from './governance/trust-administration.ts'
@@ -135,6 +136,8 @@ export function composeRuntime(
     nowMs: clock.nowMs,
     buildIndex: createSearchIndex,
     ai: env.AI,
+    // Whoever develops reads in the terminal what a server said; on a deployment the record has it.
+    ...(config.isDevelopment && { onFailed: (failure) => onFault(failure) }),
   })
   const modelReport = createModelReport(env.DB)
   const validator = createSchemaValidator()
@@ -372,6 +375,7 @@ export function composeRuntime(
       modelReport,
       metrics: createMetricsReport(env.DB, modelReport),
       principals,
+      costLimits: createCostLimits({ defaults: config.dailyLimits, keys, clock }),
       database: () => readDatabaseState(env.DB, { clock, timeoutMs: databaseTimeoutMs }),
       readiness: onceReady(async () => {
         if (config.problem) throw config.problem

@@ -5,7 +5,12 @@ import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { DayAmount } from '#contracts/principal.ts'
-import { keyNamesIn, providerSettings, toModelServers } from '#contracts/provider-settings.ts'
+import {
+  keyNamesIn,
+  priceSettings,
+  providerSettings,
+  toModelServers,
+} from '#contracts/provider-settings.ts'
 import {
   captureContent,
   headerSecretsIn,
@@ -60,6 +65,7 @@ const configSchema = z.object({
   ISOLA_OPERATOR_KEY: z.string().optional(),
   ISOLA_MODEL: z.string().optional(),
   ISOLA_PROVIDERS: providerSettings,
+  ISOLA_PRICES: priceSettings,
   OPENAI_API_KEY: z.string().optional(),
   OPENAI_BASE_URL: z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional(),
   ISOLA_DAILY_TOKENS: dailyTokens,
@@ -94,6 +100,7 @@ export function parseConfig(env: unknown) {
     ...(data.OPENAI_BASE_URL && { openaiBaseUrl: data.OPENAI_BASE_URL }),
     ...(data.ISOLA_MODEL && { defaultModel: data.ISOLA_MODEL }),
     servers: servers.list,
+    prices: data.ISOLA_PRICES ?? {},
     isDevelopment: data.ISOLA_ENV === 'development',
   }
   const otlp = {

@@ -8,6 +8,7 @@ import key from './key.mjs'
 import login from './login.mjs'
 import mcp from './mcp.mjs'
 import metrics from './metrics.mjs'
+import model from './model.mjs'
 import plugin from './plugin.mjs'
 import policy from './policy.mjs'
 import run from './run.mjs'
@@ -22,6 +23,7 @@ export const commands = [
   run,
   usage,
   metrics,
+  model,
   audit,
   key,
   login,

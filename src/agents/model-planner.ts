@@ -5,7 +5,7 @@ import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#co
 
 /** The default planner: asks the agent's model; a direct call is made without one. */
 export const modelPlanner: Planner = {
-  async plan({ agent, messages, tools, turn, left, generate }) {
+  async plan({ agent, messages, tools, turn, generate }) {
     // Once: what is said to such a run on its way changes nothing of it.
     if (agent.directCall) return turn === 1 ? [callStep(agent.directCall)] : [madeBefore(messages)]
     const reply = await generate({
@@ -13,7 +13,6 @@ export const modelPlanner: Planner = {
       messages,
       tools,
       parameters: turn === 1 ? agent.parameters : afterFirstCall(agent.parameters),
-      maxCostNanoUsd: left.maxCostNanoUsd,
       ...(agent.outputSchema && tools.length === 0 && { outputSchema: agent.outputSchema }),
     })
     return stepsOf(reply)

@@ -1,4 +1,4 @@
-import type { ModelCapabilities } from './model.ts'
+import type { ModelCapabilities, ModelPrice, TokenPrice } from './model.ts'
 
 /** Settings of the model room, from `.dev.vars`, secrets or vars. Parsed once, in the composition. */
 export interface ModelConfig {
@@ -9,20 +9,27 @@ export interface ModelConfig {
   readonly defaultModel?: string
   /** Further OpenAI-compatible servers. */
   readonly servers?: readonly ModelServer[]
+  /** Prices of the operator's own, by `<provider>/<model>` or a model's name at any provider; they come first. */
+  readonly prices?: Readonly<Record<string, ModelPrice>>
   /** Only then is the offline model the fallback. */
   readonly isDevelopment: boolean
 }
+
+/** `max_tokens` is what most servers know; OpenAI's reasoning models take the other one only. */
+export type OutputCapField = 'max_tokens' | 'max_completion_tokens'
 
 /** One OpenAI-compatible server, with its key and the models it is said to have. */
 export interface ModelServer {
   readonly id: string
   readonly baseUrl: string
   readonly apiKey?: string
+  /** Which field carries the output cap there; by the model's name if it is absent. */
+  readonly outputCapField?: OutputCapField
   /** None: any name is tried there. */
   readonly models: readonly DeclaredModel[]
 }
 
 export interface DeclaredModel extends ModelCapabilities {
   readonly name: string
-  readonly price?: { readonly inputUsdPerMillion: number; readonly outputUsdPerMillion: number }
+  readonly price?: TokenPrice
 }

@@ -56,9 +56,12 @@ export type ModelErrorCode =
   | 'model_timeout'
   | 'model_network'
   | 'model_invalid_reply'
+  | 'model_empty_reply'
   | 'model_refused_request'
+  | 'model_not_found'
   | 'model_not_configured'
   | 'model_not_capable'
+  | 'model_price_unknown'
   | 'model_denied'
 
 /** A 4xx for the caller, from the one table code → status in `http/`. */

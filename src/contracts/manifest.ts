@@ -58,6 +58,7 @@ const limits = z.strictObject({
 
 const agentManifest = z.strictObject({
   integration_mode: z.enum(['tool', 'handoff']),
+  /** `default`: whatever the deployment's default is. */
   model: z.string().min(1),
   instructions: z.string().min(1),
   /** Values for the instructions' template. */

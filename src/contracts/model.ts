@@ -41,15 +41,21 @@ export type ResponseFormat =
       readonly strict?: boolean
     }
 
+/** The name of whatever is the deployment's default. A server's own model of this name is `<provider>/default`. */
+export const defaultModelName = 'default'
+
 export interface ModelRequest {
-  /** `<provider>/<model>` or a bare model name; `undefined` means the deployment's default. */
+  /** `<provider>/<model>` or a bare model name; `default` or `undefined` means the deployment's default. */
   readonly model: string | undefined
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly parameters: ModelParameters
   /** Ask for JSON that fits this schema. */
   readonly outputSchema?: JsonSchema
-  /** The cost ceiling: a model that may cost more is passed over for one that fits, if there is one. */
+  /**
+   * The cost ceiling, `unlimited` or absent if there is none: a model that may cost more is passed over for one that
+   * fits, if there is one; a model without a known price is not asked at all.
+   */
   readonly maxCostNanoUsd?: number
 }
 
@@ -57,6 +63,17 @@ export interface ModelRequest {
 export function afterFirstCall(parameters: ModelParameters): ModelParameters {
   const { toolChoice: _first, ...rest } = parameters
   return rest
+}
+
+/** What a model costs, in US dollars per million tokens. */
+export interface TokenPrice {
+  readonly inputUsdPerMillion: number
+  readonly outputUsdPerMillion: number
+}
+
+export interface ModelPrice extends TokenPrice {
+  /** What all tokens of a call cost once its input has more tokens than this. Ascending; each at least as dear. */
+  readonly above?: readonly (TokenPrice & { readonly inputTokens: number })[]
 }
 
 /** What one model call cost, as the provider counted it. */
@@ -137,7 +154,7 @@ export interface NextModel {
 }
 
 /**
- * What a model lacks for a request (`images`, `tools`, `structured_output`, `context`, `cost`), `cooling_down`, `score`
+ * What a model lacks for a request (`images`, `tools`, `structured_output`, `context`, `price`, `cost`), `cooling_down`, `score`
  * (the host's function ruled it out or preferred another), or the code it failed with.
  */
 export type PassedOver = {
@@ -182,8 +199,10 @@ export interface ModelCandidate {
   readonly capabilities: ModelCapabilities
   /** Its place in priority order, from 0. */
   readonly priority: number
-  /** What this call may cost at most. */
+  /** What this call may cost at most: 0 if no price is known. */
   readonly estimate: ModelEstimate
+  /** A price is known; 0 is one. */
+  readonly isPriced: boolean
   /** Of its last calls as this isolate saw them; absent before the first. */
   readonly latencyMs?: number
 }
@@ -205,7 +224,7 @@ export interface ModelProvider {
   readonly id: string
   /**
    * Which model would answer, and whether it is a substitute; with the request, by what that needs.
-   * Throws `model_not_configured` or `model_not_capable`.
+   * Throws `model_not_configured`, `model_not_capable` or `model_price_unknown`.
    */
   readonly select: (model: string | undefined, request?: ModelRequest) => ModelSelection
   readonly estimate: (request: ModelRequest) => ModelEstimate
@@ -219,8 +238,10 @@ export function isRefusal(error: unknown): boolean {
     case 'model_rate_limited':
     case 'model_unavailable':
     case 'model_refused_request':
+    case 'model_not_found':
     case 'model_not_configured':
     case 'model_not_capable':
+    case 'model_price_unknown':
       return true
     default:
       return false
@@ -233,10 +254,26 @@ export interface ModelListing {
   readonly provider: string
 }
 
+/** A price, and where it is from, in words for an operator. */
+export interface KnownPrice extends ModelPrice {
+  readonly source: string
+}
+
+/** How many tokens a model takes and gives, and where that is from. */
+export interface ModelWindow {
+  readonly contextTokens?: number
+  readonly maxOutputTokens?: number
+  readonly source: string
+}
+
 /** What is known of a served model. The last two are what one isolate saw lately, not the record. */
 export interface ModelStatus {
   readonly id: string
   readonly capabilities: ModelCapabilities
+  /** Absent if none is known: such a model is not asked under a cost limit. */
+  readonly price?: KnownPrice
+  /** What the vendor says of its size. Shown, never held against a request. */
+  readonly window?: ModelWindow
   /** Epoch milliseconds: failed in a row, and passed over until then if another can take the call. */
   readonly coolingUntilMs?: number
   /** A running mean of the calls that were answered. */

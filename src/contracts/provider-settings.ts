@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { DeclaredModel, ModelServer } from './config.ts'
 import { IsolaError } from './errors.ts'
+import type { TokenPrice } from './model.ts'
 
 const id = z
   .string()
@@ -35,6 +36,8 @@ const providers = z
         .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be the name of a secret, such as BACKUP_API_KEY')
         .refine((name) => !name.startsWith('ISOLA_'), 'may not be one of the ISOLA_ settings')
         .optional(),
+      /** Which field the server takes the output cap in, where that cannot be told by the model's name. */
+      output_cap_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
       models: z.array(model).max(100).default([]),
     }),
   )
@@ -46,20 +49,41 @@ const providers = z
     }
   })
 
+/** A setting that is JSON; empty or unset is `none`. */
+const jsonText = (none: unknown) =>
+  z
+    .string()
+    .optional()
+    .transform((text, context): unknown => {
+      if (text === undefined || text.trim() === '') return none
+      try {
+        return JSON.parse(text)
+      } catch {
+        context.addIssue({ code: 'custom', message: 'is not JSON' })
+        return z.NEVER
+      }
+    })
+
 /** `ISOLA_PROVIDERS`: further OpenAI-compatible servers, as JSON. Empty or unset: none. */
-export const providerSettings = z
-  .string()
-  .optional()
-  .transform((text, context): unknown => {
-    if (text === undefined || text.trim() === '') return []
-    try {
-      return JSON.parse(text)
-    } catch {
-      context.addIssue({ code: 'custom', message: 'is not JSON' })
-      return z.NEVER
-    }
-  })
-  .pipe(providers)
+export const providerSettings = jsonText([]).pipe(providers)
+
+/** `ISOLA_PRICES`: what models cost here, by `<provider>/<model>` or a model's name, as JSON. 0 is a price. */
+export const priceSettings = jsonText({}).pipe(
+  z
+    .record(
+      z.string().min(1).max(300),
+      z
+        .strictObject({
+          input_usd_per_million: z.number().min(0),
+          output_usd_per_million: z.number().min(0),
+        })
+        .transform(({ input_usd_per_million, output_usd_per_million }): TokenPrice => ({
+          inputUsdPerMillion: input_usd_per_million,
+          outputUsdPerMillion: output_usd_per_million,
+        })),
+    )
+    .refine((prices) => Object.keys(prices).length <= 500, 'has more than 500 prices'),
+)
 
 /** Under which names the keys of model servers are, whatever else is wrong with the setting. */
 export const keyNamesIn = (text: string): readonly string[] =>
@@ -73,7 +97,9 @@ export function toModelServers(
   list: z.infer<typeof providers>,
   secretOf: (name: string) => unknown,
 ): readonly ModelServer[] {
-  return list.map(({ id: name, base_url: baseUrl, api_key_secret_name: secret, models }, index) => {
+  return list.map((settings, index) => {
+    const { id: name, base_url: baseUrl, api_key_secret_name: secret, models } = settings
+    const { output_cap_field: outputCapField } = settings
     const apiKey = secret === undefined ? undefined : secretOf(secret)
     if (secret !== undefined && (typeof apiKey !== 'string' || apiKey === '')) {
       throw new IsolaError(
@@ -85,6 +111,7 @@ export function toModelServers(
       id: name,
       baseUrl,
       ...(typeof apiKey === 'string' && { apiKey }),
+      ...(outputCapField && { outputCapField }),
       models: models.map(toDeclared),
     }
   })

@@ -65,6 +65,8 @@ export interface HttpDeps {
   readonly modelReport: ModelReport
   readonly metrics: MetricsReport
   readonly principals: PrincipalReader
+  /** Where the cost of a day is limited, in words for an operator. May throw. */
+  readonly costLimits: () => Promise<readonly string[]>
   readonly keys: KeyAdministration
   readonly trust: TrustAdministration
   readonly secrets: SecretAdministration

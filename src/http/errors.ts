@@ -29,9 +29,12 @@ const statusByCode: Record<RequestErrorCode | ConfigErrorCode | ModelErrorCode, 
   model_timeout: 504,
   model_network: 502,
   model_invalid_reply: 502,
+  model_empty_reply: 502,
   model_refused_request: 502,
+  model_not_found: 404,
   model_not_configured: 502,
   model_not_capable: 400,
+  model_price_unknown: 400,
   model_denied: 403,
 }
 const statusByFamily: Readonly<Record<string, number>> = {

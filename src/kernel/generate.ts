@@ -40,13 +40,16 @@ export interface GenerateOptions {
  * The leased way to a model: reserves estimated input × 1.25 + output cap, calls, settles what the provider
  * counted. A request that got lost is booked in full and its retry reserved anew, since both may be billed; so is a
  * request to another model that takes over.
+ * What is left of the cost is the request's ceiling, so that no model without a price is asked under a limit.
  * Throws `lease_…` when the first reservation is refused.
  */
 export function createGenerate(options: GenerateOptions) {
   const { models, clock, ledger, emit, signal, mayUse = () => true } = options
   let { lostCalls } = options
   let requests = lostCalls
-  return async (request: ModelRequest): Promise<ModelReply> => {
+  return async (asked: ModelRequest): Promise<ModelReply> => {
+    const ceiling = Math.min(ledger.left().costNanoUsd, asked.maxCostNanoUsd ?? Infinity)
+    const request = { ...asked, maxCostNanoUsd: ceiling }
     let selection = models.select(request.model, request)
     let estimate = models.estimate(request)
     for (; lostCalls > 0; lostCalls -= 1) {

@@ -1,8 +1,8 @@
 import { estimateTokenCount } from 'tokenx'
 import type { Message } from '#contracts/message.ts'
 import { defaultMaxOutputTokens } from '#contracts/lease.ts'
-import type { ModelEstimate, ModelRequest, ToolDefinition } from '#contracts/model.ts'
-import type { CostOf } from './prices.ts'
+import type { ModelEstimate, ModelPrice, ModelRequest, ToolDefinition } from '#contracts/model.ts'
+import { costOf } from './prices.ts'
 
 /** Counts tokens by rule of thumb: within about ten percent of an exact tokenizer, in 1 kB instead of 1 MB. */
 export interface TokenEstimator {
@@ -39,15 +39,15 @@ export function createTokenEstimator(): TokenEstimator {
   }
 }
 
-/** What a call may cost at most: input × 1.25 + output cap (Invariant 3). An unpriced model costs 0. */
+/** What a call may cost at most: input × 1.25 + output cap (Invariant 3). Without a price it is 0. */
 export function reservationFor(
   inputTokens: number,
   request: ModelRequest,
-  costOf?: CostOf,
+  price?: ModelPrice,
 ): ModelEstimate {
   const input = Math.ceil(inputTokens * 1.25)
   const output = outputCap(request)
-  return { tokens: input + output, costNanoUsd: costOf?.(request.model ?? '', input, output) ?? 0 }
+  return { tokens: input + output, costNanoUsd: price ? costOf(price, input, output) : 0 }
 }
 
 /** The output cap of a call in tokens. */

@@ -5,6 +5,7 @@ import type {
   ModelReply,
   ModelRequest,
 } from '#contracts/model.ts'
+import type { PriceOf, WindowOf } from './prices.ts'
 
 /** The limit of a whole call unless its agent or caller sets one: waits, retries and other models included. */
 export const defaultTimeoutMs = 120_000
@@ -20,6 +21,7 @@ export interface BackendCall extends ModelCallOptions {
 /** A provider before selection: `request.model` is a name that this service knows. */
 export interface ModelBackend extends Pick<ModelProvider, 'id' | 'estimate'> {
   readonly generate: (request: ModelRequest, call: BackendCall) => Promise<ModelReply>
+  readonly priceOf: PriceOf
 }
 
 /** A backend with the models it is known to have. */
@@ -29,4 +31,6 @@ export interface RegisteredBackend {
   readonly models: Readonly<Record<string, ModelCapabilities>>
   /** It may have more models than those: any name is tried. */
   readonly isOpen: boolean
+  /** How much a model takes and gives, if anybody said. */
+  readonly windowOf: WindowOf
 }

@@ -84,9 +84,13 @@ export function createModelProviders(
           health.coolingUntilMs(target),
           health.latencyMs(target),
         ]
+        const price = registry.backendOf(target.provider).priceOf(target.model)
+        const window = registry.windowOf(target)
         return {
           id: idOf(target),
           capabilities: registry.capabilitiesOf(target),
+          ...(price && { price }),
+          ...(window && { window }),
           ...(coolingUntilMs !== undefined && { coolingUntilMs }),
           ...(latencyMs !== undefined && { latencyMs }),
         }

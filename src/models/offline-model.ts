@@ -61,6 +61,7 @@ export function createOfflineModel(options: {
   return {
     id: 'offline',
     estimate: (request) => reservationFor(tokens.ofRequest(request), request),
+    priceOf: () => free,
 
     // Nothing here waits: one answer takes milliseconds, and a signal is looked at before it.
     async generate(request, { signal, onDelta, onSent, onBegun }) {
@@ -82,6 +83,8 @@ export function createOfflineModel(options: {
     },
   }
 }
+
+const free = { inputUsdPerMillion: 0, outputUsdPerMillion: 0, source: 'built in' }
 
 /** Cut so that it stays within what was reserved. */
 function withinCap(text: string, cap: number, tokens: TokenEstimator): string {

@@ -1,15 +1,17 @@
+import type { OutputCapField } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { reservationFor, type TokenEstimator } from './estimate.ts'
 import { watchCall } from './openai/call-watch.ts'
 import { createClient } from './openai/client.ts'
+import { createDialects, refusedField } from './openai/dialect.ts'
 import { toModelError } from './openai/failures.ts'
 import type { Assembled } from './openai/reply-assembly.ts'
-import { capFieldFor, toBody } from './openai/request-body.ts'
+import { toBody } from './openai/request-body.ts'
 import { requestOnce, type Translate } from './openai/request-once.ts'
 import { defaultTimeoutMs, type BackendCall, type ModelBackend } from './model-backend.ts'
-import type { CostOf } from './prices.ts'
+import { costOf, type PriceOf } from './prices.ts'
 
 export interface OpenAiProviderOptions {
   /** Default `openai`. */
@@ -21,7 +23,11 @@ export interface OpenAiProviderOptions {
   readonly fetch: typeof fetch
   readonly sleep: Clock['sleep']
   readonly tokens: TokenEstimator
-  readonly costOf: CostOf
+  readonly priceOf: PriceOf
+  /** The operator's word for this server; without it the model's name decides, and what the server says. */
+  readonly outputCapField?: OutputCapField
+  /** Told of each call that failed, for an operator's eyes: `detail` is what the service said. */
+  readonly onFailed?: ((failure: IsolaError) => void) | undefined
   /** The longest silence between two chunks in milliseconds; default 30,000. Before the first only the whole call is limited. */
   readonly idleMs?: number
   /** Turns what a service says in words of its own, a chunk or a whole reply, into a chat completion's. */
@@ -42,9 +48,9 @@ const maxRetryAfterMs = 20_000
  * aborted.
  */
 export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBackend {
-  const { id = 'openai', apiKey, baseUrl, sleep, tokens, costOf, translate } = options
-  const { idleMs = defaultIdleMs } = options
-  const capField = capFieldFor(baseUrl)
+  const { id = 'openai', apiKey, baseUrl, sleep, tokens, priceOf, translate } = options
+  const { idleMs = defaultIdleMs, onFailed } = options
+  const dialects = createDialects(baseUrl, options.outputCapField)
   const client = createClient(options)
 
   async function generate(request: ModelRequest, call: BackendCall): Promise<ModelReply> {
@@ -52,21 +58,50 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
     const { maxWaitMs = maxRetryAfterMs } = call
     const { timeoutMs = defaultTimeoutMs } = request.parameters
     const watch = watchCall({ sleep, signal: call.signal, timeoutMs, idleMs })
-    const body = toBody({ ...request, model }, capField)
     const toFailure = (error: unknown): IsolaError => toModelError(error, apiKey, model)
 
     async function tryRepeatedly(): Promise<Assembled> {
+      let dialect = dialects.of(model)
+      const refusedFields = new Set<string>()
       for (let tries = 1; ; tries += 1) {
         watch.signal.throwIfAborted()
+        const body = toBody({ ...request, model }, dialect)
         try {
-          return await requestOnce({ client, body, call, watch, timeoutMs, toFailure, translate })
+          const reply = await requestOnce({
+            client,
+            body,
+            call,
+            watch,
+            timeoutMs,
+            toFailure,
+            translate,
+          })
+          if (refusedFields.size > 0) dialects.learn(model, dialect)
+          return reply
         } catch (error) {
           if (watch.signal.aborted) throw watch.signal.reason
           const failure = toFailure(error)
+          const refused = refusedField(error, dialect, request.parameters)
+          // Once for each field: a server that takes neither has its say.
+          if (refused && !refusedFields.has(refused.field) && call.mayRetry(failure)) {
+            refusedFields.add(refused.field)
+            dialect = refused.instead
+            tries -= 1
+            continue
+          }
+          // Nothing came that anybody could have read: the next try begins anew.
+          if (failure.code === 'model_empty_reply') watch.forget()
           const waitMs = waitFor(failure, tries)
           const isLast = watch.hasHeard() || tries === maxTries || waitMs >= timeoutMs
-          if (isLast || waitMs > maxWaitMs || !isWorthRetrying(failure) || !call.mayRetry(failure))
+          if (
+            isLast ||
+            waitMs > maxWaitMs ||
+            !isWorthRetrying(failure) ||
+            !call.mayRetry(failure)
+          ) {
+            onFailed?.(failure)
             throw failure
+          }
           await sleep(waitMs, watch.signal)
         }
       }
@@ -94,15 +129,17 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
 
   return {
     id,
-    estimate: (request) => reservationFor(tokens.ofRequest(request), request, costOf),
+    estimate: (request) =>
+      reservationFor(tokens.ofRequest(request), request, priceOf(request.model ?? '')),
     generate,
+    priceOf,
   }
 }
 
 function usageOf(
   { usage, model, text, toolCalls }: Assembled,
   request: ModelRequest,
-  { tokens, costOf }: OpenAiProviderOptions,
+  { tokens, priceOf }: OpenAiProviderOptions,
 ): ModelUsage {
   const isEmpty = text === '' && toolCalls.length === 0
   // Something cannot have cost nothing: a service that says so has not counted.
@@ -110,14 +147,12 @@ function usageOf(
     usage !== undefined && usage.inputTokens > 0 && (isEmpty || usage.outputTokens > 0)
   const inputTokens = isCounted ? usage.inputTokens : tokens.ofRequest(request)
   const outputTokens = isCounted ? usage.outputTokens : outputOf({ text, toolCalls }, tokens)
-  const cost =
-    costOf(request.model ?? '', inputTokens, outputTokens) ??
-    costOf(model ?? '', inputTokens, outputTokens)
+  const price = priceOf(request.model ?? '') ?? priceOf(model ?? '')
   return {
     inputTokens,
     outputTokens,
-    costNanoUsd: cost ?? 0,
-    priced: cost !== undefined,
+    costNanoUsd: price ? costOf(price, inputTokens, outputTokens) : 0,
+    priced: price !== undefined,
     estimated: !isCounted,
   }
 }

@@ -1,36 +1,110 @@
-export interface ModelPrice {
-  readonly inputUsdPerMillion: number
-  readonly outputUsdPerMillion: number
+import type { KnownPrice, ModelPrice, ModelWindow } from '#contracts/model.ts'
+
+/**
+ * A line of the price file, US dollars per million tokens: for input and output, how many tokens go in and come out
+ * (`null` if the file does not say), the model's key there, and what it costs above so many input tokens.
+ */
+export type PriceRow = readonly [
+  inputUsdPerMillion: number,
+  outputUsdPerMillion: number,
+  maxInputTokens: number | null,
+  maxOutputTokens: number | null,
+  key: string,
+  ...above: readonly (readonly [
+    inputTokens: number,
+    inputUsdPerMillion: number,
+    outputUsdPerMillion: number,
+  ])[],
+]
+
+/** What a public price list said on a day, by `<vendor>/<name>`. */
+export interface PriceFile {
+  readonly repository: string
+  readonly path: string
+  readonly commit: string
+  /** `of 2026-11-20`, the commit's day, or `read on 2026-11-22`. */
+  readonly date: string
+  readonly models: Readonly<Record<string, PriceRow>>
 }
 
-export interface PriceList {
-  /** The month the figures are from. */
-  readonly asOf: string
-  readonly models: Readonly<Record<string, ModelPrice>>
+/** What is known of a model of one provider; `undefined` if nothing is. */
+export type PriceOf = (model: string) => KnownPrice | undefined
+export type WindowOf = (model: string) => ModelWindow | undefined
+
+/** Under which names a model may be in a list, the best one first. */
+export type NamesOf = (model: string) => readonly string[]
+
+/**
+ * Billionths of a US dollar for one call, an integer, rounded up once. Where long inputs are dearer, all tokens of a
+ * call whose input passes the threshold are: no bill comes out above this.
+ */
+export function costOf(price: ModelPrice, inputTokens: number, outputTokens: number): number {
+  const tier = price.above?.findLast((above) => inputTokens > above.inputTokens) ?? price
+  // USD per million tokens is 1,000 nano-USD a token. Millionths keep fractions of those exact.
+  const perInput = Math.round(tier.inputUsdPerMillion * 1e6)
+  const perOutput = Math.round(tier.outputUsdPerMillion * 1e6)
+  return Math.ceil((inputTokens * perInput + outputTokens * perOutput) / 1_000)
 }
 
-/** Billionths of a US dollar for one call; `undefined` if the model has no price. An integer, rounded up once. */
-export type CostOf = (
-  model: string,
-  inputTokens: number,
-  outputTokens: number,
-) => number | undefined
-
-/** Prices by model name; a version's date (`-2024-07-18`) and a vendor's prefix (`openai/`) make no difference. */
-export function createCostOf({ models }: PriceList): CostOf {
-  return (model, inputTokens, outputTokens) => {
-    const price = priceOf(models, model)
-    if (!price) return undefined
-    // USD per million tokens is 1,000 nano-USD a token. Millionths keep fractions of those exact.
-    const perInput = Math.round(price.inputUsdPerMillion * 1e6)
-    const perOutput = Math.round(price.outputUsdPerMillion * 1e6)
-    return Math.ceil((inputTokens * perInput + outputTokens * perOutput) / 1_000)
+/** Prices that the operator gave, by a model's exact name. */
+export const givenPrices =
+  (models: Readonly<Record<string, ModelPrice>>, source: string): PriceOf =>
+  (model) => {
+    const price = firstOf(models, [model])
+    return price && { ...price, source }
   }
+
+/** The first that knows the model decides. */
+export const firstPriceOf =
+  (...all: readonly PriceOf[]): PriceOf =>
+  (model) => {
+    for (const priceOf of all) {
+      const price = priceOf(model)
+      if (price) return price
+    }
+    return undefined
+  }
+
+export function readPriceFile(file: PriceFile, namesOf: NamesOf) {
+  const source = sourceOf(file)
+  const rowOf = (model: string) => firstOf(file.models, namesOf(model))
+  const priceOf: PriceOf = (model) => {
+    const row = rowOf(model)
+    if (!row) return undefined
+    const [inputUsdPerMillion, outputUsdPerMillion, , , key, ...above] = row
+    return {
+      inputUsdPerMillion,
+      outputUsdPerMillion,
+      ...(above.length > 0 && {
+        above: above.map(([inputTokens, input, output]) => ({
+          inputTokens,
+          inputUsdPerMillion: input,
+          outputUsdPerMillion: output,
+        })),
+      }),
+      source: `${source}: ${key}`,
+    }
+  }
+  const windowOf: WindowOf = (model) => {
+    const row = rowOf(model)
+    if (!row) return undefined
+    const [, , maxInputTokens, maxOutputTokens, key] = row
+    return {
+      ...(maxInputTokens !== null && { contextTokens: maxInputTokens }),
+      ...(maxOutputTokens !== null && { maxOutputTokens }),
+      source: `${source}: ${key}`,
+    }
+  }
+  return { priceOf, windowOf }
 }
 
-function priceOf(models: PriceList['models'], model: string): ModelPrice | undefined {
-  const name = model
-    .slice(model.lastIndexOf('/') + 1)
-    .replace(/-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')
-  return [model, name].filter((key) => Object.hasOwn(models, key)).map((key) => models[key])[0]
-}
+/** As an operator reads it. */
+export const sourceOf = ({ repository, commit, date }: PriceFile): string =>
+  `${repository}@${commit.slice(0, 9)} (${date})`
+
+/** Own entries only: a name is a stranger's word. */
+const firstOf = <T>(
+  entries: Readonly<Record<string, T>>,
+  names: readonly string[],
+): T | undefined =>
+  names.filter((name) => Object.hasOwn(entries, name)).map((name) => entries[name])[0]

@@ -1,13 +1,14 @@
 import type { ModelConfig, ModelServer } from '#contracts/config.ts'
-import type { ModelCapabilities } from '#contracts/model.ts'
+import type { ModelCapabilities, TokenPrice } from '#contracts/model.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createTokenEstimator, type TokenEstimator } from './estimate.ts'
 import type { RegisteredBackend } from './model-backend.ts'
 import { createOfflineModel, offlineModelName } from './offline-model.ts'
-import { createOpenAiProvider } from './openai-provider.ts'
-import { prices } from './price-data.ts'
-import { createCostOf } from './prices.ts'
+import { createOpenAiProvider, type OpenAiProviderOptions } from './openai-provider.ts'
+import { priceFile } from './price-data.ts'
+import { firstPriceOf, givenPrices, readPriceFile, type PriceOf, type WindowOf } from './prices.ts'
+import { vendorNames, vendorOf } from './vendor-names.ts'
 import { createWorkersAiProvider } from './workers-ai-provider.ts'
 import type { WorkersAi } from './workers-ai/binding-fetch.ts'
 import { workersAiModels } from './workers-ai/model-table.ts'
@@ -20,6 +21,8 @@ export interface BackendDeps {
   /** Absent where the deployment has no such binding. Not used in development, which runs without an account. */
   readonly ai?: WorkersAi | undefined
   readonly tokens?: TokenEstimator
+  /** Told of each failed call to a server, for an operator's eyes. */
+  readonly onFailed?: OpenAiProviderOptions['onFailed']
 }
 
 /** Reads text only; it fits JSON to a schema where it can. */
@@ -36,57 +39,86 @@ export function createBackends(
 ): readonly RegisteredBackend[] {
   const { fetch, sleep, buildIndex, ai, tokens = createTokenEstimator(), hasOffline } = deps
   const { openaiApiKey: apiKey, openaiBaseUrl: baseUrl, servers = [] } = config
-  const common = { fetch, sleep, tokens }
+  const { isDevelopment } = config
+  const common = { fetch, sleep, tokens, onFailed: deps.onFailed }
   const hasOpenAi = Boolean(apiKey || baseUrl) && !servers.some(({ id }) => id === 'openai')
   return [
-    ...(hasOpenAi
-      ? [
-          {
-            backend: createOpenAiProvider({
-              ...common,
-              costOf: createCostOf(prices),
-              apiKey: apiKey || undefined,
-              baseUrl: baseUrl || undefined,
-            }),
-            models: {},
-            isOpen: true,
-          },
-        ]
-      : []),
-    ...servers.map((server) => ({
-      backend: createOpenAiProvider({
-        ...common,
-        id: server.id,
-        apiKey: server.apiKey,
-        baseUrl: server.baseUrl,
-        costOf: createCostOf({ ...prices, models: { ...prices.models, ...pricesOf(server) } }),
-      }),
-      models: capabilitiesOf(server.models),
-      isOpen: server.models.length === 0,
-    })),
-    ...(ai && !config.isDevelopment
-      ? [
-          {
-            backend: createWorkersAiProvider({ ai, sleep, tokens }),
-            models: capabilitiesOf(workersAiModels),
-            isOpen: true,
-          },
-        ]
-      : []),
-    ...(hasOffline
-      ? [
-          {
-            backend: createOfflineModel({ buildIndex, tokens }),
-            models: { [offlineModelName]: offlineCapabilities },
-            isOpen: false,
-          },
-        ]
-      : []),
+    ...(hasOpenAi ? [openAi({ apiKey: apiKey || undefined, baseUrl: baseUrl || undefined })] : []),
+    ...servers.map(furtherServer),
+    ...(ai && !isDevelopment ? [workersAi(ai)] : []),
+    ...(hasOffline ? [offline()] : []),
   ]
+
+  function openAi(server: Pick<OpenAiProviderOptions, 'apiKey' | 'baseUrl'>): RegisteredBackend {
+    const file = readPriceFile(priceFile, vendorNames(vendorOf(server.baseUrl)))
+    const priceOf = firstPriceOf(operatorPrices('openai', config.prices), file.priceOf)
+    return {
+      backend: createOpenAiProvider({ ...common, ...server, priceOf }),
+      models: {},
+      isOpen: true,
+      windowOf: file.windowOf,
+    }
+  }
+
+  function furtherServer({ models, ...server }: ModelServer): RegisteredBackend {
+    const file = readPriceFile(priceFile, vendorNames(vendorOf(server.baseUrl)))
+    const priceOf = firstPriceOf(
+      operatorPrices(server.id, config.prices),
+      givenPrices(pricesOf(models), 'ISOLA_PROVIDERS'),
+      file.priceOf,
+    )
+    return {
+      backend: createOpenAiProvider({ ...common, ...server, priceOf }),
+      models: capabilitiesOf(models),
+      isOpen: models.length === 0,
+      windowOf: declaredWindow(models, 'ISOLA_PROVIDERS', file.windowOf),
+    }
+  }
+
+  function workersAi(binding: WorkersAi): RegisteredBackend {
+    const file = readPriceFile(priceFile, vendorNames('cloudflare'))
+    const priceOf = firstPriceOf(operatorPrices('workers-ai', config.prices), file.priceOf)
+    return {
+      backend: createWorkersAiProvider({ ai: binding, sleep, tokens, priceOf }),
+      models: capabilitiesOf(workersAiModels),
+      isOpen: true,
+      windowOf: declaredWindow(workersAiModels, 'Workers AI table', file.windowOf),
+    }
+  }
+
+  function offline(): RegisteredBackend {
+    return {
+      backend: createOfflineModel({ buildIndex, tokens }),
+      models: { [offlineModelName]: offlineCapabilities },
+      isOpen: false,
+      windowOf: () => undefined,
+    }
+  }
 }
 
-const pricesOf = ({ models }: ModelServer) =>
+/** Those of `ISOLA_PRICES` that are for this provider; what names it comes before what names a model only. */
+function operatorPrices(provider: string, prices: ModelConfig['prices'] = {}): PriceOf {
+  const prefix = `${provider}/`
+  const own = Object.entries(prices).flatMap(([name, price]) =>
+    name.startsWith(prefix) ? [[name.slice(prefix.length), price] as const] : [],
+  )
+  return givenPrices({ ...prices, ...Object.fromEntries(own) }, 'ISOLA_PRICES')
+}
+
+const pricesOf = (models: ModelServer['models']): Record<string, TokenPrice> =>
   Object.fromEntries(models.flatMap(({ name, price }) => (price ? [[name, price]] : [])))
+
+/** What somebody declared comes before what the price file says. */
+function declaredWindow(
+  models: ModelServer['models'],
+  source: string,
+  windowOf: WindowOf,
+): WindowOf {
+  return (model) => {
+    const { contextTokens } = models.find(({ name }) => name === model) ?? {}
+    return contextTokens === undefined ? windowOf(model) : { contextTokens, source }
+  }
+}
 
 const capabilitiesOf = (models: ModelServer['models']): Record<string, ModelCapabilities> =>
   Object.fromEntries(models.map(({ name, price: _price, ...capabilities }) => [name, capabilities]))

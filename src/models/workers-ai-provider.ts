@@ -2,9 +2,8 @@ import type { Clock } from '#contracts/sources.ts'
 import type { TokenEstimator } from './estimate.ts'
 import type { ModelBackend } from './model-backend.ts'
 import { createOpenAiProvider } from './openai-provider.ts'
-import { createCostOf } from './prices.ts'
+import type { PriceOf } from './prices.ts'
 import { createBindingFetch, type WorkersAi } from './workers-ai/binding-fetch.ts'
-import { workersAiModels } from './workers-ai/model-table.ts'
 import { fromWorkersAi } from './workers-ai/translate.ts'
 
 /**
@@ -15,8 +14,9 @@ export function createWorkersAiProvider(options: {
   readonly ai: WorkersAi
   readonly sleep: Clock['sleep']
   readonly tokens: TokenEstimator
+  readonly priceOf: PriceOf
 }): ModelBackend {
-  const { ai, sleep, tokens } = options
+  const { ai, sleep, tokens, priceOf } = options
   return createOpenAiProvider({
     id: 'workers-ai',
     // Never reached: the fetch beneath goes to the binding.
@@ -24,10 +24,7 @@ export function createWorkersAiProvider(options: {
     fetch: createBindingFetch(ai),
     sleep,
     tokens,
-    costOf: createCostOf({
-      asOf: '2026-11',
-      models: Object.fromEntries(workersAiModels.map(({ name, price }) => [name, price])),
-    }),
+    priceOf,
     translate: fromWorkersAi,
   })
 }

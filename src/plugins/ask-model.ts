@@ -1,6 +1,6 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
-import type { ModelRequest, ModelSelection } from '#contracts/model.ts'
+import { defaultModelName, type ModelRequest, type ModelSelection } from '#contracts/model.ts'
 import { ToolError, type PluginModel } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
@@ -30,13 +30,20 @@ export function createPluginModel(
       const allowed = asked.model === undefined ? models : [asked.model]
       if (asked.model !== undefined && models && !models.includes(asked.model))
         throw failed(`not granted: the model ${asked.model} (granted are ${models.join(', ')})`)
-      const mayUse = (selection: ModelSelection) =>
-        !allowed || allowed.some((name) => isNamed(name, selection))
+      let hasNoPrice = false
+      const mayUse = (selection: ModelSelection) => {
+        hasNoPrice = selection.passedOver?.some(({ reason }) => reason === 'price') ?? false
+        return !allowed || allowed.some((name) => isNamed(name, selection))
+      }
       try {
         const { text, provider, model, usage } = await generate(request, mayUse)
         const { inputTokens, outputTokens } = usage
         return { text, model: `${provider}/${model}`, inputTokens, outputTokens }
       } catch (error) {
+        if (errorCode(error) === 'model_not_configured' && allowed && hasNoPrice)
+          throw failed(
+            `model_price_unknown: A cost limit is in force and no price is known of ${model}: the operator can give one in ISOLA_PRICES.`,
+          )
         if (errorCode(error) === 'model_not_configured' && allowed)
           throw failed(
             `This deployment does not serve the model ${model}: ${models ? `granted are ${models.join(', ')}` : 'leave it out for the default'}.`,
@@ -47,8 +54,9 @@ export function createPluginModel(
   }
 }
 
+/** The default may be any model, and is what the host takes for the code. */
 const isNamed = (name: string, { provider, model }: ModelSelection): boolean =>
-  name === model || name === `${provider}/${model}`
+  name === defaultModelName || name === model || name === `${provider}/${model}`
 
 function toRequest(asked: Asked, fallback: string | undefined): ModelRequest {
   const { system, prompt, model = fallback, maxOutputTokens, temperature } = asked

@@ -99,7 +99,7 @@ describe('traces of a running server, with a collector on loopback', () => {
     const root = 'invoke_agent orchestrator'
     const call = `${root} > turn 1 > execute_tool code-reviewer__run`
     const child = `${call} > invoke_agent code-reviewer`
-    const childModel = 'chat gpt-4o-mini'
+    const childModel = 'chat scripted'
     expect(spans.map(pathOf).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(
       [
         root,

@@ -330,6 +330,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       learn: () => undefined,
     }),
     secretProblem: () => undefined,
+    costLimits: async () => [],
     onClientGone: (client) => void gone.push(client),
     onFault: (error) => void faults.push(error),
     ...options.deps,

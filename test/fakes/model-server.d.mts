@@ -56,6 +56,8 @@ export interface ScriptedUsage {
 export interface Reply {
   text?: string
   toolCalls?: ScriptedToolCall[]
+  /** Without text: `content` is null, not an empty text. */
+  noContent?: boolean
   /** Default: "tool_calls" when there are tool calls, otherwise "stop". */
   finishReason?: string
   /**
@@ -97,6 +99,13 @@ export interface ModelServerOptions {
   latencyMs?: number
   /** Ids for GET /v1/models; chat accepts any model name. Default ["fake-model"]. */
   models?: string[]
+  /** Any other model is refused with 404, in OpenAI's words. */
+  onlyModels?: boolean
+  /**
+   * Models that refuse fields before the script is asked, in OpenAI's words: `reasoning` takes `max_completion_tokens` and
+   * temperature 1 only, `legacy` takes `max_tokens` only.
+   */
+  dialects?: Readonly<Record<string, 'reasoning' | 'legacy'>>
   /** In completion and tool call ids. Change it when a restarted server must not repeat ids. */
   idPrefix?: string
 }

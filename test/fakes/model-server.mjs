@@ -163,6 +163,28 @@ function requestProblem(body) {
   return undefined
 }
 
+/** What OpenAI says of the fields of some models, in its words. */
+const refusals = {
+  reasoning({ max_tokens: cap, temperature }) {
+    if (cap !== undefined)
+      return openAiError(
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        { param: 'max_tokens', code: 'unsupported_parameter' },
+      )
+    if (temperature !== undefined && temperature !== 1)
+      return openAiError(
+        `Unsupported value: 'temperature' does not support ${temperature} with this model. Only the default (1) value is supported.`,
+        { param: 'temperature', code: 'unsupported_value' },
+      )
+    return undefined
+  },
+  /** From before `max_completion_tokens`. */
+  legacy: ({ max_completion_tokens: cap }) =>
+    cap === undefined
+      ? undefined
+      : openAiError('Unrecognized request argument supplied: max_completion_tokens'),
+}
+
 const jsonLength = (value) => (value === undefined ? 0 : JSON.stringify(value).length)
 
 function usageFor(reply, body) {
@@ -204,7 +226,7 @@ function splitBytes(bytes, size) {
 function completion(base, reply, toolCalls, usage) {
   const message = {
     role: 'assistant',
-    content: reply.text ?? (toolCalls.length > 0 ? null : ''),
+    content: reply.text ?? (reply.noContent || toolCalls.length > 0 ? null : ''),
     refusal: null,
   }
   if (toolCalls.length > 0) message.tool_calls = toolCalls
@@ -232,7 +254,7 @@ function completionEvents(base, reply, toolCalls, usage, includeUsage) {
   const chunks = [
     delta({
       role: 'assistant',
-      content: reply.text === undefined && toolCalls.length > 0 ? null : '',
+      content: reply.noContent || (reply.text === undefined && toolCalls.length > 0) ? null : '',
       refusal: null,
     }),
   ]
@@ -323,6 +345,12 @@ export async function startModelServer(options = {}) {
     if (problem) return sendJson(res, 400, openAiError(problem[0], { param: problem[1] }))
 
     const { body } = record
+    if (options.onlyModels && !models.includes(body.model)) {
+      const message = `The model \`${body.model}\` does not exist or you do not have access to it.`
+      return sendJson(res, 404, openAiError(message, { code: 'model_not_found' }))
+    }
+    const refusal = refusals[options.dialects?.[body.model]]?.(body)
+    if (refusal) return sendJson(res, 400, refusal)
     const stem = `${idPrefix}_${++served}`
     let reply
     try {

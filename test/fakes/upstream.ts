@@ -5,6 +5,8 @@ export interface UpstreamReply {
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[]
   readonly status?: number
+  /** What it says with that status. */
+  readonly error?: object
   /** Awaited before the answer; an aborted request ends it. */
   readonly wait?: Promise<unknown>
 }
@@ -53,7 +55,10 @@ export function installUpstream(
       }),
     ])
     if (reply.status)
-      return Response.json({ error: { message: 'upstream' } }, { status: reply.status })
+      return Response.json(
+        { error: reply.error ?? { message: 'upstream' } },
+        { status: reply.status },
+      )
     if (!body.stream) return Response.json(toCompletion(reply, body.model))
     return new Response(toSse(reply, body.model), {
       headers: { 'content-type': 'text/event-stream' },

@@ -60,8 +60,8 @@ export const inOnePiece: readonly Fault[] = [
   one('a choice that is null', [json({ choices: [null] })], bad),
   one(
     'a choice without a message',
-    [json({ choices: [{ finish_reason: 'stop' }], usage: counted })],
-    { text: '', counted: 110 },
+    [json({ choices: [{ finish_reason: 'stop' }], usage: counted }), fineInOnePiece],
+    { lost: 1, elapsedMs: 500 },
   ),
   one('an error with 200', [json({ error: { code: 503, message: 'x' } }), fineInOnePiece], {
     lost: 1,

@@ -9,7 +9,7 @@ import * as ledgers from '../../src/contracts/ledger.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { createTokenEstimator } from '../../src/models/estimate.ts'
 import { createOpenAiProvider } from '../../src/models/openai-provider.ts'
-import { createCostOf } from '../../src/models/prices.ts'
+import { givenPrices } from '../../src/models/prices.ts'
 import {
   agentSpec,
   createFakeModel,
@@ -156,10 +156,7 @@ export async function play(options: WorldOptions): Promise<Outcome> {
     fetch: upstream,
     sleep: clock.sleep,
     tokens: createTokenEstimator(),
-    costOf: createCostOf({
-      asOf: 'test',
-      models: { m: { inputUsdPerMillion: 1, outputUsdPerMillion: 2 } },
-    }),
+    priceOf: givenPrices({ m: { inputUsdPerMillion: 1, outputUsdPerMillion: 2 } }, 'test'),
   })
   const models: ModelProvider = {
     ...backend,

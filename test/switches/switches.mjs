@@ -1562,6 +1562,42 @@ const models = [
     ],
   ),
   ...of(
+    'src/models/openai-provider.ts',
+    ['test/unit/models/dialects.test.ts'],
+    [
+      {
+        name: 'field-changed-once',
+        what: 'F12: a server that takes neither field of the output cap is asked twice, not for ever',
+        find: '!refusedFields.has(refused.field) && ',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/models/selection/capability-check.ts',
+    ['test/unit/models/cost-limits.test.ts'],
+    [
+      {
+        name: 'unknown-price-too-dear',
+        what: 'E1: under a cost limit a model without a price is not asked',
+        find: 'isPriced || needs.maxCostNanoUsd >= unlimited',
+        replace: 'true',
+      },
+    ],
+  ),
+  ...of(
+    'src/kernel/generate.ts',
+    ['test/unit/models/cost-limits.test.ts'],
+    [
+      {
+        name: 'cost-ceiling-told',
+        what: 'E1: every model request says what may still be spent, whoever asks',
+        find: 'const request = { ...asked, maxCostNanoUsd: ceiling }',
+        replace: 'const request = asked',
+      },
+    ],
+  ),
+  ...of(
     'src/models/selection/fallback.ts',
     ['test/unit/models/fallback.test.ts'],
     [

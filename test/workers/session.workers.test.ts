@@ -60,7 +60,7 @@ describe('a session', () => {
       'files__list',
       'files__read',
     ])
-    expect(child[0]?.model).toBe('gpt-4o-mini')
+    expect(child[0]?.model).toBe('scripted')
   })
 
   it('M5, N7: the audit log has every call of the tree under one trace id, across both objects', async () => {

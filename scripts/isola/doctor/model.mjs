@@ -1,8 +1,11 @@
-// The model server of .dev.vars and the shell, as `npm start` would use it.
+// The model servers of .dev.vars and the shell, as the Worker would use them: each is asked once, by `isola doctor` and
+// by `npm start`. Node builtins only: `npm start` runs on whatever Node there is.
 import { fail, ok, warn } from './finding.mjs'
 
 const timeoutMs = 5_000
 const openai = 'https://api.openai.com/v1'
+/** What src/models/selection/priority-list.ts asks for where nobody chose a model. */
+const defaultModel = 'gpt-4o-mini'
 
 /** Without user, password and query. */
 function shownUrl(text) {
@@ -10,55 +13,156 @@ function shownUrl(text) {
   return `${protocol}//${host}${pathname}`
 }
 
-/** Asks `<base URL>/models`: no tokens, no cost. */
-async function ask(baseUrl, apiKey, fetch) {
-  const url = new URL(baseUrl)
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/models`
-  const response = await fetch(url, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeoutMs),
-    headers: apiKey ? { authorization: `Bearer ${apiKey}` } : {},
-  })
-  const body = response.ok ? await response.json().catch(() => undefined) : undefined
-  return { status: response.status, ids: body?.data?.map(({ id }) => id) ?? [] }
+const isUrl = (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
+/** What is wrong with the setting itself is said where the Worker's own code is asked. */
+function providersIn(text) {
+  try {
+    const list = JSON.parse(text || '[]')
+    return Array.isArray(list) ? list.filter((one) => typeof one?.base_url === 'string') : []
+  } catch {
+    return []
+  }
 }
 
-/** What the answer of a model server says about the settings. */
-function judge({ status, ids }, { where, model }) {
-  if (status === 401 || status === 403)
-    return fail('model', `${where} refuses the key (${status}).`, { fix: 'Set OPENAI_API_KEY.' })
-  if (status !== 200) {
-    const fix = 'Most servers have it; is the /v1 part of OPENAI_BASE_URL?'
-    return warn('model', `${where}/models answers ${status}.`, { fix })
+/** The servers that the settings name, each with the models that are asked of it. */
+function serversIn(get) {
+  const providers = providersIn(get('ISOLA_PROVIDERS'))
+  const hasOpenAi = get('OPENAI_BASE_URL') || get('OPENAI_API_KEY')
+  const servers = [
+    ...(hasOpenAi && !providers.some(({ id }) => id === 'openai')
+      ? [
+          {
+            id: 'openai',
+            baseUrl: get('OPENAI_BASE_URL') || openai,
+            urlName: 'OPENAI_BASE_URL',
+            keyName: 'OPENAI_API_KEY',
+            declared: [],
+          },
+        ]
+      : []),
+    ...providers.map(({ id, base_url: baseUrl, api_key_secret_name: keyName, models = [] }) => ({
+      id,
+      baseUrl,
+      urlName: `base_url of ${id} in ISOLA_PROVIDERS`,
+      keyName,
+      declared: models.map(({ name }) => name),
+    })),
+  ]
+  const names = get('ISOLA_MODEL')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && !/^(offline(\/|$)|workers-ai\/)/.test(name))
+  const [first] = servers
+  const implicit = first && (first.id === 'openai' ? [defaultModel] : first.declared.slice(0, 1))
+  const asked = get('ISOLA_MODEL') === '' ? (implicit ?? []) : names
+  const whose = (name) => {
+    const [prefix, ...rest] = name.split('/')
+    const named = servers.find(({ id }) => id === prefix)
+    if (named && rest.length > 0) return [named, rest.join('/')]
+    return [servers.find(({ declared }) => declared.includes(name)) ?? first, name]
   }
-  if (model && ids.length > 0 && !ids.includes(model)) {
+  const targets = asked.map(whose)
+  return servers.map((server) => ({
+    ...server,
+    apiKey: server.keyName ? get(server.keyName) : '',
+    models: targets.filter(([one]) => one === server).map(([, model]) => model),
+  }))
+}
+
+async function send(server, path, { fetch, ...init }) {
+  const url = new URL(server.baseUrl)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`
+  const response = await fetch(url, {
+    ...init,
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeoutMs),
+    headers: {
+      ...init.headers,
+      ...(server.apiKey && { authorization: `Bearer ${server.apiKey}` }),
+    },
+  })
+  const body = await response.json().catch(() => undefined)
+  return { status: response.status, body }
+}
+
+const isRefused = (status) => status === 401 || status === 403
+const refused = (server, where, status) =>
+  fail('model', `${where} refuses the key (${status}).`, {
+    fix: server.keyName
+      ? `Set ${server.keyName}.`
+      : `Name its key: api_key_secret_name of ${server.id} in ISOLA_PROVIDERS.`,
+  })
+
+/** Servers list names with a folder before them, or a tag behind. */
+const lists = (ids, model) =>
+  ids.some((id) => id === model || id === `${model}:latest` || id.endsWith(`/${model}`))
+
+/** A server without a list is asked for one token: that costs next to nothing. */
+async function askOneToken(server, where, model, fetch) {
+  const { status, body } = await send(server, '/chat/completions', {
+    fetch,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model,
+      messages: [{ role: 'user', content: 'Say yes.' }],
+      max_tokens: 1,
+    }),
+  })
+  if (isRefused(status)) return refused(server, where, status)
+  // It read the request: a cap of one token, or its field, is not everybody's.
+  if (status === 200 || ((status === 400 || status === 422) && body !== undefined))
+    return ok('model', `${where} answers ${model}.`)
+  if (status === 404) {
+    const isModel = body?.error !== undefined
+    const fix = isModel ? 'Set ISOLA_MODEL.' : `Is the /v1 part of it? Correct ${server.urlName}.`
+    const what = isModel ? `does not have ${model}` : 'is no address of a model server'
+    return fail('model', `${where} ${what} (404).`, { fix })
+  }
+  return warn('model', `${where} answers ${status}.`, { fix: 'Look at the model server.' })
+}
+
+/** One request to one server, and what its answer says about the settings. */
+async function tryServer(server, fetch) {
+  if (!isUrl(server.baseUrl)) {
+    const fix = 'Write it with the /v1, such as http://localhost:11434/v1.'
+    return [fail('model', `${server.urlName} is not an http or https URL.`, { fix })]
+  }
+  const where = shownUrl(server.baseUrl)
+  const [model] = server.models
+  try {
+    const { status, body } = await send(server, '/models', { fetch })
+    if (isRefused(status)) return [refused(server, where, status)]
+    if (status !== 200) {
+      if (model) return [await askOneToken(server, where, model, fetch)]
+      const fix = `Most servers have it; is the /v1 part of it? See ${server.urlName}.`
+      return [warn('model', `${where}/models answers ${status}.`, { fix })]
+    }
+    const ids = Array.isArray(body?.data) ? body.data.map((one) => String(one?.id)) : []
+    const missing = ids.length > 0 ? server.models.filter((name) => !lists(ids, name)) : []
+    if (missing.length === 0) {
+      const has = server.models.length > 0 ? ` and has ${server.models.join(', ')}` : ''
+      return [ok('model', `${where} answers${has}.`)]
+    }
     const fix = `It lists ${ids.slice(0, 5).join(', ')}. Set ISOLA_MODEL.`
-    return warn('model', `${where} does not list ${model}.`, { fix })
+    return missing.map((name) => warn('model', `${where} does not list ${name}.`, { fix }))
+  } catch (error) {
+    const why =
+      error.name === 'TimeoutError' ? 'in 5 seconds' : `(${error.cause?.code ?? 'no connection'})`
+    const fix = `Start the model server, or correct ${server.urlName}.`
+    return [fail('model', `${where} does not answer ${why}.`, { fix })]
   }
-  return ok('model', `${where} answers${model ? ` and has ${model}` : ''}.`)
 }
 
 export async function checkModel({ env, vars, fetch = globalThis.fetch }) {
   // The shell wins, as for `npm start`.
-  const get = (name) => env[name] || vars[name] || ''
-  const apiKey = get('OPENAI_API_KEY')
-  const model = get('ISOLA_MODEL').replace(/^openai\//, '')
-  if ((!get('OPENAI_BASE_URL') && !apiKey) || /^offline(\/offline)?$/.test(model)) {
+  const servers = serversIn((name) => env[name] || vars[name] || '')
+  const isOffline = /^\s*offline(\/offline)?\s*$/.test(env.ISOLA_MODEL || vars.ISOLA_MODEL || '')
+  if (servers.length === 0 || isOffline) {
     const what = 'Locally the built-in offline model answers: fixed rules, no language model.'
     return [ok('model', what)]
   }
-  const baseUrl = get('OPENAI_BASE_URL') || openai
-  if (!(URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol))) {
-    const fix = 'Write it with the /v1, such as http://localhost:11434/v1.'
-    return [fail('model', 'OPENAI_BASE_URL is not an http or https URL.', { fix })]
-  }
-  const where = shownUrl(baseUrl)
-  try {
-    return [judge(await ask(baseUrl, apiKey, fetch), { where, model })]
-  } catch (error) {
-    const why =
-      error.name === 'TimeoutError' ? 'in 5 seconds' : `(${error.cause?.code ?? 'no connection'})`
-    const fix = 'Start the model server, or correct OPENAI_BASE_URL.'
-    return [fail('model', `${where} does not answer ${why}.`, { fix })]
-  }
+  const found = await Promise.all(servers.map((server) => tryServer(server, fetch)))
+  return found.flat()
 }

@@ -42,6 +42,12 @@ export function readHealth(health, version) {
           fix: 'Set OPENAI_API_KEY, or OPENAI_BASE_URL and ISOLA_MODEL.',
         }),
   )
+  if (models?.problem)
+    findings.push(
+      fail('model', models.problem, {
+        fix: 'See what is priced: isola model list (docs/models.md).',
+      }),
+    )
   const counts = Object.entries(incidents?.counts ?? {})
   if (counts.length > 0) {
     const what = counts.map(([kind, count]) => `${kind} in ${count} places`).join(', ')

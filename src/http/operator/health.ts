@@ -1,4 +1,5 @@
-import { errorCode } from '#contracts/errors.ts'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import { unlimited } from '#contracts/lease.ts'
 import type { IncidentRecord } from '#contracts/principal.ts'
 import type { HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
@@ -10,23 +11,26 @@ const maxShown = 20
 
 /** How the deployment is. Answers 200 with whatever is down: that is what it is for. */
 export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
-  const [migrations, database, listed, incidents] = await Promise.all([
+  const [migrations, database, listed, incidents, costLimits] = await Promise.all([
     deps.readiness(),
     deps.database(),
     deps.plugins.list().catch(() => []), // then the database is not well either
     deps.principals.incidents(maxCounted).catch(() => undefined), // it is null below
+    deps.costLimits().catch(() => []), // then settings or database are said to be wrong
   ])
   const plugins = [
     ...deps.pluginProblems(),
     ...listed.flatMap(({ id, problem }) => (problem ? [{ plugin: id, ...problem }] : [])),
   ]
   const selected = selectedModel(deps)
+  const price = costLimits.length > 0 ? priceProblem(deps) : undefined
   const secretProblem = deps.secretProblem()
   const isWell =
     migrations.state === 'ready' &&
     database === 'ok' &&
     plugins.length === 0 &&
     selected !== undefined &&
+    price === undefined &&
     secretProblem === undefined &&
     incidents !== undefined &&
     !hasRecent(incidents, deps.sources.clock.nowMs())
@@ -37,7 +41,11 @@ export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
     migrations,
     plugins,
     secrets: secretProblem ? { problem: secretProblem.message } : 'ok',
-    models: { default: selected ?? null, served: deps.models.list().map((listing) => listing.id) },
+    models: {
+      default: selected ?? null,
+      served: deps.models.list().map((listing) => listing.id),
+      ...(price && { problem: `${price} Limits: ${costLimits.slice(0, maxShown).join(', ')}.` }),
+    },
     incidents: incidents === undefined ? null : summaryOf(incidents),
   })
 }
@@ -59,5 +67,22 @@ function selectedModel(deps: HttpDeps): string | undefined {
   } catch (error) {
     if (errorCode(error) === 'model_not_configured') return undefined
     throw error
+  }
+}
+
+/** Why a run under a cost limit, however high, would find no model: what the default refuses such a request with. */
+function priceProblem({ models }: HttpDeps): string | undefined {
+  const request = {
+    model: undefined,
+    messages: [],
+    tools: [],
+    parameters: {},
+    maxCostNanoUsd: unlimited - 1,
+  }
+  try {
+    models.provider.select(undefined, request)
+    return undefined
+  } catch (error) {
+    return errorCode(error) === 'model_price_unknown' ? errorMessage(error) : undefined
   }
 }

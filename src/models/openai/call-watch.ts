@@ -9,6 +9,8 @@ export interface CallWatch {
   readonly beat: () => void
   /** Something arrived. */
   readonly hasHeard: () => boolean
+  /** What arrived was nothing: silence counts again from the next piece on. */
+  readonly forget: () => void
   /** Stops the timers and lets go of the caller's signal. Call it exactly once, whatever happened. */
   readonly end: () => void
 }
@@ -27,6 +29,7 @@ export function watchCall(options: {
   const ended = new AbortController()
   let quietChecks = 0
   let isListening = false
+  let isMeasured = false
 
   const onAbort = (): void => stop.abort(signal.reason)
   if (signal.aborted) onAbort()
@@ -41,7 +44,7 @@ export function watchCall(options: {
   async function limitSilence(): Promise<void> {
     while (!ended.signal.aborted && !stop.signal.aborted) {
       await sleep(idleMs / checksPerLimit, ended.signal)
-      quietChecks += 1
+      quietChecks = isListening ? quietChecks + 1 : 0
       if (quietChecks > checksPerLimit && !ended.signal.aborted) {
         stop.abort(timeout(`The model sent nothing for ${idleMs} ms.`))
       }
@@ -53,11 +56,13 @@ export function watchCall(options: {
     signal: stop.signal,
     beat() {
       quietChecks = 0
-      if (isListening) return
       isListening = true
+      if (isMeasured) return
+      isMeasured = true
       void limitSilence()
     },
     hasHeard: () => isListening,
+    forget: () => void (isListening = false),
     end() {
       ended.abort()
       signal.removeEventListener('abort', onAbort)

@@ -49,7 +49,7 @@ export function createClient({ apiKey, baseUrl, fetch, sleep }: ClientOptions): 
         // Status 0 is a redirect that the platform keeps to itself. 304 may have no body, not even an empty one.
         return status < 200
           ? response
-          : new Response((await startOf()) || null, { status, headers })
+          : new Response(asError(await startOf()) || null, { status, headers })
       }
       hooks.onBegun()
       const type = response.headers.get('content-type')
@@ -61,6 +61,20 @@ export function createClient({ apiKey, baseUrl, fetch, sleep }: ClientOptions): 
 
 /** The package hands these to our fetch untouched, and no further: one client serves all calls. */
 export const asFetchOptions = (hooks: RequestHooks): object => ({ hooks })
+
+/** The package reads what is under `error`: a server that puts it beside is read all the same. */
+function asError(text: string): string {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (typeof body !== 'object' || body === null || Array.isArray(body) || 'error' in body)
+      return text
+    const said = Object(body) as Readonly<Record<string, unknown>>
+    const message = typeof said['message'] === 'string' ? said['message'] : text
+    return JSON.stringify({ error: { ...said, message } })
+  } catch {
+    return text
+  }
+}
 
 const isReply = (contentType: string): boolean =>
   /text\/event-stream|application\/json/i.test(contentType)

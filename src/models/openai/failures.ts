@@ -66,7 +66,9 @@ function statusError(error: APIError, detail: string, model: string): IsolaError
       transient: true,
     })
   }
-  const [code, message] = meaningOf(status, model)
+  const [code, message] = isModelUnknown(error, status, model)
+    ? noSuchModel(status, model)
+    : meaningOf(status, model)
   // Out of credit is reported as 429 too; waiting does not help there.
   const transient = (status === 429 && error.code !== 'insufficient_quota') || status >= 500
   const retryAfterMs = retryAfterOf(error.headers)
@@ -95,6 +97,23 @@ function meaningOf(status: number, model: string): readonly [ModelErrorCode, str
     `The model service refused the request for "${model.slice(0, 100)}" (${status}).`,
   ]
 }
+
+/** The ways in which servers say that they lack a model; a 404 alone may be a wrong address. */
+function isModelUnknown({ code, message }: APIError, status: number, model: string): boolean {
+  if (status < 400 || status >= 500) return false
+  if (code === 'model_not_found' || code === 'DeploymentNotFound') return true
+  if (status === 404) return isNamed(model, message)
+  return status === 400 && /not a valid model|invalid model/i.test(message)
+}
+
+/** As a whole word: `o1` is not named by `o1-mini`. */
+const isNamed = (name: string, text: string): boolean =>
+  name !== '' && new RegExp(`(?<![\\w-])${name.replace(/[^\w]/g, '\\$&')}(?![\\w-])`).test(text)
+
+const noSuchModel = (status: number, model: string): readonly [ModelErrorCode, string] => [
+  'model_not_found',
+  `The model service has no model "${model.slice(0, 100)}" (${status}).`,
+]
 
 /** An error event in a stream that began with 200: some services put the status into its code. */
 function statusInStream(error: APIError): number | undefined {

@@ -31,7 +31,7 @@ export interface ReplyAssembly {
   readonly add: (chunk: unknown) => string
   /** The service has said why the reply is over: what may follow is usage only. */
   readonly isWhole: () => boolean
-  /** Throws `model_invalid_reply`, or `model_network` if the stream ended too early. */
+  /** Throws `model_invalid_reply`, `model_empty_reply`, or `model_network` if the stream ended too early. */
   readonly finish: () => Assembled
 }
 
@@ -63,6 +63,7 @@ export function createReplyAssembly(): ReplyAssembly {
   let finishReason: string | undefined
   let usage: Assembled['usage']
   let hasChoice = false
+  let hasText = false
   let chars = 0
   const drafts: CallDraft[] = []
 
@@ -105,6 +106,8 @@ export function createReplyAssembly(): ReplyAssembly {
       if (Array.isArray(calls)) for (const call of calls) addCall(call ?? {})
       const added = choice.delta?.content ?? choice.delta?.refusal
       if (typeof added !== 'string') return ''
+      // An empty text is one: that the model had nothing to say is said.
+      hasText = true
       weigh(added)
       text += added
       return added
@@ -123,10 +126,18 @@ export function createReplyAssembly(): ReplyAssembly {
         )
       }
       const toolCalls = withUniqueIds(drafts)
+      const reason = finishReasonOf(finishReason, toolCalls.length > 0)
+      // Cut off while it still thought, or held back, it says why there is nothing.
+      if (!hasText && reason === 'stop')
+        throw new IsolaError(
+          'model_empty_reply',
+          'The model service answered with neither text nor a call.',
+          { transient: true },
+        )
       return {
         text,
         toolCalls,
-        finishReason: finishReasonOf(finishReason, toolCalls.length > 0),
+        finishReason: reason,
         usage,
         model,
       }

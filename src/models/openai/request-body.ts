@@ -2,6 +2,7 @@ import type { OpenAI } from 'openai'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest, ToolChoice } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
+import type { Dialect } from './dialect.ts'
 
 export type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
@@ -18,7 +19,7 @@ export function inOnePiece({
 /** One request as `POST /chat/completions` takes it: streamed, with usage. */
 export function toBody(
   request: ModelRequest & { readonly model: string },
-  capField: 'max_tokens' | 'max_completion_tokens',
+  { capField, omitsTemperature }: Dialect,
 ): Body {
   const { model, messages, tools, parameters } = request
   const { temperature, topP, stop, seed, toolChoice, parallelToolCalls } = parameters
@@ -30,7 +31,7 @@ export function toBody(
     stream_options: { include_usage: true },
     // Always sent: what a call may cost was reserved with this cap (Invariant 3).
     [capField]: outputCap(request),
-    ...(temperature !== undefined && { temperature }),
+    ...(temperature !== undefined && !omitsTemperature && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
     ...(stop !== undefined && stop.length > 0 && { stop: [...stop] }),
     ...(seed !== undefined && { seed }),
@@ -59,16 +60,6 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
   if (responseFormat?.type !== 'json_schema') return responseFormat
   const { type, ...json_schema } = responseFormat
   return { type, json_schema }
-}
-
-/**
- * Which field carries the output cap. `max_tokens` is what compatible servers know; OpenAI itself deprecated it and
- * its reasoning models refuse it, while all of its models take `max_completion_tokens`.
- */
-export function capFieldFor(baseUrl: string | undefined): 'max_tokens' | 'max_completion_tokens' {
-  if (baseUrl === undefined) return 'max_completion_tokens'
-  const isOpenAi = URL.canParse(baseUrl) && new URL(baseUrl).hostname.endsWith('api.openai.com')
-  return isOpenAi ? 'max_completion_tokens' : 'max_tokens'
 }
 
 function toBodyMessage(message: Message): BodyMessage {

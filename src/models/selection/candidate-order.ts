@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelCandidate, ModelNeeds, PassedOver, ScoreModel } from '#contracts/model.ts'
-import { isAffordable, lackOf, tellLack } from './capability-check.ts'
+import { hasPriceForIt, isAffordable, lackOf, tellLack } from './capability-check.ts'
 
 /** The default: as the operator listed them. */
 export const byPriority: ScoreModel = ({ priority }) => -priority
@@ -21,8 +21,9 @@ export interface OrderOptions {
 
 /**
  * Who is asked, in which order (I6): those that can do what the request needs, by score. One that costs too much or
- * cools down is passed over as long as another is left; where none is, the lease and the provider have their say.
- * Throws `model_not_capable`, with what is missing.
+ * cools down is passed over as long as another is left; where none is, the lease and the provider have their say. With
+ * a cost ceiling one without a known price is out in any case: it may cost anything.
+ * Throws `model_not_capable`, with what is missing, or `model_price_unknown`.
  */
 export function orderCandidates(options: OrderOptions): CandidateOrder {
   const { candidates, needs, score, isCooling } = options
@@ -36,12 +37,15 @@ export function orderCandidates(options: OrderOptions): CandidateOrder {
     return lack === undefined
   })
   if (able.length === 0) throw notCapable(candidates, needs)
-  const affordable = able.filter((candidate) => isAffordable(candidate, needs))
-  const fitting = affordable.length > 0 ? affordable : able
+  const priced = able.filter((candidate) => hasPriceForIt(candidate, needs))
+  if (priced.length === 0) throw priceUnknown(able)
+  const affordable = priced.filter((candidate) => isAffordable(candidate, needs))
+  const fitting = affordable.length > 0 ? affordable : priced
   const warm = fitting.filter((candidate) => !isCooling(candidate))
   const ready = warm.length > 0 ? warm : fitting
   for (const candidate of able) {
-    if (!fitting.includes(candidate)) pass(candidate, 'cost')
+    if (!priced.includes(candidate)) pass(candidate, 'price')
+    else if (!fitting.includes(candidate)) pass(candidate, 'cost')
     else if (!ready.includes(candidate)) pass(candidate, 'cooling_down')
   }
   const scored = ready
@@ -69,4 +73,13 @@ function notCapable(candidates: readonly ModelCandidate[], needs: ModelNeeds): I
   })
   const why = reasons.length > 0 ? `: ${reasons.join('; ')}` : ''
   return new IsolaError('model_not_capable', `No model here can take this request${why}.`)
+}
+
+function priceUnknown(candidates: readonly ModelCandidate[]): IsolaError {
+  const names = candidates.map(({ provider, model }) => `${provider}/${model}`.slice(0, 200))
+  const [name = ''] = names
+  return new IsolaError(
+    'model_price_unknown',
+    `A cost limit is in force and no price is known of ${names.join(', ')}: it is not asked. Give its price in ISOLA_PRICES (0 if it costs nothing): {"${name}":{"input_usd_per_million":0,"output_usd_per_million":0}}, use a model that has one, or take the limit away.`,
+  )
 }

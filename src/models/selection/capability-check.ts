@@ -34,7 +34,11 @@ export function lackOf(capabilities: ModelCapabilities, needs: ModelNeeds): Lack
   return undefined
 }
 
-/** What the call may cost at most fits what may be spent. A model without a price costs 0 (docs/models.md). */
+/** An unknown price is too dear for any ceiling. */
+export const hasPriceForIt = ({ isPriced }: ModelCandidate, needs: ModelNeeds): boolean =>
+  isPriced || needs.maxCostNanoUsd >= unlimited
+
+/** What the call may cost at most fits what may be spent. */
 export const isAffordable = ({ estimate }: ModelCandidate, needs: ModelNeeds): boolean =>
   estimate.costNanoUsd <= needs.maxCostNanoUsd
 

@@ -117,7 +117,8 @@ function watchAttempt(
 
 /**
  * The provider's trouble, not the request's: another one may do better. A refused request would be refused again, an
- * unreadable reply was paid for, and a call that timed out has no time left.
+ * unreadable reply was paid for, and a call that timed out has no time left. A reply with nothing in it says nothing
+ * against the request.
  */
 function mayTakeOver(error: unknown): boolean {
   switch (errorCode(error)) {
@@ -125,6 +126,7 @@ function mayTakeOver(error: unknown): boolean {
     case 'model_unavailable':
     case 'model_network':
     case 'model_auth':
+    case 'model_empty_reply':
       return true
     default:
       return false

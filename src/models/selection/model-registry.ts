@@ -1,4 +1,4 @@
-import type { ModelCapabilities } from '#contracts/model.ts'
+import type { ModelCapabilities, ModelWindow } from '#contracts/model.ts'
 import { offlineModelName } from '../offline-model.ts'
 import type { ModelBackend, RegisteredBackend } from '../model-backend.ts'
 import type { Target } from './provider-health.ts'
@@ -12,6 +12,7 @@ export interface ModelRegistry {
   readonly has: (provider: string) => boolean
   readonly backendOf: (provider: string) => ModelBackend
   readonly capabilitiesOf: (target: Target) => ModelCapabilities
+  readonly windowOf: (target: Target) => ModelWindow | undefined
   /** The models that are known by name, provider by provider. */
   readonly known: () => readonly Target[]
 }
@@ -49,6 +50,7 @@ export function createModelRegistry(registered: readonly RegisteredBackend[]): M
       const models = providers.get(provider)?.models ?? {}
       return (Object.hasOwn(models, model) && models[model]) || {}
     },
+    windowOf: ({ provider, model }) => providers.get(provider)?.windowOf(model),
     known: () => known,
   }
 }

@@ -29,12 +29,14 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
   function toCandidate(request: ModelRequest, target: Target, priority: number): ModelCandidate {
     const { provider, model } = target
     const latencyMs = health.latencyMs(target)
+    const backend = registry.backendOf(provider)
     return {
       provider,
       model,
       priority,
       capabilities: registry.capabilitiesOf(target),
-      estimate: registry.backendOf(provider).estimate({ ...request, model }),
+      estimate: backend.estimate({ ...request, model }),
+      isPriced: backend.priceOf(model) !== undefined,
       ...(latencyMs !== undefined && { latencyMs }),
     }
   }

@@ -1,5 +1,6 @@
 import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { defaultModelName } from '#contracts/model.ts'
 import { offlineModelName } from '../offline-model.ts'
 import type { ModelRegistry } from './model-registry.ts'
 import type { Target } from './provider-health.ts'
@@ -52,7 +53,7 @@ export function createPriorityList(
   }
 
   return (asked) => {
-    if (!asked || asked === config.defaultModel) return defaults()
+    if (!asked || asked === defaultModelName || asked === config.defaultModel) return defaults()
     const target = names.includes(asked) ? registry.findSetting(asked) : registry.find(asked)
     if (!target) return { ...defaults(), isSubstitute: true }
     const others = listed.filter((one) => !isSame(one, target))

@@ -71,11 +71,12 @@ export function createProviderHealth(
 const modelKey = ({ provider, model }: Target): string => `${provider}/${model}`
 const keysOf = (target: Target): readonly string[] => [target.provider, modelKey(target)]
 
-/** A rate limit is a model's own; whatever else goes wrong is the provider's; a bad request is neither's. */
+/** A rate limit and an empty reply are a model's own; whatever else goes wrong is the provider's; a bad request is neither's. */
 function keyOfFailure(target: Target, error: unknown): string | undefined {
   // Only a model's own failures are asked about: the caller's cancel has no code.
   switch (errorCode(error) as ModelErrorCode | undefined) {
     case 'model_rate_limited':
+    case 'model_empty_reply':
       return modelKey(target)
     case 'model_unavailable':
     case 'model_network':
@@ -84,8 +85,10 @@ function keyOfFailure(target: Target, error: unknown): string | undefined {
     case 'model_invalid_reply':
       return target.provider
     case 'model_refused_request':
+    case 'model_not_found':
     case 'model_not_configured':
     case 'model_not_capable':
+    case 'model_price_unknown':
     case 'model_denied':
     case undefined:
       return undefined

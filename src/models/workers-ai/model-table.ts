@@ -3,7 +3,7 @@ import type { DeclaredModel } from '#contracts/config.ts'
 /**
  * What is known of Workers AI models: the first is the default. From Cloudflare's page of the model
  * (developers.cloudflare.com/workers-ai/models/glm-4.7-flash), read from a stored copy in 2026-11: 131,072 tokens of
- * context, function calling, $0.06 and $0.40 per million tokens. Any other model is tried, at no known price.
+ * context, function calling. Any other model is tried. What they cost is in the price file.
  */
 export const workersAiModels = [
   {
@@ -11,6 +11,5 @@ export const workersAiModels = [
     contextTokens: 131_072,
     images: false,
     tools: true,
-    price: { inputUsdPerMillion: 0.06, outputUsdPerMillion: 0.4 },
   },
 ] as const satisfies readonly DeclaredModel[]

@@ -16,9 +16,9 @@ export const fromWorkersAi: Translate = (said) => {
 }
 
 /** With a JSON schema asked for, some models give the object itself. */
-function textOf(response: unknown): string {
+function textOf(response: unknown): string | null {
   if (typeof response === 'string') return response
-  return response === undefined || response === null ? '' : JSON.stringify(response)
+  return response === undefined || response === null ? null : JSON.stringify(response)
 }
 
 /** A call comes whole, its arguments as an object. */

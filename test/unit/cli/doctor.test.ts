@@ -2,6 +2,11 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  startModelServer,
+  type ModelServer,
+  type ModelServerOptions,
+} from '../../fakes/model-server.mjs'
 import type { Finding } from '../../../scripts/isola/doctor/finding.mjs'
 import { checkModel } from '../../../scripts/isola/doctor/model.mjs'
 import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.mjs'
@@ -244,13 +249,72 @@ describe('doctor: the model', () => {
   it.each([
     ['lists the model', async () => Response.json({ data: [{ id: 'm' }] }), 'ok'],
     ['lists others only', async () => Response.json({ data: [{ id: 'n' }] }), 'warn'],
-    ['has no list', async () => new Response('', { status: 404 }), 'warn'],
+    ['is nothing of that kind', async () => new Response('', { status: 404 }), 'fail'],
     ['refuses the key', async () => new Response('', { status: 401 }), 'fail'],
     ['is not there', async () => Promise.reject(new TypeError('fetch failed')), 'fail'],
   ])('one that %s', async (_, answer, state) => {
     const found = await check(answer)
     expect(states(found)).toEqual([state])
     expect(JSON.stringify(found)).not.toContain('secret')
+  })
+
+  describe('that is tried', () => {
+    const open = async (options: ModelServerOptions = {}) =>
+      startModelServer({ script: () => ({ text: 'yes' }), ...options })
+    const tryOn = async (
+      server: ModelServer,
+      vars: Record<string, string>,
+    ): Promise<readonly string[]> => {
+      const found = await checkModel({ env: {}, vars: { OPENAI_BASE_URL: server.url, ...vars } })
+      await server.close()
+      return found.map(({ state, what }) => `${state}: ${what.replace(server.url, '<url>')}`)
+    }
+
+    it('answers and has each model of the list, tags and folders aside', async () => {
+      const server = await open({ models: ['llama3.2:latest', 'models/gemini-2.5-flash'] })
+      const ISOLA_MODEL = 'llama3.2, openai/gemini-2.5-flash, offline'
+      expect(await tryOn(server, { ISOLA_MODEL })).toEqual([
+        'ok: <url> answers and has llama3.2, gemini-2.5-flash.',
+      ])
+      expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+        'GET /v1/models',
+      ])
+    })
+
+    it('lacks what is asked for where nobody chose a model', async () => {
+      expect(await tryOn(await open({ models: ['llama3.2'] }), {})).toEqual([
+        'warn: <url> does not list gpt-4o-mini.',
+      ])
+    })
+
+    it('is asked for one token where it has no list', async () => {
+      const server = await open({ models: ['m'], onlyModels: true })
+      const noList: typeof fetch = async (input, init) =>
+        String(input).endsWith('/models') ? new Response('', { status: 404 }) : fetch(input, init)
+      const check = (ISOLA_MODEL: string) =>
+        checkModel({ env: {}, vars: { OPENAI_BASE_URL: server.url, ISOLA_MODEL }, fetch: noList })
+      expect(await check('m')).toMatchObject([{ state: 'ok' }])
+      expect(server.requests[0]?.body).toMatchObject({ model: 'm', max_tokens: 1 })
+      expect(await check('other')).toMatchObject([
+        { state: 'fail', what: expect.stringContaining('does not have other (404)') },
+      ])
+      await server.close()
+    })
+
+    it('is each server of ISOLA_PROVIDERS, with its own key', async () => {
+      const first = await open({ models: ['a'] })
+      const second = await open({ models: ['b'] })
+      const ISOLA_PROVIDERS = JSON.stringify([
+        { id: 'first', base_url: first.url, api_key_secret_name: 'FIRST_KEY' },
+        { id: 'second', base_url: second.url, models: [{ name: 'gone' }] },
+      ])
+      const vars = { ISOLA_PROVIDERS, ISOLA_MODEL: 'first/a,gone', FIRST_KEY: 'sk-first' }
+      const found = await checkModel({ env: {}, vars })
+      expect(states(found)).toEqual(['ok', 'warn'])
+      expect(first.requests[0]?.headers.authorization).toBe('Bearer sk-first')
+      expect(second.requests[0]?.headers.authorization).toBeUndefined()
+      await Promise.all([first.close(), second.close()])
+    })
   })
 
   it('fails for a base URL that is none', async () => {

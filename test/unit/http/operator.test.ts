@@ -8,6 +8,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
 import { createMetricsReport } from '../../../src/storage/metrics-report.ts'
 import { createModelReport } from '../../../src/storage/model-report.ts'
+import { createWorld } from '../models/upstreams.ts'
 import { createFakeApp, errorOf, testRun, testSession, testTrace } from '../../fakes/http-deps.ts'
 
 const nowMs = 1_790_000_000_000
@@ -230,6 +231,36 @@ describe('GET /api/operator/health', () => {
     const problem = { plugin: 'bad', code: 'plugin_register_failed', message: 'It threw.' }
     const answer = await healthWith({ deps: { pluginProblems: () => [problem] } })
     expect(answer).toEqual([200, { ...well, status: 'degraded', plugins: [problem] }])
+  })
+
+  it('E1: is degraded when a cost limit meets a default model without a price, and says so', async () => {
+    const servers = [{ id: 'local', baseUrl: 'http://local/v1', models: [] }]
+    const { models } = createWorld({}, { defaultModel: 'local/llama', servers })
+    const priced = createWorld(
+      {},
+      {
+        defaultModel: 'local/llama',
+        servers,
+        prices: { llama: { inputUsdPerMillion: 0, outputUsdPerMillion: 0 } },
+      },
+    )
+    const costLimits = async () => ['ISOLA_DAILY_COST_USD']
+    const [, body] = await healthWith({ deps: { models, costLimits } })
+    expect(body).toMatchObject({
+      status: 'degraded',
+      models: {
+        default: 'local/llama',
+        problem: expect.stringMatching(
+          /local\/llama.*ISOLA_PRICES.*Limits: ISOLA_DAILY_COST_USD\.$/,
+        ),
+      },
+    })
+    const fine = { default: 'local/llama', served: ['local/llama'] }
+    expect(await healthWith({ deps: { models } })).toEqual([200, { ...well, models: fine }])
+    expect(await healthWith({ deps: { models: priced.models, costLimits } })).toEqual([
+      200,
+      { ...well, models: fine },
+    ])
   })
 
   it('N12: answers 200 and says so while the database is away, though it once was ready', async () => {

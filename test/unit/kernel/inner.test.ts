@@ -571,7 +571,7 @@ describe("a model that a tool's code asks", () => {
     const models: typeof fake = {
       ...fake,
       async generate(asked, options) {
-        if (asked === request) {
+        if (asked.messages === request.messages) {
           options.onSent()
           const mayRetry = options.mayRetry(new Error('busy'), next)
           allowed.push(mayRetry)

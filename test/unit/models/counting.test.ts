@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import { createTokenEstimator, reservationFor } from '../../../src/models/estimate.ts'
-import { prices } from '../../../src/models/price-data.ts'
-import { createCostOf } from '../../../src/models/prices.ts'
+import { costOf } from '../../../src/models/prices.ts'
 import { createScriptedModel } from '../../../src/models/scripted-model.ts'
 import { callOptions } from './call-options.ts'
 
@@ -17,40 +16,33 @@ const request = (more: Partial<ModelRequest> = {}): ModelRequest => ({
 const options = callOptions()
 
 describe('the cost of a call', () => {
-  const costOf = createCostOf(prices)
+  const price = (inputUsdPerMillion: number, outputUsdPerMillion: number) => ({
+    inputUsdPerMillion,
+    outputUsdPerMillion,
+  })
 
   it('is exact in billionths of a dollar', () => {
-    expect(costOf('gpt-4o-mini', 1_000_000, 0)).toBe(150_000_000)
-    expect(costOf('gpt-4o-mini', 3, 7)).toBe(3 * 150 + 7 * 600)
-    expect(Number.isSafeInteger(costOf('claude-opus-4', 1e9, 1e9))).toBe(true)
+    expect(costOf(price(0.15, 0.6), 1_000_000, 0)).toBe(150_000_000)
+    expect(costOf(price(0.15, 0.6), 3, 7)).toBe(3 * 150 + 7 * 600)
+    expect(Number.isSafeInteger(costOf(price(15, 75), 1e7, 1e7))).toBe(true)
   })
 
   it('rounds a fraction of a billionth up, once for the whole call', () => {
-    const odd = createCostOf({
-      asOf: 'x',
-      models: { m: { inputUsdPerMillion: 0.0375, outputUsdPerMillion: 0 } },
-    })
-    expect(odd('m', 1, 0)).toBe(38)
-    expect(odd('m', 2, 0)).toBe(75)
+    expect(costOf(price(0.0375, 0), 1, 0)).toBe(38)
+    expect(costOf(price(0.0375, 0), 2, 0)).toBe(75)
   })
 
-  it("is the same for a dated version and for a router's name of a model", () => {
-    expect(costOf('gpt-4o-mini-2024-07-18', 10, 10)).toBe(costOf('gpt-4o-mini', 10, 10))
-    expect(costOf('openai/gpt-4o-mini', 10, 10)).toBe(costOf('gpt-4o-mini', 10, 10))
-    expect(costOf('claude-sonnet-4-20250514', 1, 0)).toBe(3_000)
-  })
-
-  it('is not known for a model without a price', () => {
-    for (const model of ['llama3', '', 'constructor', '__proto__'])
-      expect(costOf(model, 1, 1)).toBeUndefined()
-  })
-
-  it('has prices that are positive, and a month they are from', () => {
-    expect(prices.asOf).toMatch(/^20\d\d-\d\d$/)
-    for (const price of Object.values(prices.models)) {
-      expect(price.inputUsdPerMillion).toBeGreaterThan(0)
-      expect(price.outputUsdPerMillion).toBeGreaterThanOrEqual(price.inputUsdPerMillion)
+  it('is that of the dearer tier for all tokens once the input passes its threshold', () => {
+    const tiered = {
+      ...price(1, 2),
+      above: [
+        { inputTokens: 128_000, ...price(2, 4) },
+        { inputTokens: 256_000, ...price(4, 8) },
+      ],
     }
+    expect(costOf(tiered, 128_000, 10)).toBe(128_000 * 1_000 + 10 * 2_000)
+    expect(costOf(tiered, 128_001, 10)).toBe(128_001 * 2_000 + 10 * 4_000)
+    expect(costOf(tiered, 300_000, 10)).toBe(300_000 * 4_000 + 10 * 8_000)
   })
 })
 
@@ -95,9 +87,11 @@ describe('the estimate of a request', () => {
 
   it('reserves input × 1.25 and the output cap', () => {
     expect(reservationFor(100, request())).toEqual({ tokens: 125 + 4_096, costNanoUsd: 0 })
-    expect(reservationFor(100, request({ parameters: { maxOutputTokens: 10 } }), () => 7)).toEqual({
+    const price = { inputUsdPerMillion: 1, outputUsdPerMillion: 2 }
+    const short = request({ parameters: { maxOutputTokens: 10 } })
+    expect(reservationFor(100, short, price)).toEqual({
       tokens: 135,
-      costNanoUsd: 7,
+      costNanoUsd: 125 * 1_000 + 10 * 2_000,
     })
   })
 

@@ -50,6 +50,8 @@ describe('I6: selecting a model', () => {
       'meta-llama/llama-3',
       'openai/meta-llama/llama-3',
     ],
+    ['Y12: the name `default`', { ...key, defaultModel: 'llama3' }, 'default', 'openai/llama3'],
+    ['the name `default`, offline', development, 'default', 'offline/offline'],
     ['a bare name', key, 'gpt-4.1', 'openai/gpt-4.1'],
     ["a provider's model", key, 'openai/gpt-4.1', 'openai/gpt-4.1'],
     ['a provider that is not here', key, 'anthropic/claude', 'openai/gpt-4o-mini (substituted)'],

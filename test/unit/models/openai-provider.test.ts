@@ -9,13 +9,10 @@ import {
   createOpenAiProvider,
   type OpenAiProviderOptions,
 } from '../../../src/models/openai-provider.ts'
-import { createCostOf } from '../../../src/models/prices.ts'
+import { givenPrices } from '../../../src/models/prices.ts'
 import { callOptions } from './call-options.ts'
 
-const prices = {
-  asOf: 'test',
-  models: { 'gpt-test': { inputUsdPerMillion: 1, outputUsdPerMillion: 2.5 } },
-}
+const prices = { 'gpt-test': { inputUsdPerMillion: 1, outputUsdPerMillion: 2.5 } }
 let server: ModelServer
 let waits: number[]
 
@@ -39,7 +36,7 @@ const provider = (options: Partial<OpenAiProviderOptions> = {}) =>
     fetch,
     sleep,
     tokens: createTokenEstimator(),
-    costOf: createCostOf(prices),
+    priceOf: givenPrices(prices, 'test'),
     ...options,
   })
 

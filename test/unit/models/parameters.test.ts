@@ -26,11 +26,13 @@ it("Y12: an agent's model, parameters and cost ceiling reach the request", async
     },
   })
   if (!agent) throw new Error('there is no agent')
+  const cheap = { inputUsdPerMillion: 0.1, outputUsdPerMillion: 0.1 }
   const price = { inputUsdPerMillion: 100, outputUsdPerMillion: 100 }
   const world = createWorld(
     { first: [{ status: 503 }], second: [{ text: 'cheaper' }] },
     {
       defaultModel: 'second/prose',
+      prices: { 'verse-1': cheap, prose: cheap },
     },
   )
   const options = { model: agent.model, parameters: toParameters(agent.parameters) }
@@ -49,6 +51,7 @@ it("Y12: an agent's model, parameters and cost ceiling reach the request", async
     { second: [{ text: 'cheaper' }] },
     {
       defaultModel: 'second/prose',
+      prices: { prose: cheap },
       servers: [
         { id: 'first', baseUrl: 'http://first/v1', models: [{ name: 'verse-1', price }] },
         { id: 'second', baseUrl: 'http://second/v1', models: [] },

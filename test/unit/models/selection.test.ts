@@ -75,7 +75,10 @@ describe('I6: the first model in priority order that can serve a request', () =>
     const price = { inputUsdPerMillion: 10, outputUsdPerMillion: 100 }
     const config = {
       defaultModel: 'dear/m,cheap/m',
-      servers: [server('dear', [{ name: 'm', price }]), server('cheap', [{ name: 'm' }])],
+      servers: [
+        server('dear', [{ name: 'm', price }]),
+        server('cheap', [{ name: 'm', price: { inputUsdPerMillion: 0, outputUsdPerMillion: 0 } }]),
+      ],
     }
     const maxCostNanoUsd = 1_000_000
     expect(selected(config, request({ maxCostNanoUsd: 1_000_000_000 }))).toMatchObject({

@@ -22,6 +22,12 @@ export type Answer =
   | { readonly text: string }
   | { readonly status: number; readonly retryAfter?: string; readonly code?: string }
   | { readonly cutAfter: string }
+  | {
+      readonly content: string | null
+      readonly refusal?: string
+      /** Default `stop`. */
+      readonly finish?: string
+    }
   | 'unreachable'
 
 /** Model servers by their host, each with a script; the last answer is repeated. */
@@ -36,9 +42,21 @@ export const streamed = (text: string): Response =>
     headers: { 'content-type': 'text/event-stream' },
   })
 
-function toResponse(answer: Answer): Response {
+/** A reply with exactly this in its message, streamed or in one piece. */
+function bare({ content, refusal, finish = 'stop' }: Bare, isStreamed: boolean): Response {
+  const message = { role: 'assistant', content, ...(refusal !== undefined && { refusal }) }
+  if (!isStreamed)
+    return Response.json({ model: 'm', choices: [{ index: 0, message, finish_reason: finish }] })
+  return new Response(`${chunk(message)}${chunk({}, finish)}data: [DONE]\n\n`, {
+    headers: { 'content-type': 'text/event-stream' },
+  })
+}
+type Bare = Extract<Answer, { readonly content: unknown }>
+
+function toResponse(answer: Answer, isStreamed: boolean): Response {
   if (answer === 'unreachable') throw new TypeError('fetch failed')
   if ('text' in answer) return streamed(answer.text)
+  if ('content' in answer) return bare(answer, isStreamed)
   if ('cutAfter' in answer) {
     return new Response(chunk({ content: answer.cutAfter }), {
       headers: { 'content-type': 'text/event-stream' },
@@ -108,7 +126,8 @@ export function createWorld(
         const script = servers[host] ?? []
         const count = counts.get(host) ?? 0
         counts.set(host, count + 1)
-        return toResponse(script[count] ?? script.at(-1) ?? 'unreachable')
+        const isStreamed = body['stream'] === true
+        return toResponse(script[count] ?? script.at(-1) ?? 'unreachable', isStreamed)
       },
       ...more,
     },
@@ -125,11 +144,16 @@ export async function runOn(
     readonly limits?: Partial<Limits>
     readonly messages?: readonly Message[]
     readonly signal?: AbortSignal
+    readonly isUnwatched?: boolean
   } = {},
 ) {
-  const { model, parameters = {}, limits, messages, signal } = options
+  const { model, parameters = {}, limits, messages, signal, isUnwatched = false } = options
   const journal = createMemoryJournal()
-  const ports = runPorts({ journal, ...(signal && { signal }) })
+  const ports = runPorts({
+    journal,
+    isWatched: () => !isUnwatched,
+    ...(signal && { signal }),
+  })
   const sources = createFakeSources(clock)
   const result = await createKernel(createKernelParts(models.provider, sources)).run(
     runInput({

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ModelCallOptions, ModelRequest } from '#contracts/model.ts'
 import { createTokenEstimator } from '../../../src/models/estimate.ts'
+import { priceFile } from '../../../src/models/price-data.ts'
+import { readPriceFile } from '../../../src/models/prices.ts'
+import { vendorNames } from '../../../src/models/vendor-names.ts'
 import { createWorkersAiProvider } from '../../../src/models/workers-ai-provider.ts'
 import type { WorkersAi } from '../../../src/models/workers-ai/binding-fetch.ts'
 import { callOptions } from './call-options.ts'
@@ -43,7 +46,12 @@ async function ask(
 ) {
   const { ai, runs } = createFakeAi(replies)
   const { sleep, waits } = createHastyClock()
-  const provider = createWorkersAiProvider({ ai, sleep, tokens: createTokenEstimator() })
+  const provider = createWorkersAiProvider({
+    ai,
+    sleep,
+    tokens: createTokenEstimator(),
+    priceOf: readPriceFile(priceFile, vendorNames('cloudflare')).priceOf,
+  })
   const request: ModelRequest = {
     model,
     messages: [{ role: 'user', text: 'Hello', taint: ['user'] }],
@@ -81,7 +89,7 @@ describe('Workers AI', () => {
       text: 'Hello there',
       provider: 'workers-ai',
       finishReason: 'stop',
-      usage: { inputTokens: 100, outputTokens: 10, priced: true, costNanoUsd: 10_000 },
+      usage: { inputTokens: 100, outputTokens: 10, priced: true, costNanoUsd: 10_050 },
     })
     expect(deltas.join('')).toBe('Hello there')
     expect(runs[0]).toMatchObject({
@@ -119,7 +127,7 @@ describe('Workers AI', () => {
             { response: '', usage: { prompt_tokens: 7, completion_tokens: 3 } },
           ),
       ],
-      { model: '@cf/meta/llama-3.3-70b-instruct-fp8-fast' },
+      { model: '@cf/meta/llama-unpriced' },
     )
     expect(deltas.join('')).toBe('Let me look.')
     expect(reply).toMatchObject({

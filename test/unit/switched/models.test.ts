@@ -73,7 +73,7 @@ const providerWith = (baseUrl: string, answer: typeof fetch = fetch) =>
     fetch: answer,
     sleep: () => new Promise(() => {}),
     tokens: createTokenEstimator(),
-    costOf: () => 0,
+    priceOf: () => undefined,
   })
 const request = { model: 'm', messages: [], tools: [], parameters: {} }
 

@@ -1,0 +1,7 @@
+import type { PriceRow } from '../src/models/prices.ts'
+
+export function rowsOf(list: Readonly<Record<string, unknown>>): Record<string, PriceRow>
+export function toSource(
+  rows: Readonly<Record<string, PriceRow>>,
+  about: { readonly commit: string; readonly date: string },
+): string

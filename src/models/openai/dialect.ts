@@ -1,0 +1,79 @@
+import { APIError } from 'openai'
+import type { OutputCapField } from '#contracts/config.ts'
+import type { ModelParameters } from '#contracts/model.ts'
+
+/** How one server wants to be asked for one model. */
+export interface Dialect {
+  readonly capField: OutputCapField
+  /** It takes its own temperature only. */
+  readonly omitsTemperature?: boolean
+}
+
+/** What servers said of their models, as long as this object lives. */
+export interface Dialects {
+  readonly of: (model: string) => Dialect
+  /** What worked. */
+  readonly learn: (model: string, dialect: Dialect) => void
+}
+
+/** Names that a server answered to; more than it has are not kept. */
+const maxKept = 500
+
+/** @param setting The operator's word for this server; without it the model's name decides. */
+export function createDialects(
+  baseUrl: string | undefined,
+  setting: OutputCapField | undefined,
+): Dialects {
+  const learned = new Map<string, Dialect>()
+  return {
+    of: (model) => learned.get(model) ?? { capField: setting ?? capFieldFor(baseUrl, model) },
+    learn(model, dialect) {
+      if (learned.size >= maxKept) learned.clear()
+      learned.set(model, dialect)
+    },
+  }
+}
+
+/**
+ * `max_tokens` is what compatible servers know; OpenAI itself deprecated it and its reasoning models refuse it behind any
+ * gateway, while all of its models take `max_completion_tokens`.
+ */
+function capFieldFor(baseUrl: string | undefined, model: string): OutputCapField {
+  const host = baseUrl === undefined || !URL.canParse(baseUrl) ? baseUrl : new URL(baseUrl).hostname
+  const isOpenAi = host === undefined || host.endsWith('api.openai.com')
+  const name = model.slice(model.lastIndexOf('/') + 1)
+  return isOpenAi || isReasoning.test(name) ? 'max_completion_tokens' : 'max_tokens'
+}
+
+/** `gpt-5`, `gpt-5.1-mini`, `o3`, `o4-mini-2025-04-16`: not `gpt-oss-120b`, not `gpt-4o`. */
+const isReasoning = /^(?:gpt-(?:[5-9]|\d{2,})|o\d+)(?![a-z0-9])/i
+
+export interface Refused {
+  readonly field: 'cap' | 'temperature'
+  /** How to ask instead. */
+  readonly instead: Dialect
+}
+
+/** What a server refused of a request that it takes in other words, if that is what it says. */
+export function refusedField(
+  error: unknown,
+  dialect: Dialect,
+  { temperature }: ModelParameters,
+): Refused | undefined {
+  if (!(error instanceof APIError) || ![400, 422].includes(error.status ?? 0)) return undefined
+  const { message } = error
+  if (!isUnknownToIt.test(message)) return undefined
+  const isNamed = (field: string) => error.param === field || message.includes(field)
+  const { capField } = dialect
+  if (isNamed(capField)) {
+    const other = capField === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+    return { field: 'cap', instead: { ...dialect, capField: other } }
+  }
+  if (temperature !== undefined && !dialect.omitsTemperature && isNamed('temperature'))
+    return { field: 'temperature', instead: { ...dialect, omitsTemperature: true } }
+  return undefined
+}
+
+/** A cap that is too large is named too, and no other field would help there. */
+const isUnknownToIt =
+  /unsupported|not supported|does not support|unrecognized|unknown|unexpected|extra|not permitted|not allowed/i

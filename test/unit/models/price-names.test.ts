@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { priceFile } from '../../../src/models/price-data.ts'
+import { readPriceFile, type PriceFile } from '../../../src/models/prices.ts'
+import { vendorNames, vendorOf } from '../../../src/models/vendor-names.ts'
+
+const file: PriceFile = {
+  repository: 'some/list',
+  path: 'prices.json',
+  commit: 'abcdef0123456789abcdef0123456789abcdef01',
+  date: 'read on 2026-01-02',
+  models: {
+    'openai/gpt-a': [1, 2, 1_000, 100, 'gpt-a'],
+    'openai/gpt-a-2024-05-13': [5, 15, 1_000, 100, 'gpt-a-2024-05-13'],
+    'openai/gpt-long': [1, 2, 900_000, null, 'gpt-long', [200_000, 2, 3]],
+    'gemini/gemini-b': [3, 4, 1_000, 100, 'gemini/gemini-b'],
+    'zai/glm': [0, 0, null, null, 'zai/glm'],
+    'groq/openai/gpt-oss': [7, 8, null, null, 'groq/openai/gpt-oss'],
+    'cloudflare/@cf/openai/gpt-oss': [9, 9, null, null, 'cloudflare/@cf/openai/gpt-oss'],
+  },
+}
+const inputPrice = (baseUrl: string | undefined, model: string) =>
+  readPriceFile(file, vendorNames(vendorOf(baseUrl))).priceOf(model)?.inputUsdPerMillion
+const gateway = 'https://gateway.example/v1'
+
+describe('the price of a model', () => {
+  it.each([
+    ["OpenAI's own server", undefined, 'gpt-a', 1],
+    ['a dated version', undefined, 'gpt-a-2025-01-01', 1],
+    ['a dated version with a price of its own', undefined, 'gpt-a-2024-05-13', 5],
+    ['the name of a maker at a gateway', gateway, 'gpt-a', 1],
+    ['a prefix that names the maker', gateway, 'openai/gpt-a', 1],
+    ['a prefix that names where the maker is hosted', gateway, 'azure/gpt-a', 1],
+    ['two prefixes', gateway, 'openrouter/openai/gpt-a', 1],
+    ['a prefix that is spelled otherwise there', gateway, 'google/gemini-b', 3],
+    ['the same at a router', 'https://openrouter.ai/api/v1', 'google/gemini-b', 3],
+    ["a host's own server", 'https://api.groq.com/openai/v1', 'openai/gpt-oss', 7],
+    ['a host that a prefix names', gateway, 'groq/openai/gpt-oss', 7],
+    ['what its own vendor gives away', 'https://api.z.ai/api/paas/v4', 'glm', 0],
+  ])('is known by %s', (_what, baseUrl, model, price) => {
+    expect(inputPrice(baseUrl, model)).toBe(price)
+  })
+
+  it.each([
+    ['open weights at somebody else', gateway, 'glm'],
+    ['open weights under their maker’s name', gateway, 'openai/gpt-oss'],
+    ['another vendor’s name at a vendor', 'https://api.groq.com/openai/v1', 'gpt-a'],
+    ['a prefix that is nobody we know', gateway, 'my-team/gpt-a'],
+    ['a longer name', gateway, 'gpt-a-mini'],
+    ['a tuned model', undefined, 'ft:gpt-a:org'],
+    ['a local tag', 'http://localhost:11434/v1', 'gpt-oss:20b'],
+    ['nothing', gateway, ''],
+    ['what every object has', gateway, 'constructor'],
+    ['what every object has', gateway, '__proto__'],
+    ['a host that only ends alike', 'https://notapi.groq.com/v1', 'openai/gpt-oss'],
+  ])('is not known of %s', (_what, baseUrl, model) => {
+    expect(inputPrice(baseUrl, model)).toBeUndefined()
+  })
+
+  it('says where it is from, and so does the window', () => {
+    const { priceOf, windowOf } = readPriceFile(file, vendorNames('openai'))
+    expect(priceOf('gpt-long')).toEqual({
+      inputUsdPerMillion: 1,
+      outputUsdPerMillion: 2,
+      above: [{ inputTokens: 200_000, inputUsdPerMillion: 2, outputUsdPerMillion: 3 }],
+      source: 'some/list@abcdef012 (read on 2026-01-02): gpt-long',
+    })
+    expect(windowOf('gpt-long')).toEqual({
+      contextTokens: 900_000,
+      source: 'some/list@abcdef012 (read on 2026-01-02): gpt-long',
+    })
+    expect(windowOf('unknown')).toBeUndefined()
+  })
+})
+
+describe('the price file', () => {
+  it('names repository, path, commit and date', () => {
+    expect(priceFile).toMatchObject({
+      repository: 'BerriAI/litellm',
+      path: 'model_prices_and_context_window.json',
+      commit: expect.stringMatching(/^[0-9a-f]{40}$/),
+      date: expect.stringMatching(/^(of|read on) 20\d\d-\d\d-\d\d$/),
+    })
+  })
+
+  it('has prices that are none below zero, with tiers that only get dearer', () => {
+    for (const row of Object.values(priceFile.models)) {
+      const [input, output, , , , ...above] = row
+      const steps = [[0, input, output] as const, ...above]
+      for (const [index, [from, ...prices]] of steps.entries()) {
+        const [fromBefore = -1, ...before] = steps[index - 1] ?? []
+        expect(from).toBeGreaterThan(fromBefore)
+        for (const [at, price] of prices.entries())
+          expect(price).toBeGreaterThanOrEqual(before[at] ?? 0)
+      }
+    }
+  })
+
+  it('knows the model that is asked where nobody chose one', () => {
+    expect(readPriceFile(priceFile, vendorNames('openai')).priceOf('gpt-4o-mini')).toBeDefined()
+    expect(
+      readPriceFile(priceFile, vendorNames('cloudflare')).priceOf('@cf/zai-org/glm-4.7-flash'),
+    ).toBeDefined()
+  })
+})
