@@ -127,6 +127,7 @@ export function createGenerate(options: GenerateOptions) {
         model: selection.model,
         code: errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'),
         bookedTokens: spent.tokens,
+        bookedCostNanoUsd: spent.costNanoUsd,
         ...(partialChars > 0 && { partialChars }),
         durationMs: Math.max(0, clock.nowMs() - startedAtMs),
       }

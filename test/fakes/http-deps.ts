@@ -211,7 +211,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       agent: 'orchestrator',
       state: 'completed' as const,
       createdAtMs: 1,
-      result,
+      ...(options.view?.state !== 'parked' && { result }),
       ...options.view,
     }
     const memo = { createdAtMs: 1, state: 'completed' as const, isHidden: false, echoes: {} }
@@ -236,6 +236,9 @@ export function createFakeApp(options: FakeOptions = {}) {
         reader: 'reader',
         stream: stream(),
       })),
+      // Looked up for operators before the call that a test is about.
+      owner: async () =>
+        options.refusal ? { ok: false, error: options.refusal } : ok(tree.principal),
       result: answer('result', () => view),
       recall: answer('recall', () => memo),
       hide: answer('hide', () => ({ ...memo, isHidden: true })),

@@ -297,7 +297,7 @@ describe('F32: a call between two versions', () => {
     const session = await newSession()
     const send = surfaceOf(({ protocol: _protocol, pauses: _pauses, ...submission }) => submission)
     const response = await send(`/api/sessions/${session}/runs`, { task: 'go', wait: true })
-    expect(await response.json()).toMatchObject({ state: 'completed', result: 'hi' })
+    expect(await response.json()).toMatchObject({ state: 'completed', result: { result: 'hi' } })
   })
 
   it('with a field that this version does not know is taken, and the field is ignored', async () => {
@@ -307,6 +307,6 @@ describe('F32: a call between two versions', () => {
       (submission) => ({ ...submission, later: { field: 1 } }) as SubmitRequest,
     )
     const response = await send(`/api/sessions/${session}/runs`, { task: 'go', wait: true })
-    expect(await response.json()).toMatchObject({ state: 'completed', result: 'hi' })
+    expect(await response.json()).toMatchObject({ state: 'completed', result: { result: 'hi' } })
   })
 })
