@@ -176,6 +176,15 @@ export interface FakeOptions {
   readonly deps?: Partial<HttpDeps>
 }
 
+const noUsage = {
+  runs: 0,
+  modelCalls: 0,
+  toolCalls: 0,
+  tokens: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  costNanoUsd: 0,
+}
 const ok = <T>(value: T): Reply<T> => ({ ok: true, value })
 const freshReceipt: SubmitReceipt = {
   session: testSession,
@@ -284,7 +293,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     audit: {
       query: async (query) => {
         audits.push(query)
-        return { records: [] }
+        return { records: [], last: 0 }
       },
     },
     sessionIndex: {
@@ -295,6 +304,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     givenUp: createGivenUpRuns(options.givenUp),
     modelReport: { since: async () => [] },
+    usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
     principals: {
       usage: async () => ({

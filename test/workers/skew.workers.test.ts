@@ -107,7 +107,7 @@ describe('F32: rows of the version before', () => {
     const { session } = finished.objects[0]!
     const again = await sendTo(session, finished.task, finished.key)
     expect(again.status).toBe(200)
-    expect(await again.json()).toEqual(finished.result)
+    expect(((await again.json()) as Answer).result).toEqual(finished.result)
     expect((await sendTo(session, 'Something else.', finished.key)).status).toBe(422)
     expect(requests).toHaveLength(0)
   })
