@@ -35,8 +35,7 @@ it('C3, E1: what the record adds up to is what the runs say, of each principal a
     const text = JSON.stringify(request.messages)
     if (isReviewer(request) || request.messages.at(-1)?.role === 'tool') return { text: 'done' }
     if (text.includes('FAIL') && (refusals -= 1) >= 0) throw new Error('Network connection lost.')
-    if (text.includes('ALL'))
-      return { calls: [calls.store, calls.delegate, calls.code] }
+    if (text.includes('ALL')) return { calls: [calls.store, calls.delegate, calls.code] }
     return { text: 'done' }
   })
   await changePlugin('code', 'enable')
@@ -57,7 +56,10 @@ it('C3, E1: what the record adds up to is what the runs say, of each principal a
     tokens: sum(({ usage }) => usage.tokens, list),
     inputTokens: sum(({ usage }) => usage.inputTokens, list),
     outputTokens: sum(({ usage }) => usage.outputTokens, list),
-    costUsd: expect.closeTo(sum((tree) => tree.costEstimateUsd, list), 12),
+    costUsd: expect.closeTo(
+      sum((tree) => tree.costEstimateUsd, list),
+      12,
+    ),
   })
   const everything = [...trees.ann, ...trees.bob]
   const byPrincipal = await vi.waitFor(
@@ -99,8 +101,14 @@ it('C3, E1: what the record adds up to is what the runs say, of each principal a
     { name: 'openai/gpt-4o-mini', runs: 1 },
   ])
 
-  const auditor = (await callJson('/api/operator/keys', { json: { principal: 'eve', role: 'auditor' } })).key
+  const auditor = (
+    await callJson('/api/operator/keys', { json: { principal: 'eve', role: 'auditor' } })
+  ).key
   const status = async (key: string) =>
-    (await call('/api/operator/usage?by=principal', { headers: { authorization: `Bearer ${key}` } })).status
+    (
+      await call('/api/operator/usage?by=principal', {
+        headers: { authorization: `Bearer ${key}` },
+      })
+    ).status
   expect([await status(auditor), await status(ann)]).toEqual([200, 403])
 })

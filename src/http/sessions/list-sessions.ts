@@ -49,7 +49,8 @@ function toQuery(
   const { agent, state, stateless, limit, after, ...asked } = parseFields(listQuery, given)
   const { principal = role === 'auditor' ? everybody : id } = asked
   if (principal !== id && !seesEverybody(role)) {
-    const message = 'principal: only operators and auditors see the sessions of others; leave it out.'
+    const message =
+      'principal: only operators and auditors see the sessions of others; leave it out.'
     throw new IsolaError('request_forbidden', message, { param: 'principal' })
   }
   return {

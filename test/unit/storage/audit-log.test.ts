@@ -156,10 +156,7 @@ describe('the audit log', () => {
         of(3, { type: 'model_called', agent: 'code-reviewer' }),
       ]),
     )
-    await sink.append(
-      owner('ses_b', 'bob'),
-      batchOf([of(10, { type: 'run_started' }), of(11, kv)]),
-    )
+    await sink.append(owner('ses_b', 'bob'), batchOf([of(10, { type: 'run_started' }), of(11, kv)]))
     for (const order of ['asc', 'desc'] as const) {
       const { records } = await reader.query({ ...query, order, limit: 10 })
       const found = records.map(({ seq }) => seq)
@@ -189,7 +186,10 @@ describe('the audit log', () => {
   it('reads no further back than it is asked, and sorts nothing but few rows', async () => {
     const { database, sqlite } = createSqliteDatabase()
     const asked: string[] = []
-    const watched = { ...database, prepare: (sql: string) => (asked.push(sql), database.prepare(sql)) }
+    const watched = {
+      ...database,
+      prepare: (sql: string) => (asked.push(sql), database.prepare(sql)),
+    }
     const reader = createAuditReader(watched)
     const after = { id: 1, atMs: 1 }
     const planOfQuery = async (query: Omit<AuditQuery, 'limit'>) => {

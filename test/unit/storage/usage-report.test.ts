@@ -9,7 +9,10 @@ import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 
 const all = { sinceMs: 0, untilMs: 1_000, limit: 100 }
 const call = (model: string, inputTokens: number, costNanoUsd: number, more: JsonObject = {}) =>
-  ['model_called', { provider: 'p', model, inputTokens, outputTokens: 1, costNanoUsd, ...more }] as const
+  [
+    'model_called',
+    { provider: 'p', model, inputTokens, outputTokens: 1, costNanoUsd, ...more },
+  ] as const
 type Told = readonly [EventType, JsonObject?]
 
 /** Ann talks to one agent that asks another one; Bob only begins. */
@@ -138,9 +141,13 @@ describe('what was spent', () => {
   it('is read along the time: not the whole record', async () => {
     const { database, sqlite } = await open()
     const asked: string[] = []
-    const watched = { ...database, prepare: (sql: string) => (asked.push(sql), database.prepare(sql)) }
+    const watched = {
+      ...database,
+      prepare: (sql: string) => (asked.push(sql), database.prepare(sql)),
+    }
     await createUsageReport(watched).sum({ ...all, by: 'model', principal: 'ann' })
     expect(asked).toHaveLength(2)
-    for (const sql of asked) expect(planOf(sqlite, sql)).toContain('audit_by_time (at_ms>? AND at_ms<?)')
+    for (const sql of asked)
+      expect(planOf(sqlite, sql)).toContain('audit_by_time (at_ms>? AND at_ms<?)')
   })
 })
