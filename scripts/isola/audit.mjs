@@ -64,16 +64,19 @@ const what = {
   isolate_started: ({ plugin, costNanoUsd }) => [plugin, costOf(costNanoUsd)],
 }
 
-const brief = (data) => Object.entries(data).map(([key, value]) => `${key}=${short(value, 60)}`)
+const brief = ({ request: _request, ...data }) =>
+  Object.entries(data).flatMap(([key, value]) =>
+    value === null ? [] : [`${key}=${short(value, 60)}`],
+  )
 
 /** One event as a line: when, who, where, what. */
 export function line({ atMs, principal, session, agent, type, data }) {
   const said = (what[type] ?? brief)(data).filter((part) => part || part === 0)
   return [
     time(atMs),
-    principal || '-',
-    session ? session.slice(0, 12) : 'deployment',
-    agent || '-',
+    (principal || '-').padEnd(10),
+    session ? session.slice(0, 12) : 'deployment  ',
+    (agent || '-').padEnd(13),
     type.padEnd(17),
     short(said.join('  '), 200),
   ].join('  ')
@@ -136,7 +139,7 @@ async function list(context) {
   const stop = new AbortController()
   const signal = context.signal ?? stop.signal
   const end = () => stop.abort()
-  process.once('SIGINT', end)
+  process.on('SIGINT', end)
   try {
     const onBroken = ({ message }) => stderr.write(`${shown(message)} Trying again.\n`)
     const query = { filters: Object.fromEntries(given), last }
