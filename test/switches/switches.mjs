@@ -2375,7 +2375,7 @@ const rest = [
     [
       {
         name: 'operator-act-recorded',
-        what: 'I26: what an operator does with the session of another is on the record',
+        what: 'T2: what an operator does with the session of another is on the record',
         find: 'if (opened.by === undefined) return\n',
         replace: 'return\n',
       },

@@ -31,7 +31,7 @@ const finished = { tool: 'kv__set', ok: true, durationMs: 40 }
 const called = { provider: 'p', model: 'm', inputTokens: 100, outputTokens: 10, costNanoUsd: 5e6 }
 
 describe('isola audit list', () => {
-  it('D6: shows who did what, when and at what cost, a line each, the newest first', async () => {
+  it('C7: shows who did what, when and at what cost, a line each, the newest first', async () => {
     const records = [
       record(
         9_000,
@@ -146,7 +146,7 @@ describe('isola usage show', () => {
   }
   const report = { sinceMs: 0, untilMs: 86_400_000, total: { ...sum, costUsd: 0.5 } }
 
-  it('D6: shows what was spent by whom, and the sum', async () => {
+  it('C7: shows what was spent by whom, and the sum', async () => {
     const rows = [
       { ...sum, name: 'kv', costUsd: 0.5 },
       { ...sum, name: null, runs: 1, costUsd: 0 },

@@ -164,7 +164,7 @@ describe('the audit log', () => {
     }
   })
 
-  it('I26: has with a session what an operator did to it', async () => {
+  it('has with a session what an operator did to it', async () => {
     const { database } = createSqliteDatabase()
     await createAuditSink(database).append(owner('ses_a', 'ann'), batchOf([event(1)]))
     const log = createDeploymentLog(database)
