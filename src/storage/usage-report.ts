@@ -55,8 +55,8 @@ interface Row {
 }
 
 /**
- * Adds up what was spent since a moment from the record, whether anybody's day is limited or not. What a crash made
- * a run book without knowing (`lostCalls`, calls that were cut) is in that run's own figures only.
+ * Adds up what was spent since a moment from the record, whether anybody's day is limited or not. What a call held
+ * that a crash cut, and that is booked without knowing, is in its run's own figures only.
  */
 export function createUsageReport(database: Database): UsageReport {
   return {

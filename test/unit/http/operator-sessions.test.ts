@@ -30,11 +30,14 @@ describe("an operator's act in the session of another", () => {
   it.each([
     ['cancel', `${run}/cancel`, { json: {} }],
     ['decide', `${run}/decisions`, { json: approve }],
-  ])('with the record away: %s is done and told as 503, to be repeated', async (act, path, init) => {
-    const { send, methods } = open(true)
-    expect((await send(path, init)).status).toBe(503)
-    expect(methods().at(-1)).toBe(act)
-  })
+  ])(
+    'with the record away: %s is done and told as 503, to be repeated',
+    async (act, path, init) => {
+      const { send, methods } = open(true)
+      expect((await send(path, init)).status).toBe(503)
+      expect(methods().at(-1)).toBe(act)
+    },
+  )
 
   it('with the record away: nothing is deleted', async () => {
     const { send, methods } = open(true)
