@@ -84,6 +84,7 @@ import { createPluginStore } from './storage/plugins.ts'
 import { createRetention } from './storage/retention.ts'
 import { createSecretStore } from './storage/secrets.ts'
 import { createSessionIndex } from './storage/session-index.ts'
+import { createUsageReport } from './storage/usage-report.ts'
 import { createTrustStore } from './storage/trusted-keys.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
 import packageJson from '../package.json' with { type: 'json' }
@@ -374,6 +375,7 @@ export function composeRuntime(
       givenUp: createGivenUpRuns(env.DB),
       modelReport,
       metrics: createMetricsReport(env.DB, modelReport),
+      usage: createUsageReport(env.DB),
       principals,
       costLimits: createCostLimits({ defaults: config.dailyLimits, keys, clock }),
       database: () => readDatabaseState(env.DB, { clock, timeoutMs: databaseTimeoutMs }),

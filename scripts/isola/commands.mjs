@@ -15,7 +15,7 @@ import run from './run.mjs'
 import secret from './secret.mjs'
 import session from './session.mjs'
 import trust from './trust.mjs'
-import usage from './usage-today.mjs'
+import usage from './spending.mjs'
 
 export const commands = [
   chat,

@@ -6,6 +6,9 @@ export interface Io {
   readonly stdout: Pick<Writable, 'write'>
   readonly stderr: Pick<Writable, 'write'>
   readonly fetch: typeof fetch
+  /** How a command that goes on waits, and what ends it: Ctrl-C, unless a test does. */
+  readonly sleep: (ms: number) => Promise<void>
+  readonly signal: AbortSignal
   /** Instead of the commands there are. */
   readonly modules: readonly unknown[]
 }

@@ -1,4 +1,4 @@
-// isola session list|show|export|delete
+// isola session list|show|export|cancel|delete
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { dirname } from 'node:path'
@@ -11,13 +11,16 @@ const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`
 
 /** A session and what hangs below it, indented. */
 export function describe(tree, indent = '') {
-  const { id, agent, createdAtMs, runs, usage, costEstimateUsd, children } = tree
+  const { id, agent, principal, createdAtMs, runs, usage, costEstimateUsd, children } = tree
   const tokens = usage.inputTokens + usage.outputTokens
   const cost = costEstimateUsd === undefined ? '' : `, ${dollars(costEstimateUsd)}`
   return [
-    `${indent}${id}  ${agent}  since ${time(createdAtMs)}${Number.isFinite(tokens) ? `  ${tokens} tokens${cost}` : ''}`,
-    ...runs.map(({ id: run, state, result }) => {
-      const said = result?.error?.message ?? result?.result
+    `${indent}${id}  ${agent}${principal === undefined ? '' : `  of ${principal}`}  since ${time(createdAtMs)}${Number.isFinite(tokens) ? `  ${tokens} tokens${cost}` : ''}`,
+    ...runs.map(({ id: run, state, result, pauses = [] }) => {
+      const waits = pauses.map(
+        ({ call, tool, kind, input }) => `${kind} of ${tool} (${call}): ${short(input, 60)}`,
+      )
+      const said = result?.error?.message ?? result?.result ?? waits.join('; ')
       return `${indent}  ${run}  ${state}${said ? `  ${short(said, 100)}` : ''}`
     }),
     ...children.map((child) => describe(child, `${indent}    `)),
@@ -131,6 +134,24 @@ async function confirm(question, { stdin, stderr }) {
   }
 }
 
+const isOver = ({ state }) => !['queued', 'running', 'parked'].includes(state)
+
+async function cancel({ args: [id, only], values, request, print }) {
+  const { runs } = await request(pathOf(id))
+  const meant = only === undefined ? runs.filter((run) => !isOver(run)) : [{ id: only }]
+  const json = values.reason === undefined ? {} : { reason: values.reason }
+  const views = []
+  for (const { id: run } of meant)
+    views.push(
+      await request(`${pathOf(id)}/runs/${encodeURIComponent(run)}/cancel`, {
+        method: 'POST',
+        json,
+      }),
+    )
+  const lines = views.map(({ id: run, state }) => `${run}  ${state}`)
+  print(views, lines.length > 0 ? lines.join('\n') : 'Nothing runs or waits in it.')
+}
+
 async function remove(context) {
   const { args, values, request, print, stdin } = context
   const [id] = args
@@ -158,8 +179,12 @@ export default {
           type: 'boolean',
           about: 'calls that nobody named too; they are gone in an hour',
         },
-        principal: { type: 'string', value: 'name', about: "another principal's; for operators" },
-        all: { type: 'boolean', about: "everybody's; for operators" },
+        principal: {
+          type: 'string',
+          value: 'name',
+          about: "another principal's; for operators and auditors",
+        },
+        all: { type: 'boolean', about: "everybody's; for operators and auditors" },
         limit: { type: 'string', value: 'n', about: '1 to 500' },
         after: { type: 'string', value: 'next', about: 'go on where the last list ended' },
       },
@@ -180,6 +205,15 @@ export default {
         force: { type: 'boolean', about: 'replace the file if it is there' },
       },
       run: exportSession,
+    },
+    cancel: {
+      usage: 'isola session cancel <session> [<run>] [--reason <text>]',
+      about:
+        'Stops a run, or all that run or wait in it, sub-agents included. What ended stays as it ended.',
+      options: {
+        reason: { type: 'string', value: 'text', about: 'told to whoever reads the run' },
+      },
+      run: cancel,
     },
     delete: {
       usage: 'isola session delete <session> [--yes]',

@@ -91,6 +91,9 @@ export type DeploymentEventType =
   | 'secret_set'
   | 'secret_removed'
   | 'secrets_rotated'
+  | 'run_cancelled'
+  | 'call_decided'
+  | 'session_deleted'
   | 'hook_called'
 
 /** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */

@@ -51,22 +51,89 @@ export type DatabaseState = 'ok' | 'unreachable'
 
 export interface AuditQuery {
   readonly trace?: string
-  /** Empty: the deployment's own events. */
+  /** Empty: the deployment's own events. Otherwise those of the session, and what an operator did with it. */
   readonly session?: string
+  readonly principal?: string
+  readonly agent?: string
+  /** One type, or with a `*` at its end all that begin so. */
+  readonly type?: string
+  readonly plugin?: string
+  /** From this moment on. */
+  readonly sinceMs?: number
+  /** Before this one. */
+  readonly untilMs?: number
+  /** `desc`: the newest first; otherwise in the order they arrived. */
+  readonly order?: 'asc' | 'desc'
   /** At most this many records, 1 to 500. */
   readonly limit: number
   /** The `next` of the page before. */
-  readonly after?: number
+  readonly after?: AuditCursor
 }
 
-/** Records in the order they arrived; `next` is present if there may be more. */
+/** A place in the record; `atMs` where the newest come first. */
+export interface AuditCursor {
+  readonly id: number
+  readonly atMs?: number
+}
+
+/** `next` is present if there may be more. */
 export interface AuditPage {
   readonly records: readonly AuditRecord[]
-  readonly next?: number
+  readonly next?: AuditCursor
+  /** What arrives later comes after it in the order `asc`. */
+  readonly last: number
 }
 
 export interface AuditReader {
   readonly query: (query: AuditQuery) => Promise<AuditPage>
+}
+
+/** What spending is told by. */
+export const usageKeys = ['principal', 'agent', 'model', 'plugin', 'session'] as const
+export type UsageKey = (typeof usageKeys)[number]
+
+export interface UsageQuery {
+  readonly by: UsageKey
+  /** From this moment on. */
+  readonly sinceMs: number
+  /** Before this one. */
+  readonly untilMs: number
+  /** Of this one only. */
+  readonly principal?: string
+  readonly limit: number
+}
+
+/** What was spent, as the record has it: each call once, where it was made. */
+export interface UsageSum {
+  /** In which something of it happened, those of sub-agents too. */
+  readonly runs: number
+  /** Requests to models that were answered, or failed and may have been billed. */
+  readonly modelCalls: number
+  /** Calls that ended, whatever came of them. */
+  readonly toolCalls: number
+  /** Of answered requests, and what was booked for those that failed. */
+  readonly tokens: number
+  /** Of answered requests. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Requests to models and isolates, as they were booked. */
+  readonly costNanoUsd: number
+}
+
+export interface UsageRow extends UsageSum {
+  /** `null` for what is of none: a tool call of no model, a model call of no plugin. */
+  readonly name: string | null
+  /** Whose session it is, and whose agent it talks to. */
+  readonly principal?: string
+  readonly agent?: string
+}
+
+/** Dearest first; `total` is of everything, shown or not. May throw `request_unavailable`. */
+export interface UsageReport {
+  readonly sum: (query: UsageQuery) => Promise<{
+    readonly rows: readonly UsageRow[]
+    readonly total: UsageSum
+  }>
 }
 
 /** A session as it stood when its log was last carried: a moment ago, or longer while the database was away. */

@@ -19,7 +19,10 @@ export interface Pause extends PauseRequest {
  * What came of a pause: leave to run the call with exactly these arguments, what it asked for so that it can run
  * again, or its outcome. Leave that was given before what was asked stays with the answers, and the other way round.
  */
-export type PauseAnswer =
+export type PauseAnswer = {
+  /** Who gave it, if not the session's own principal. */
+  readonly by?: string
+} & (
   | {
       readonly kind: 'approved'
       readonly argsHash: string
@@ -28,6 +31,7 @@ export type PauseAnswer =
     }
   | { readonly kind: 'answered'; readonly answers: Answers }
   | { readonly kind: 'outcome'; readonly result: ToolResult }
+)
 
 export const answersIn = (answer: PauseAnswer | undefined): Answers | undefined =>
   answer?.kind === 'outcome' ? undefined : answer?.answers

@@ -24,7 +24,7 @@ const isForScope: Readonly<Record<Role, readonly Scope[]>> = {
 /** The scopes of which a token needs one where these roles may come in, the least first. */
 export function scopesFor(allowed: readonly Role[]): readonly Scope[] {
   // Whoever may talk to agents does so by the scope for that alone, whatever else its role may.
-  const roles = allowed.includes('user') ? (['user', 'operator'] as const) : allowed
+  const roles = allowed.includes('user') ? allowed.filter((role) => role !== 'author') : allowed
   return scopes.filter((scope) => roles.some((role) => scopeOfRole[role] === scope))
 }
 

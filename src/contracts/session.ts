@@ -305,6 +305,8 @@ export interface SessionApi {
       readonly stream: ReadableStream<Uint8Array>
     }>
   >
+  /** Whose session it is: for those who may see everybody's. */
+  readonly owner: () => Promise<Reply<string>>
   readonly result: (principal: string, run: string) => Promise<Reply<RunView>>
   readonly recall: (principal: string, run: string) => Promise<Reply<RunMemo>>
   /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
@@ -324,12 +326,16 @@ export interface SessionApi {
     message: Message,
     idempotencyKey?: string,
   ) => Promise<Reply<SteerReceipt>>
-  /** Settles what a parked run waits for. The same decision again changes nothing; another is refused with `request_conflict`. */
+  /**
+   * Settles what a parked run waits for. The same decision again changes nothing; another is refused with
+   * `request_conflict`. `by` is who decided, if not the session's own principal: the record says so.
+   */
   readonly decide: (
     principal: string,
     run: string,
     call: string,
     decision: Decision,
+    by?: string,
   ) => Promise<Reply<RunView>>
   /** A new run of the same task for one that was given up. For the operator; the same run joins the retry that is there. */
   readonly retry: (run: string) => Promise<Reply<SubmitReceipt>>

@@ -15,6 +15,8 @@ const installers = ['operator', 'author'] as const
 const pluginReaders = ['operator', 'author', 'auditor'] as const
 /** Those who talk to agents. */
 const talkers = ['operator', 'author', 'user'] as const
+/** Those who read sessions: talkers their own, operators and auditors everybody's. */
+const sessionReaders = [...talkers, 'auditor'] as const
 
 /**
  * Every route, and who may use it. The app has no route that is not in here, and refuses whoever is not named before it
@@ -45,12 +47,12 @@ export const access = {
   '/v1/models': { GET: talkers },
   '/v1/models/:id{.+}': { GET: talkers },
   '/mcp': { GET: talkers, POST: talkers, DELETE: talkers },
-  '/api/sessions': { GET: talkers, POST: talkers },
-  '/api/sessions/:id': { GET: talkers, DELETE: talkers },
-  '/api/sessions/:id/transcript': { GET: talkers },
-  '/api/sessions/:id/events': { GET: talkers },
+  '/api/sessions': { GET: sessionReaders, POST: talkers },
+  '/api/sessions/:id': { GET: sessionReaders, DELETE: talkers },
+  '/api/sessions/:id/transcript': { GET: sessionReaders },
+  '/api/sessions/:id/events': { GET: sessionReaders },
   '/api/sessions/:id/runs': { POST: talkers },
-  '/api/sessions/:id/runs/:run': { GET: talkers },
+  '/api/sessions/:id/runs/:run': { GET: sessionReaders },
   '/api/sessions/:id/runs/:run/cancel': { POST: talkers },
   '/api/sessions/:id/runs/:run/messages': { POST: talkers },
   '/api/sessions/:id/runs/:run/decisions': { POST: talkers },

@@ -16,6 +16,7 @@ import type {
   Principal,
   Readiness,
   SessionIndex,
+  UsageReport,
 } from '#contracts/operations.ts'
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { ReadPluginUpload } from '#contracts/plugin-upload.ts'
@@ -64,6 +65,7 @@ export interface HttpDeps {
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport
   readonly metrics: MetricsReport
+  readonly usage: UsageReport
   readonly principals: PrincipalReader
   /** Where the cost of a day is limited, in words for an operator. May throw. */
   readonly costLimits: () => Promise<readonly string[]>

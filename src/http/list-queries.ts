@@ -12,3 +12,13 @@ export const digits = (max: number) =>
 export const listLimit = digits(500).refine((limit) => limit >= 1, 'must be 1 or more')
 
 export const defaultListLimit = 100
+
+/** A moment: epoch milliseconds or a UTC date. */
+export const moment = z
+  .string()
+  .regex(/^(\d{1,15}|\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?)$/, 'must be epoch milliseconds or a UTC date')
+  .transform((text) => (/^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text)))
+  .refine((atMs) => Number.isFinite(atMs), 'must be epoch milliseconds or a UTC date')
+
+export const dayMs = 86_400_000
+export const maxWindowMs = 31 * dayMs

@@ -228,7 +228,11 @@ function answeredOf({ id, tool, pause }: CallRecord, answer: PauseAnswer): Event
   const { kind, argsHash } = pause!
   const isLeave = kind === 'approval' && answer.kind === 'approved'
   const answered = failed ?? (isLeave ? 'approved' : 'answered')
-  return { type: 'pause_answered', data: { call: id, tool, kind, argsHash, answer: answered } }
+  const by = answer.by === undefined ? {} : { by: answer.by }
+  return {
+    type: 'pause_answered',
+    data: { call: id, tool, kind, argsHash, answer: answered, ...by },
+  }
 }
 
 /** What a waiting call has of the run's lease stays taken; once it is answered, it is settled. */

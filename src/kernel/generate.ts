@@ -55,6 +55,7 @@ export function createGenerate(options: GenerateOptions) {
     for (; lostCalls > 0; lostCalls -= 1) {
       ledger.charge(estimate)
       options.onSpent({ ...zeroUsage, ...estimate, modelCalls: 1 })
+      tellFailed(requests - lostCalls + 1, 'lost', estimate, { durationMs: 0 })
     }
     if (!mayUse(selection))
       throw new IsolaError('model_not_configured', 'No model that may be used here serves this.')
@@ -124,15 +125,16 @@ export function createGenerate(options: GenerateOptions) {
       const spent = isBilled ? estimate : { tokens: 0, costNanoUsd: 0 }
       ledger.settle(lease, spent)
       options.onSpent({ ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
-      const data = {
-        ...options.about(request),
-        provider: selection.provider,
-        model: selection.model,
-        code: errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'),
-        bookedTokens: spent.tokens,
+      tellFailed(request, errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal'), spent, {
         ...(partialChars > 0 && { partialChars }),
         durationMs: Math.max(0, clock.nowMs() - startedAtMs),
-      }
+      })
+    }
+
+    function tellFailed(request: number, code: string, spent: Spent, more: JsonObject) {
+      const { provider, model } = selection
+      const booked = { bookedTokens: spent.tokens, bookedCostNanoUsd: spent.costNanoUsd }
+      const data = { ...options.about(request), provider, model, code, ...booked, ...more }
       emit({ type: 'model_failed', data })
     }
 
@@ -164,6 +166,8 @@ export function createGenerate(options: GenerateOptions) {
     }
   }
 }
+
+type Spent = Pick<Usage, 'tokens' | 'costNanoUsd'>
 
 /** A request within its reservation, as far as it is known what became of it. */
 interface Attempt {

@@ -292,7 +292,7 @@ function createDatabase(
 }
 
 function createIsolate(
-  { granted, tier }: LoadedPlugin,
+  { granted, tier, manifest: { id: plugin, version } }: LoadedPlugin,
   {
     context,
     deps,
@@ -308,7 +308,7 @@ function createIsolate(
   const none = (run: PluginIsolate['run']) => ({ isolate: { run }, spent: () => undefined })
   if (!granted.isolate || tier !== 'builtin') return none(refuse('isolate'))
   if (!deps.modelCode) return none(fail('This deployment has no isolates (no Worker Loader).'))
-  return createGrantedIsolate(deps.modelCode, context, tools)
+  return createGrantedIsolate(deps.modelCode, context, { tools, record: { plugin, version, tier } })
 }
 
 /** What was not granted says so to whoever asks, and once a call to the record. */

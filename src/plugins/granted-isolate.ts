@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { JsonObject } from '#contracts/json.ts'
 import type { Usage } from '#contracts/lease.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { ToolError, type PluginIsolate, type PluginTools } from '#contracts/plugin.ts'
@@ -59,22 +60,26 @@ const answerSchema = z.union([
  */
 export function createGrantedIsolate(
   { runner, sha256, shimVersion }: ModelCodeRunner,
-  { rootSession, lease, signal }: Pick<ToolContext, 'rootSession' | 'lease' | 'signal'>,
-  tools: PluginTools,
+  context: Pick<ToolContext, 'rootSession' | 'lease' | 'signal' | 'call' | 'emit'>,
+  { tools, record }: { readonly tools: PluginTools; readonly record: JsonObject },
 ): GrantedIsolate {
+  const { rootSession, lease, signal, call, emit } = context
   let opened = 0
   const open = async (code: string, timeoutMs: number, lane: number): Promise<Outcome> => {
     if (lease.maxCostNanoUsd < (opened + 1) * newIsolateNanoUsd)
       throw failed('The budget does not allow another isolate ($0.002 each).')
     opened += 1
+    const isolate = sha256(
+      JSON.stringify(['model code', code, rootSession, lane, shimVersion, isolateSettings]),
+    )
+    const about = { isolate: isolate.slice(0, 12), costNanoUsd: newIsolateNanoUsd }
+    emit({ type: 'isolate_started', data: { call, ...record, ...about } })
     const { port, hasBegun } = createPort(tools)
     const over = new AbortController()
     const ended = aborted(AbortSignal.any([signal, over.signal]))
     const running = runner().run(
       {
-        isolate: sha256(
-          JSON.stringify(['model code', code, rootSession, lane, shimVersion, isolateSettings]),
-        ),
+        isolate,
         plugin: '',
         modelCode: code,
         job: JSON.stringify({ timeoutMs, maxChars }),

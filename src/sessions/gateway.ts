@@ -53,6 +53,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   submit: 'submission',
   run: 'submission',
   runStream: 'submission',
+  owner: 'read',
   result: 'read',
   recall: 'read',
   hide: 'change',

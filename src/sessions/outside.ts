@@ -52,11 +52,13 @@ export interface DecideOptions {
   readonly nowMs: number
   readonly pauseMs: number
   readonly sha256: (text: string) => string
+  /** Who decides, if not the session's own principal. */
+  readonly by?: string
 }
 
 /** Somebody outside has decided: the run goes on, or has less to wait for. All of it is taken at once, or nothing. */
 export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideParts): void {
-  const { decisions, nowMs, pauseMs, sha256 } = options
+  const { decisions, nowMs, pauseMs, sha256, by } = options
   const { store, runs } = parts
   const turns = store.turns(row.order)
   const waiting = pausesOf(row, turns.at(-1))
@@ -70,7 +72,8 @@ export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideP
       if (pause.expires && pause.sinceMs + pauseMs <= nowMs) {
         throw conflict('It is too late to decide this call.')
       }
-      answers[call] = toAnswer(decision, pause, { before: row.answers?.[call], sha256 })
+      const answer = toAnswer(decision, pause, { before: row.answers?.[call], sha256 })
+      answers[call] = { ...answer, ...(by !== undefined && { by }) }
       decided[call] = digest
     } else if (before !== digest) {
       if (before !== undefined) throw conflict('This call was decided already, and otherwise.')

@@ -150,6 +150,14 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       })
     }
 
+    owner(): Promise<Reply<string>> {
+      return this.#answer(async () => {
+        const session = this.#parts.store.session()
+        if (!session) throw noSuchSession()
+        return session.principal
+      })
+    }
+
     result(principal: string, run: string): Promise<Reply<RunView>> {
       return this.#answer(async () => {
         this.#own(principal)
@@ -238,13 +246,15 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       run: string,
       call: string,
       decision: Decision,
+      by?: string,
     ): Promise<Reply<RunView>> {
       return this.#answer(async () => {
         this.#own(principal)
         this.#refuseWhileDeleting()
         const { clock, timing, sha256 } = this.#runtime
         const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
-        decideCalls(this.#row(run), { decisions: [{ call, decision }], ...now }, this.#parts)
+        const options = { decisions: [{ call, decision }], ...now, ...(by !== undefined && { by }) }
+        decideCalls(this.#row(run), options, this.#parts)
         return this.#view(run)
       })
     }

@@ -45,22 +45,22 @@ export function createAuditSink(database: Database): AuditSink {
   }
 }
 
-/**
- * Reads the record, all sessions or those of one trace or session, in the order it arrived. While D1 is away it
- * throws `request_unavailable`.
- */
+const selectLast = 'SELECT coalesce(max(id), 0) AS last FROM audit'
+
+/** Reads the record, or what of it is asked for. While D1 is away it throws `request_unavailable`. */
 export function createAuditReader(database: Database): AuditReader {
   return {
-    async query(query) {
-      const { sql, values } = toSelect(query)
-      const { results } = await reached(() =>
-        database
+    query: (query) =>
+      reached(async () => {
+        // First: what arrives while the rest is read comes after it.
+        const { last = 0 } = (await database.prepare(selectLast).first<{ last: number }>()) ?? {}
+        const { sql, values } = toSelect(query, last)
+        const { results } = await database
           .prepare(sql)
           .bind(...values)
-          .all<AuditRow>(),
-      )
-      return toPage(results, query.limit)
-    },
+          .all<AuditRow>()
+        return toPage(results, query, last)
+      }),
   }
 }
 
@@ -77,26 +77,58 @@ interface AuditRow {
   readonly data: string
 }
 
-function toSelect(query: AuditQuery): {
-  readonly sql: string
-  readonly values: readonly (string | number)[]
-} {
-  const values: (string | number)[] = [query.after ?? 0]
-  const conditions = ['id > ?1']
-  if (query.trace !== undefined) conditions.push(`trace = ?${values.push(query.trace)}`)
-  if (query.session !== undefined) conditions.push(`session = ?${values.push(query.session)}`)
-  const limit = `?${values.push(query.limit)}`
+/**
+ * A session and a trace have few rows, found by their own indexes; everything else is read along the time or, in the
+ * order of arrival, along the ids, and no further than asked. A plus keeps an index out of it.
+ */
+function toSelect(
+  query: AuditQuery,
+  last: number,
+): { readonly sql: string; readonly values: readonly (string | number)[] } {
+  const { session, after, order = 'asc' } = query
+  const values: (string | number)[] = []
+  const bind = (value: string | number) => `?${values.push(value)}`
+  const isFew = session !== undefined || query.trace !== undefined
+  const isAlongIds = order === 'asc' && !isFew && (after || query.sinceMs === undefined)
+  const id = isAlongIds ? 'id' : '+id'
+  const atMs = isFew || isAlongIds ? '+at_ms' : 'at_ms'
+  const conditions = [`${id} <= ${bind(last)}`]
+  const where = (term: string, value: string | number | undefined) => {
+    if (value !== undefined) conditions.push(`${term} ${bind(value)}`)
+  }
+  where('trace =', query.trace)
+  if (session === '') conditions.push(`session = ''`)
+  else if (session !== undefined) {
+    const name = bind(session)
+    conditions.push(`(session = ${name} OR (session = '' AND data->>'session' = ${name}))`)
+  }
+  where('principal =', query.principal)
+  where('agent =', query.agent)
+  where('type GLOB', query.type)
+  where(`data->>'plugin' =`, query.plugin)
+  where(`${atMs} >=`, query.sinceMs)
+  where(`${atMs} <`, query.untilMs)
+  if (after && order === 'asc') where(`${id} >`, after.id)
+  if (after && order === 'desc')
+    conditions.push(`(${atMs}, id) < (${bind(after.atMs ?? 0)}, ${bind(after.id)})`)
+  const sort = order === 'asc' ? id : `${atMs} DESC, id DESC`
+  const limit = bind(query.limit)
   return {
-    sql: `SELECT * FROM audit WHERE ${conditions.join(' AND ')} ORDER BY id LIMIT ${limit}`,
+    sql: `SELECT * FROM audit WHERE ${conditions.join(' AND ')} ORDER BY ${sort} LIMIT ${limit}`,
     values,
   }
 }
 
-function toPage(rows: readonly AuditRow[], limit: number): AuditPage {
-  const last = rows.at(-1)
+function toPage(
+  rows: readonly AuditRow[],
+  { limit, order = 'asc' }: AuditQuery,
+  last: number,
+): AuditPage {
+  const end = rows.length === limit ? rows.at(-1) : undefined
   return {
     records: rows.map(toRecord),
-    ...(last && rows.length === limit && { next: last.id }),
+    ...(end && { next: { id: end.id, ...(order === 'desc' && { atMs: end.at_ms }) } }),
+    last: order === 'asc' && end ? end.id : last,
   }
 }
 

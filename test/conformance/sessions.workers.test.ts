@@ -81,8 +81,8 @@ describeTool("a sub-agent's tool, over real Session objects", {
 })
 
 const newSession = async () => (await callJson('/api/sessions', { json: {} })).id as string
-const runTask = (session: string, task: string) =>
-  callJson(`/api/sessions/${session}/runs`, { json: { task, wait: true } })
+const runTask = async (session: string, task: string) =>
+  (await callJson(`/api/sessions/${session}/runs`, { json: { task, wait: true } })).result
 const treeOf = (session: string) => callJson(`/api/sessions/${session}`)
 
 describe('a sub-agent', () => {

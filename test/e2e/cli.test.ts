@@ -235,8 +235,14 @@ describe('the isola command against a running server, with the offline model', (
   })
 
   it('lists the record, the day and the runs that were given up', async () => {
-    const { stdout } = await isola(['audit', 'list', '--limit', '5', '--json'])
-    expect((JSON.parse(stdout) as Answer).records).toHaveLength(5)
+    const { stdout } = await isola(['audit', 'list', '--tail', '5', '--json'])
+    const times = stdout
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as Answer).atMs)
+    expect(times).toEqual(times.toSorted((one, other) => other - one))
+    expect(times).toHaveLength(5)
+    expect((await isola(['usage', 'show', '--by', 'principal'])).stdout).toMatch(/\noperator +\d/)
     expect((await isola(['usage', 'show'])).stdout).toMatch(/^operator, /)
     expect((await isola(['run', 'list'])).stdout).toBe('No such runs.\n')
     expect((await isola(['audit', 'list', '--trace', 'x'])).stderr).toContain(

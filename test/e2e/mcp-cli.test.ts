@@ -75,7 +75,10 @@ function write(name: string, content: object): string {
 /** What the record of the deployment has of definitions that changed. */
 async function quarantined(): Promise<readonly Answer[]> {
   const recorded = await well('audit', 'list', '--session', 'deployment', '--json')
-  const { records } = JSON.parse(recorded) as Answer
+  const records = recorded
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Answer)
   return records.filter(({ type }: Answer) => type === 'mcp_quarantined')
 }
 

@@ -71,7 +71,8 @@ describe('traces of a running server, with a collector on loopback', () => {
   }
   const runTask = async (headers: Record<string, string> = {}) => {
     const { id } = await api('/api/sessions', {})
-    return api(`/api/sessions/${id}/runs`, { task: 'TASK', wait: true }, headers)
+    const view = await api(`/api/sessions/${id}/runs`, { task: 'TASK', wait: true }, headers)
+    return view.result
   }
   const rootsOf = (spans: readonly ReceivedSpan[], trace: string) =>
     spans.filter(({ traceId, name }) => traceId === trace && name.startsWith('invoke_agent'))

@@ -176,6 +176,15 @@ export interface FakeOptions {
   readonly deps?: Partial<HttpDeps>
 }
 
+const noUsage = {
+  runs: 0,
+  modelCalls: 0,
+  toolCalls: 0,
+  tokens: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  costNanoUsd: 0,
+}
 const ok = <T>(value: T): Reply<T> => ({ ok: true, value })
 const freshReceipt: SubmitReceipt = {
   session: testSession,
@@ -211,7 +220,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       agent: 'orchestrator',
       state: 'completed' as const,
       createdAtMs: 1,
-      result,
+      ...(options.view?.state !== 'parked' && { result }),
       ...options.view,
     }
     const memo = { createdAtMs: 1, state: 'completed' as const, isHidden: false, echoes: {} }
@@ -236,6 +245,9 @@ export function createFakeApp(options: FakeOptions = {}) {
         reader: 'reader',
         stream: stream(),
       })),
+      // Looked up for operators before the call that a test is about.
+      owner: async () =>
+        options.refusal ? { ok: false, error: options.refusal } : ok(tree.principal),
       result: answer('result', () => view),
       recall: answer('recall', () => memo),
       hide: answer('hide', () => ({ ...memo, isHidden: true })),
@@ -281,7 +293,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     audit: {
       query: async (query) => {
         audits.push(query)
-        return { records: [] }
+        return { records: [], last: 0 }
       },
     },
     sessionIndex: {
@@ -292,6 +304,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     givenUp: createGivenUpRuns(options.givenUp),
     modelReport: { since: async () => [] },
+    usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
     principals: {
       usage: async () => ({

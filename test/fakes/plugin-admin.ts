@@ -52,6 +52,8 @@ export const callsTool =
 /** One run of a new session: what the model said last. */
 export async function runOnce(): Promise<string> {
   const { id } = await callJson('/api/sessions', { json: {} })
-  const result = await callJson(`/api/sessions/${id}/runs`, { json: { task: 'go', wait: true } })
+  const { result } = await callJson(`/api/sessions/${id}/runs`, {
+    json: { task: 'go', wait: true },
+  })
   return String(result.result)
 }

@@ -71,6 +71,7 @@ export function createFakeGateway(
         submit: unexpected('submit'),
         run: unexpected('run'),
         runStream: unexpected('runStream'),
+        owner: unexpected('owner'),
         result: unexpected('result'),
         recall: unexpected('recall'),
         hide: unexpected('hide'),

@@ -407,7 +407,7 @@ async function checkStored(session, { token }) {
   const ask = () => request(`/api/sessions/${session.id}/runs`, { json, more })
   const response = await ask().catch(ask)
   const text = await response.text()
-  if (response.status === 200 && JSON.parse(text).result?.includes(token)) return
+  if (response.status === 200 && JSON.parse(text).result?.result.includes(token)) return
   problem('lost', `${token} is not in the store of ${session.id}: ${text.slice(0, 300)}`)
 }
 

@@ -30,6 +30,7 @@ const objects = 'test/workers/switched.workers.test.ts'
 const outside = 'test/workers/outside.workers.test.ts'
 const outages = 'test/workers/outages.workers.test.ts'
 const regressions = 'test/workers/regressions.workers.test.ts'
+const operatorSessions = 'test/workers/operator-sessions.workers.test.ts'
 const sessionObject = 'test/workers/session.workers.test.ts'
 
 /** Those of one file, all held up by the same tests unless one says otherwise. */
@@ -2385,11 +2386,37 @@ const rest = [
     [
       {
         name: 'list-own-sessions',
-        what: 'T2: nobody but an operator sees the sessions of others',
-        find: `if (principal !== id && role !== 'operator') {`,
+        what: 'T2: nobody but operators and auditors sees the sessions of others',
+        find: `if (principal !== id && !seesEverybody(role)) {`,
         replace: 'if (false) {',
       },
     ],
+  ),
+  ...of(
+    'src/http/sessions/open-session.ts',
+    [operatorSessions],
+    [
+      {
+        name: 'open-own-session',
+        what: 'T2: whoever is neither operator nor auditor opens its own sessions only',
+        find: `if (!seesEverybody(context.get('principal').role)) return own`,
+        replace: '',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/http/sessions/for-others.ts',
+    [operatorSessions],
+    [
+      {
+        name: 'operator-act-recorded',
+        what: 'T2: what an operator does with the session of another is on the record',
+        find: 'if (opened.by === undefined) return\n',
+        replace: 'return\n',
+      },
+    ],
+    'workers',
   ),
   ...of(
     'src/storage/given-up-runs.ts',

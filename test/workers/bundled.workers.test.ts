@@ -11,7 +11,9 @@ afterEach(() => upstream?.restore())
 async function runWith(tool: string, input: object, more: object = {}): Promise<Answer> {
   upstream = installUpstream(callsTool(tool, input))
   const { id } = await callJson('/api/sessions', { json: {} })
-  return callJson(`/api/sessions/${id}/runs`, { json: { task: 'go', wait: true, ...more } })
+  const json = { task: 'go', wait: true, ...more }
+  const view = await callJson(`/api/sessions/${id}/runs`, { json })
+  return view.result ?? view
 }
 
 const code = `

@@ -47,7 +47,7 @@ describe('a chain of agents', () => {
   it('Y28: ends at its depth: a run that may have nothing below it starts nothing', async () => {
     const { requests } = withModel(review)
     const session = await newSession()
-    const result = await callJson(`/api/sessions/${session}/runs`, {
+    const { result } = await callJson(`/api/sessions/${session}/runs`, {
       json: { task: 'go', wait: true, limits: { maxDepth: 0 } },
     })
     expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_depth' } })
@@ -59,7 +59,7 @@ describe('a chain of agents', () => {
     const never = new Promise<never>(() => {})
     withModel((request) => (isReviewer(request) ? { text: 'x', wait: never } : callReviewer))
     const session = await newSession()
-    const result = await callJson(`/api/sessions/${session}/runs`, {
+    const { result } = await callJson(`/api/sessions/${session}/runs`, {
       json: { task: 'go', wait: true, limits: { maxTimeMs: 1_500 } },
     })
     expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_time' } })

@@ -171,7 +171,10 @@ describe('an object that is lost', () => {
     const { message } = ((await refused.json()) as Answer).error
     const run = /run_\w{22}/.exec(message)![0]
     const { result } = await reached(session, run, 'completed')
-    expect(await (await send(session, 'go', 'k')).json()).toMatchObject({ id: run, result: 'done' })
+    expect(await (await send(session, 'go', 'k')).json()).toMatchObject({
+      id: run,
+      result: { result: 'done' },
+    })
     expect(result?.actions).toMatchObject([{ tool: 'kv__set', ok: true }])
     expect(countOf(await typesOf(session), 'tool_finished')).toBe(1)
   })
@@ -257,7 +260,9 @@ describe('a disk that takes no writes', () => {
     await expectUnavailable(await send(session, 'go', 'k', {}))
     faults.statement = undefined
     expect((await treeOf(session)).runs).toEqual([])
-    expect(await (await send(session, 'go', 'k')).json()).toMatchObject({ result: 'hi' })
+    expect(await (await send(session, 'go', 'k')).json()).toMatchObject({
+      result: { result: 'hi' },
+    })
     expect((await treeOf(session)).runs).toHaveLength(1)
     expect(countOf(await typesOf(session), 'run_started')).toBe(1)
   })

@@ -9,7 +9,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const toolsIn = ({ messages }: UpstreamRequest) => messages.filter(({ role }) => role === 'tool')
 const newRun = async () => {
   const { id } = await callJson('/api/sessions', { json: {} })
-  return callJson(`/api/sessions/${id}/runs`, { json: { task: 'go', wait: true } })
+  return (await callJson(`/api/sessions/${id}/runs`, { json: { task: 'go', wait: true } })).result
 }
 
 describe('what was switched off', () => {

@@ -125,7 +125,7 @@ describe('an installed plugin', () => {
     await changePlugin('told', 'enable')
     const { id } = await callJson('/api/sessions', { json: {} })
     const json = { task: 'go', wait: true }
-    const { trace } = await callJson(`/api/sessions/${id}/runs`, { json })
+    const { trace } = (await callJson(`/api/sessions/${id}/runs`, { json })).result
     const about = { plugin: 'told', version: '1.0.0', tier: 'community' }
     await expect
       .poll(

@@ -21,8 +21,8 @@ const callReviewer = { calls: [{ name: 'code-reviewer__run', input: { task: 'x' 
 const newSession = async () => (await callJson('/api/sessions', { json: {} })).id as string
 const submit = (session: string, task: string) =>
   callJson(`/api/sessions/${session}/runs`, { json: { task } })
-const runTask = (session: string, task: string, headers: Record<string, string> = {}) =>
-  callJson(`/api/sessions/${session}/runs`, { json: { task, wait: true }, headers })
+const runTask = async (session: string, task: string, headers: Record<string, string> = {}) =>
+  (await callJson(`/api/sessions/${session}/runs`, { json: { task, wait: true }, headers })).result
 const submissionOf = (text: string, more: Partial<SubmitRequest> = {}): SubmitRequest => ({
   agent: 'orchestrator',
   principal: 'operator',

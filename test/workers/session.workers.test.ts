@@ -30,8 +30,8 @@ const treeScript: UpstreamScript = (request) => {
 }
 
 const newSession = async () => (await callJson('/api/sessions', { json: {} })).id as string
-const runTask = (session: string, task: string, more: object = {}) =>
-  callJson(`/api/sessions/${session}/runs`, { json: { task, wait: true, ...more } })
+const runTask = async (session: string, task: string, more: object = {}) =>
+  (await callJson(`/api/sessions/${session}/runs`, { json: { task, wait: true, ...more } })).result
 
 describe('a session', () => {
   it('M3, M4: runs an agent with tools and a sub-agent, each session in an object of its own', async () => {
@@ -128,7 +128,7 @@ describe('a session', () => {
       })
     const [first, second] = await Promise.all([send('hello'), send('hello')])
     expect(((await first.json()) as Answer).id).toBe(((await second.json()) as Answer).id)
-    expect(((await (await send('hello')).json()) as Answer).result).toBe('once')
+    expect(((await (await send('hello')).json()) as Answer).result.result).toBe('once')
     expect(requests).toHaveLength(1)
     expect((await send('other')).status).toBe(422)
   })

@@ -107,7 +107,7 @@ describe('F32: rows of the version before', () => {
     const { session } = finished.objects[0]!
     const again = await sendTo(session, finished.task, finished.key)
     expect(again.status).toBe(200)
-    expect(await again.json()).toEqual(finished.result)
+    expect(((await again.json()) as Answer).result).toEqual(finished.result)
     expect((await sendTo(session, 'Something else.', finished.key)).status).toBe(422)
     expect(requests).toHaveLength(0)
   })
@@ -297,7 +297,7 @@ describe('F32: a call between two versions', () => {
     const session = await newSession()
     const send = surfaceOf(({ protocol: _protocol, pauses: _pauses, ...submission }) => submission)
     const response = await send(`/api/sessions/${session}/runs`, { task: 'go', wait: true })
-    expect(await response.json()).toMatchObject({ state: 'completed', result: 'hi' })
+    expect(await response.json()).toMatchObject({ state: 'completed', result: { result: 'hi' } })
   })
 
   it('with a field that this version does not know is taken, and the field is ignored', async () => {
@@ -307,6 +307,6 @@ describe('F32: a call between two versions', () => {
       (submission) => ({ ...submission, later: { field: 1 } }) as SubmitRequest,
     )
     const response = await send(`/api/sessions/${session}/runs`, { task: 'go', wait: true })
-    expect(await response.json()).toMatchObject({ state: 'completed', result: 'hi' })
+    expect(await response.json()).toMatchObject({ state: 'completed', result: { result: 'hi' } })
   })
 })

@@ -66,7 +66,7 @@ async function runWith(tool: string, input: object = {}) {
   const { id: session } = await callJson('/api/sessions', { json: {} })
   const view = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'go', wait: true } })
   for (const spy of spies) spy.mockRestore()
-  return { session, view, lines, said: String(view.result) }
+  return { session, view, lines, said: String(view.result?.result) }
 }
 
 /** Nowhere a trace of any of them; what the model was sent counts too. */

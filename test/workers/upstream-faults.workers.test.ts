@@ -53,7 +53,7 @@ const completion = (content: string): Answer => {
 /** A run that nobody reads along: its reply is asked for in one piece. */
 async function runTask() {
   const { id } = await callJson('/api/sessions', { json: {} })
-  return callJson(`/api/sessions/${id}/runs`, { json: { task: 'go', wait: true } })
+  return (await callJson(`/api/sessions/${id}/runs`, { json: { task: 'go', wait: true } })).result
 }
 
 describe('a run whose model', () => {

@@ -12,7 +12,7 @@ button{font:inherit;padding:.5rem 1rem;margin:.75rem .5rem 0 0;border-radius:8px
 
 const meanings: Readonly<Record<Scope, string>> = {
   agents: 'Talk to agents in your name: their answers, their tools, and what they cost.',
-  'audit:read': 'Read the record, health and spending of this deployment.',
+  'audit:read': 'Read every session, the record, health and spending of this deployment.',
   'plugins:install': 'Add plugins to this deployment. It enables none of them.',
   operator: 'Do everything an operator does: keys, secrets, plugins, policy.',
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
-import type { AuditQuery } from '#contracts/operations.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { AuditCursor, AuditQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { defaultListLimit, digits, listLimit } from '../list-queries.ts'
+import { dayMs, defaultListLimit, listLimit, moment } from '../list-queries.ts'
 
+const name = z.string().min(1).max(200)
 const auditQuery = z.strictObject({
   trace: z
     .string()
@@ -14,21 +16,69 @@ const auditQuery = z.strictObject({
     .string()
     .regex(/^(ses_[0-9A-Za-z]{22}|deployment)$/, 'must be a session id, or deployment')
     .optional(),
+  principal: name.optional(),
+  agent: name.optional(),
+  type: z
+    .string()
+    .regex(/^[a-z_]{1,40}\*?$/, 'must be a type (tool_finished), or how it begins (tool_*)')
+    .optional(),
+  plugin: name.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+  order: z.enum(['asc', 'desc'], 'must be asc or desc').optional(),
   limit: listLimit.optional(),
-  after: digits(Number.MAX_SAFE_INTEGER).optional(),
+  after: z
+    .string()
+    .regex(/^(\d{1,15}-)?\d{1,15}$/, 'must be the `next` or `last` of another page')
+    .optional(),
 })
 
+/**
+ * `GET /api/operator/audit`: the record in the order it arrived, or the newest first. What is looked for by principal,
+ * agent, type or plugin is looked for in the last day, unless the request says since when.
+ */
 export const readAudit =
   (deps: HttpDeps) =>
-  async (context: HttpContext): Promise<Response> =>
-    jsonResponse(await deps.audit.query(parseAuditQuery(context.req.query())))
+  async (context: HttpContext): Promise<Response> => {
+    const query = parseAuditQuery(context.req.query(), deps.sources.clock.nowMs())
+    const { records, next, last } = await deps.audit.query(query)
+    return jsonResponse({
+      records,
+      ...(next && { next: next.atMs === undefined ? next.id : `${next.atMs}-${next.id}` }),
+      last,
+      ...(query.sinceMs !== undefined && { sinceMs: query.sinceMs }),
+    })
+  }
 
-function parseAuditQuery(query: Readonly<Record<string, string>>): AuditQuery {
-  const { trace, session, limit, after } = parseFields(auditQuery, query)
+function parseAuditQuery(query: Readonly<Record<string, string>>, nowMs: number): AuditQuery {
+  const { session, since, until, after, order, limit, ...exact } = parseFields(auditQuery, query)
+  const { trace, principal, agent, type, plugin } = exact
+  const cursor = after === undefined ? undefined : toCursor(after, order)
+  const isSearch = [principal, agent, type, plugin].some((one) => one !== undefined)
+  // A few rows of one session or trace, or what arrived after a place, have a bound of their own.
+  const isBounded = session !== undefined || trace !== undefined || (cursor && order !== 'desc')
+  const sinceMs = since ?? (isSearch && !isBounded ? nowMs - dayMs : undefined)
   return {
     ...(trace !== undefined && { trace }),
     ...(session !== undefined && { session: session === 'deployment' ? '' : session }),
+    ...(principal !== undefined && { principal }),
+    ...(agent !== undefined && { agent }),
+    ...(type !== undefined && { type }),
+    ...(plugin !== undefined && { plugin }),
+    ...(sinceMs !== undefined && { sinceMs }),
+    ...(until !== undefined && { untilMs: until }),
+    ...(order && { order }),
     limit: limit ?? defaultListLimit,
-    ...(after !== undefined && { after }),
+    ...(cursor && { after: cursor }),
   }
+}
+
+/** A place in one order is none in the other. */
+function toCursor(text: string, order: AuditQuery['order'] | undefined): AuditCursor {
+  const [id, atMs] = text.split('-').map(Number).toReversed()
+  if ((atMs !== undefined) !== (order === 'desc')) {
+    const message = 'after: must be the `next` or `last` of a page in the same order.'
+    throw new IsolaError('request_invalid', message, { param: 'after' })
+  }
+  return { id: id ?? 0, ...(atMs !== undefined && { atMs }) }
 }

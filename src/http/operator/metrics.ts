@@ -1,21 +1,15 @@
 import { z } from 'zod'
 import type { Metrics } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
+import { dayMs, maxWindowMs, moment } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { toExposition } from './metrics-text.ts'
 
-const dayMs = 86_400_000
-const maxWindowMs = 31 * dayMs
 const nanoPerUsd = 1e9
 
 const metricsQuery = z.strictObject({
-  since: z
-    .string()
-    .regex(/^(\d{1,15}|\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?)$/, 'must be epoch milliseconds or a UTC date')
-    .transform((text) => (/^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text)))
-    .refine((atMs) => Number.isFinite(atMs), 'must be epoch milliseconds or a UTC date')
-    .optional(),
+  since: moment.optional(),
   format: z.enum(['json', 'prometheus'], 'must be json or prometheus').optional(),
 })
 

@@ -5,6 +5,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { defaultListLimit, listLimit } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
+import { seesEverybody } from './open-session.ts'
 
 const states = [
   'queued',
@@ -31,8 +32,9 @@ const listQuery = z.strictObject({
 })
 
 /**
- * `GET /api/sessions`: the caller's own, newest made first. An operator may name another principal, or `*` for all.
- * What a key may not see is not told apart from what is not there: nothing but the caller's own is looked up for it.
+ * `GET /api/sessions`: the caller's own, newest made first. Operators and auditors may name another principal, or `*` for
+ * all; an auditor, who has none, gets all if it names nobody. What a key may not see is not told apart from what is not
+ * there: nothing but the caller's own is looked up for it.
  */
 export async function listSessions(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const query = toQuery(context.req.query(), context.get('principal'))
@@ -44,9 +46,11 @@ function toQuery(
   given: Readonly<Record<string, string>>,
   { id, role }: Pick<Principal, 'id' | 'role'>,
 ): SessionQuery {
-  const { agent, principal = id, state, stateless, limit, after } = parseFields(listQuery, given)
-  if (principal !== id && role !== 'operator') {
-    const message = 'principal: only an operator sees the sessions of others; leave it out.'
+  const { agent, state, stateless, limit, after, ...asked } = parseFields(listQuery, given)
+  const { principal = role === 'auditor' ? everybody : id } = asked
+  if (principal !== id && !seesEverybody(role)) {
+    const message =
+      'principal: only operators and auditors see the sessions of others; leave it out.'
     throw new IsolaError('request_forbidden', message, { param: 'principal' })
   }
   return {

@@ -3,14 +3,16 @@ import type { HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
 import { jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
-import { openRun } from './open-session.ts'
+import { decideCall } from './for-others.ts'
+import { openOwn, openSession, runOf } from './open-session.ts'
 import { parseDecisionRequest, parseMessageRequest } from './run-input-requests.ts'
 
 /** What somebody outside says to a run that is not over: another message, or what becomes of a call that waits. */
 export function addRunInputRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/sessions/:id/runs/:run/messages', {
     POST: async (context) => {
-      const { session, principal, run } = openRun(deps, context)
+      const run = runOf(context)
+      const { session, principal } = openOwn(deps, context)
       const key = readIdempotencyKey(context.req.raw.headers)
       const text = parseMessageRequest(await readJsonObject(context.req.raw))
       const message = { role: 'user', text, taint: ['user'] } as const
@@ -20,9 +22,10 @@ export function addRunInputRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
   addRoute('/api/sessions/:id/runs/:run/decisions', {
     POST: async (context) => {
-      const { session, principal, run } = openRun(deps, context)
-      const { call, decision } = parseDecisionRequest(await readJsonObject(context.req.raw))
-      return jsonResponse(unwrap(await session.decide(principal, run, call, decision)))
+      const run = runOf(context)
+      const opened = await openSession(deps, context)
+      const request = parseDecisionRequest(await readJsonObject(context.req.raw))
+      return jsonResponse(await decideCall(deps, context, { opened, run, ...request }))
     },
   })
 }

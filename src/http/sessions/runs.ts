@@ -7,8 +7,9 @@ import { readIdempotencyKey, readTrace } from '../headers.ts'
 import { jsonResponse, replayed, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { checkModel } from '../targets.ts'
+import { cancelRun } from './for-others.ts'
 import { toLimits } from './limits.ts'
-import { openRun, openSession } from './open-session.ts'
+import { openOwn, openSession, runOf } from './open-session.ts'
 import {
   parseCancelRequest,
   parseRunRequest,
@@ -22,30 +23,34 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/sessions/:id/runs', { POST: (context) => startRun(deps, context) })
   addRoute('/api/sessions/:id/runs/:run', {
     GET: async (context) => {
-      const { session, principal, run } = openRun(deps, context)
+      const run = runOf(context)
+      const { session, principal } = await openSession(deps, context)
       return jsonResponse(unwrap(await session.result(principal, run)))
     },
   })
   addRoute('/api/sessions/:id/runs/:run/cancel', {
     POST: async (context) => {
-      const { session, principal, run } = openRun(deps, context)
+      const run = runOf(context)
+      const opened = await openSession(deps, context)
       const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
-      const { reason = 'Cancelled by the caller.' } = parseCancelRequest(body)
-      return jsonResponse(unwrap(await session.cancel(principal, run, reason)))
+      const { reason } = parseCancelRequest(body)
+      const asked = { opened, run, ...(reason !== undefined && { reason }) }
+      return jsonResponse(await cancelRun(deps, context, asked))
     },
   })
 }
 
 async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const opened = openSession(deps, context)
+  const opened = openOwn(deps, context)
   const request = parseRunRequest(await readJsonObject(context.req.raw))
   const submission = toSubmission(deps, { context, request })
   const { id, session } = opened
   const locate = (run: string) => ({ location: `/api/sessions/${id}/runs/${run}` })
   if (request.wait === true) {
-    const outcome = unwrap(await session.run(id, submission))
-    const status = outcome.state === 'parked' ? 202 : 200
-    return jsonResponse(outcome, { status, headers: locate(outcome.id) })
+    const { id: run } = unwrap(await session.run(id, submission))
+    // The same as GET of the run, whatever the sessions tell each other of it.
+    const view = unwrap(await session.result(opened.principal, run))
+    return jsonResponse(view, { status: view.result ? 200 : 202, headers: locate(run) })
   }
   const { run, isJoined, createdAtMs } = unwrap(await session.submit(id, submission))
   // Nothing in the body that changes: a repeated request is answered with the same bytes (SECURITY.md F17).

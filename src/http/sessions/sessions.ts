@@ -4,6 +4,7 @@ import { eventStreamResponse, jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { createSession } from './create-session.ts'
 import { createEventView, parseEventsQuery } from './event-view.ts'
+import { deleteSession } from './for-others.ts'
 import { listSessions } from './list-sessions.ts'
 import { openSession } from './open-session.ts'
 import { addRunInputRoutes } from './run-input.ts'
@@ -17,17 +18,17 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
   addRoute('/api/sessions/:id', {
     GET: async (context) => {
-      const { session, principal } = openSession(deps, context)
+      const { session, principal } = await openSession(deps, context)
       return jsonResponse(unwrap(await session.tree(principal)))
     },
     DELETE: async (context) => {
-      const { id, session, principal } = openSession(deps, context)
-      return jsonResponse({ id, ...unwrap(await session.delete(principal)) })
+      const opened = await openSession(deps, context)
+      return jsonResponse({ id: opened.id, ...(await deleteSession(deps, context, opened)) })
     },
   })
   addRoute('/api/sessions/:id/transcript', {
     GET: async (context) => {
-      const { session, principal } = openSession(deps, context)
+      const { session, principal } = await openSession(deps, context)
       return jsonResponse({ messages: unwrap(await session.transcript(principal)) })
     },
   })
@@ -38,7 +39,7 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 
 /** A reader may vanish and come back with its cursor: the run goes on, nothing is cancelled. */
 async function followEvents(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const { session, principal } = openSession(deps, context)
+  const { session, principal } = await openSession(deps, context)
   const query = parseEventsQuery(context.req.query(), context.req.header('last-event-id') ?? null)
   const source = unwrap(await session.events(principal, query))
   if (context.req.method === 'HEAD') {

@@ -8,8 +8,9 @@ const env = { ISOLA_URL: 'https://isola.example', ISOLA_KEY: 'isk_test' }
 const session = `ses_${'S'.repeat(22)}`
 const answering = (body: unknown) => {
   const asked: string[] = []
-  const fetch = async (url: unknown) => {
-    asked.push(String(url).slice(env.ISOLA_URL.length))
+  const fetch = async (url: unknown, init: RequestInit = {}) => {
+    const path = String(url).slice(env.ISOLA_URL.length)
+    asked.push(init.method === 'POST' ? `POST ${path}` : path)
     return Response.json(body)
   }
   return { asked, fetch: fetch as typeof globalThis.fetch }
@@ -91,5 +92,54 @@ describe('isola session export --out', () => {
     const argv = ['session', 'export', session, '--out', join(folder, 'sub'), '--force']
     const { code, stderr } = await isola(argv, { env, fetch })
     expect([code, stderr.includes('Name a file in it.')]).toEqual([1, true])
+  })
+})
+
+describe('isola session show', () => {
+  it('says whose it is, and what waits for somebody', async () => {
+    const pause = { call: 'call_1', tool: 'kv__set', kind: 'approval', input: { key: 'a' } }
+    const tree = {
+      id: session,
+      agent: 'orchestrator',
+      principal: 'ann',
+      createdAtMs: 0,
+      runs: [{ id: 'run_1', state: 'parked', pauses: [pause] }],
+      usage: { inputTokens: 1, outputTokens: 1 },
+      costEstimateUsd: 0,
+      children: [],
+    }
+    const { fetch } = answering(tree)
+    const { stdout } = await isola(['session', 'show', session], { env, fetch })
+    expect(stdout).toContain('orchestrator  of ann  since')
+    expect(stdout).toContain('run_1  parked  approval of kv__set (call_1): {"key":"a"}')
+  })
+})
+
+describe('isola session cancel', () => {
+  const runs = [
+    { id: 'run_1', state: 'completed' },
+    { id: 'run_2', state: 'parked' },
+    { id: 'run_3', state: 'queued' },
+  ]
+
+  it('stops what runs or waits, and leaves what is over', async () => {
+    const { fetch, asked } = answering({ runs, id: 'run_x', state: 'cancelled' })
+    const { code, stdout } = await isola(['session', 'cancel', session], { env, fetch })
+    expect([code, stdout]).toEqual([0, 'run_x  cancelled\nrun_x  cancelled\n'])
+    const path = `/api/sessions/${session}`
+    const post = `POST ${path}/runs`
+    expect(asked).toEqual([path, `${post}/run_2/cancel`, `${post}/run_3/cancel`])
+  })
+
+  it('stops the run that is named', async () => {
+    const { fetch, asked } = answering({ runs, id: 'run_3', state: 'cancelled' })
+    await isola(['session', 'cancel', session, 'run_3', '--reason', 'no'], { env, fetch })
+    expect(asked.slice(1)).toEqual([`POST /api/sessions/${session}/runs/run_3/cancel`])
+  })
+
+  it('says so where nothing runs', async () => {
+    const { fetch } = answering({ runs: runs.slice(0, 1) })
+    const { stdout } = await isola(['session', 'cancel', session], { env, fetch })
+    expect(stdout).toBe('Nothing runs or waits in it.\n')
   })
 })

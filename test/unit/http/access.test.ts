@@ -104,11 +104,16 @@ describe('I26: the table of routes', () => {
 })
 
 describe('I26: an auditor', () => {
-  it('reads the record, how the deployment is and what was spent, and nothing else', () => {
+  it('reads sessions, the record, how the deployment is and what was spent, and nothing else', () => {
     const readable = routesOf(access).filter(
       ({ allowed }) => allowed !== 'anyone' && isFor(allowed, 'auditor'),
     )
     expect(readable.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /api/sessions',
+      'GET /api/sessions/:id',
+      'GET /api/sessions/:id/transcript',
+      'GET /api/sessions/:id/events',
+      'GET /api/sessions/:id/runs/:run',
       'GET /api/operator/audit',
       'GET /api/operator/health',
       'GET /api/operator/models',

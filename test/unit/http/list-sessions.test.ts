@@ -16,11 +16,17 @@ describe('GET /api/sessions', () => {
     ])
   })
 
-  it('shows an operator those of others, or all', async () => {
-    const { send, lists } = as('operator', 'ann')
+  it.each(['operator', 'auditor'] as const)('shows an %s those of others, or all', async (role) => {
+    const { send, lists } = as(role, 'ann')
     await send('/api/sessions?principal=bob')
     await send('/api/sessions?principal=*')
     expect(lists).toEqual([{ principal: 'bob', limit: 100 }, { limit: 100 }])
+  })
+
+  it('shows an auditor, who has none of its own, all unless it names one', async () => {
+    const { send, lists } = as('auditor', 'ann')
+    await send('/api/sessions')
+    expect(lists).toEqual([{ limit: 100 }])
   })
 
   it.each(['bob', '*'])('refuses a user principal=%s, and looks nothing up', async (principal) => {

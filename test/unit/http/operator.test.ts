@@ -39,11 +39,40 @@ describe('GET /api/operator/audit', () => {
   it.each([
     ['', { limit: 100 }],
     [`?trace=${testTrace}`, { trace: testTrace, limit: 100 }],
-    [`?session=${testSession}&limit=5&after=17`, { session: testSession, limit: 5, after: 17 }],
+    [
+      `?session=${testSession}&limit=5&after=17`,
+      { session: testSession, limit: 5, after: { id: 17 } },
+    ],
+    ['?order=desc&after=5-17', { order: 'desc', limit: 100, after: { id: 17, atMs: 5 } }],
+    ['?since=2026-09-21&until=7', { sinceMs: Date.UTC(2026, 8, 21), untilMs: 7, limit: 100 }],
+    ['?principal=ann&after=3', { principal: 'ann', limit: 100, after: { id: 3 } }],
+    [`?type=tool_*&session=${testSession}`, { type: 'tool_*', session: testSession, limit: 100 }],
   ])('with %s asks for %j', async (query, expected) => {
     const { send, audits } = createFakeApp()
-    expect(await getJson(send(`/api/operator/audit${query}`))).toEqual([200, { records: [] }])
+    const [status, body] = await getJson(send(`/api/operator/audit${query}`))
+    expect([status, body]).toMatchObject([200, { records: [], last: 0 }])
     expect(audits).toEqual([expected])
+  })
+
+  it.each(['principal=ann', 'agent=a', 'type=tool_*', 'plugin=kv'])(
+    'looks for %s in the last day, and says so',
+    async (query) => {
+      const { send, audits } = createFakeApp()
+      const sinceMs = 1_790_000_000_000 - 86_400_000
+      const [, body] = await getJson(send(`/api/operator/audit?${query}&order=desc`))
+      expect([body, audits]).toMatchObject([{ sinceMs }, [{ sinceMs }]])
+    },
+  )
+
+  it('turns what it found into JSON, with where the next page begins', async () => {
+    const audit = {
+      query: async () => ({ records: [], next: { id: 17, atMs: 5 }, last: 20 }),
+    }
+    const { send } = createFakeApp({ deps: { audit } })
+    expect(await getJson(send('/api/operator/audit?order=desc'))).toEqual([
+      200,
+      { records: [], next: '5-17', last: 20 },
+    ])
   })
 })
 

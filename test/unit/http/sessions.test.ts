@@ -14,6 +14,7 @@ import {
   testSession,
 } from '../../fakes/http-deps.ts'
 
+const { sessionId: _session, trace: _trace, ...viewOfParked } = parked
 const base = `/api/sessions/${testSession}`
 
 describe('POST /api/sessions', () => {
@@ -89,18 +90,19 @@ describe('POST /api/sessions/:id/runs', () => {
     })
   })
 
-  it('C1: answers with the result itself if told to wait', async () => {
-    const { send } = createFakeApp()
-    const response = await send(`${base}/runs`, { json: { task: 'Do it', wait: true } })
-    expect([response.status, await response.json()]).toEqual([200, resultOf()])
-  })
-
-  it('answers 202 with what is waited for if the run is parked', async () => {
-    const { send } = createFakeApp({ outcome: parked })
-    const response = await send(`${base}/runs`, { json: { task: 'Do it', wait: true } })
-    expect([response.status, await response.json()]).toEqual([202, parked])
-    expect(response.headers.get('location')).toBe(`${base}/runs/${testRun}`)
-  })
+  it.each([
+    ['over', 200, {}],
+    ['parked', 202, { outcome: parked, view: viewOfParked }],
+  ] as const)(
+    'C1: told to wait, answers as GET of the run does, which is %s',
+    async (_name, status, options) => {
+      const { send } = createFakeApp(options)
+      const waited = await send(`${base}/runs`, { json: { task: 'Do it', wait: true } })
+      const location = waited.headers.get('location')!
+      expect([waited.status, location]).toEqual([status, `${base}/runs/${testRun}`])
+      expect(await waited.text()).toBe(await (await send(location)).text())
+    },
+  )
 
   it('submits what limits the run and who may be asked', async () => {
     const { send, submitted } = createFakeApp()

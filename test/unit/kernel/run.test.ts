@@ -76,9 +76,10 @@ describe('a run', () => {
     expect(asked).toEqual(places)
     const events = journal.load().flatMap((turn) => turn.events)
     const requests = events.filter(({ type }) => /^model_(called|failed)$/.test(type))
-    expect(requests.map(({ data }) => [data['turn'], data['request']])).toEqual(places)
-    expect(requests[1]?.data).toMatchObject({ durationMs: 0 })
-    expect(requests[2]?.data).toMatchObject({ firstTextMs: 0 })
+    const told = requests.map(({ data }) => [data['turn'], data['request']])
+    expect(told).toEqual([[1, 1], ...places])
+    expect(requests[2]?.data).toMatchObject({ durationMs: 0 })
+    expect(requests[3]?.data).toMatchObject({ firstTextMs: 0 })
   })
 
   it('holds only the first model call to a tool, and tells each what may be spent', async () => {
@@ -462,13 +463,20 @@ describe('resuming from the journal', () => {
     expect(order).toEqual(['intent', 'sync', 'effect', 'done', 'done'])
   })
 
-  it('charges a full model call for one that a crash may have cut after it was sent', async () => {
+  it('charges a full model call for one that a crash may have cut after it was sent, on the record', async () => {
     const model = createFakeModel([{ text: 'hello' }])
+    const journal = createMemoryJournal()
     const result = await createEndingKernel(createKernelParts(model)).run(
       runInput({ lostCalls: 2 }),
-      runPorts(),
+      runPorts({ journal }),
     )
     expect(result.usage).toMatchObject({ tokens: 2 * 150 + 110, modelCalls: 3 })
+    const events = [...journal.rows.values()].flatMap((turn) => turn.events)
+    const lost = events.filter(({ type }) => type === 'model_failed').map(({ data }) => data)
+    expect(lost).toMatchObject([
+      { request: 1, code: 'lost', bookedTokens: 150 },
+      { request: 2, code: 'lost', bookedTokens: 150 },
+    ])
   })
 
   it('gives back the result of a run that is over', async () => {

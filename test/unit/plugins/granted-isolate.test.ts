@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { EventDraft } from '../../../src/contracts/event.ts'
 import { createGrantedIsolate } from '../../../src/plugins/granted-isolate.ts'
 import type { PluginRunnerStub } from '../../../src/plugins/isolate/isolate-host.ts'
 import { sha256 } from '../../fakes/kernel.ts'
@@ -15,15 +16,17 @@ function open(...answers: readonly Answer[]) {
   }
   const tools = { call: async () => 'called' }
   const deps = { runner: () => ({ run }), sha256, shimVersion: 'v' }
-  const granted = createGrantedIsolate(deps, createToolContext(), tools)
-  return { run: () => granted.isolate.run('return 1'), ids, spent: granted.spent }
+  const events: EventDraft[] = []
+  const context = { ...createToolContext(), emit: (event: EventDraft) => void events.push(event) }
+  const granted = createGrantedIsolate(deps, context, { tools, record: { plugin: 'code' } })
+  return { run: () => granted.isolate.run('return 1'), ids, events, spent: granted.spent }
 }
 
 const fault = (code: string): string => JSON.stringify({ error: { code, message: '' } })
 const value = JSON.stringify({ value: { result: 7, logs: [] } })
 
 it('P32: an isolate that is taken costs another id, and the code runs there', async () => {
-  const { run, ids, spent } = open(
+  const { run, ids, events, spent } = open(
     async () => fault('busy'),
     async () => fault('crashed'),
     async () => value,
@@ -31,6 +34,12 @@ it('P32: an isolate that is taken costs another id, and the code runs there', as
   expect(await run()).toEqual({ result: 7, logs: [] })
   expect(new Set(ids).size).toBe(3)
   expect(spent()).toMatchObject({ costNanoUsd: 6_000_000 })
+  expect(events).toMatchObject(
+    ids.map((id) => ({
+      type: 'isolate_started',
+      data: { plugin: 'code', isolate: id.slice(0, 12), costNanoUsd: 2_000_000 },
+    })),
+  )
 })
 
 it('P32: code that had begun is not begun again', async () => {

@@ -49,6 +49,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   submit: (api) => api.submit(session, submission),
   run: (api) => api.run(session, submission),
   runStream: (api) => api.runStream(session, submission),
+  owner: (api) => api.owner(),
   result: (api) => api.result('operator', run),
   recall: (api) => api.recall('operator', run),
   hide: (api) => api.hide('operator', run),
@@ -74,7 +75,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   delete: (api) => api.delete('operator'),
   storage: (api) => api.storage({ verb: 'clear', space: 's' }),
 }
-const reads = ['result', 'recall', 'events', 'spentBy', 'transcript', 'items', 'tree']
+const reads = ['owner', 'result', 'recall', 'events', 'spentBy', 'transcript', 'items', 'tree']
 const calls = Object.entries(everyCall)
 
 describe('a call of a session', () => {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '../../../src/contracts/event.ts'
+import type { AuditCursor, AuditQuery } from '../../../src/contracts/operations.ts'
 import { createAuditReader, createAuditSink } from '../../../src/storage/audit-log.ts'
+import { createDeploymentLog } from '../../../src/storage/deployment-log.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
-import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 
 function event(seq: number, overrides: Partial<SessionEvent> = {}): SessionEvent {
   return {
@@ -85,7 +87,7 @@ describe('the audit log', () => {
   it('does nothing for an empty batch', async () => {
     const { sink, reader } = open()
     await sink.append(owner('ses_a', 'operator'), batchOf([]))
-    expect(await reader.query({ limit: 10 })).toEqual({ records: [] })
+    expect(await reader.query({ limit: 10 })).toEqual({ records: [], last: 0 })
   })
 
   it('finds a trace across sessions', async () => {
@@ -106,12 +108,111 @@ describe('the audit log', () => {
     const { sink, reader } = open()
     await sink.append(owner('ses_a', 'operator'), batchOf([event(1), event(2), event(3)]))
     const first = await reader.query({ limit: 2 })
-    const second = await reader.query({ limit: 2, after: first.next ?? 0 })
+    const second = await reader.query({ limit: 2, after: first.next! })
     expect([first, second].map(({ records }) => records.map(({ seq }) => seq))).toEqual([
       [1, 2],
       [3],
     ])
     expect(second.next).toBeUndefined()
+    // What arrives later is found behind it, and nothing else.
+    await sink.append(owner('ses_b'), batchOf([event(1)]))
+    const later = await reader.query({ limit: 2, after: { id: second.last } })
+    expect(later.records.map(({ session }) => session)).toEqual(['ses_b'])
+  })
+
+  it('shows the newest first, page by page, whenever it arrived', async () => {
+    const { sink, reader } = open()
+    await sink.append(owner('ses_a'), batchOf([event(4), event(5)]))
+    await sink.append(owner('ses_b'), batchOf([event(1), event(2), event(3)]))
+    const seqs: number[][] = []
+    for (let after: AuditCursor | undefined; ;) {
+      const page = await reader.query({ order: 'desc', limit: 2, ...(after && { after }) })
+      seqs.push(page.records.map(({ seq }) => seq))
+      expect(page.last).toBe(5)
+      if (!page.next) break
+      after = page.next
+    }
+    expect(seqs).toEqual([[5, 4], [3, 2], [1]])
+  })
+
+  const of = (seq: number, more: Partial<SessionEvent>) => event(seq, more)
+  it.each([
+    [{ principal: 'ann' }, [1, 2, 3]],
+    [{ principal: 'ann', agent: 'code-reviewer' }, [3]],
+    [{ type: 'tool_*' }, [1, 2, 11]],
+    [{ type: 'tool_started' }, [1]],
+    [{ plugin: 'kv' }, [2, 11]],
+    [{ plugin: 'kv', principal: 'bob' }, [11]],
+    [{ sinceMs: 1_790_000_000_003 }, [3, 10, 11]],
+    [{ sinceMs: 1_790_000_000_002, untilMs: 1_790_000_000_011 }, [2, 3, 10]],
+  ] satisfies [Omit<AuditQuery, 'limit'>, number[]][])('finds by %j', async (query, seqs) => {
+    const { sink, reader } = open()
+    const kv = { data: { plugin: 'kv' } }
+    await sink.append(
+      owner('ses_a', 'ann'),
+      batchOf([
+        of(1, { type: 'tool_started' }),
+        of(2, kv),
+        of(3, { type: 'model_called', agent: 'code-reviewer' }),
+      ]),
+    )
+    await sink.append(owner('ses_b', 'bob'), batchOf([of(10, { type: 'run_started' }), of(11, kv)]))
+    for (const order of ['asc', 'desc'] as const) {
+      const { records } = await reader.query({ ...query, order, limit: 10 })
+      const found = records.map(({ seq }) => seq)
+      expect(order === 'asc' ? found : found.toReversed()).toEqual(seqs)
+    }
+  })
+
+  it('has with a session what an operator did to it', async () => {
+    const { database } = createSqliteDatabase()
+    await createAuditSink(database).append(owner('ses_a', 'ann'), batchOf([event(1)]))
+    const log = createDeploymentLog(database)
+    for (const session of ['ses_a', 'ses_b'])
+      await log.append({
+        type: 'session_deleted',
+        principal: 'ops',
+        trace: '',
+        atMs: 1,
+        data: { session, owner: 'ann' },
+      })
+    const { records } = await createAuditReader(database).query({ session: 'ses_a', limit: 10 })
+    expect(records.map(({ type, principal }) => [type, principal])).toEqual([
+      ['tool_finished', 'ann'],
+      ['session_deleted', 'ops'],
+    ])
+  })
+
+  it('reads no further back than it is asked, and sorts nothing but few rows', async () => {
+    const { database, sqlite } = createSqliteDatabase()
+    const asked: string[] = []
+    const watched = {
+      ...database,
+      prepare: (sql: string) => (asked.push(sql), database.prepare(sql)),
+    }
+    const reader = createAuditReader(watched)
+    const after = { id: 1, atMs: 1 }
+    const planOfQuery = async (query: Omit<AuditQuery, 'limit'>) => {
+      await reader.query({ ...query, limit: 5 })
+      return planOf(sqlite, asked.at(-1)!)
+    }
+    const [byTime, byId] = ['USING INDEX audit_by_time', 'USING INTEGER PRIMARY KEY']
+    const search = { principal: 'ann', type: 'tool_*', plugin: 'kv', sinceMs: 1 }
+    for (const query of [{}, search, { ...search, after }, { sinceMs: 1, untilMs: 2 }]) {
+      const plan = await planOfQuery({ ...query, order: 'desc' })
+      expect(plan, JSON.stringify(query)).toContain(byTime)
+      expect(plan, JSON.stringify(query)).not.toContain('TEMP B-TREE')
+    }
+    expect(await planOfQuery({ ...search, after: { id: 1 } })).toContain(byId)
+    expect(await planOfQuery(search)).toContain(byTime)
+    const few = [{ trace: 'aa' }, { session: 'ses_a' }]
+    for (const query of few)
+      for (const order of ['asc', 'desc'] as const) {
+        const plan = await planOfQuery({ ...query, sinceMs: 1, order })
+        expect(plan).not.toContain('audit_by_time')
+        expect(plan).not.toContain(byId)
+        expect(plan).not.toContain('SCAN')
+      }
   })
 
   it('splits what is too large for one bound value, and marks an event that fits no row', async () => {

@@ -1,0 +1,88 @@
+// isola usage show: what was spent, and a principal's day.
+import { dollars, table, time } from './text.mjs'
+import { UsageError } from './usage.mjs'
+import { range, rangeOptions } from './when.mjs'
+
+const path = '/api/operator/usage'
+const tokensOf = ({ tokens }) => (tokens === null ? 'no limit' : String(tokens))
+const costOf = ({ costUsd }) => (costUsd === null ? 'no limit' : dollars(costUsd))
+
+const columns = [
+  ['runs', ({ runs }) => String(runs)],
+  ['model calls', ({ modelCalls }) => String(modelCalls)],
+  ['tool calls', ({ toolCalls }) => String(toolCalls)],
+  ['tokens', ({ tokens }) => String(tokens)],
+  ['in', ({ inputTokens }) => String(inputTokens)],
+  ['out', ({ outputTokens }) => String(outputTokens)],
+  ['cost', ({ costUsd }) => dollars(costUsd)],
+]
+
+async function report({ values, request, print }) {
+  const { by, principal, limit } = values
+  const query = new URLSearchParams({
+    by,
+    ...range(values),
+    ...(principal && { principal }),
+    ...(limit && { limit }),
+  })
+  const answer = await request(`${path}?${query}`)
+  const { sinceMs, untilMs, rows, total } = answer
+  const isSession = by === 'session'
+  const line = (name, row, more = []) => [
+    name,
+    ...more,
+    ...columns.map(([, cellOf]) => cellOf(row)),
+  ]
+  const head = [by, ...(isSession ? ['principal', 'agent'] : []), ...columns.map(([name]) => name)]
+  const lines = rows.map((row) =>
+    line(row.name ?? `(no ${by})`, row, isSession ? [row.principal, row.agent] : []),
+  )
+  const sum = line('total', total, isSession ? ['', ''] : [])
+  const during = `${time(sinceMs)} to ${time(untilMs)}`
+  const text =
+    rows.length === 0 ? `Nothing from ${during}.` : `${during}\n${table([head, ...lines, sum])}`
+  print(answer, text)
+}
+
+async function day({ values, request, print }) {
+  const query = new URLSearchParams(values.principal ? { principal: values.principal } : {})
+  const answer = await request(`${path}?${query}`)
+  const { principal, day: date, limits, settled, reserved, openRuns } = answer
+  const row = (name, amount) => [name, tokensOf(amount), costOf(amount)]
+  const rows = [row('spent', settled), row('reserved', reserved), row('limit', limits)]
+  const head = `${principal}, ${date} (UTC), ${openRuns} open run${openRuns === 1 ? '' : 's'}`
+  const isOpen = limits.tokens === null && limits.costUsd === null
+  const hint = isOpen
+    ? '\nThis day has no limit, so nothing is counted for it. What was spent: isola usage show --by principal'
+    : ''
+  print(answer, `${head}\n${table([['', 'tokens', 'cost'], ...rows])}${hint}`)
+}
+
+function show(context) {
+  const { by, since, until, limit } = context.values
+  if (by !== undefined) return report(context)
+  if ([since, until, limit].some((one) => one !== undefined))
+    throw new UsageError(
+      '--since, --until and --limit need --by: principal, agent, model, plugin or session.',
+    )
+  return day(context)
+}
+
+export default {
+  noun: 'usage',
+  verbs: {
+    show: {
+      usage:
+        'isola usage show [--by <what>] [--since <when>] [--until <when>] [--principal <id>] [--limit <n>]',
+      about:
+        "What was spent, as the record has it: tokens, cost, calls and runs of the last day, or since --since. Without --by, a principal's day with its limits.",
+      options: {
+        by: { type: 'string', value: 'what', about: 'principal, agent, model, plugin or session' },
+        ...rangeOptions,
+        principal: { type: 'string', value: 'id', about: 'of this one only' },
+        limit: { type: 'string', value: 'n', about: 'the dearest n, 1 to 500; 100 unless set' },
+      },
+      run: show,
+    },
+  },
+}

@@ -1,0 +1,90 @@
+import type { DeploymentEventType } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { Decision } from '#contracts/pause.ts'
+import type { RunView } from '#contracts/session.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { administrator } from '../operator/administrator.ts'
+import { unwrap } from '../responses.ts'
+import type { OpenSession } from './open-session.ts'
+
+type Act = Extract<DeploymentEventType, 'run_cancelled' | 'call_decided' | 'session_deleted'>
+
+/** Puts on the record what an operator does with somebody else's session; what anybody does with an own one is not. */
+async function record(
+  deps: HttpDeps,
+  context: HttpContext,
+  act: {
+    readonly type: Act
+    readonly opened: OpenSession
+    readonly about: JsonObject
+  },
+): Promise<void> {
+  const { type, opened, about } = act
+  if (opened.by === undefined) return
+  const { principal, trace, requestId: request } = administrator(deps, context)
+  const data = { session: opened.id, owner: opened.principal, ...about, request }
+  const atMs = deps.sources.clock.nowMs()
+  await deps.deploymentLog.append({ type, principal, trace, atMs, data })
+}
+
+/**
+ * Cancels a run. The record comes after: a run that costs money is stopped also while the database is away, and its
+ * own end says who stopped it.
+ */
+export async function cancelRun(
+  deps: HttpDeps,
+  context: HttpContext,
+  request: { readonly opened: OpenSession; readonly run: string; readonly reason?: string },
+): Promise<RunView> {
+  const { opened, run, reason } = request
+  const { session, principal, by } = opened
+  if (by === undefined) {
+    return unwrap(await session.cancel(principal, run, reason ?? 'Cancelled by the caller.'))
+  }
+  const before = unwrap(await session.result(principal, run))
+  const said = `Cancelled by the operator ${by}${reason === undefined ? '.' : `: ${reason}`}`
+  const view = unwrap(await session.cancel(principal, run, said))
+  // A run that ended stays as it ended: nothing was done then.
+  if (!before.result) await record(deps, context, { type: 'run_cancelled', opened, about: { run } })
+  return view
+}
+
+/**
+ * Settles a waiting call. What is refused is not on the record; what is taken is there with exactly what was approved,
+ * and the run's own `pause_answered` says by whom.
+ */
+export async function decideCall(
+  deps: HttpDeps,
+  context: HttpContext,
+  request: {
+    readonly opened: OpenSession
+    readonly run: string
+    readonly call: string
+    readonly decision: Decision
+  },
+): Promise<RunView> {
+  const { opened, run, call, decision } = request
+  const { session, principal, by } = opened
+  if (by === undefined) return unwrap(await session.decide(principal, run, call, decision))
+  const { pauses = [] } = unwrap(await session.result(principal, run))
+  const pause = pauses.find((one) => one.call === call)
+  const isLeave = pause && decision.decision === 'approve'
+  const shown = isLeave ? { argsHash: pause.argsHash, ...decision } : decision
+  const view = unwrap(await session.decide(principal, run, call, shown, by))
+  // One that waits no more was decided before: the same again changes nothing.
+  if (!pause) return view
+  const { tool, kind, argsHash } = pause
+  const about = { run, call, tool, kind, argsHash, decision: decision.decision }
+  await record(deps, context, { type: 'call_decided', opened, about })
+  return view
+}
+
+/** Deletes a session. The record comes first: afterwards nothing is left that could be asked whose it was. */
+export async function deleteSession(
+  deps: HttpDeps,
+  context: HttpContext,
+  opened: OpenSession,
+): Promise<{ readonly deleted: true }> {
+  await record(deps, context, { type: 'session_deleted', opened, about: {} })
+  return unwrap(await opened.session.delete(opened.principal))
+}

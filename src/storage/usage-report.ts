@@ -1,0 +1,99 @@
+import type { UsageKey, UsageQuery, UsageReport, UsageRow } from '#contracts/operations.ts'
+import type { Database } from './database.ts'
+import { reached } from './outage.ts'
+
+const isModelCall = `type IN ('model_called', 'model_failed')`
+
+/** What each row is counted for. What was delegated is told by the session that it was delegated to, and so once. */
+const keys: Readonly<Record<UsageKey, string>> = {
+  principal: 'principal',
+  agent: 'agent',
+  session: 'session',
+  model: `CASE WHEN ${isModelCall} THEN data->>'provider' || '/' || (data->>'model') END`,
+  plugin: `data->>'plugin'`,
+}
+
+/** A run that only began is one of its principal, agent and session, and of no model and no plugin. */
+const typesFor = (by: UsageKey): string => {
+  const spent = `'model_called', 'model_failed', 'tool_finished', 'isolate_started'`
+  return by === 'model' || by === 'plugin' ? spent : `'run_started', ${spent}`
+}
+
+const booked = `coalesce(data->>'bookedTokens', 0)`
+const input = `coalesce(data->>'inputTokens', 0)`
+const output = `coalesce(data->>'outputTokens', 0)`
+const sums = `
+  count(DISTINCT run) AS runs,
+  sum(type = 'model_called' OR (type = 'model_failed' AND ${booked} > 0)) AS model_calls,
+  sum(type = 'tool_finished') AS tool_calls,
+  sum(${input} + ${output} + ${booked}) AS tokens,
+  sum(${input}) AS input_tokens,
+  sum(${output}) AS output_tokens,
+  sum(coalesce(data->>'costNanoUsd', data->>'bookedCostNanoUsd', 0)) AS cost`
+
+const select = (by: UsageKey, condition: string) => `
+  SELECT ${keys[by]} AS name, max(principal) AS principal, max(agent) AS agent, ${sums}
+  FROM audit WHERE ${condition} AND type IN (${typesFor(by)})
+  GROUP BY 1 ORDER BY cost DESC, tokens DESC, tool_calls DESC, name`
+
+const selectTotal = (condition: string) => `
+  SELECT NULL AS name, ${sums}
+  FROM audit WHERE ${condition} AND type IN (${typesFor('principal')})`
+
+interface Row {
+  readonly name: string | null
+  readonly principal: string
+  readonly agent: string
+  readonly runs: number
+  /** The sums are `null` over no rows. */
+  readonly model_calls: number | null
+  readonly tool_calls: number | null
+  readonly tokens: number | null
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  readonly cost: number | null
+}
+
+/**
+ * Adds up what was spent since a moment from the record, whether anybody's day is limited or not. What a call held
+ * that a crash cut, and that is booked without knowing, is in its run's own figures only.
+ */
+export function createUsageReport(database: Database): UsageReport {
+  return {
+    sum: (query) =>
+      reached(async () => {
+        const { condition, values } = toCondition(query)
+        const read = async (sql: string, ...more: readonly number[]) => {
+          const statement = database.prepare(sql).bind(...values, ...more)
+          return (await statement.all<Row>()).results
+        }
+        const limit = `LIMIT ?${values.length + 1}`
+        const [rows, [total]] = await Promise.all([
+          read(`${select(query.by, condition)} ${limit}`, query.limit),
+          read(selectTotal(condition)),
+        ])
+        return { rows: rows.map((row) => toUsage(query.by, row)), total: toSum(total) }
+      }),
+  }
+}
+
+function toCondition({ sinceMs, untilMs, principal }: UsageQuery) {
+  const values = [sinceMs, untilMs, ...(principal === undefined ? [] : [principal])]
+  const ofOne = principal === undefined ? '' : ' AND principal = ?3'
+  return { condition: `at_ms >= ?1 AND at_ms < ?2${ofOne}`, values }
+}
+
+function toUsage(by: UsageKey, row: Row): UsageRow {
+  const { name, principal, agent } = row
+  return { name, ...(by === 'session' && { principal, agent }), ...toSum(row) }
+}
+
+const toSum = (row: Row | undefined) => ({
+  runs: row?.runs ?? 0,
+  modelCalls: row?.model_calls ?? 0,
+  toolCalls: row?.tool_calls ?? 0,
+  tokens: row?.tokens ?? 0,
+  inputTokens: row?.input_tokens ?? 0,
+  outputTokens: row?.output_tokens ?? 0,
+  costNanoUsd: row?.cost ?? 0,
+})

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { IsolaError } from '../../../src/contracts/errors.ts'
+import type { DeploymentEvent } from '../../../src/contracts/event.ts'
+import { createFakeApp, parked, testRun, testSession } from '../../fakes/http-deps.ts'
+
+const session = `/api/sessions/${testSession}`
+const run = `${session}/runs/${testRun}`
+const { sessionId: _session, trace: _trace, ...view } = parked
+
+/** An operator before the session of somebody else, and a record that may be away. */
+function open(isAway: boolean) {
+  const events: DeploymentEvent[] = []
+  const { send, calls } = createFakeApp({
+    view,
+    deps: {
+      authenticate: async () => ({ id: 'ops', role: 'operator' }),
+      deploymentLog: {
+        append: async (event) => {
+          if (isAway) throw new IsolaError('request_unavailable', 'Not now.')
+          events.push(event)
+        },
+      },
+    },
+  })
+  return { send, events, methods: () => calls.map(({ method }) => method), calls }
+}
+const approve = { call: 'call_1', decision: 'approve' }
+
+describe("an operator's act in the session of another", () => {
+  it.each([
+    ['cancel', `${run}/cancel`, { json: {} }],
+    ['decide', `${run}/decisions`, { json: approve }],
+  ])(
+    'with the record away: %s is done and told as 503, to be repeated',
+    async (act, path, init) => {
+      const { send, methods } = open(true)
+      expect((await send(path, init)).status).toBe(503)
+      expect(methods().at(-1)).toBe(act)
+    },
+  )
+
+  it('with the record away: nothing is deleted', async () => {
+    const { send, methods } = open(true)
+    expect((await send(session, { method: 'DELETE' })).status).toBe(503)
+    expect(methods()).toEqual([])
+  })
+
+  it('approves the arguments that the record names, as those that were shown, and says by whom', async () => {
+    const { send, calls, events } = open(false)
+    await send(`${run}/decisions`, { json: approve })
+    const { argsHash } = parked.pauses[0]!
+    expect(calls.at(-1)).toMatchObject({
+      method: 'decide',
+      args: ['operator', testRun, 'call_1', { decision: 'approve', argsHash }, 'ops'],
+    })
+    expect(events).toMatchObject([
+      { type: 'call_decided', principal: 'ops', data: { owner: 'operator', argsHash } },
+    ])
+  })
+})

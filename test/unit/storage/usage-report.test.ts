@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest'
+import type { EventType, SessionEvent } from '../../../src/contracts/event.ts'
+import type { JsonObject } from '../../../src/contracts/json.ts'
+import type { UsageKey } from '../../../src/contracts/operations.ts'
+import { createAuditSink } from '../../../src/storage/audit-log.ts'
+import { createUsageReport } from '../../../src/storage/usage-report.ts'
+import { batchOf } from '../../fakes/audit-batch.ts'
+import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
+
+const all = { sinceMs: 0, untilMs: 1_000, limit: 100 }
+const call = (model: string, inputTokens: number, costNanoUsd: number, more: JsonObject = {}) =>
+  [
+    'model_called',
+    { provider: 'p', model, inputTokens, outputTokens: 1, costNanoUsd, ...more },
+  ] as const
+type Told = readonly [EventType, JsonObject?]
+
+/** Ann talks to one agent that asks another one; Bob only begins. */
+async function open() {
+  const { database, sqlite } = createSqliteDatabase()
+  const sink = createAuditSink(database)
+  let atMs = 0
+  const append = (session: string, principal: string, agent: string, told: readonly Told[]) => {
+    const events = told.map(([type, data = {}], index): SessionEvent => {
+      const run = `run_${session}`
+      return { seq: index + 1, run, agent, trace: 'aa', atMs: (atMs += 1), type, data }
+    })
+    return sink.append({ session, principal, sinceMs: 1 }, batchOf(events))
+  }
+  await append('ses_a', 'ann', 'orchestrator', [
+    ['run_started', { principal: 'ann' }],
+    call('big', 100, 5_000),
+    ['model_failed', { provider: 'p', model: 'big', bookedTokens: 50, bookedCostNanoUsd: 700 }],
+    ['model_failed', { provider: 'p', model: 'big', bookedTokens: 0, bookedCostNanoUsd: 0 }],
+    ['tool_finished', { tool: 'kv__set', plugin: 'kv' }],
+    ['isolate_started', { plugin: 'kv', costNanoUsd: 2_000 }],
+    // What was delegated has its own rows: this is the sum of them.
+    ['agent_result', { usage: { tokens: 11, costNanoUsd: 10 } }],
+    ['tool_finished', { tool: 'code-reviewer__run' }],
+    ['run_finished', { state: 'completed' }],
+  ])
+  await append('ses_b', 'ann', 'code-reviewer', [
+    ['run_started', { principal: 'ann' }],
+    call('small', 10, 10, { plugin: 'kv' }),
+  ])
+  await append('ses_c', 'bob', 'orchestrator', [['run_started', { principal: 'bob' }]])
+  return { report: createUsageReport(database), database, sqlite }
+}
+
+const total = {
+  runs: 3,
+  modelCalls: 3,
+  toolCalls: 2,
+  tokens: 162,
+  inputTokens: 110,
+  outputTokens: 2,
+  costNanoUsd: 7_710,
+}
+const delegated = {
+  runs: 1,
+  modelCalls: 1,
+  toolCalls: 0,
+  tokens: 11,
+  inputTokens: 10,
+  outputTokens: 1,
+  costNanoUsd: 10,
+}
+const none = {
+  runs: 1,
+  modelCalls: 0,
+  toolCalls: 0,
+  tokens: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  costNanoUsd: 0,
+}
+const own = { runs: 1, modelCalls: 2, toolCalls: 2, tokens: 151, inputTokens: 100, outputTokens: 1 }
+
+describe('what was spent', () => {
+  it.each<[UsageKey, object[]]>([
+    [
+      'principal',
+      [
+        { ...total, name: 'ann', runs: 2 },
+        { ...none, name: 'bob' },
+      ],
+    ],
+    [
+      'agent',
+      [
+        { ...own, name: 'orchestrator', runs: 2, costNanoUsd: 7_700 },
+        { ...delegated, name: 'code-reviewer' },
+      ],
+    ],
+    [
+      'session',
+      [
+        { ...own, name: 'ses_a', principal: 'ann', agent: 'orchestrator', costNanoUsd: 7_700 },
+        { ...delegated, name: 'ses_b', principal: 'ann', agent: 'code-reviewer' },
+        { ...none, name: 'ses_c', principal: 'bob', agent: 'orchestrator' },
+      ],
+    ],
+    [
+      'model',
+      [
+        { ...own, name: 'p/big', toolCalls: 0, costNanoUsd: 5_700 },
+        { ...none, name: null, toolCalls: 2, costNanoUsd: 2_000 },
+        { ...delegated, name: 'p/small' },
+      ],
+    ],
+    [
+      'plugin',
+      [
+        { ...own, name: null, toolCalls: 1, costNanoUsd: 5_700 },
+        { ...delegated, name: 'kv', runs: 2, toolCalls: 1, costNanoUsd: 2_010 },
+      ],
+    ],
+  ])('is told by %s, each call once, dearest first', async (by, rows) => {
+    const { report } = await open()
+    expect(await report.sum({ ...all, by })).toEqual({ rows, total })
+  })
+
+  it('is of the time that is asked for, and of one principal', async () => {
+    const { report } = await open()
+    const late = await report.sum({ ...all, by: 'principal', sinceMs: 10 })
+    expect(late.total).toMatchObject({ runs: 2, tokens: 11 })
+    const early = await report.sum({ ...all, by: 'principal', untilMs: 3 })
+    expect(early.total).toMatchObject({ runs: 1, tokens: 101 })
+    const bobs = await report.sum({ ...all, by: 'agent', principal: 'bob' })
+    expect(bobs).toMatchObject({ rows: [{ name: 'orchestrator' }], total: none })
+    const nobodys = await report.sum({ ...all, by: 'agent', principal: 'eve' })
+    expect(nobodys).toEqual({ rows: [], total: { ...none, runs: 0 } })
+  })
+
+  it('has a total of what is not shown too', async () => {
+    const { report } = await open()
+    const { rows, total: sum } = await report.sum({ ...all, by: 'session', limit: 1 })
+    expect([rows.length, sum]).toEqual([1, total])
+  })
+
+  it('is read along the time: not the whole record', async () => {
+    const { database, sqlite } = await open()
+    const asked: string[] = []
+    const watched = {
+      ...database,
+      prepare: (sql: string) => (asked.push(sql), database.prepare(sql)),
+    }
+    await createUsageReport(watched).sum({ ...all, by: 'model', principal: 'ann' })
+    expect(asked).toHaveLength(2)
+    for (const sql of asked)
+      expect(planOf(sqlite, sql)).toContain('audit_by_time (at_ms>? AND at_ms<?)')
+  })
+})
