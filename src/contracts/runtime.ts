@@ -69,7 +69,9 @@ export interface SessionRuntime extends Sources {
   readonly audit: AuditSink
   readonly principals: PrincipalLedger
   /** Whether a run may begin now for somebody who asked earlier, and is not here to show a key. May throw `request_unavailable`. */
-  readonly mayBegin: (asked: Pick<Submission, 'principal' | 'key' | 'agent'>) => Promise<boolean>
+  readonly mayBegin: (
+    asked: Pick<Submission, 'principal' | 'key' | 'agent' | 'model'>,
+  ) => Promise<boolean>
   readonly timing: SessionTiming
   /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined

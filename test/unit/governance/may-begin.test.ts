@@ -16,12 +16,13 @@ const open = (found: KeyView | undefined, rights?: Rights) =>
     keys: { find: async () => found, rightsOf: async () => rights },
     clock: { nowMs: () => nowMs },
   })
-const asked = { principal: 'alice', key: 'key_1', agent: 'orchestrator' }
+const asked = { principal: 'alice', key: 'key_1', agent: 'orchestrator', model: 'large' }
 const person = { principal: 'alice', agent: 'orchestrator' }
 
 it('I26: a run may begin while the key it was asked with opens something', async () => {
   expect(await open(key({}))(asked)).toBe(true)
   expect(await open(key({ agents: ['orchestrator'] }))(asked)).toBe(true)
+  expect(await open(key({ models: ['openai/large'] }))(asked)).toBe(true)
   expect(await open(undefined)({ principal: 'operator', agent: 'orchestrator' })).toBe(true)
   expect(await open(undefined)(person)).toBe(true)
 })
@@ -31,6 +32,7 @@ it.each<[string, KeyView | undefined]>([
   ['was revoked', key({ revokedAtMs: 1 })],
   ['expired', key({ expiresAtMs: nowMs })],
   ['may not talk to this agent any more', key({ agents: ['other'] })],
+  ['may not name this model any more', key({ models: ['openai/small'] })],
 ])('T1: none begins for a key that %s', async (_what, found) => {
   expect(await open(found)(asked)).toBe(false)
 })
