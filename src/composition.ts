@@ -35,6 +35,7 @@ import { createCostLimits } from './governance/cost-limits.ts'
 import { createLimitsOf } from './governance/limits-of.ts'
 import { createLivePolicy } from './governance/policy/live-policy.ts'
 import { createTrustAdministration } from './governance/trust-administration.ts'
+import { createMayBegin } from './governance/may-begin.ts'
 import { createPrincipalLedger } from './governance/principal-ledger.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
@@ -315,6 +316,7 @@ export function composeRuntime(
     agents: agents.directory,
     audit: createAuditSink(env.DB),
     principals,
+    mayBegin: createMayBegin({ keys, clock }),
     onSessionEnded: hooks.sessionEnded,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
     ...(telemetry && { telemetry }),

@@ -55,6 +55,12 @@ const inputSchema: JsonSchema = {
       type: 'boolean',
       description: 'Start it and go on; what comes of it arrives as a message later.',
     },
+    onOutcome: {
+      type: 'string',
+      enum: ['note', 'run'],
+      description:
+        'With background, if you are done by then: "note" (default) leaves it for whoever asks you next, "run" has you work on with it.',
+    },
   },
   required: ['task'],
   additionalProperties: false,
@@ -100,6 +106,8 @@ async function callAgent(
       zeroUsage,
     )
   }
+  const problem = outcomeProblem(input, context)
+  if (problem) return problem
   // It would report to a call that is over, which is none of the session's own.
   if (input['background'] === true && context.parent !== undefined) {
     const message =
@@ -112,7 +120,14 @@ async function callAgent(
   }
   const isBackground = input['background'] === true
   const where = { agent, session, context }
-  const data = { agent, session, call: context.call, ...(isBackground && { background: true }) }
+  const { onOutcome } = input
+  const data = {
+    agent,
+    session,
+    call: context.call,
+    ...(isBackground && { background: true }),
+    ...(onOutcome !== undefined && { onOutcome }),
+  }
   context.emit({ type: 'agent_invoked', data })
   const submission = toSubmission(agent, input, context)
   const child = () => sessions.at(session)
@@ -136,9 +151,24 @@ async function callAgent(
   }
 }
 
+function outcomeProblem(
+  { background, onOutcome }: JsonObject,
+  { depth }: ToolContext,
+): ToolResult | undefined {
+  if (onOutcome !== undefined && background !== true) {
+    const message =
+      '"onOutcome" goes with "background": true; without it the outcome is the answer.'
+    return failed('tool_invalid_input', message, zeroUsage)
+  }
+  if (onOutcome !== 'run' || depth === 0) return undefined
+  const message =
+    'You work for another agent, and begin no run when you are done: leave "onOutcome" out.'
+  return failed('tool_denied', message, zeroUsage)
+}
+
 function toSubmission(
   agent: string,
-  { task, context: material, background }: JsonObject,
+  { task, context: material, background, onOutcome }: JsonObject,
   context: ToolContext,
 ): SubmitRequest {
   const { pauses, requireApproval, traceLink } = context
@@ -164,6 +194,7 @@ function toSubmission(
       ancestry: context.ancestry,
       lease: context.lease,
       ...(background === true && { isBackground: true }),
+      ...(onOutcome === 'run' && { onOutcome }),
     },
   }
 }

@@ -31,6 +31,7 @@ export function withOutsideTools(
     inputSchema,
   }))
   return {
+    ...toolset,
     definitions: [...toolset.definitions, ...definitions],
     resolve(name, input) {
       const entry = byName.get(name)

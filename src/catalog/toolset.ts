@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
-import { callName, corePrefix, createCoreTools } from './core-tools.ts'
+import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
 
 const maxPinned = 24
 const maxNameChars = 64
@@ -63,6 +63,15 @@ export function createToolset(
     definitions: direct.definitions,
     resolve: (name, input) =>
       name === callName ? resolveInner(reach, input) : direct.resolve(name, input),
+    missing(name, input) {
+      const wanted = name === callName ? input['name'] : name
+      if (typeof wanted !== 'string' || wanted === '')
+        return `${callName} needs "name": the id of a tool, as ${findName} answers it.`
+      if (reach.has(wanted)) return `The tool "${wanted}" is called with ${callName}.`
+      if (direct.resolve(wanted, {})) return `${wanted} is called by its own name.`
+      const shown = wanted.slice(0, maxNameChars)
+      return `There is no tool named "${shown}" here. Look for one with ${findName}.`
+    },
     problems,
   }
 }

@@ -6,7 +6,7 @@ import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Offers } from './offer.ts'
 import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from './policy.ts'
 import type { PrincipalLedger } from './principal.ts'
-import type { AuditSink, EndedSession, SessionGateway } from './session.ts'
+import type { AuditSink, EndedSession, SessionGateway, Submission } from './session.ts'
 import type { Sources } from './sources.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { SchemaValidator, Toolset } from './tool.ts'
@@ -68,6 +68,10 @@ export interface SessionRuntime extends Sources {
   readonly sessions: SessionGateway
   readonly audit: AuditSink
   readonly principals: PrincipalLedger
+  /** Whether a run may begin now for somebody who asked earlier, and is not here to show a key. May throw `request_unavailable`. */
+  readonly mayBegin: (
+    asked: Pick<Submission, 'principal' | 'key' | 'agent' | 'model'>,
+  ) => Promise<boolean>
   readonly timing: SessionTiming
   /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined

@@ -25,6 +25,19 @@ export interface Lineage {
   readonly lease: Limits
   /** The parent does not wait: the outcome is delivered to it. */
   readonly isBackground?: boolean
+  /** The outcome is to begin a run of the parent's session; otherwise it is noted for the next one. */
+  readonly onOutcome?: 'run'
+}
+
+/** The outcome that began a run, in place of somebody who asked for it. */
+export interface BegunBy {
+  /** Of the parent's session: what started the work in the background. */
+  readonly run: string
+  readonly call: string
+  /** Where the work was done. */
+  readonly session: string
+  /** How many runs in a row were begun so, this one included. */
+  readonly depth: number
 }
 
 /** Counts up when what sessions say to each other changes so that an older one would misread it. Unknown fields are ignored. */
@@ -47,6 +60,7 @@ export interface Submission {
   /** The same key and body join the run that is there; another body is refused. */
   readonly idempotencyKey?: string
   readonly lineage?: Lineage
+  readonly begunBy?: BegunBy
   /** What this run may spend at most, besides what its agent and its session may. */
   readonly limits?: Partial<Limits>
   /** What the run may be parked for; nothing if absent. */
@@ -197,6 +211,8 @@ export interface RunView {
   readonly agent: string
   readonly state: RunState
   readonly createdAtMs: number
+  /** Absent if somebody asked for it. */
+  readonly begunBy?: BegunBy
   readonly result?: AgentResult
   /** What it waits for, while it is parked. */
   readonly pauses?: readonly PauseView[]
@@ -360,6 +376,7 @@ export interface Delivery {
   readonly agent: string
   readonly session: string
   readonly isBackground: boolean
+  readonly onOutcome?: 'run'
   readonly result: ToolResult
 }
 

@@ -163,6 +163,8 @@ export interface Toolset {
    * A tool that stands for another (`isola__call`) resolves to that other one.
    */
   readonly resolve: (name: string, input: JsonObject) => ResolvedTool | undefined
+  /** What a model reads of a call that resolves to nothing; absent: only that there is no tool of that name. */
+  readonly missing?: (name: string, input: JsonObject) => string
 }
 
 export interface ResolvedTool {

@@ -24,7 +24,8 @@ const known: Gate = {
     if (call.entry) return
     const resolved = toolset.resolve(call.name, call.input)
     if (!resolved) {
-      return { deny: failure('tool_not_found', `There is no tool named "${call.name}" here.`) }
+      const { missing = () => `There is no tool named "${call.name}" here.` } = toolset
+      return { deny: failure('tool_not_found', missing(call.name, call.input)) }
     }
     const { name } = resolved.entry.tool
     if (caller.ancestry.includes(name)) {

@@ -25,6 +25,8 @@ export function errandsOf(
             agent: final.agent,
             session: final.sessionId,
             isBackground: lineage.isBackground ?? false,
+            // Whoever stops the work does not begin other work by that.
+            ...(final.state !== 'cancelled' && lineage.onOutcome && { onOutcome: 'run' }),
             result: short(toToolResult(final)),
           },
         },

@@ -36,7 +36,7 @@ export function fullEvents(turn: TurnRecord): SessionEvent[] {
 
 export function runStarted({ id, submission, startSeq, startedAtMs }: RunRow): SessionEvent[] {
   if (startSeq === undefined) return []
-  const { agent, trace, principal, key, lineage } = submission
+  const { agent, trace, principal, key, lineage, begunBy } = submission
   return [
     {
       seq: startSeq,
@@ -50,6 +50,7 @@ export function runStarted({ id, submission, startSeq, startedAtMs }: RunRow): S
         ...(key !== undefined && { key }),
         depth: lineage?.depth ?? 0,
         ...(lineage && { parentCall: lineage.parentCall }),
+        ...(begunBy && { begunBy: { ...begunBy } }),
       },
     },
   ]

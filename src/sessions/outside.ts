@@ -4,6 +4,7 @@ import type { Message } from '#contracts/message.ts'
 import type { Decision, PauseAnswer } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/session.ts'
 import type { ToolResult } from '#contracts/tool.ts'
+import { beginsRun } from './outcome-runs.ts'
 import { conflict, expiredOf, outcome, pausesOf, toAnswer } from './pauses.ts'
 import { noSuchRun, otherBody } from './refusals.ts'
 import type { Runs } from './runs.ts'
@@ -105,13 +106,14 @@ function withAnswers(
 
 /**
  * The outcome of what one of our calls started elsewhere. A call that waits for it is answered; what came of a
- * background call is a message to the run that started it, or to whoever works here next; what comes for a run that
- * is over (`late`) only sets right what it spent. The caller wakes the run.
+ * background call is a message to the run that started it, to one that it begins, or to whoever works here next; what
+ * comes for a run that is over (`late`) only sets right what it spent. The caller wakes the run, or begins it.
  */
 export function takeDelivery(
-  { parentRun, call, agent, session, isBackground, result }: Delivery,
+  delivery: Delivery,
   { store, runs, transcript }: OutsideParts,
 ): 'taken' | 'late' | 'known' {
+  const { parentRun, call, agent, session, isBackground, result } = delivery
   const row = store.findRun(parentRun)
   if (!row) throw noSuchRun()
   if (!isBackground) {
@@ -129,7 +131,9 @@ export function takeDelivery(
   if (inbox.some((item) => item.call === call)) return 'known'
   const message = toMessage({ agent, session, result })
   const { usage } = result
-  runs.change(row, { inbox: [...inbox, { id: call, call, message, ...(usage && { usage }) }] })
+  const begins = beginsRun(row, delivery, store) && { begins: true as const }
+  const item: InboxItem = { id: call, call, message, ...(usage && { usage }), ...begins }
+  runs.change(row, { inbox: [...inbox, item] })
   transcript.forget()
   return 'taken'
 }

@@ -38,21 +38,24 @@ export async function leaseOf(
 }
 
 /** What the other runs of the session leave of its limits. One run works at a time, so this holds until it ends. */
-function leftOf(limits: Limits, { order }: RunRow, store: SessionStore): Limits {
-  let left = limits
-  for (const row of store.runs()) {
-    if (row.order === order) continue
-    const turns = store.turns(row.order)
-    for (const amount of [spentByRun(row, turns), heldByRun(turns)]) {
-      left = {
-        ...left,
-        maxTokens: besides(left.maxTokens, amount.tokens),
-        maxCostNanoUsd: besides(left.maxCostNanoUsd, amount.costNanoUsd),
-        maxTurns: besides(left.maxTurns, amount.turns),
-        maxToolCalls: besides(left.maxToolCalls, amount.toolCalls),
-        maxChildren: besides(left.maxChildren, amount.children),
-      }
-    }
-  }
-  return left
+const leftOf = (limits: Limits, { order }: RunRow, store: SessionStore): Limits =>
+  store
+    .runs()
+    .filter((row) => row.order !== order)
+    .reduce((left, row) => leftBy(row, left, store), limits)
+
+/** What one run leaves of limits. */
+export function leftBy(row: RunRow, limits: Limits, store: SessionStore): Limits {
+  const turns = store.turns(row.order)
+  return [spentByRun(row, turns), heldByRun(turns)].reduce(
+    (left, amount) => ({
+      ...left,
+      maxTokens: besides(left.maxTokens, amount.tokens),
+      maxCostNanoUsd: besides(left.maxCostNanoUsd, amount.costNanoUsd),
+      maxTurns: besides(left.maxTurns, amount.turns),
+      maxToolCalls: besides(left.maxToolCalls, amount.toolCalls),
+      maxChildren: besides(left.maxChildren, amount.children),
+    }),
+    limits,
+  )
 }

@@ -26,6 +26,7 @@ import { admit, type Admitted } from './admission.ts'
 import { deleteSession } from './deletion.ts'
 import { itemsPage } from './items.ts'
 import { eventsAfter, eventsOfRun } from './log-view.ts'
+import { beginByOutcome } from './outcome-runs.ts'
 import { decideCalls, steerRun, takeDelivery } from './outside.ts'
 import { noSuchRun, noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
@@ -302,6 +303,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         })
         this.#parts.runs.wake(run)
         upkeep.carry()
+        // It is acknowledged when its run is there, or refused: until then it comes again.
+        const admit = (request: SubmitRequest) => this.#admit(this.#id, request, 'result')
+        await beginByOutcome(delivery, { ...this.#parts, runtime: this.#runtime, admit })
         return null
       })
     }

@@ -41,6 +41,8 @@ export interface InboxItem {
   /** Set if it is what came of this run's own call, started in the background, and what that spent. */
   readonly call?: string
   readonly usage?: Usage
+  /** It begins a run, whose message it is; absent again if that run was refused. */
+  readonly begins?: true
 }
 
 /** A run as it was accepted. Its turns and its end are rows of their own. */

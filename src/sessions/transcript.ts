@@ -27,8 +27,12 @@ export function createTranscript(
 
   const ofRun = (row: RunRow, turns: readonly TurnRecord[]): Message[] => {
     const seen = turns.reduce((sum, { received = [] }) => sum + received.length, 0)
-    const late = (row.inbox ?? []).slice(seen).map(({ message }) => message)
-    return [...row.submission.messages, ...turns.flatMap((turn) => messagesOf(turn)), ...late]
+    const late = (row.inbox ?? []).slice(seen).filter(({ begins }) => !begins)
+    return [
+      ...row.submission.messages,
+      ...turns.flatMap((turn) => messagesOf(turn)),
+      ...late.map(({ message }) => message),
+    ]
   }
 
   /** All of it, or what one of its responses had said where another run goes on from it. */

@@ -16,7 +16,8 @@ export interface ViewOptions {
 /** A run as it stands. */
 export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptions): RunView {
   const { id, order, submission, createdAtMs } = row
-  const base = { id, session, agent: submission.agent, createdAtMs }
+  const { agent, begunBy } = submission
+  const base = { id, session, agent, createdAtMs, ...(begunBy && { begunBy }) }
   const result = store.final(order)
   if (result) return { ...base, state: result.state, result }
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))

@@ -70,6 +70,7 @@ export interface WorldOptions {
   readonly loading?: () => Promise<void>
   readonly reserve?: PrincipalLedger['reserve']
   readonly telemetry?: Telemetry
+  readonly mayBegin?: SessionRuntime['mayBegin']
 }
 
 /** One session over several lives of its object: storage and timers stay, everything else is made anew. */
@@ -133,6 +134,7 @@ export function createSessionWorld(options: WorldOptions) {
       },
       report: (incident) => void told.push(incident),
     },
+    mayBegin: options.mayBegin ?? (async () => true),
     timing: { ...defaultTiming, pauseMs },
     ...(options.telemetry && { telemetry: options.telemetry }),
   }

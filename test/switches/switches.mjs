@@ -5,6 +5,7 @@ import { askingSwitches } from './asking.mjs'
 import { granted } from './granted.mjs'
 import { oauth } from './oauth.mjs'
 import { mcp } from './mcp.mjs'
+import { outcomes } from './outcomes.mjs'
 
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
@@ -3780,6 +3781,7 @@ export const switches = [
   ...exported,
   ...secrets,
   ...mcp,
+  ...outcomes,
   ...endpoint,
   ...rest,
 ]

@@ -64,6 +64,30 @@ describe('a key', () => {
     expect(await statusOf(key)).toBe(401)
   })
 
+  it('T1: begins no run with an outcome that comes after it was revoked', async () => {
+    const gate = Promise.withResolvers<void>()
+    upstream.restore()
+    const input = { task: 'look', background: true, onOutcome: 'run' }
+    upstream = installUpstream(({ messages }, index) => {
+      if (String(messages.at(-1)?.content) === 'look') return { text: 'found', wait: gate.promise }
+      return index === 0 ? { calls: [{ name: 'code-reviewer__run', input }] } : { text: 'started' }
+    })
+    const { key, id, principal } = await addKey()
+    const other = await callJson(keysPath, { json: { principal } })
+    const { id: session } = await asJson(key, '/api/sessions', { json: {} })
+    const path = `/api/sessions/${session}`
+    await asJson(key, `${path}/runs`, { json: { task: 'go', wait: true } })
+    await callJson(`${keysPath}/${id}/revoke`, { json: {} })
+    gate.resolve()
+    // It is a note for whoever asks next.
+    await vi.waitFor(async () => {
+      const { messages } = await asJson(other.key, `${path}/transcript`)
+      expect(JSON.stringify(messages)).toContain('found')
+    })
+    expect((await asJson(other.key, path)).runs).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(3)
+  })
+
   it('T1: is replaced with the next request when it is rotated, or after the time of grace', async () => {
     const first = await addKey()
     const second = await callJson(`${keysPath}/${first.id}/rotate`, { json: {} })

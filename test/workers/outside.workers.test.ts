@@ -477,6 +477,98 @@ describe('a background child', () => {
     expect(tokens).toBeLessThan(40_000)
   })
 
+  const isOutcome = (request: UpstreamRequest) =>
+    String(lastOf(request).content).includes('started in the background')
+  const startAndWork = {
+    calls: [
+      {
+        name: 'code-reviewer__run',
+        input: { task: 'look', background: true, onOutcome: 'run' },
+      },
+    ],
+  }
+  /** The outcome as the child brings it, once more. */
+  const deliverAgain = async (session: string, run: string) => {
+    const [child] = (await treeOf(session)).children
+    const events = await eventsOf(session)
+    const invoked = events.find(({ event }) => event === 'agent_invoked')
+    return sessions.at(session).deliver({
+      parentRun: run,
+      call: (invoked!.data as Answer).data.call,
+      agent: 'code-reviewer',
+      session: child!.id,
+      isBackground: true,
+      onOutcome: 'run',
+      result: { ok: true, output: 'found two bugs' },
+    })
+  }
+
+  it('I10: begins a run of its session if it is asked to, once, and says so', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { requests } = withModel((request) => {
+      if (isReviewer(request)) return { text: 'found two bugs', wait: gate.promise }
+      if (isOutcome(request)) return { text: 'fixed both' }
+      return isAnswered(request) ? { text: 'started' } : startAndWork
+    })
+    const session = await newSession()
+    const run = await submit(session)
+    await reached(session, run, 'completed')
+    gate.resolve()
+    const begun = await vi.waitFor(async () => {
+      const { runs } = await callJson(`/api/sessions/${session}`)
+      expect(runs).toHaveLength(2)
+      return runs[1] as RunView
+    })
+    await reached(session, begun.id, 'completed')
+    const view = await callJson(`/api/sessions/${session}/runs/${begun.id}`)
+    const child = (await treeOf(session)).children[0]!.id
+    expect(view).toMatchObject({
+      begunBy: { run, session: child, depth: 1 },
+      result: { result: 'fixed both' },
+    })
+    const started = (await eventsOf(session)).filter(({ event }) => event === 'run_started')
+    expect(started.map(({ data }) => (data as Answer).data.begunBy?.run)).toEqual([undefined, run])
+    expect(JSON.stringify(requests.at(-1)!.messages).match(/found two bugs/g)).toHaveLength(1)
+    await Promise.all([deliverAgain(session, run), deliverAgain(session, run)])
+    await abortAllDurableObjects()
+    valueOf(await deliverAgain(session, run))
+    expect((await treeOf(session)).runs).toHaveLength(2)
+    await callJson(`/api/sessions/${session}`, { method: 'DELETE' })
+    expect(
+      codeOf(
+        await sessions.at(session).deliver({
+          parentRun: run,
+          call: 'call_1',
+          agent: 'code-reviewer',
+          session: child,
+          isBackground: true,
+          onOutcome: 'run',
+          result: { ok: true, output: 'late' },
+        }),
+      ),
+    ).toBe('request_not_found')
+  })
+
+  it('I10: begins that run although both were aborted meanwhile', async () => {
+    const never = new Promise<never>(() => {})
+    let isCut = true
+    withModel((request) => {
+      if (isReviewer(request)) return { text: 'found', ...(isCut && { wait: never }) }
+      if (isOutcome(request)) return { text: 'fixed' }
+      return isAnswered(request) ? { text: 'started' } : startAndWork
+    })
+    const session = await newSession()
+    await reached(session, await submit(session), 'completed')
+    const child = (await treeOf(session)).children[0]!
+    isCut = false
+    await abortAllDurableObjects()
+    await runDurableObjectAlarm(stubOf(child.id))
+    await vi.waitFor(async () => {
+      const { runs } = await treeOf(session)
+      expect(runs.map(({ state }) => state)).toEqual(['completed', 'completed'])
+    })
+  })
+
   it('E8: is cancelled with its run, and not when its run completes', async () => {
     const never = new Promise<never>(() => {})
     withModel((request) => {

@@ -2,12 +2,18 @@
 const momentTicks = 8
 
 /**
- * Gathers what comes in at the same moment under one key, and has it worked on together. Nothing is held back for
- * what comes later: no timer, no waiting for others.
+ * Gathers what comes in at the same moment from one segment of a run, known by its signal, and has it worked on
+ * together. Nothing is held back for what comes later: no timer, no waiting for others.
+ *
+ * All sessions of an isolate share this. An object that is aborted leaves what it began open for good, so nothing
+ * here may outlast it: whoever takes its run up again has another signal.
  */
 export function createCollector<T, R>(work: (items: readonly T[]) => Promise<readonly R[]>) {
-  const open = new Map<string, { readonly items: T[]; readonly done: Promise<readonly R[]> }>()
-  const begin = (key: string) => {
+  const open = new WeakMap<
+    AbortSignal,
+    { readonly items: T[]; readonly done: Promise<readonly R[]> }
+  >()
+  const begin = (key: AbortSignal) => {
     const items: T[] = []
     const done = moment().then(() => {
       open.delete(key)
@@ -17,7 +23,7 @@ export function createCollector<T, R>(work: (items: readonly T[]) => Promise<rea
     open.set(key, batch)
     return batch
   }
-  return async (key: string, item: T): Promise<R> => {
+  return async (key: AbortSignal, item: T): Promise<R> => {
     const { items, done } = open.get(key) ?? begin(key)
     const place = items.push(item) - 1
     return (await done)[place]!

@@ -61,9 +61,8 @@ function createLiveToolHooks(now: () => Promise<WiredNow>): ToolHooks {
     const { hooks } = await now()
     return Promise.all(finished.map(({ subject, result }) => hooks.tools.after(subject, result)))
   })
-  const keyOf = ({ session, run }: HookSubject) => `${session}/${run}`
   return {
-    before: (subject) => before(keyOf(subject), subject),
-    after: (subject, result) => after(keyOf(subject), { subject, result }),
+    before: (subject) => before(subject.signal, subject),
+    after: (subject, result) => after(subject.signal, { subject, result }),
   }
 }

@@ -22,12 +22,12 @@ export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHook
   const after = collectorAt('afterToolCall', plugins, deps)
   return {
     async before(subject) {
-      const answered = await before?.(keyOf(subject), toAsked('beforeToolCall', subject))
+      const answered = await before?.(subject.signal, toAsked('beforeToolCall', subject))
       return answered ? toVerdict(answered) : { veto: false }
     },
     async after(subject, result) {
       const asked = toAsked('afterToolCall', subject, resultOf(result))
-      const answered = await after?.(keyOf(subject), asked)
+      const answered = await after?.(subject.signal, asked)
       return answered ? toResult(answered, subject, result, deps) : result
     },
   }
@@ -39,8 +39,6 @@ function collectorAt(on: HookPoint, plugins: readonly LoadedPlugin[], deps: AskP
   if (listeners.length === 0) return undefined
   return createCollector<Asked, Answered>((asked) => askPoint({ on, asked, listeners }, deps))
 }
-
-const keyOf = ({ session, run }: CallSubject): string => `${session}/${run}`
 
 function toAsked(on: HookPoint, subject: HookSubject, result?: Json): Asked {
   const { session, run, agent, principal, tool, input } = subject

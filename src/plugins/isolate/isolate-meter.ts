@@ -37,7 +37,8 @@ const free: Metered = { ok: true, costNanoUsd: 0 }
  */
 export function createIsolateMeter(deps: IsolateMeterDeps): IsolateMeter {
   const { priceNanoUsd, clock, sessions, scopedStorage } = deps
-  const used = new Map<string, Promise<Metered>>()
+  // No promises: all sessions of this isolate share it, and one that is aborted leaves its own open for good.
+  const used = new Set<string>()
   const askOf = (plugin: LoadedPlugin, { rootSession }: ToolContext): AskStorage =>
     withSafeErrors(
       plugin.tier === 'community'
@@ -77,13 +78,11 @@ export function createIsolateMeter(deps: IsolateMeterDeps): IsolateMeter {
       if (isolate === undefined) return free
       const day = new Date(clock.nowMs()).toISOString().slice(0, 10)
       const known = `${day} ${isolate}`
-      // Whoever comes while the first one asks waits for its answer; paid it was by the first.
-      const first = used.get(known)
-      if (first && (await first.catch(() => undefined))?.ok) return free
-      const asked = begin(isolate, day, { plugin, context })
+      if (used.has(known)) return free
+      const metered = await begin(isolate, day, { plugin, context })
       if (used.size >= maxRemembered) used.clear()
-      used.set(known, asked)
-      return asked
+      if (metered.ok) used.add(known)
+      return metered
     },
   }
 }

@@ -6,6 +6,8 @@ const terminalStates = new Set(['completed', 'stopped', 'failed', 'cancelled'])
 /** A tree is read only after its sessions had time to go on by themselves: a read wakes its object. */
 const quietMs = 1_000
 const rereadEveryMs = 2_000
+/** An outcome that began no run for so long is looked for elsewhere: until then nothing wakes its session. */
+const noteAfterMs = 20_000
 /** What a run of these agents may spend, with everything below it (lease.ts, effect-plugins.ts). */
 const limits = {
   orchestrator: { tokens: 1_000_000, turns: 100, toolCalls: 500, children: 100 },
@@ -15,6 +17,7 @@ const limits = {
 /** @returns What is wrong, each `{ kind: 'lost' | 'doubled' | 'stuck', what }`. */
 export async function judge(trial) {
   await allEnded(trial)
+  if (!trial.isDeleted()) await outcomesTold(trial)
   for (const reader of trial.readers) await reader.stop()
   if (trial.isDeleted()) {
     judgeEffects(trial, undefined)
@@ -32,7 +35,7 @@ export async function judge(trial) {
 }
 
 /** Of a story without faults: everything it asked for was done. */
-export function judgeUndisturbed(trial) {
+export function judgeUndisturbed(trial, { expectsOutcomeRun = false }) {
   const done = new Set(
     trial.world.upstream.effects
       .of(trial.session)
@@ -41,6 +44,8 @@ export function judgeUndisturbed(trial) {
   for (const name of trial.effects) {
     if (!done.has(name)) trial.problem('lost', `without any fault effect ${name} did not happen`)
   }
+  if (expectsOutcomeRun && trial.outcomeRuns !== 1)
+    trial.problem('lost', `without any fault ${trial.outcomeRuns} runs were begun by the outcome`)
   for (const state of trial.states ?? []) {
     if (state !== 'completed') trial.problem('lost', `without any fault a run ended as ${state}`)
   }
@@ -56,6 +61,58 @@ async function allEnded(trial) {
     else trial.problem('stuck', `run ${name} ${run} is ${body?.state}`)
   }
   for (const child of childrenIn(trial, trial.session)) await childEnded(trial, child)
+}
+
+/** What came of background work that is over is said in its session once, in a run that it began if it was to. */
+async function outcomesTold(trial) {
+  const invoked = trial.world.audit
+    .of(trial.session)
+    .filter(({ type, data }) => type === 'agent_invoked' && data.background)
+  const children = new Map(invoked.map(({ data }) => [data.session, data]))
+  for (const [child, { onOutcome }] of children) {
+    const isOver = ({ type }) => type === 'run_finished'
+    if (!trial.world.audit.of(child).some(isOver)) continue
+    const run = onOutcome === 'run' ? await begunBy(trial, child) : undefined
+    if (run && !(await trial.ended(run)))
+      trial.problem('stuck', `run ${run}, begun by the outcome of ${child}, is not over`)
+    const times = await timesTold(trial, child)
+    if (times === 0) trial.problem('lost', `the outcome of ${child} is not in the transcript`)
+    if (times > 1) trial.problem('doubled', `the outcome of ${child} is told ${times} times`)
+  }
+}
+
+/** The run that an outcome began: without traffic. None if it was heard by one that was at work. */
+async function begunBy(trial, child) {
+  const sinceMs = Date.now()
+  while (Date.now() < sinceMs + terminalWithinMs) {
+    const records = trial.world.audit.of(trial.session)
+    const began = records.find(({ type, data }) => {
+      return type === 'run_started' && data.begunBy?.session === child
+    })
+    if (began) return began.run
+    if (records.some(({ type }) => type === 'run_steered')) return undefined
+    if (!(await isStillToCome(trial, child, sinceMs))) return undefined
+    await sleep(rereadEveryMs / 10)
+  }
+  return undefined
+}
+
+/** A run that ended by itself while its outcome was on its way has not heard it: then it is a note. */
+async function isStillToCome(trial, child, sinceMs) {
+  if (Date.now() < sinceMs + noteAfterMs) return true
+  return (await timesTold(trial, child, 0)) === 0
+}
+
+async function timesTold(trial, child, withinMs = terminalWithinMs) {
+  const sinceMs = Date.now()
+  for (;;) {
+    const { body } = await trial.call(trial.path('/transcript'))
+    const times = body.messages.filter(({ role, text = '' }) => {
+      return role === 'user' && text.includes(`started in the background (session ${child})`)
+    }).length
+    if (times > 0 || Date.now() > sinceMs + withinMs) return times
+    await sleep(quietMs)
+  }
 }
 
 const childrenIn = (trial, session) => [
@@ -103,8 +160,12 @@ function judgeSubmissions(trial, tree) {
     if (!runs.has(run)) trial.problem('lost', `run ${name} ${run} is not in its session`)
   }
   const names = new Set(trial.accepted.map(({ name }) => name))
-  if (tree.runs.length > names.size)
-    trial.problem('doubled', `${tree.runs.length} runs of ${names.size} submissions`)
+  const begun = tree.runs.flatMap(({ begunBy: by }) => (by ? [`${by.run} ${by.call}`] : []))
+  const asked = tree.runs.length - begun.length
+  if (asked > names.size) trial.problem('doubled', `${asked} runs of ${names.size} submissions`)
+  trial.outcomeRuns = new Set(begun).size
+  if (begun.length > trial.outcomeRuns)
+    trial.problem('doubled', `${begun.length} runs of ${trial.outcomeRuns} outcomes`)
   trial.states = tree.runs.map((run) =>
     [run.state, run.result?.error?.code].filter(Boolean).join(' '),
   )

@@ -35,7 +35,7 @@ export async function runTrial(
     await judge(trial)
     // Where it is recorded nobody else strikes.
     if (isRecorded && faults.length === 0 && !scenario.isCutShort && !scenario.isSlow)
-      judgeUndisturbed(trial)
+      judgeUndisturbed(trial, scenario)
   } catch (error) {
     trial.problem('stuck', `${error.stack ?? error}`)
     for (const reader of trial.readers) await reader.stop()

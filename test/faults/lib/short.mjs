@@ -8,6 +8,13 @@ import { scenarioNamed } from '../scenarios/index.mjs'
 
 const names = ['tools', 'child', 'queue', 'approval', 'cancel']
 
+const abortAt = (point, position, hit) => [{ role: 'root', point, position, hit, kind: 'abort' }]
+/** What has once been wrong, and by which faults it was found. */
+const found = [
+  ['child-waits', abortAt('kernel/gates#afterHooks.pass.1', 'during', 1)],
+  ['children', abortAt('kernel/gates#execute.pass.then.1', 'settled', 2)],
+]
+
 /** @returns The last line as `npm run faults` prints it, and every violation with its reproduction. */
 export async function runShort({ seed, faults }) {
   const seen = await proveSyncIsWatched()
@@ -21,6 +28,11 @@ export async function runShort({ seed, faults }) {
       primers: 1,
     })
     await campaign.recordAll()
+    await Promise.all(
+      found.map(([name, struck]) =>
+        campaign.trial({ scenario: scenarioNamed(name), faults: struck }),
+      ),
+    )
     await campaign.strikeAll(faults, ['abort', 'reset', 'exit'])
     const totals = totalsOf(campaign.results)
     return {

@@ -21,12 +21,18 @@ function nextReply({ body }) {
     (message) => message.role === 'user' && textOf(message).startsWith(planMark),
   )
   if (at < 0) return { text: 'There is no plan.' }
+  if (isOutcome(body.messages.at(-1)) && isAnswer(body.messages.at(-2))) return { text: 'heard' }
   const { turns = [], text = 'done', ...timing } = planIn(textOf(body.messages[at]))
   const made = body.messages.slice(at).filter((message) => message.tool_calls?.length > 0).length
   const calls = turns[made]
   if (!calls) return { text, ...timing }
   return { toolCalls: calls.map(([name, input]) => ({ name, arguments: input })), ...timing }
 }
+
+/** What came of background work, after all that was planned was done. */
+const isOutcome = (message) =>
+  message.role === 'user' && textOf(message).includes('started in the background')
+const isAnswer = ({ role, tool_calls: calls = [] }) => role === 'assistant' && calls.length === 0
 
 /** Up to the line's end: what follows was added on the way. */
 const planIn = (text) => JSON.parse(text.slice(planMark.length).split('\n')[0])

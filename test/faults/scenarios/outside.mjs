@@ -109,6 +109,18 @@ export const scenarios = [
     },
   },
   {
+    name: 'outcome',
+    /** The work goes on for longer than the run that started it: its outcome begins another one. */
+    expectsOutcomeRun: true,
+    async story(trial) {
+      await trial.create()
+      trial.follow()
+      const task = trial.task({ delayMs: 30, turns: [[once(trial, 'c-o', 400)]] })
+      const input = { task, background: true, onOutcome: 'run' }
+      await trial.submit('work', { delayMs: 10, turns: [[['helper__run', input]]] })
+    },
+  },
+  {
     name: 'asked-back',
     async story(trial) {
       await trial.create()

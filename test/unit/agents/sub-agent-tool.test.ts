@@ -64,6 +64,8 @@ function setUp(run: SessionApi['run'], api: Partial<SessionApi> = {}, onStopped?
 }
 const answering = (result: AgentResult) => setUp(async () => ({ ok: true, value: result }))
 
+const never: SessionApi['run'] = () => new Promise(() => {})
+
 /** A call that the platform broke, as the gateway reports it. */
 const broken = (message: string, transient = true) =>
   new IsolaError('request_unavailable', message, { transient })
@@ -76,6 +78,32 @@ describe('a sub-agent as a tool', () => {
       createToolContext({ call: 'call_1.1', parent: 'call_1' }),
     )
     expect(result).toMatchObject({ ok: false, error: { code: 'tool_denied' }, usage: zeroUsage })
+  })
+
+  test.each([
+    ['note', undefined],
+    ['run', 'run'],
+  ])('I10: tells its child what is to become of the outcome (%s)', async (onOutcome, told) => {
+    let asked: SubmitRequest | undefined
+    const { call } = setUp(never, {
+      async submit(_session, request) {
+        asked = request
+        const receipt = { session: child, run: 'run_c', isJoined: false, createdAtMs: 0 }
+        return { ok: true, value: { ...receipt, state: 'running' } }
+      },
+    })
+    const input = { task: 'x', background: true, onOutcome }
+    expect(await call(input, createToolContext())).toMatchObject({ ok: true })
+    expect(asked?.lineage?.onOutcome).toBe(told)
+  })
+
+  test.each([
+    ['without "background"', { onOutcome: 'run' }, 0, 'tool_invalid_input'],
+    ['below another agent', { onOutcome: 'run', background: true }, 1, 'tool_denied'],
+  ])('begins no run with its outcome %s', async (_where, more, depth, code) => {
+    const { call } = answering(resultOf())
+    const result = await call({ task: 'x', ...more }, createToolContext({ depth }))
+    expect(result).toMatchObject({ ok: false, error: { code }, usage: zeroUsage })
   })
 
   test('N1: looks like any tool; its description routes, its limits are what it spends', () => {

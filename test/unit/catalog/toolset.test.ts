@@ -117,6 +117,29 @@ describe('isola__call', () => {
   ])('%s is no tool', (_what, input) => expect(resolve(input)).toBeUndefined())
 
   test.each([
+    [
+      'isola__call',
+      { name: 'c__z', input: {} },
+      'There is no tool named "c__z" here. Look for one with isola__find.',
+    ],
+    ['c__z', {}, 'There is no tool named "c__z" here. Look for one with isola__find.'],
+    [
+      'isola__call',
+      { input: {} },
+      'isola__call needs "name": the id of a tool, as isola__find answers it.',
+    ],
+    [
+      'isola__call',
+      { name: 7 },
+      'isola__call needs "name": the id of a tool, as isola__find answers it.',
+    ],
+    ['isola__call', { name: 'isola__find' }, 'isola__find is called by its own name.'],
+    ['b__y', {}, 'The tool "b__y" is called with isola__call.'],
+  ])('%s of %j says which tool is not there, and where to look', (name, input, text) =>
+    expect(toolset.missing?.(name, input)).toBe(text),
+  )
+
+  test.each([
     ['nothing', { name: 'a__x' }, {}],
     ['JSON as text', { name: 'a__x', input: '{"path":"p"}' }, { path: 'p' }],
     ['other text', { name: 'a__x', input: 'p' }, { '': 'p' }],

@@ -104,6 +104,14 @@ describe('the gate pipeline', () => {
     expect(ran).toEqual([])
   })
 
+  it('tells a model what its toolset says of a tool that is not there', async () => {
+    const { scope, call } = setUp()
+    const toolset = { ...scope.toolset, missing: (name: string) => `No "${name}": look elsewhere.` }
+    const other = { ...call, name: 'shell' }
+    await passGates(other, { ...scope, toolset })
+    expect(other).toMatchObject({ result: { error: { message: 'No "shell": look elsewhere.' } } })
+  })
+
   const refusals: [string, Partial<GateParts>, string][] = [
     [
       'input that does not fit the schema',

@@ -96,6 +96,18 @@ describe('P16: several plugins that listen', () => {
     expect(last.told).toEqual([])
   })
 
+  it('F6: are asked apart about a run that is taken up again, which waits for nothing that a crash cut', async () => {
+    const guard = listener('guard', { beforeToolCall: () => {}, afterToolCall: () => {} })
+    const { tools } = createTestHooks(load([guard]))
+    const events: EventDraft[] = []
+    // The same call of the same run: each segment has a signal of its own.
+    const [cut, again] = [subjectOf({}), subjectOf({}, events)]
+    const result = { ok: true, output: 1 } as const
+    await Promise.all([tools.before(cut), tools.before(again)])
+    await Promise.all([tools.after(cut, result), tools.after(again, result)])
+    expect(events).toMatchObject([{ data: { matched: 1 } }, { data: { matched: 1 } }])
+  })
+
   it('have one time limit together', async () => {
     let now = 0
     const clock = { nowMs: () => now, sleep: () => new Promise<void>(() => {}) }

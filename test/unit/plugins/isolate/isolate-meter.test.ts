@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { defaultAgentLimits, unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { TrustTier } from '#contracts/manifest.ts'
 import type { StorageRequest } from '#contracts/session.ts'
@@ -20,11 +20,12 @@ const { sha256 } = systemSources
 function createWorld() {
   const { sessions, scopedStorage } = createCapabilityDeps()
   const asked: string[] = []
-  const state = { nowMs: noon, answer: '{"value":1}', isDown: false }
+  const state = { nowMs: noon, answer: '{"value":1}', isDown: false, isCut: false }
   const watch =
     (of: string, ask: (request: StorageRequest) => Promise<object>) =>
     (request: StorageRequest) => {
       asked.push(`${of} ${request.verb}`)
+      if (state.isCut) return new Promise<never>(() => {})
       return state.isDown ? Promise.reject(new Error('gone')) : ask(request)
     }
   const machine = (priceNanoUsd = price): CapabilityDeps =>
@@ -116,6 +117,15 @@ describe('the meter of isolates', () => {
     const costs = await Promise.all([call(one), call(other)])
     expect(costs.map(({ cost = 0 }) => cost).reduce((a, b) => a + b)).toBe(price)
     expect((await call(world.entryOf(world.machine()))).cost).toBe(0)
+  })
+
+  it('F6: waits for no call that a crash cut while it asked', async () => {
+    const entry = world.entryOf(world.machine())
+    world.state.isCut = true
+    void call(entry)
+    await vi.waitFor(() => expect(world.asked).toHaveLength(1))
+    world.state.isCut = false
+    expect((await call(entry)).cost).toBe(price)
   })
 
   it('books it again on another day (UTC)', async () => {

@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest'
+import { IsolaError } from '#contracts/errors.ts'
+import { zeroUsage } from '#contracts/lease.ts'
+import type { Delivery, SubmitRequest } from '#contracts/session.ts'
+import { deleteSession } from '../../../src/sessions/deletion.ts'
+import { eventsAfter } from '../../../src/sessions/log-view.ts'
+import { beginByOutcome, maxOutcomeRuns } from '../../../src/sessions/outcome-runs.ts'
+import { takeDelivery } from '../../../src/sessions/outside.ts'
+import { viewOf } from '../../../src/sessions/views.ts'
+import { says } from '../../fakes/kernel.ts'
+import {
+  createSessionWorld,
+  never,
+  session,
+  settle,
+  type WorldOptions,
+} from '../../switches/session-world.ts'
+
+const found = 'The agent child, started in the background (session ses_child), has finished.'
+const refusal = (code: 'request_unavailable' | 'lease_tokens') => new IsolaError(code, 'Not now.')
+
+function createWorld(options: Partial<WorldOptions> = {}) {
+  const world = createSessionWorld({ script: () => ({ text: 'hi' }), ...options })
+  type Life = ReturnType<typeof world.wake>
+  /** As the session's object does it. */
+  const deliver = async (life: Life, parentRun: string, more: Partial<Delivery> = {}) => {
+    const result = { ...says('two bugs'), usage: { ...zeroUsage, tokens: 40 } }
+    const base = { agent: 'child', session: 'ses_child', call: 'call_1', isBackground: true }
+    const delivery: Delivery = { ...base, onOutcome: 'run', parentRun, result, ...more }
+    takeDelivery(delivery, life)
+    const admit = (request: SubmitRequest) => life.take(request)
+    await beginByOutcome(delivery, { ...life, runtime: world.runtime, admit })
+  }
+  const runsOf = (life: Life) => life.store.runs().map(({ submission }) => submission.begunBy)
+  const heard = (life: Life) =>
+    life.transcript
+      .all()
+      .filter((message) => message.role === 'user' && message.text.startsWith(found))
+  return { ...world, deliver, runsOf, heard }
+}
+
+describe('an outcome that is to begin a run', () => {
+  it('I10: begins one, whose message it is, and which says what began it', async () => {
+    const { wake, deliver, heard, model, runtime } = createWorld()
+    const life = wake()
+    const { id: run } = await life.run({ requireApproval: ['mail'], key: 'key_1' })
+    await deliver(life, run)
+    await settle()
+    const [, row] = life.store.runs()
+    const begunBy = { run, call: 'call_1', session: 'ses_child', depth: 1 }
+    expect(row?.submission).toMatchObject({ begunBy, requireApproval: ['mail'], key: 'key_1' })
+    expect(viewOf(row!, { ...life, runtime, session })).toMatchObject({
+      state: 'completed',
+      begunBy,
+    })
+    const started = eventsAfter(life.store, 0, 'bare').filter(({ type }) => type === 'run_started')
+    expect(started.map(({ data }) => data['begunBy'])).toEqual([undefined, begunBy])
+    // What it reads ends with the outcome, which is nowhere else.
+    expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({
+      text: expect.stringContaining('two bugs'),
+      taint: ['tool:child__run'],
+    })
+    expect(JSON.stringify(model.requests.at(-1)?.messages).match(/two bugs/g)).toHaveLength(1)
+    expect(heard(life)).toHaveLength(1)
+  })
+
+  it('F31: begins one, however often it is delivered, at once or in another life', async () => {
+    const { wake, deliver, heard, runsOf } = createWorld()
+    const life = wake()
+    const { id: run } = await life.run()
+    await Promise.all([deliver(life, run), deliver(life, run)])
+    await deliver(life, run)
+    const later = wake()
+    await deliver(later, run)
+    await settle()
+    expect(runsOf(later)).toHaveLength(2)
+    expect(heard(later)).toHaveLength(1)
+  })
+
+  it.each<['loading' | 'reserve' | 'mayBegin']>([['loading'], ['reserve'], ['mayBegin']])(
+    'F5, F20: begins one after a crash between its arrival and the start (%s)',
+    async (where) => {
+      let isCut = false
+      const cut = async () => (isCut ? never : undefined)
+      const { wake, deliver, heard, runsOf } = createWorld({
+        loading: async () => (where === 'loading' ? cut() : undefined),
+        reserve: async ({ asked }) => (where === 'reserve' ? ((await cut()) ?? asked) : asked),
+        mayBegin: async () => (where === 'mayBegin' ? ((await cut()) ?? true) : true),
+      })
+      const life = wake()
+      const { id: run } = await life.run()
+      isCut = true
+      void deliver(life, run)
+      await settle()
+      isCut = false
+      const later = wake()
+      expect(runsOf(later)).toHaveLength(1)
+      // Nobody has acknowledged it, so it comes again.
+      await deliver(later, run)
+      await settle()
+      expect(runsOf(later)).toHaveLength(2)
+      expect(heard(later)).toHaveLength(1)
+    },
+  )
+
+  it('E1: is noted for the next run if the day has nothing left, and begins none later', async () => {
+    let isUsedUp = false
+    const { wake, deliver, heard, runsOf, model } = createWorld({
+      async reserve({ asked }) {
+        if (isUsedUp) throw refusal('lease_tokens')
+        return asked
+      },
+    })
+    const life = wake()
+    const { id: run } = await life.run()
+    isUsedUp = true
+    await deliver(life, run)
+    isUsedUp = false
+    await deliver(life, run)
+    expect(runsOf(life)).toHaveLength(1)
+    expect(heard(life)).toHaveLength(1)
+    await life.run({ messages: [{ role: 'user', text: 'and?', taint: ['user'] }] })
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('two bugs')
+  })
+
+  it('comes again if its run cannot be begun just now', async () => {
+    let isAway = false
+    const { wake, deliver, runsOf } = createWorld({
+      async reserve({ asked }) {
+        if (isAway) throw refusal('request_unavailable')
+        return asked
+      },
+    })
+    const life = wake()
+    const { id: run } = await life.run()
+    isAway = true
+    await expect(deliver(life, run)).rejects.toThrow('Not now.')
+    isAway = false
+    await deliver(life, run)
+    expect(runsOf(life)).toHaveLength(2)
+  })
+
+  it('E1: begins one within what is left of the limits of the run that started the work', async () => {
+    const { wake, deliver } = createWorld()
+    const life = wake()
+    const { id: run, usage } = (await life.run({ limits: { maxTokens: 9_000 } })) as {
+      readonly id: string
+      readonly usage: { readonly tokens: number }
+    }
+    expect(usage.tokens).toBeGreaterThan(0)
+    await deliver(life, run)
+    const [, row] = life.store.runs()
+    expect(row?.submission.limits?.maxTokens).toBe(9_000 - usage.tokens)
+  })
+
+  it('is noted where whoever asked may not any more', async () => {
+    const { wake, deliver, runsOf, heard } = createWorld({ mayBegin: async () => false })
+    const life = wake()
+    const { id: run } = await life.run()
+    await deliver(life, run)
+    expect([runsOf(life).length, heard(life).length]).toEqual([1, 1])
+  })
+
+  it('begins so many runs in a row, and is noted then', async () => {
+    const { wake, deliver, runsOf, heard } = createWorld()
+    const life = wake()
+    await life.run()
+    for (let count = 0; count < maxOutcomeRuns + 2; count += 1) {
+      await deliver(life, life.store.runs().at(-1)!.id, { call: `call_${count}` })
+      await settle()
+    }
+    expect(runsOf(life).map((begunBy) => begunBy?.depth)).toEqual([undefined, 1, 2, 3, 4])
+    expect(heard(life)).toHaveLength(maxOutcomeRuns + 2)
+    // Whoever asks again begins anew.
+    const { id } = await life.run()
+    await deliver(life, id)
+    expect(runsOf(life).at(-1)?.depth).toBe(1)
+  })
+
+  it.each<[string, Partial<SubmitRequest>]>([
+    ['a session that nobody named', { isStateless: true }],
+    ['a response', { echo: {} }],
+  ])('is noted in %s', async (_what, request) => {
+    const { wake, deliver, runsOf } = createWorld()
+    const life = wake()
+    const { id: run } = await life.run(request)
+    await deliver(life, run)
+    expect(runsOf(life)).toHaveLength(1)
+  })
+
+  it('is heard by the run that started the work, if that still goes on', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { wake, deliver, runsOf, heard } = createWorld({
+      script: (_request, index) => ({ text: 'hi', ...(index === 0 && { wait: gate.promise }) }),
+    })
+    const life = wake()
+    const { live, receipt } = await life.take()
+    await live!.accepted
+    await deliver(life, receipt.run)
+    gate.resolve()
+    await live!.done
+    // It was delivered, heard, and its acknowledgement lost.
+    await deliver(life, receipt.run)
+    expect([runsOf(life).length, heard(life).length]).toEqual([1, 1])
+  })
+
+  it('E8: begins none for a run that was cancelled, nor in a session that was deleted', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { wake, deliver, runsOf, runtime } = createWorld({
+      script: () => ({ text: 'hi', wait: gate.promise }),
+    })
+    const life = wake()
+    const { live, receipt } = await life.take()
+    await live!.accepted
+    life.runs.cancel(life.row(receipt.run), 'enough')
+    gate.resolve()
+    expect(await live!.done).toMatchObject({ state: 'cancelled' })
+    await deliver(life, receipt.run)
+    expect(runsOf(life)).toHaveLength(1)
+    await deleteSession('operator', life, runtime)
+    await expect(deliver(wake(), receipt.run)).rejects.toThrow('no such run')
+  })
+})
