@@ -68,7 +68,7 @@ describe('the schema validator', () => {
     expect(validate(schema, { next: { name: 'abcd' } })).toEqual({
       ok: false,
       path: 'next.name',
-      message: 'is not valid: String is too long (4 > 3).',
+      message: 'must have at most 3 characters',
     })
   })
 

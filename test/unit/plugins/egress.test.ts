@@ -50,7 +50,11 @@ function setUp({
     isDevelopment,
     fetch: platformFetch,
     emit: (event) => events.push(event),
-    secrets: createCallSecrets([], { call: 'call_1', emit: () => {} }, readerOf({})),
+    secrets: createCallSecrets(
+      [],
+      { call: 'call_1', emit: () => {} },
+      { readSecrets: readerOf({}), ids: { next: () => 'ref_1' } },
+    ),
     sleep: () => (isLate ? Promise.resolve() : new Promise(() => {})),
     idempotencyKey: 'key_1',
     traceparent,
