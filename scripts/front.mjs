@@ -22,7 +22,7 @@ export function openFront({ host, port, ...behind }) {
     readWhole(incoming).then(
       (body) => {
         if (body === undefined)
-          refuse(outgoing, 413, 'request_too_large', 'The body is larger than 32 MiB.')
+          refuse(outgoing, 413, 'too_large', 'The body is larger than 32 MiB.')
         else handOn({ incoming, body, outgoing }, behind)
       },
       // The client is gone: nobody waits for an answer.
@@ -41,7 +41,9 @@ export function openFront({ host, port, ...behind }) {
 async function readWhole(incoming) {
   const chunks = []
   let sizeBytes = 0
-  for await (const chunk of incoming) {
+  if (Number(incoming.headers['content-length']) > maxBodyBytes) return undefined
+  // It is not destroyed by what is given up: the answer goes the same way back.
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
     sizeBytes += chunk.length
     if (sizeBytes > maxBodyBytes) return undefined
     chunks.push(chunk)
@@ -110,7 +112,8 @@ const without = (raw, names) =>
 /** In the shape of the app's own errors. */
 function refuse(outgoing, status, code, message) {
   if (outgoing.destroyed) return
-  const error = { type: 'api_error', code, message, param: null }
+  const type = status < 500 ? 'invalid_request_error' : 'api_error'
+  const error = { type, code, message, param: null }
   outgoing.writeHead(status, {
     'content-type': 'application/json',
     // What is left of the request is not read.

@@ -108,6 +108,8 @@ describe('npm start', () => {
   })
 
   it('refuses a body that nobody would read, and answers on', async () => {
+    const told = await send(head('/healthz', 'content-length: 40000000'), 'stay')
+    expect(told).toMatch(/^HTTP\/1.1 413 [^]*"code":"too_large"/)
     const text = `${head('/healthz', 'transfer-encoding: chunked')}${`fffff\r\n${'x'.repeat(0xfffff)}\r\n`.repeat(33)}0\r\n\r\n`
     await send(text, 'stay').catch(() => '')
     expect(await healthy()).toBe(200)
