@@ -190,17 +190,18 @@ const server = supervise({
     }),
   onEnded: ({ why, isAgain }) => {
     console.error(`The server ended (${why})${isAgain ? ': it is started again.' : '.'}`)
-    if (!isAgain) void stop(1)
+    if (!isAgain) stop(1)
   },
 })
 let stopping = false
 
-async function stop(code) {
+function stop(code) {
   if (stopping) return
   stopping = true
-  await server.stop()
-  rmSync(shellPath, { force: true })
-  process.exit(code)
+  void server.stop().then(() => {
+    rmSync(shellPath, { force: true })
+    process.exit(code)
+  })
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0))
@@ -217,9 +218,9 @@ await openFront({
   target: { host, port: innerPort },
   onReached: server.ready,
   onUnreachable: server.replace,
-}).catch(async (error) => {
+}).catch((error) => {
   console.error(`Port ${probe.port} cannot be used: ${error.message}`)
-  await stop(1)
+  stop(1)
 })
 const url = `http://localhost:${probe.port}`
 if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRunning()))) {

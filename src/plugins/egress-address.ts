@@ -91,18 +91,18 @@ function parseGroups(text: string): readonly number[] {
  */
 const blockedSuffixes = [
   // Of the registry, or kept from being anybody's.
-  ...['localhost', 'local', 'internal', 'arpa', 'onion', 'alt', 'test', 'invalid'],
-  ...['home', 'corp', 'mail'],
+  'localhost', 'local', 'internal', 'arpa', 'onion', 'alt', 'test', 'invalid',
+  'home', 'corp', 'mail',
   // What routers, offices and clusters call their own. Kubernetes: `<service>.<namespace>.svc`, or without `svc`.
-  ...['localdomain', 'domain', 'workgroup', 'intranet', 'intra', 'lan', 'private', 'router'],
-  ...['svc', 'cluster', 'default', 'consul', 'docker', 'mesos', 'swarm', 'i2p'],
+  'localdomain', 'domain', 'workgroup', 'intranet', 'intra', 'lan', 'private', 'router',
+  'svc', 'cluster', 'default', 'consul', 'docker', 'mesos', 'swarm', 'i2p',
   // In the open by their names: their addresses are not.
-  ...['metadata.goog', 'metadata.tencentyun.com', 'metadata.cloud.ibm.com', 'metadata.packet.net'],
-  ...['metadata.platformequinix.com'],
-  ...['nip.io', 'sslip.io', 'xip.io', 'xip.name', 'ip6.name', 'localtest.me', 'lvh.me', 'vcap.me'],
-  ...['fuf.me', 'traefik.me', 'lacolhost.com', 'localho.st', 'local-ip.co', 'local-ip.sh'],
-  ...['local.gd', 'backname.io', 'plex.direct', 'rbndr.us', '1u.ms'],
-]
+  'metadata.goog', 'metadata.tencentyun.com', 'metadata.cloud.ibm.com', 'metadata.packet.net',
+  'metadata.platformequinix.com',
+  'nip.io', 'sslip.io', 'xip.io', 'xip.name', 'ip6.name', 'localtest.me', 'lvh.me', 'vcap.me',
+  'fuf.me', 'traefik.me', 'lacolhost.com', 'localho.st', 'local-ip.co', 'local-ip.sh',
+  'local.gd', 'backname.io', 'plex.direct', 'rbndr.us', '1u.ms',
+] // prettier-ignore
 
 function isPublicName(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '')

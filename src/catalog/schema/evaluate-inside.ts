@@ -130,7 +130,7 @@ function itemsFinding(visit: Visit<readonly Json[]>): Finding | undefined {
 const prefixLength = (prefix: unknown): number => (Array.isArray(prefix) ? prefix.length : 0)
 
 function containsFinding(visit: Visit<readonly Json[]>): Finding | undefined {
-  const { contains, minContains, maxContains } = visit.schema
+  const { contains, minContains } = visit.schema
   if (contains === undefined) return undefined
   let count = 0
   for (const [index, item] of visit.value.entries()) {
