@@ -16,6 +16,7 @@ const sources = {
   'hook-batch.ts': 'src/plugins/hook-batch.ts',
   'request-shorthand.ts': 'src/plugins/request-shorthand.ts',
   'json-border.ts': 'src/plugins/json-border.ts',
+  'secrets/placeholder.ts': 'src/plugins/secrets/placeholder.ts',
   'isola/plugin': 'src/contracts/plugin.ts',
 }
 

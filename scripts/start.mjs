@@ -6,7 +6,9 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ensureVars, passedOn } from './dev-vars.mjs'
+import { openFront } from './front.mjs'
 import { checkModel as tryModel } from './isola/doctor/model.mjs'
+import { supervise } from './supervise.mjs'
 import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
 
 const host = '127.0.0.1'
@@ -74,7 +76,8 @@ function startWrangler({ port, varsFiles, isLogged }) {
   ]
   return spawn(toolNode(), args, {
     cwd: root,
-    env: toolEnv(),
+    // Its explorer of the local databases asks for no key.
+    env: toolEnv({ X_LOCAL_EXPLORER: 'false' }),
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
@@ -203,47 +206,32 @@ if (Object.keys(shell).length > 0) {
   writeFileSync(shellPath, lines.join(''), { mode: 0o600 })
 }
 
-const wrangler = startWrangler({
-  // Wrangler shows a line for each request then, too.
-  isLogged: (shell.ISOLA_LOG ?? vars.ISOLA_LOG) === 'info',
-  port: probe.port,
-  varsFiles: [varsPath, ...(existsSync(shellPath) ? [shellPath] : [])],
+const { port: innerPort } = await probePort(0)
+const server = supervise({
+  start: () =>
+    startWrangler({
+      // Wrangler shows a line for each request then, too.
+      isLogged: (shell.ISOLA_LOG ?? vars.ISOLA_LOG) === 'info',
+      port: innerPort,
+      varsFiles: [varsPath, ...(existsSync(shellPath) ? [shellPath] : [])],
+    }),
+  onEnded: ({ why, isAgain }) => {
+    console.error(`The server ended (${why})${isAgain ? ': it is started again.' : '.'}`)
+    if (!isAgain) stop(1)
+  },
 })
-let gone = false
 let stopping = false
-
-function endGroup(signal) {
-  // Without a pid nothing was started; -0 would be our own group.
-  if (!wrangler.pid) return
-  try {
-    process.kill(-wrangler.pid, signal)
-  } catch {
-    // The group is gone already, which is what was wanted.
-  }
-}
 
 function stop(code) {
   if (stopping) return
   stopping = true
-  endGroup('SIGTERM')
-  const finish = () => {
-    endGroup('SIGKILL')
+  void server.stop().then(() => {
     rmSync(shellPath, { force: true })
     process.exit(code)
-  }
-  if (gone) finish()
-  wrangler.once('exit', finish)
-  setTimeout(finish, 4_000)
+  })
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(0))
-wrangler.on('exit', (code) => {
-  gone = true
-  if (!stopping) {
-    console.error(`The server ended (code ${code}).`)
-    stop(1)
-  }
-})
 // Under npm (npm → sh → us): when npm is killed outright, nobody is left to stop us.
 const ancestors = [process.ppid, parentOf(process.ppid)]
 if (process.env.npm_lifecycle_event) {
@@ -251,8 +239,18 @@ if (process.env.npm_lifecycle_event) {
   setInterval(() => isOrphan() && stop(1), 500).unref()
 }
 
+await openFront({
+  host,
+  port: probe.port,
+  target: { host, port: innerPort },
+  onReached: server.ready,
+  onUnreachable: server.replace,
+}).catch((error) => {
+  console.error(`Port ${probe.port} cannot be used: ${error.message}`)
+  stop(1)
+})
 const url = `http://localhost:${probe.port}`
-if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => gone))) {
+if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRunning()))) {
   if (!stopping) console.error('The server did not answer /healthz within a minute.')
   stop(1)
 } else if (!stopping) {

@@ -172,6 +172,7 @@ export function composeRuntime(
     databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
     readSecrets: createSecretReader(secrets),
+    ids: sources.ids,
     validator,
     scopedStorage,
     sleep: clock.sleep,

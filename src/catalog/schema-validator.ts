@@ -1,26 +1,16 @@
-import { Validator } from '@cfworker/json-schema'
 import type { Json, JsonSchema } from '#contracts/json.ts'
 import type { SchemaValidator, SchemaVerdict } from '#contracts/tool.ts'
+import { evaluate } from './schema/evaluate.ts'
 import { problemOf } from './schema/problem-text.ts'
 import { SchemaProblem, toSafeSchema, type SafeSchema } from './schema/safe-schema.ts'
+import { createWork, TooMuchWork } from './schema/work.ts'
 
-/** What one validation may cost. A visit to a schema node costs 50, its lists and the text it reads come on top. */
-const maxCost = 10_000_000
-const visitCost = 50
 const maxValueDepth = 200
-
-class TooMuchWork extends Error {}
 
 /** A schema made ready: checked values use it, or the reason why it cannot be used. */
 type Compiled =
-  | { readonly ok: true; readonly validator: Validator; readonly safe: SafeSchema }
+  | { readonly ok: true; readonly safe: SafeSchema }
   | { readonly ok: false; readonly reason: string }
-
-interface Measures {
-  readonly size: number
-  readonly longestText: number
-  readonly longestList: number
-}
 
 /**
  * Validates against JSON Schema (draft 2020-12, tolerating draft-07) without ever hanging: work is counted and
@@ -31,29 +21,6 @@ interface Measures {
  */
 export function createSchemaValidator(): SchemaValidator {
   const cache = new WeakMap<JsonSchema, Compiled>()
-  // One validation at a time, synchronously: the counter is reset before each.
-  let left = 0
-  let longestText = 0
-
-  function spend(size: number, readsText: boolean): void {
-    left -= visitCost + size + (readsText ? longestText : 0)
-    if (left < 0) throw new TooMuchWork()
-  }
-
-  function compile(schema: JsonSchema): Compiled {
-    try {
-      const safe = toSafeSchema(schema, spend)
-      left = maxCost
-      // The library's type for a schema is a mutable one with known keywords; the copy has only those.
-      return { ok: true, safe, validator: new Validator(safe.root, '2020-12') }
-    } catch (error) {
-      return {
-        ok: false,
-        reason: error instanceof SchemaProblem ? error.message : 'is not a valid JSON Schema',
-      }
-    }
-  }
-
   function compiled(schema: JsonSchema): Compiled {
     const known = cache.get(schema)
     if (known) return known
@@ -62,24 +29,12 @@ export function createSchemaValidator(): SchemaValidator {
     return made
   }
 
-  function check({ validator, safe }: Extract<Compiled, { ok: true }>, value: Json): SchemaVerdict {
-    const measures = measure(value)
-    if (!measures) return refused(`the value is nested deeper than ${maxValueDepth} levels`)
-    // The library compares every item with every other one.
-    if (safe.comparesItems && measures.longestList * measures.size > maxCost)
-      throw new TooMuchWork()
-    left = maxCost
-    longestText = measures.longestText
-    const { valid, errors } = validator.validate(value)
-    return valid ? { ok: true } : { ok: false, ...problemOf(errors, safe.root) }
-  }
-
   return {
     validate(schema, value) {
       const ready = compiled(schema)
       if (!ready.ok) return refused(`the schema ${ready.reason}`)
       try {
-        return check(ready, value)
+        return check(ready.safe, value)
       } catch (error) {
         return refused(
           error instanceof TooMuchWork ? 'checking takes too much work' : 'the schema is broken',
@@ -95,19 +50,26 @@ const refused = (reason: string): SchemaVerdict => ({
   message: `cannot be checked: ${reason}`,
 })
 
-/** Sizes of a value; `undefined` if it is too deep. */
-function measure(value: Json): Measures | undefined {
-  let size = 0
-  let longestText = 0
-  let longestList = 0
-  function visit(part: Json, depth: number): boolean {
-    size += 1
-    if (depth > maxValueDepth) return false
-    if (typeof part === 'string') longestText = Math.max(longestText, part.length)
-    if (typeof part !== 'object' || part === null) return true
-    const children: readonly Json[] = Array.isArray(part) ? part : Object.values(part)
-    if (Array.isArray(part)) longestList = Math.max(longestList, part.length)
-    return children.every((child) => visit(child, depth + 1))
+function compile(schema: JsonSchema): Compiled {
+  try {
+    return { ok: true, safe: toSafeSchema(schema) }
+  } catch (error) {
+    return {
+      ok: false,
+      reason: error instanceof SchemaProblem ? error.message : 'is not a valid JSON Schema',
+    }
   }
-  return visit(value, 0) ? { size, longestText, longestList } : undefined
+}
+
+function check(safe: SafeSchema, value: Json): SchemaVerdict {
+  if (isTooDeep(value)) return refused(`the value is nested deeper than ${maxValueDepth} levels`)
+  const found = evaluate(safe, value, createWork())
+  return found ? { ok: false, ...problemOf(found, safe.root) } : { ok: true }
+}
+
+function isTooDeep(value: Json, depth = 0): boolean {
+  if (depth > maxValueDepth) return true
+  if (typeof value !== 'object' || value === null) return false
+  const parts: readonly Json[] = Array.isArray(value) ? value : Object.values(value)
+  return parts.some((part) => isTooDeep(part, depth + 1))
 }

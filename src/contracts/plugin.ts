@@ -64,17 +64,11 @@ export interface PluginMemory {
   readonly clear: () => Promise<void>
 }
 
-/**
- * What stands for a secret in a plugin's hands. Safe in a header, in a path and in base64; a name has no lowercase
- * letter and no hyphen, so that where it ends is never in doubt.
- */
-export const secretPlaceholder = (name: string): string => `isola-secret-${name}-end`
-
 /** Secrets by reference: no function here gives a value away. */
 export interface PluginSecrets {
   /**
    * A placeholder to put where the grant says (a header's value, the password of basic authentication, the path): the
-   * host replaces it in requests to the granted host, nowhere else.
+   * host replaces it in requests to the granted host, nowhere else. For this call only: one that was kept is text.
    */
   readonly ref: (name: string) => string
   /** HMAC-SHA-256 of a text under the secret, lowercase hex. The grant says `in: hmac`. */

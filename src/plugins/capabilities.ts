@@ -14,7 +14,7 @@ import type { Usage } from '#contracts/lease.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
-import type { Clock } from '#contracts/sources.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
 import type { SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createPluginModel, type ModelTerms } from './ask-model.ts'
@@ -51,6 +51,7 @@ export interface CapabilityDeps {
   readonly createMemory: (ask: AskStorage) => MemoryClient
   readonly fetch: FetchFunction
   readonly readSecrets: ReadSecrets
+  readonly ids: Pick<Ids, 'next'>
   readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
   readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
@@ -94,7 +95,7 @@ export function openCapabilities(
   const guard = createGuard(over)
   const log = createLog(context, over)
   const refuse = createRefuse(context)
-  const secrets = createCallSecrets(plugin.granted.secrets, context, deps.readSecrets)
+  const secrets = createCallSecrets(plugin.granted.secrets, context, deps)
   // Made when they are first read: most calls read one or two.
   const made: { -readonly [K in keyof Capabilities]?: Capabilities[K] } = {}
   const signalOf = () => (made.signal ??= AbortSignal.any([context.signal, over.signal()]))

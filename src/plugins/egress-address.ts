@@ -5,6 +5,7 @@
  * hex, short), IPv6 compressed in brackets, names in lower-case punycode. Names are not resolved: a Worker has no
  * resolver, and the platform's own network does not reach private addresses.
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry and its IPv6 sibling
+ * @see https://www.iana.org/assignments/special-use-domain-names
  */
 export function isPublicHost(hostname: string): boolean {
   if (hostname.startsWith('[')) return isPublicIpv6(hostname.slice(1, -1))
@@ -17,12 +18,17 @@ const blockedIpv4: readonly (readonly [address: string, prefix: number])[] = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  // Azure: what a machine there asks about itself.
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.31.196.0', 24],
+  ['192.52.193.0', 24],
   ['192.88.99.0', 24],
   ['192.168.0.0', 16],
+  ['192.175.48.0', 24],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
@@ -50,10 +56,11 @@ function isPublicIpv4(address: number): boolean {
 function isPublicIpv6(text: string): boolean {
   const groups = parseIpv6(text)
   if (groups === undefined) return false
-  const [first, second] = [groups[0] ?? 0, groups[1] ?? 0]
+  const [first, second, third] = [groups[0] ?? 0, groups[1] ?? 0, groups[2] ?? 0]
   if (first < 0x2000 || first > 0x3fff) return false
   if (first === 0x2001 && (second < 0x200 || second === 0xdb8)) return false // protocol assignments (Teredo), examples
   if (first === 0x2002) return false // 6to4 embeds an IPv4 address
+  if (first === 0x2620 && second === 0x4f && third === 0x8000) return false // answers for private addresses (AS112)
   return !(first === 0x3fff && second < 0x1000) // examples
 }
 
@@ -78,35 +85,29 @@ function parseGroups(text: string): readonly number[] {
         .map((group) => (/^[0-9a-f]{1,4}$/i.test(group) ? Number.parseInt(group, 16) : Number.NaN))
 }
 
-/** Names that mean this machine or this network, and public names made to answer with any address. */
+/**
+ * Names that mean this machine or this network, what clouds answer about a machine, and public names made to answer
+ * with any address.
+ */
 const blockedSuffixes = [
-  'localhost',
-  'localdomain',
-  'local',
-  'internal',
-  'intranet',
-  'lan',
-  'home',
-  'corp',
-  'private',
-  'home.arpa',
-  'in-addr.arpa',
-  'ip6.arpa',
-  'onion',
-  'test',
-  'invalid',
-  'nip.io',
-  'sslip.io',
-  'xip.io',
-  'localtest.me',
-  'lvh.me',
-  'vcap.me',
-]
+  // Of the registry, or kept from being anybody's.
+  'localhost', 'local', 'internal', 'arpa', 'onion', 'alt', 'test', 'invalid',
+  'home', 'corp', 'mail',
+  // What routers, offices and clusters call their own. Kubernetes: `<service>.<namespace>.svc`, or without `svc`.
+  'localdomain', 'domain', 'workgroup', 'intranet', 'intra', 'lan', 'private', 'router',
+  'svc', 'cluster', 'default', 'consul', 'docker', 'mesos', 'swarm', 'i2p',
+  // In the open by their names: their addresses are not.
+  'metadata.goog', 'metadata.tencentyun.com', 'metadata.cloud.ibm.com', 'metadata.packet.net',
+  'metadata.platformequinix.com',
+  'nip.io', 'sslip.io', 'xip.io', 'xip.name', 'ip6.name', 'localtest.me', 'lvh.me', 'vcap.me',
+  'fuf.me', 'traefik.me', 'lacolhost.com', 'localho.st', 'local-ip.co', 'local-ip.sh',
+  'local.gd', 'backname.io', 'plex.direct', 'rbndr.us', '1u.ms',
+] // prettier-ignore
 
 function isPublicName(hostname: string): boolean {
   const name = hostname.replace(/\.$/, '')
-  if (!name.includes('.') || !/^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/.test(name)) return false
-  // A last label of digits is an address that the URL parser did not take for one.
-  if (/(^|\.)(\d+|0x[0-9a-f]*)$/.test(name)) return false
+  // A last label that is no word is none of the public ones; one of digits is an address that the URL parser did not
+  // take for one.
+  if (!/^([a-z0-9_-]+\.)+([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/.test(name)) return false
   return !blockedSuffixes.some((suffix) => name === suffix || name.endsWith(`.${suffix}`))
 }

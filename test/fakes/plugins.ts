@@ -59,12 +59,18 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
     isDevelopment: false,
     databases: new Map(),
     readSecrets: readerOf({}),
+    ids: countedIds(),
     scopedStorage: createFakeScopedStorage(),
     sleep: () => new Promise(() => {}),
     sha256,
     validator: passAll,
     ...overrides,
   }
+}
+
+function countedIds(): CapabilityDeps['ids'] {
+  let count = 0
+  return { next: (prefix) => `${prefix}_${(count += 1)}` }
 }
 
 /** Objects in memory, by who they are of. */

@@ -10,6 +10,7 @@ export interface SecretWorld {
   readonly grants?: RequestedGrants['secrets']
   readonly values?: Readonly<Record<string, string>>
   readonly read?: ReadSecrets
+  readonly nonce?: string
   readonly answer?: (url: string, init: RequestInit) => Response | Promise<Response>
 }
 
@@ -18,12 +19,17 @@ export function createSecretWorld({
   grants = [{ name: 'TOKEN', host: 'api.example', in: 'header' }],
   values = {},
   read = readerOf(values),
+  nonce = 'ref_1',
   answer = () => new Response('ok'),
 }: SecretWorld = {}) {
   const requests: { url: string; headers: Record<string, string>; body: unknown }[] = []
   const events: EventDraft[] = []
   const emit = (event: EventDraft) => void events.push(event)
-  const secrets = createCallSecrets(grants, { call: 'call_1', emit }, read)
+  const secrets = createCallSecrets(
+    grants,
+    { call: 'call_1', emit },
+    { readSecrets: read, ids: { next: () => nonce } },
+  )
   const fetch = createEgress({
     grants: ['api.example', 'other.example'].map((host) => ({ host, methods: ['GET', 'POST'] })),
     tier: 'community',

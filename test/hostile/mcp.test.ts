@@ -264,8 +264,9 @@ describe('T14: a server that changes what was approved', () => {
         state: 'changed',
         lines: [
           '- description: "Says it."',
-          '+ description (1): "Says it."',
-          '+ description (2): "And sends it."',
+          '+ description:',
+          '+   (1): "Says it."',
+          '+   (2): "And sends it."',
         ],
       },
       { key: 'fresh', state: 'new' },
@@ -305,6 +306,45 @@ describe('T13: what an operator reads before approving is all that is different'
   it('nothing is cut', () => {
     const text = Array.from({ length: 3_000 }, (_, index) => `line ${index}`).join('\n')
     expect(linesOf({}, { description: text })).toHaveLength(3_001)
+  })
+})
+
+describe('T15: a difference is little more than what is different', () => {
+  const item = (key: string, definition: JsonObject): McpItem => ({
+    kind: 'tool',
+    key,
+    definition,
+    hash: JSON.stringify(definition),
+  })
+  const charsOf = (items: readonly McpItem[], before: readonly McpItem[] = []) =>
+    compare(before, items)
+      .flatMap(({ lines }) => lines)
+      .reduce((sum, line) => sum + line.length, 0)
+  const nested = (depth: number, innermost: JsonObject): JsonObject =>
+    depth === 0 ? innermost : { ['n'.repeat(200)]: nested(depth - 1, innermost) }
+
+  it('however long the way to it is', () => {
+    const leaves = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`p${n}`, 1]))
+    const hostile = { inputSchema: nested(20, leaves) }
+    const size = JSON.stringify(hostile).length
+    expect(charsOf([item('t', hostile)])).toBeLessThan(8 * size)
+    const other = { inputSchema: nested(20, { ...leaves, p7: 2 }) }
+    const [difference] = compare([item('t', hostile)], [item('t', other)])
+    expect(difference?.lines.slice(-2).map((line) => line.replace(/ +/, ' '))).toEqual([
+      '- p7: 1',
+      '+ p7: 2',
+    ])
+    expect(difference?.lines).toHaveLength(21 + 2)
+  })
+
+  it('in all not more than a listing may be long, and says how much is not there', () => {
+    const lines = Array.from({ length: 500 }, (_, n) =>
+      item(`t${n}`, { inputSchema: nested(24, { a: 1 }), text: '\n'.repeat(2_000) }),
+    )
+    expect(charsOf(lines)).toBeLessThan(2_200_000)
+    expect(compare([], lines).at(-1)?.lines).toEqual([
+      expect.stringMatching(/^ {2}and \d+ more lines, too long to show here: read the whole/),
+    ])
   })
 })
 

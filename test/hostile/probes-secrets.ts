@@ -94,7 +94,6 @@ export const exfiltrationProbes: readonly Probe[] = [
   ),
   refused('a redirect that takes it to another host', `return text('${api}/leak', auth)`),
   refused('one that takes it there in base64', `return text('${api}/leak-base64', auth)`),
-  refused('a redirect to a place with a placeholder', `return text('${api}/asks', auth)`),
   refused('global fetch', `return (await fetch('${other}/echo', auth)).text()`),
 ]
 
@@ -126,7 +125,23 @@ export const placeProbes: readonly Probe[] = [
   ]),
 ]
 
+/** Somebody else's words, which a plugin hands on: nothing is filled in, and they are no reason to refuse. */
+const asItIs = (name: string, words: string): Probe => ({
+  name,
+  grants,
+  body: `${prelude} return text('${api}/echo', { headers: { a: ${words}, authorization: 'Bearer ' + ${words} } })`,
+  expect: ({ result, events }) => {
+    expect(result).toMatchObject({ ok: true })
+    expect(JSON.stringify(result)).toMatch(/isola-secret-HEADER-(?!ref_)/)
+    expect(JSON.stringify(result)).not.toContain('[redacted]')
+    expect(events.filter(isRefusal)).toEqual([])
+  },
+})
+
 export const echoProbes: readonly Probe[] = [
+  asItIs('a placeholder that somebody guessed', `'isola-secret-HEADER-end'`),
+  asItIs('one with another nonce', `header.replace('-ref_', '-call_')`),
+  useless('a redirect to a place with one that was guessed', `return text('${api}/asks', auth)`),
   useless('an echo of the headers', `return text('${api}/echo', auth)`),
   useless('an echo in headers', `return [...(await can.fetch('${api}/echo', auth)).headers]`),
   useless(

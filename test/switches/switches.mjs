@@ -2033,6 +2033,12 @@ const secrets = [
         replace: 'grant.host !== host.slice(99)',
       },
       {
+        name: 'secret-of-this-call',
+        what: 'T4: a placeholder that was guessed, or kept of another call, is text',
+        find: "toPlaceholder('([A-Z][A-Z0-9_]{0,63})', nonce)",
+        replace: "toPlaceholder('([A-Z][A-Z0-9_]{0,63})', nonce && '[^ ]*')",
+      },
+      {
         name: 'secret-in-its-place',
         what: 'P22: a secret goes where the grant says only',
         find: 'if (ofHost.some((grant) => grant.in === place)) return undefined',
@@ -2071,7 +2077,7 @@ const secrets = [
       {
         name: 'server-asks-for-no-secret',
         what: 'T4: a server cannot ask for a secret by a redirect',
-        find: 'if (hasPlaceholder(location))',
+        find: 'if (hasPlaceholder(location, nonce))',
         replace: 'if (false)',
       },
     ],

@@ -1,16 +1,10 @@
-import type { OutputUnit } from '@cfworker/json-schema'
 import { isObject } from './safe-schema.ts'
+import type { Finding } from './visit.ts'
 
 export interface Problem {
   readonly path: string
   readonly message: string
 }
-
-/** These only say that something below them is wrong; the entry after them says what. */
-const wrappers: ReadonlySet<string> = new Set([
-  'properties', 'items', 'prefixItems', 'additionalItems', 'additionalProperties', 'unevaluatedProperties',
-  'unevaluatedItems', 'allOf', '$ref', 'if', 'dependentSchemas', 'propertyNames',
-]) // prettier-ignore
 
 const typeNames: Readonly<Record<string, string>> = {
   string: 'text',
@@ -24,87 +18,72 @@ const typeNames: Readonly<Record<string, string>> = {
 
 const maxChars = 500
 
-/** The first thing that is wrong, where it is and in words a model can act on. */
-export function problemOf(errors: readonly OutputUnit[], schema: Record<string, unknown>): Problem {
-  const { path, message } = firstProblem(errors, schema)
-  return { path: path.slice(0, maxChars), message: message.slice(0, maxChars) }
-}
-
-function firstProblem(errors: readonly OutputUnit[], schema: Record<string, unknown>): Problem {
-  const unit = errors.find(({ keyword }) => !wrappers.has(keyword)) ?? errors[0]
-  if (!unit) return { path: '', message: 'is not valid' }
-  const path = pathOf(unit.instanceLocation)
-  const quoted = /"([^]*)"/.exec(unit.error)?.[1] ?? ''
-  if (unit.keyword === 'required') return { path: joined(path, quoted), message: 'is required' }
-  if (unit.keyword === 'false')
-    return { path, message: `is not allowed here${knownNames(path, schema)}` }
-  const setting = settingAt(schema, unit.keywordLocation)
-  // Behind an `$anchor` the place in the schema is not found again: the library's own words, then.
-  if (setting === undefined) return { path, message: `is not valid: ${unit.error}` }
-  switch (unit.keyword) {
-    case 'type':
-      return { path, message: `must be ${typesOf(setting)}` }
-    case 'enum':
-      return { path, message: `must be one of ${listed(setting)}` }
-    case 'const':
-      return { path, message: `must be ${JSON.stringify(setting)}` }
-    case 'minimum':
-      return { path, message: `must be at least ${String(setting)}` }
-    case 'maximum':
-      return { path, message: `must be at most ${String(setting)}` }
-    case 'exclusiveMinimum':
-      return { path, message: `must be more than ${String(setting)}` }
-    case 'exclusiveMaximum':
-      return { path, message: `must be less than ${String(setting)}` }
-    case 'multipleOf':
-      return { path, message: `must be a multiple of ${String(setting)}` }
-    case 'minLength':
-      return { path, message: `must have at least ${String(setting)} characters` }
-    case 'maxLength':
-      return { path, message: `must have at most ${String(setting)} characters` }
-    case 'minItems':
-      return { path, message: `must have at least ${String(setting)} items` }
-    case 'maxItems':
-      return { path, message: `must have at most ${String(setting)} items` }
-    case 'minProperties':
-      return { path, message: `must have at least ${String(setting)} properties` }
-    case 'maxProperties':
-      return { path, message: `must have at most ${String(setting)} properties` }
-    case 'uniqueItems':
-      return { path, message: 'must not repeat an item' }
-    case 'format':
-      return { path, message: `must be a valid ${String(setting)}` }
-    case 'anyOf':
-    case 'oneOf':
-      return { path, message: alternatives(setting) }
-    default:
-      return { path, message: `is not valid (${unit.keyword})` }
+/** What is wrong, where it is and in words a model can act on. */
+export function problemOf(finding: Finding, schema: Record<string, unknown>): Problem {
+  const path = finding.path.reduce(joined, '')
+  const missing = finding.missing === undefined ? path : joined(path, finding.missing)
+  return {
+    path: missing.slice(0, maxChars),
+    message: messageOf(finding, path, schema).slice(0, maxChars),
   }
 }
 
-/** `#/filters/0/name` → `filters[0].name`. */
-function pathOf(location: string): string {
-  return location.split('/').slice(1).map(unescaped).reduce(joined, '')
+function messageOf(
+  { keyword, setting }: Finding,
+  path: string,
+  schema: Record<string, unknown>,
+): string {
+  switch (keyword) {
+    case 'required':
+      return 'is required'
+    case 'dependentRequired':
+      return `is required beside ${String(setting)}`
+    case 'false':
+      return `is not allowed here${knownNames(path, schema)}`
+    case 'type':
+      return `must be ${typesOf(setting)}`
+    case 'enum':
+      return `must be one of ${listed(setting)}`
+    case 'const':
+      return `must be ${JSON.stringify(setting)}`
+    case 'minimum':
+      return `must be at least ${String(setting)}`
+    case 'maximum':
+      return `must be at most ${String(setting)}`
+    case 'exclusiveMinimum':
+      return `must be more than ${String(setting)}`
+    case 'exclusiveMaximum':
+      return `must be less than ${String(setting)}`
+    case 'multipleOf':
+      return `must be a multiple of ${String(setting)}`
+    case 'minLength':
+      return `must have at least ${String(setting)} characters`
+    case 'maxLength':
+      return `must have at most ${String(setting)} characters`
+    case 'minItems':
+      return `must have at least ${String(setting)} items`
+    case 'maxItems':
+      return `must have at most ${String(setting)} items`
+    case 'minProperties':
+      return `must have at least ${String(setting)} properties`
+    case 'maxProperties':
+      return `must have at most ${String(setting)} properties`
+    case 'uniqueItems':
+      return 'must not repeat an item'
+    case 'format':
+      return `must be a valid ${String(setting)}`
+    case 'anyOf':
+    case 'oneOf':
+      return alternatives(setting)
+    default:
+      return `is not valid (${keyword})`
+  }
 }
 
+/** `filters`, `0`, `name` → `filters[0].name`. */
 function joined(path: string, segment: string): string {
   if (/^\d+$/.test(segment) && path !== '') return `${path}[${segment}]`
   return path === '' ? segment : `${path}.${segment}`
-}
-
-const unescaped = (segment: string): string => segment.replaceAll('~1', '/').replaceAll('~0', '~')
-
-/** The keyword's value in the schema; a `$ref` on the way is followed. */
-function settingAt(schema: Record<string, unknown>, location: string): unknown {
-  let here: unknown = schema
-  for (const segment of location.split('/').slice(1).map(unescaped)) {
-    if (typeof here !== 'object' || here === null || !Object.hasOwn(here, segment)) return undefined
-    // Checked above: an own property of an object.
-    here = (here as Record<string, unknown>)[segment]
-    if (segment === '$ref' && typeof here === 'string')
-      here = here === '#' ? schema : settingAt(schema, here)
-  }
-  return here
 }
 
 function typesOf(setting: unknown): string {

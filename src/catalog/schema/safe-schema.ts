@@ -1,16 +1,17 @@
+import { dereference } from '@cfworker/json-schema'
 import type { Json, JsonObject } from '#contracts/json.ts'
 
 /** Why a schema cannot be used. The text is for whoever wrote the schema. */
 export class SchemaProblem extends Error {}
 
-/** A private copy of a schema that is safe to evaluate, with what the caller must watch. */
+/** A private copy of a schema that is safe to evaluate. */
 export interface SafeSchema {
   readonly root: Record<string, unknown>
-  readonly comparesItems: boolean
+  /** Where references lead, by what the library made of them: `__absolute_ref__` of a node. */
+  readonly lookup: Readonly<Record<string, unknown>>
+  /** Whether it matters what was looked at. */
+  readonly asksUnevaluated: boolean
 }
-
-/** Called once per evaluated node: its own size, and whether it reads the text it looks at. Throws to stop. */
-export type Spend = (size: number, readsText: boolean) => void
 
 const maxDepth = 64
 const maxNodes = 20_000
@@ -51,9 +52,9 @@ const formats: Readonly<Record<string, string>> = {
  * freezes the object, SECURITY: no remote schema reaches a native RegExp), `$id` (moves what `#` means), unknown
  * keywords. Throws `SchemaProblem` for a `$ref` that leaves the schema and for one too deep or too large.
  */
-export function toSafeSchema(schema: JsonObject, spend: Spend): SafeSchema {
+export function toSafeSchema(schema: JsonObject): SafeSchema {
   let nodes = 0
-  let comparesItems = false
+  let asksUnevaluated = false
 
   function copyMap(map: JsonObject, depth: number): Record<string, unknown> {
     return Object.fromEntries(
@@ -89,42 +90,12 @@ export function toSafeSchema(schema: JsonObject, spend: Spend): SafeSchema {
       delete node['additionalProperties']
       delete node['unevaluatedProperties']
     }
-    comparesItems ||= node['uniqueItems'] === true
-    meter(node, spend)
+    asksUnevaluated ||= 'unevaluatedItems' in node || 'unevaluatedProperties' in node
     return node
   }
 
   const root = copy(schema, 0) || {}
-  return { root, comparesItems }
-}
-
-/**
- * Makes every evaluation of a node cost something. The library reads this (else unused) keyword of a node exactly
- * once per visit, which is the one place where a schema that branches into itself can be stopped.
- */
-function meter(node: Record<string, unknown>, spend: Spend): void {
-  const size = [
-    node['enum'],
-    node['const'],
-    node['required'],
-    node['dependentRequired'],
-    node['properties'],
-  ]
-    .map((value) => (value === undefined ? 0 : sizeOf(value, 2)))
-    .reduce((sum, part) => sum + part, 1)
-  const readsText = 'minLength' in node || 'maxLength' in node || 'format' in node
-  Object.defineProperty(node, '$recursiveAnchor', {
-    enumerable: false,
-    get: () => {
-      spend(size, readsText)
-      return undefined
-    },
-  })
-}
-
-function sizeOf(value: unknown, depth: number): number {
-  if (typeof value !== 'object' || value === null || depth === 0) return 1
-  return Object.values(value).reduce<number>((sum, part) => sum + sizeOf(part, depth - 1), 1)
+  return { root, lookup: dereference(root), asksUnevaluated }
 }
 
 function localRef(ref: Json): string {

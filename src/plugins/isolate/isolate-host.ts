@@ -8,6 +8,7 @@ import {
   scheduleTimeoutMs,
 } from '../call-limits.ts'
 import { detectProtocols, type HostedFunction, type HostedParts } from '../plugin-parts.ts'
+import { nonceIn } from '../secrets/placeholder.ts'
 import { readAnswer } from './answer.ts'
 import { refusal } from './call-gate.ts'
 import { createHostStubs } from './host-stubs.ts'
@@ -84,6 +85,7 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
       const answer = await call(deps, plugin, {
         work: { do: 'inspect' },
         idempotencyKey: '',
+        nonce: '',
         stubs: noStubs,
         rootSession: '',
         timeoutMs: inspectTimeoutMs,
@@ -131,7 +133,7 @@ function toNamed(
     const run: HostedFunction = (input, can, { rootSession, signal }) =>
       call(deps, plugin, {
         work: { do: kind, name, input },
-        idempotencyKey: can.idempotencyKey,
+        ...keysOf(can),
         stubs: createHostStubs(can, signal),
         rootSession,
         timeoutMs,
@@ -148,7 +150,7 @@ function toInvoke(
   return (request, can: Capabilities, { rootSession, signal }) =>
     call(deps, plugin, {
       work: { do: 'agent', request },
-      idempotencyKey: can.idempotencyKey,
+      ...keysOf(can),
       stubs: createHostStubs(can, signal),
       rootSession,
       timeoutMs: plugin.manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
@@ -164,7 +166,7 @@ function toHook(
   return (events, can, { rootSession, signal }) =>
     call(deps, plugin, {
       work: { do: 'hook', on, events },
-      idempotencyKey: can.idempotencyKey,
+      ...keysOf(can),
       stubs: createHostStubs(can, signal),
       rootSession,
       timeoutMs: defaultHookTimeoutMs,
@@ -178,7 +180,7 @@ function toExecute(
   return (can, { rootSession, signal }) =>
     call(deps, plugin, {
       work: { do: 'schedule' },
-      idempotencyKey: can.idempotencyKey,
+      ...keysOf(can),
       stubs: createHostStubs(can, signal),
       rootSession,
       timeoutMs: scheduleTimeoutMs,
@@ -188,15 +190,22 @@ function toExecute(
 interface IsolateCall {
   readonly work: Readonly<Record<string, unknown>>
   readonly idempotencyKey: string
+  /** Of the secrets of this call. */
+  readonly nonce: string
   readonly stubs: CallStubs
   readonly rootSession: string
   readonly timeoutMs: number
 }
 
+const keysOf = ({ idempotencyKey, secrets }: Capabilities) => ({
+  idempotencyKey,
+  nonce: nonceIn(secrets.ref),
+})
+
 async function call(
   { runner, idOf }: Hosting,
   { manifest, hash }: IsolatedPlugin,
-  { work, idempotencyKey, stubs, rootSession, timeoutMs }: IsolateCall,
+  { work, idempotencyKey, nonce, stubs, rootSession, timeoutMs }: IsolateCall,
 ): Promise<unknown> {
   const { id, version, config } = manifest
   let end: () => void = () => {}
@@ -206,7 +215,13 @@ async function call(
       {
         isolate: idOf(rootSession),
         plugin: hash,
-        job: JSON.stringify({ about: { id, version, config }, work, idempotencyKey, maxChars }),
+        job: JSON.stringify({
+          about: { id, version, config },
+          work,
+          idempotencyKey,
+          nonce,
+          maxChars,
+        }),
         timeoutMs: timeoutMs + graceMs,
         maxChars,
       },

@@ -2,6 +2,7 @@ import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { RequestedGrants } from '#contracts/manifest.ts'
 import { ToolError } from '#contracts/plugin.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
+import type { Ids } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 export type SecretGrants = RequestedGrants['secrets']
@@ -10,6 +11,8 @@ export type SecretPlace = SecretGrants[number]['in']
 /** The secrets of one plugin within one call. */
 export interface CallSecrets {
   readonly grants: SecretGrants
+  /** In each placeholder of this call, and in no other: nobody can guess it. */
+  readonly nonce: string
   /** Throws a ToolError that is safe for the plugin. */
   readonly read: ReadSecrets
   /** Puts a refusal on the record, each once a call, and is the error to throw. */
@@ -19,12 +22,17 @@ export interface CallSecrets {
 export function createCallSecrets(
   grants: SecretGrants,
   { call, emit }: Pick<ToolContext, 'call' | 'emit'>,
-  read: ReadSecrets,
+  { readSecrets, ids }: { readonly readSecrets: ReadSecrets; readonly ids: Pick<Ids, 'next'> },
 ): CallSecrets {
+  const made: { nonce?: string } = {}
   const told = new Set<string>()
   return {
     grants,
-    read: withSafeErrors(read),
+    // Most calls have no secrets.
+    get nonce() {
+      return (made.nonce ??= ids.next('ref'))
+    },
+    read: withSafeErrors(readSecrets),
     refuse(name, message) {
       const secret = name.slice(0, 64)
       const data = { call, capability: 'secrets', ...(secret !== '' && { secret }) }

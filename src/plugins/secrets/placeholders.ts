@@ -5,8 +5,10 @@ import {
   type SecretGrants,
   type SecretPlace,
 } from './call-secrets.ts'
+import { toPlaceholder } from './placeholder.ts'
 
-const placeholder = /isola-secret-([A-Z][A-Z0-9_]{0,63})-end/g
+const patternOf = (nonce: string): RegExp =>
+  new RegExp(toPlaceholder('([A-Z][A-Z0-9_]{0,63})', nonce), 'g')
 
 /** A request as the plugin made it: it holds placeholders and never a value. */
 export interface Unfilled {
@@ -21,11 +23,13 @@ interface Use {
   readonly place: SecretPlace | 'body' | 'fragment'
 }
 
-export const hasPlaceholder = (text: string): boolean => namesIn(text).length > 0
+/** Of this call: one that was guessed, or is of another call, is text like any other. */
+export const hasPlaceholder = (text: string, nonce: string): boolean =>
+  namesIn(text, nonce).length > 0
 
 /** Whether a header holds one, in the open or within basic authentication. */
-export const headerHasPlaceholder = (name: string, value: string): boolean =>
-  hasPlaceholder(value) || hasPlaceholder(credentialsIn(name, value) ?? '')
+export const headerHasPlaceholder = (name: string, value: string, nonce: string): boolean =>
+  hasPlaceholder(value, nonce) || hasPlaceholder(credentialsIn(name, value) ?? '', nonce)
 
 /**
  * Checks each placeholder of a request against the grants: this secret, for this very host, in this place.
@@ -35,9 +39,9 @@ export const headerHasPlaceholder = (name: string, value: string): boolean =>
  */
 export function checkPlaceholders(
   request: Unfilled,
-  { grants, refuse }: Pick<CallSecrets, 'grants' | 'refuse'>,
+  { grants, nonce, refuse }: Pick<CallSecrets, 'grants' | 'nonce' | 'refuse'>,
 ): readonly string[] {
-  const uses = usesIn(request)
+  const uses = usesIn(request, nonce)
   for (const { name, place } of uses) {
     const why = whyRefused({ name, place }, request.url.hostname, grants)
     if (why !== undefined) throw refuse(name, why)
@@ -48,16 +52,16 @@ export function checkPlaceholders(
 /** Puts the values in where the placeholders stand. Only after `checkPlaceholders`. */
 export function fillPlaceholders(
   { url, headers }: Unfilled,
-  values: ReadonlyMap<string, string>,
+  { values, nonce }: { readonly values: ReadonlyMap<string, string>; readonly nonce: string },
 ): { readonly url: URL; readonly headers: Headers } {
   const fill = (text: string, encode = (value: string) => value) =>
-    text.replace(placeholder, (_all, name: string) => encode(valueOf(values, name)))
+    text.replace(patternOf(nonce), (_all, name: string) => encode(valueOf(values, name)))
   const filled = new URL(url)
-  if (hasPlaceholder(url.pathname)) filled.pathname = fill(url.pathname, encodeURIComponent)
-  if (hasPlaceholder(url.search)) filled.search = fill(url.search, encodeURIComponent)
+  if (hasPlaceholder(url.pathname, nonce)) filled.pathname = fill(url.pathname, encodeURIComponent)
+  if (hasPlaceholder(url.search, nonce)) filled.search = fill(url.search, encodeURIComponent)
   const changed = [...headers].map(([name, value]): [string, string] => {
     const credentials = credentialsIn(name, value)
-    return credentials !== undefined && hasPlaceholder(credentials)
+    return credentials !== undefined && hasPlaceholder(credentials, nonce)
       ? [name, `Basic ${toBase64(fill(credentials))}`]
       : [name, fill(value)]
   })
@@ -69,12 +73,13 @@ export function fillPlaceholders(
   }
 }
 
-function namesIn(text: string): readonly string[] {
-  return [...text.matchAll(placeholder)].flatMap(([, name]) => name ?? [])
+function namesIn(text: string, nonce: string): readonly string[] {
+  return [...text.matchAll(patternOf(nonce))].flatMap(([, name]) => name ?? [])
 }
 
-function usesIn({ url, headers, body = '' }: Unfilled): readonly Use[] {
-  const at = (place: Use['place'], text: string) => namesIn(text).map((name) => ({ name, place }))
+function usesIn({ url, headers, body = '' }: Unfilled, nonce: string): readonly Use[] {
+  const at = (place: Use['place'], text: string) =>
+    namesIn(text, nonce).map((name) => ({ name, place }))
   return [
     ...at('path', url.pathname + url.search),
     ...at('fragment', url.hash),

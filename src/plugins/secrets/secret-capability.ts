@@ -1,10 +1,12 @@
-import { secretPlaceholder, type PluginSecrets } from '#contracts/plugin.ts'
+import type { PluginSecrets } from '#contracts/plugin.ts'
 import { failed, valueOf, type CallSecrets } from './call-secrets.ts'
+import { toPlaceholder } from './placeholder.ts'
 
 const maxTextChars = 1024 * 1024
 
 /** Names and signs with secrets; no function here gives a value away. Arguments come from plugin code. */
-export function createPluginSecrets({ grants, read, refuse }: CallSecrets): PluginSecrets {
+export function createPluginSecrets(secrets: CallSecrets): PluginSecrets {
+  const { grants, read, refuse } = secrets
   const keyOf = async (name: string, text: string): Promise<CryptoKey> => {
     if (typeof name !== 'string' || typeof text !== 'string')
       throw failed('A secret is named, and a text signed: both are strings.')
@@ -16,7 +18,7 @@ export function createPluginSecrets({ grants, read, refuse }: CallSecrets): Plug
     return crypto.subtle.importKey('raw', value, algorithm, false, ['sign', 'verify'])
   }
   return {
-    ref: secretPlaceholder,
+    ref: (name) => toPlaceholder(name, secrets.nonce),
     async hmac(name, text) {
       const key = await keyOf(name, text)
       const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text))

@@ -28,7 +28,7 @@ export interface SecretExchange {
  * request. A value that cannot be read could not be taken out either, so then nothing is sent.
  */
 export async function openSecretExchange(secrets: CallSecrets): Promise<SecretExchange> {
-  const { grants } = secrets
+  const { grants, nonce } = secrets
   const sent = grants.filter((grant) => grant.in !== 'hmac')
   const values: ReadonlyMap<string, string> =
     grants.length === 0
@@ -43,11 +43,11 @@ export async function openSecretExchange(secrets: CallSecrets): Promise<SecretEx
           '',
           'The header "range" is not allowed where there are secrets: a part of one could come back.',
         )
-      return names.length === 0 ? request : fillPlaceholders(request, values)
+      return names.length === 0 ? request : fillPlaceholders(request, { values, nonce })
     },
-    mayLeave: (name, value) => !headerHasPlaceholder(name, value),
+    mayLeave: (name, value) => !headerHasPlaceholder(name, value, nonce),
     checkRedirect(location, { isElsewhere }) {
-      if (hasPlaceholder(location))
+      if (hasPlaceholder(location, nonce))
         throw secrets.refuse('', 'The server redirects to a place with a secret in it: refused.')
       if (isElsewhere && holdsValue(location))
         throw secrets.refuse('', 'The server redirects a secret to another host: refused.')

@@ -33,7 +33,11 @@ it('T9: an answer over 2 MiB is cut off for a plugin', async () => {
     isDevelopment: false,
     fetch: async () => new Response(new Uint8Array(2_097_153)),
     emit: () => {},
-    secrets: createCallSecrets([], { call: 'c', emit: () => {} }, readerOf({})),
+    secrets: createCallSecrets(
+      [],
+      { call: 'c', emit: () => {} },
+      { readSecrets: readerOf({}), ids: { next: () => 'ref_1' } },
+    ),
     sleep: () => new Promise(() => {}),
     idempotencyKey: 'k',
     traceparent: '',

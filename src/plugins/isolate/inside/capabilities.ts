@@ -1,4 +1,4 @@
-import { secretPlaceholder, ToolError } from 'isola/plugin'
+import { ToolError } from 'isola/plugin'
 import type {
   Capabilities,
   PluginDatabase,
@@ -11,6 +11,7 @@ import type {
 } from '#contracts/plugin.ts'
 import { toJson } from '../../json-border.ts'
 import { createRequest } from '../../request-shorthand.ts'
+import { toPlaceholder } from '../../secrets/placeholder.ts'
 
 /** What the host hands over with a call, each dead when the call is over. */
 export interface CallStubs {
@@ -24,7 +25,7 @@ const maxLogs = 200
 /** `Capabilities` as every plugin knows them, over the stubs of one call. `settle` waits for what was not awaited. */
 export function openCapabilities(
   { port, fetcher, closed }: CallStubs,
-  idempotencyKey: string,
+  { idempotencyKey, nonce }: { readonly idempotencyKey: string; readonly nonce: string },
 ): { readonly capabilities: Capabilities; readonly settle: () => Promise<unknown> | undefined } {
   const listening: { signal?: AbortSignal } = {}
   const ask = async (verb: string, given: readonly unknown[]): Promise<unknown> =>
@@ -40,7 +41,7 @@ export function openCapabilities(
       storage: createStorage('storage', ask),
       workspace: createStorage('workspace', ask),
       memory: createMemory(ask),
-      secrets: createSecrets(ask),
+      secrets: createSecrets(ask, nonce),
       tools: { call: (name, input) => ask('tools.call', [name, input]) } as PluginTools,
       model: { generate: (request) => ask('model.generate', [request]) } as PluginModel,
       database: {
@@ -90,9 +91,9 @@ function createStorage(space: string, ask: Ask): PluginStorage {
   return storage as unknown as PluginStorage
 }
 
-function createSecrets(ask: Ask): PluginSecrets {
+function createSecrets(ask: Ask, nonce: string): PluginSecrets {
   return {
-    ref: secretPlaceholder,
+    ref: (name) => toPlaceholder(name, nonce),
     hmac: (name, text) => ask('secrets.hmac', [name, text]) as Promise<string>,
     verify: (name, text, signature) =>
       ask('secrets.verify', [name, text, signature]) as Promise<boolean>,

@@ -27,6 +27,8 @@ interface Job {
     | { readonly do: 'hook'; readonly on: string; readonly events: readonly HookEvent[] }
     | { readonly do: 'schedule' }
   readonly idempotencyKey: string
+  /** Of the secrets of this call. */
+  readonly nonce: string
   readonly maxChars: number
 }
 
@@ -57,7 +59,7 @@ export default class Isolate extends WorkerEntrypoint {
 async function work(job: Job, stubs: CallStubs): Promise<unknown> {
   const parts = loadedParts() ?? (await loadParts(job.about))
   if (job.work.do === 'inspect') return toJson(describeParts(parts))
-  const { capabilities, settle } = openCapabilities(stubs, job.idempotencyKey)
+  const { capabilities, settle } = openCapabilities(stubs, job)
   // The runtime ends a request that waits for nothing it knows as "hung": that is for the session to say.
   const awake = setTimeout(() => {}, maxCallMs)
   try {

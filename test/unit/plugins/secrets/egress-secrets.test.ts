@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import { secretPlaceholder } from '#contracts/plugin.ts'
+import { openCapabilities } from '../../../../src/plugins/capabilities.ts'
+import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createSecretWorld } from '../../../fakes/secret-world.ts'
+import { readerOf } from '../../../fakes/secrets.ts'
+import { createToolContext } from '../../../fakes/tool-context.ts'
 
 const canary = 'cän/ary+&"0123 456'
 const ascii = 'canary-0123456789'
 const values = { TOKEN: ascii, OTHER: 'other-0123456789' }
-const ref = secretPlaceholder('TOKEN')
+const { ref: refOf } = createSecretWorld()
+const ref = refOf('TOKEN')
 const basic = (text: string) => `Basic ${btoa(text)}`
 const url = 'https://api.example/'
 
@@ -49,15 +53,72 @@ describe('P24: the egress puts a secret where the grant says', () => {
   })
 })
 
+describe('T4: a text that only looks like a placeholder leaves as it is:', () => {
+  const places = (['header', 'basic', 'path'] as const).map((place) => ({
+    name: 'TOKEN',
+    host: 'api.example',
+    in: place,
+  }))
+  const older = createSecretWorld({ nonce: 'ref_0' }).ref('TOKEN')
+  it.each([
+    ['one that was guessed', 'isola-secret-TOKEN-end'],
+    ['one without a nonce', 'isola-secret-TOKEN-'],
+    ['one with a pattern for it', 'isola-secret-TOKEN-ref_.'],
+    ['one of another call', older],
+  ])('%s', async (_what, text) => {
+    const { fetch, requests, refused } = createSecretWorld({ values, grants: places })
+    const body = `said: ${text}`
+    const headers = { 'x-said': text, authorization: basic(`me:${text}`) }
+    await fetch(`${url}${text}?q=${text}#${text}`, { method: 'POST', headers, body })
+    expect(requests).toMatchObject([{ url: `${url}${text}?q=${text}#${text}`, headers, body }])
+    expect(refused()).toEqual([])
+  })
+
+  it('one that a plugin kept, in its next call', async () => {
+    const requests: string[] = []
+    const deps = createCapabilityDeps({
+      readSecrets: readerOf(values),
+      fetch: async (_url, { headers }) => {
+        requests.push(new Headers(headers).get('x-key') ?? '')
+        return new Response('ok')
+      },
+    })
+    const plugin = loadOne(
+      bundle({
+        id: 'demo',
+        grants: {
+          network: [{ host: 'api.example', methods: ['GET'] }],
+          secrets: [{ name: 'TOKEN', host: 'api.example', in: 'header' }],
+        },
+      }),
+    )
+    const [first, second] = [1, 2].map(
+      () => openCapabilities(plugin, createToolContext(), deps).capabilities,
+    )
+    const kept = first!.secrets.ref('TOKEN')
+    for (const { fetch } of [first!, second!]) await fetch(url, { headers: { 'x-key': kept } })
+    expect(requests).toEqual([ascii, kept])
+  })
+
+  it('beside one of this call, which is filled', async () => {
+    const { fetch, requests } = createSecretWorld({ values })
+    await fetch(url, { headers: { 'x-key': `${ref} ${older}` }, method: 'POST', body: older })
+    expect(requests).toMatchObject([{ headers: { 'x-key': `${ascii} ${older}` }, body: older }])
+  })
+
+  it('where a server redirects to it', async () => {
+    const answers = [new Response(null, { status: 302, headers: { location: `/${older}` } })]
+    const answer = () => answers.shift() ?? new Response('ok')
+    const { fetch, requests } = createSecretWorld({ values, grants: places, answer })
+    await fetch(url)
+    expect(requests[1]?.url).toBe(`${url}${older}`)
+  })
+})
+
 describe('P22: a placeholder is refused, on the record and before anything is sent,', () => {
   const post = { method: 'POST' }
   it.each([
-    [
-      'of a secret that is not granted',
-      url,
-      { headers: { a: secretPlaceholder('OTHER') } },
-      'OTHER',
-    ],
+    ['of a secret that is not granted', url, { headers: { a: refOf('OTHER') } }, 'OTHER'],
     ['for another host', 'https://other.example/', { headers: { a: ref } }, 'TOKEN'],
     ['in the path', `${url}${ref}`, {}, 'TOKEN'],
     ['in the query', `${url}?a=${ref}`, {}, 'TOKEN'],

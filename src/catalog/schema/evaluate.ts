@@ -1,0 +1,135 @@
+import type { Json, JsonObject } from '#contracts/json.ts'
+import { isSame } from './equality.ts'
+import { listFinding, objectFinding } from './evaluate-inside.ts'
+import { numberFinding, textFinding } from './evaluate-scalars.ts'
+import { isObject, type SafeSchema } from './safe-schema.ts'
+import { addSeen, findingAt, unseen, type Finding, type Run, type Visit } from './visit.ts'
+import type { Work } from './work.ts'
+
+const visitCost = 50
+
+/**
+ * Evaluates JSON Schema 2020-12, and of draft-07 what is still met: lists of `items`, `additionalItems`. A walk of our
+ * own, since only so each step can be counted: how often a value is compared, copied or looked through is up to the
+ * schema, and a library says nothing of it. It ends with the first thing that is wrong.
+ *
+ * @returns What that is, or nothing. Throws `TooMuchWork`, and anything else where the schema is broken.
+ */
+export function evaluate(
+  { root, lookup, asksUnevaluated }: SafeSchema,
+  value: Json,
+  work: Work,
+): Finding | undefined {
+  const run: Run = { lookup, asksUnevaluated, work, findingOf }
+  return findingOf(root, { value, place: undefined, seen: unseen(run), run })
+}
+
+function findingOf(schema: unknown, visit: Omit<Visit, 'schema'>): Finding | undefined {
+  visit.run.work.spend(visitCost)
+  if (schema === false) return findingAt(visit, 'false')
+  // What is in it was checked by nobody: each keyword makes of its setting what it can.
+  const { value, place, seen, run } = visit
+  const node = { schema: schema as Visit['schema'], value, place, seen, run }
+  return run.work.within(() => findingOfNode(node))
+}
+
+function findingOfNode(visit: Visit): Finding | undefined {
+  const { value } = visit
+  const found =
+    referenceFinding(visit) ??
+    typeFinding(visit) ??
+    equalityFinding(visit) ??
+    notFinding(visit) ??
+    combinationFinding(visit) ??
+    conditionFinding(visit)
+  if (found) return found
+  // Each beside the check that proves it: a copy of the visit would cost more than the rest of it.
+  if (Array.isArray(value)) return listFinding(visit as Visit<readonly Json[]>)
+  if (isObject(value)) return objectFinding(visit as Visit<JsonObject>)
+  if (typeof value === 'number') return numberFinding(visit as Visit<number>)
+  if (typeof value === 'string') return textFinding(visit as Visit<string>)
+  return undefined
+}
+
+function referenceFinding(visit: Visit): Finding | undefined {
+  if (visit.schema['$ref'] === undefined) return undefined
+  // Where it leads was found out when the schema was made ready.
+  const target = visit.run.lookup[String(visit.schema['__absolute_ref__'])]
+  if (target === undefined) throw new Error('A reference leads nowhere.')
+  return findingOf(target, visit)
+}
+
+function typeFinding(visit: Visit): Finding | undefined {
+  const { type } = visit.schema
+  if (type === undefined) return undefined
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type]
+  visit.run.work.spend(types.length)
+  const is = typeOf(visit.value)
+  const isWhole = Number.isInteger(visit.value)
+  const fits = types.some((one) => one === is || (one === 'integer' && isWhole))
+  return fits ? undefined : findingAt(visit, 'type', { setting: type })
+}
+
+function typeOf(value: Json): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function equalityFinding(visit: Visit): Finding | undefined {
+  const { value, run } = visit
+  const { const: only, enum: choices } = visit.schema
+  if (only !== undefined && !isSame(value, only as Json, run.work))
+    return findingAt(visit, 'const', { setting: only })
+  if (choices === undefined) return undefined
+  const isOne = (choices as readonly Json[]).some((one) => isSame(value, one, run.work))
+  return isOne ? undefined : findingAt(visit, 'enum', { setting: choices })
+}
+
+function notFinding(visit: Visit): Finding | undefined {
+  const { not } = visit.schema
+  if (not === undefined) return undefined
+  const found = findingOf(not, { ...visit, seen: unseen(visit.run) })
+  return found ? undefined : findingAt(visit, 'not', { setting: not })
+}
+
+/** What branches have looked at counts once all three of them fit. */
+function combinationFinding(visit: Visit): Finding | undefined {
+  const { anyOf, allOf, oneOf } = visit.schema
+  if (anyOf === undefined && allOf === undefined && oneOf === undefined) return undefined
+  const fitting: Visit['seen'][] = []
+  const tried = (branch: unknown): Finding | undefined => {
+    const seen = unseen(visit.run, visit.seen)
+    const found = findingOf(branch, { ...visit, seen })
+    if (!found) fitting.push(seen)
+    return found
+  }
+  /** How many fit; as far as it matters where nothing is to be remembered of them. */
+  const fits = (branches: unknown, enough: number): number => {
+    let count = 0
+    for (const branch of branches as readonly unknown[]) {
+      if (!tried(branch)) count += 1
+      if (count >= enough && !visit.seen) break
+    }
+    return count
+  }
+  if (anyOf !== undefined && fits(anyOf, 1) === 0)
+    return findingAt(visit, 'anyOf', { setting: anyOf })
+  for (const branch of (allOf ?? []) as readonly unknown[]) {
+    const found = tried(branch)
+    if (found) return found
+  }
+  if (oneOf !== undefined && fits(oneOf, 2) !== 1)
+    return findingAt(visit, 'oneOf', { setting: oneOf })
+  for (const seen of fitting) addSeen(visit, seen)
+  return undefined
+}
+
+function conditionFinding(visit: Visit): Finding | undefined {
+  const { if: condition, then, else: otherwise } = visit.schema
+  if (condition === undefined) return undefined
+  const seen = unseen(visit.run)
+  const fits = !findingOf(condition, { ...visit, seen })
+  if (fits) addSeen(visit, seen)
+  const next = fits ? then : otherwise
+  return next === undefined ? undefined : findingOf(next, visit)
+}

@@ -1,0 +1,33 @@
+/** What one validation may cost. A visit to a schema node costs 50; lists, names and texts it looks at come on top. */
+const maxWork = 10_000_000
+const maxDepth = 1_500
+
+export class TooMuchWork extends Error {}
+
+/** Counts what a validation does, where it is done. */
+export interface Work {
+  /** Throws `TooMuchWork` when there is no more. */
+  readonly spend: (units: number) => void
+  /** Runs one level deeper. */
+  readonly within: <T>(run: () => T) => T
+  readonly spent: () => number
+}
+
+export function createWork(max = maxWork): Work {
+  let spent = 0
+  let depth = 0
+  return {
+    spend(units) {
+      spent += units
+      if (spent > max) throw new TooMuchWork()
+    },
+    within(run) {
+      depth += 1
+      if (depth > maxDepth) throw new TooMuchWork()
+      const result = run()
+      depth -= 1
+      return result
+    },
+    spent: () => spent,
+  }
+}
