@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ensureVars, passedOn } from './dev-vars.mjs'
+import { askForHosts, mayAsk, networkLine, readNetwork } from './network.mjs'
 import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
 
 const host = '127.0.0.1'
@@ -168,19 +169,20 @@ console.log('Starting …')
 mkdirSync(statePath, { recursive: true })
 await migrate()
 
-// Wrangler reads the shell's settings from a file of this run.
+// Wrangler reads the shell's settings, and what belongs to this start, from a file of this run.
 const shellPath = join(statePath, `shell-${process.pid}.vars`)
 const quote = (value) => (value.includes("'") ? `"${value}"` : `'${value}'`)
-if (Object.keys(shell).length > 0) {
-  const lines = Object.entries(shell).map(([name, value]) => `${name}=${quote(value)}\n`)
-  writeFileSync(shellPath, lines.join(''), { mode: 0o600 })
-}
+// Its own port it learns here: the http tools may read the server itself, and nothing else of this machine.
+const lines = Object.entries({ ...shell, ISOLA_PORT: String(probe.port) }).map(
+  ([name, value]) => `${name}=${quote(value)}\n`,
+)
+writeFileSync(shellPath, lines.join(''), { mode: 0o600 })
 
 const wrangler = startWrangler({
   // Wrangler shows a line for each request then, too.
   isLogged: (shell.ISOLA_LOG ?? vars.ISOLA_LOG) === 'info',
   port: probe.port,
-  varsFiles: [varsPath, ...(existsSync(shellPath) ? [shellPath] : [])],
+  varsFiles: [varsPath, shellPath],
 })
 let gone = false
 let stopping = false
@@ -225,15 +227,42 @@ if (process.env.npm_lifecycle_event) {
 }
 
 const url = `http://localhost:${probe.port}`
+
+/** A request of the operator's to the server that was started. */
+async function request(path, { method = 'GET', json } = {}) {
+  const response = await fetch(`http://${host}:${probe.port}${path}`, {
+    method,
+    signal: AbortSignal.timeout(15_000),
+    headers: {
+      authorization: `Bearer ${vars.ISOLA_OPERATOR_KEY}`,
+      'content-type': 'application/json',
+    },
+    ...(json && { body: JSON.stringify(json) }),
+  })
+  const answer = await response.json()
+  if (!response.ok) throw new Error(answer.error?.message ?? `answered ${response.status}`)
+  return answer
+}
+
+/** One line; before it a question where this is the first start, and somebody is there. */
+async function describeNetwork() {
+  const { stdin, stdout, env } = process
+  if (created && mayAsk({ stdin, stdout, env }))
+    await askForHosts({ request, say: (line) => console.log(line), stdin, stdout })
+  return readNetwork(request).then(networkLine, (error) => `not known: ${error.message}`)
+}
+
 if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => gone))) {
   if (!stopping) console.error('The server did not answer /healthz within a minute.')
   stop(1)
 } else if (!stopping) {
+  const network = await describeNetwork()
   console.log(`
 Isola is running.
   URL    ${url}
   Key    ${vars.ISOLA_OPERATOR_KEY}
   Model  ${describeModel({ ...vars, ...shell })}
+  Net    ${network}
 
 Try it:
   curl ${url}/v1/chat/completions \\

@@ -4,6 +4,7 @@ import type { Administrator } from './keys.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
 import type { McpChange, McpPin, McpServerRow } from './mcp.ts'
+import type { NetworkRule } from './network-rule.ts'
 import type { Permit, PermitLine } from './permit.ts'
 import type { Reply } from './reply.ts'
 import type { ToolPolicy } from './tool-policy.ts'
@@ -121,9 +122,17 @@ export type PluginChange =
   /** The policy of then comes back only if that is asked for. */
   | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
   | { readonly do: 'policy'; readonly policy: ToolPolicy }
+  | ({ readonly do: 'network' } & NetworkChange)
   | { readonly do: 'mcp'; readonly mcp: McpChange }
   | { readonly do: 'expose'; readonly exposed: Exposure }
   | { readonly do: 'remove'; readonly id: string }
+
+/** Hosts that the `http` tools may reach from now on, and those that they may not any more. */
+export interface NetworkChange {
+  readonly allow: readonly string[]
+  readonly deny: readonly string[]
+  readonly elsewhere?: NetworkRule['elsewhere']
+}
 
 export interface ChangeResult {
   readonly generation: number

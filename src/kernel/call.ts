@@ -55,6 +55,8 @@ export interface CallState {
   /** The tool's own limit, or what the run has left if that is less. */
   deadline?: { readonly ms: number; readonly code: 'tool_timeout' | 'lease_time' }
   hasRun: boolean
+  /** Somebody was asked about it with these arguments, and said yes. */
+  isApproved?: boolean
   /** Interrupted by a crash and not to be repeated: what it may have spent. */
   readonly cut?: Partial<Amount>
   startedAtMs: number
@@ -108,6 +110,7 @@ export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookS
     tool,
     input: call.input,
     isDestructive,
+    goesTo: call.entry?.goesTo?.(call.input),
     signal,
     emit: call.emit,
   }

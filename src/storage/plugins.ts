@@ -10,7 +10,7 @@ import type {
   PluginStore,
   PluginVersion,
 } from '#contracts/plugin-catalog.ts'
-import type { ToolPolicy } from '#contracts/tool-policy.ts'
+import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { mcpServerRow } from './mcp-servers.ts'
@@ -223,7 +223,10 @@ function toGeneration({
     installed,
     bundled,
     ...(mcp && { mcp }),
-    ...(typeof policy === 'string' && { policy: JSON.parse(policy) as ToolPolicy }),
+    // One of a version before says nothing of what came since.
+    ...(typeof policy === 'string' && {
+      policy: { ...defaultToolPolicy, ...(JSON.parse(policy) as Partial<ToolPolicy>) },
+    }),
     ...(typeof exposure === 'string' && { exposed: JSON.parse(exposure) as Exposure }),
   }
 }

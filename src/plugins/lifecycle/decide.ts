@@ -10,6 +10,7 @@ import { dependentsOf } from './dependents.ts'
 import { generationOf, restore, rollback } from './restore.ts'
 import { changeServers, withServers } from './servers.ts'
 import { setExposure, withoutExposed } from './set-exposure.ts'
+import { setNetwork } from './set-network.ts'
 import { setPolicy } from './set-policy.ts'
 
 export interface DecideDeps {
@@ -37,6 +38,7 @@ export async function decide(
 ): Promise<Outcome> {
   const { store, bundledIds, servers } = deps
   if (change.do === 'policy') return setPolicy(change.policy, generation)
+  if (change.do === 'network') return setNetwork(change, generation)
   if (change.do === 'expose') return setExposure(change.exposed, generation)
   if (change.do === 'mcp') {
     const outcome = await changeServers(servers, change.mcp, { generation, by })

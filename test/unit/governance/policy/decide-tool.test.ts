@@ -112,6 +112,17 @@ describe('the policy of tools', () => {
   it.each([
     [{ deny: ['k*v'] }, 'deny.0'],
     [{ deny: [''] }, 'deny.0'],
+    // No tool can have such a name.
+    [{ deny: ['kv set'] }, 'deny.0'],
+    [{ deny: ['kv.set'] }, 'deny.0'],
+    [{ allow_destructive: ['htp:*'] }, 'allow_destructive.0'],
+    [{ network: { hosts: ['https://example.com'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['example.com:8443'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['*.com'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['*.co.uk'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['*.github.io'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['a.*.example.com'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['exam\u200bple.com'] } }, 'network.hosts.0'],
     [{ dney: [] }, ''],
     [{ rates: [{ tools: '*', per: 'hour', calls_per_minute: 1 }] }, 'rates.0.per'],
     [{ rates: [{ tools: '*', per: 'session', calls_per_minute: -1 }] }, 'rates.0.calls_per_minute'],
