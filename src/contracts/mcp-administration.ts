@@ -36,6 +36,10 @@ export interface McpDecisions {
 /** A server as the operator sees it. */
 export interface McpServerView extends McpServerRow, McpStanding {
   readonly differences: readonly McpDifference[]
+  /** Tools, as they were seen last, of which somebody is asked before each call. */
+  readonly asking: readonly string[]
+  /** Tools that say nothing of it, and were approved as harmless. */
+  readonly harmless: readonly string[]
 }
 
 /** What an operator does with servers. Throws `request_…`; every change is an event. */
@@ -62,6 +66,8 @@ export interface McpAdministration {
       /** Keys, or `kind:key`; all if absent. */
       readonly items?: readonly string[]
       readonly confirm: readonly string[]
+      /** Tools that do not say whether they destroy, and do not; `*` is all of those. */
+      readonly harmless: readonly string[]
     },
     by: ChangeBy,
   ) => Promise<{ readonly generation: number; readonly notes: readonly string[] }>

@@ -149,8 +149,8 @@ export interface ToolEntry {
   readonly feeNanoUsd?: number
   /** Set, with `spends`, if its code may call tools or models. */
   readonly inner?: InnerReach
-  /** It says that it destroys, or it writes into a database: the policy decides (I27). */
-  readonly isDestructive?: boolean
+  /** It says that it destroys, or it writes into a database: the policy decides (I27). `presumed`: it says nothing. */
+  readonly isDestructive?: boolean | 'presumed'
   /** Somebody must allow each call, with the arguments it has. */
   readonly needsApproval?: boolean
   /** Where a call goes, of a tool that reads whatever address its input has. */

@@ -103,7 +103,7 @@ export const argsHashOf = (input: JsonObject, { parts }: TurnScope): string =>
 
 export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
   const tool = call.entry?.tool.name ?? call.name
-  const isDestructive = call.entry?.isDestructive ?? false
+  const isDestructive = Boolean(call.entry?.isDestructive)
   return {
     ...caller,
     call: call.id,

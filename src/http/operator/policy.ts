@@ -42,6 +42,8 @@ export const testPolicy: Handle = (deps) => async (context) => {
 }
 
 async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {
+  const known = deps.agents.tools().find((one) => one.name === name)
+  if (known) return Boolean(known.isDestructive)
   const [id, tool] = name.split('__')
   const plugin = (await deps.plugins.list()).find((one) => one.id === id)
   const { contributes, grants } = Object(plugin?.manifest)

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { decideTool, ratesOf, toolDestroys } from '../../../../src/contracts/decide-tool.ts'
+import {
+  decideTool,
+  ratesOf,
+  remoteToolDestroys,
+  toolDestroys,
+} from '../../../../src/contracts/decide-tool.ts'
 import {
   defaultToolPolicy,
   isMatch,
@@ -84,6 +89,19 @@ describe('the policy of tools', () => {
     expect(toolDestroys({}, write)).toBe(true)
     expect(toolDestroys({ readOnlyHint: true }, write)).toBe(false)
     expect(toolDestroys({}, { database: { access: 'read' } })).toBe(false)
+  })
+
+  it.each([
+    [undefined, 'presumed'],
+    [{}, 'presumed'],
+    [{ readOnlyHint: false }, 'presumed'],
+    [{ readOnlyHint: 'true' }, 'presumed'],
+    [{ destructiveHint: 'no' }, 'presumed'],
+    [{ readOnlyHint: true }, false],
+    [{ destructiveHint: false }, false],
+    [{ destructiveHint: true, readOnlyHint: true }, true],
+  ])('I27: takes a remote tool with the annotations %j for one that destroys: %s', (given, is) => {
+    expect(remoteToolDestroys(given)).toBe(is)
   })
 
   it('finds every rate that matches', () => {
