@@ -64,6 +64,18 @@ export const isMatch = (tool: string, wanted: string): boolean =>
 export const isMatchOfAny = (tool: string, wanted: readonly string[]): boolean =>
   wanted.some((one) => isMatch(tool, one))
 
+/** Every pattern of a policy, once: those of tools, wherever they stand. */
+export function patternsIn(policy: ToolPolicy): readonly string[] {
+  const { agents, principals, rates } = policy
+  const sections = [policy, ...Object.values(agents), ...Object.values(principals)]
+  const lists = sections.flatMap(({ allow = [], deny, allow_destructive: free }) => [
+    ...allow,
+    ...deny,
+    ...free,
+  ])
+  return [...new Set([...lists, ...rates.map(({ tools }) => tools)])]
+}
+
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
   const { agents, principals, rates, destructive, network, ...own } = policy
