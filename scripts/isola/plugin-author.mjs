@@ -83,9 +83,14 @@ async function toRequest(asked) {
 
 async function add({ args: [given], values, request, print }) {
   const sent = await toRequest(given)
-  const more = values['allow-downgrade'] && { allowDowngrade: true }
+  const more = {
+    ...(values['allow-downgrade'] && { allowDowngrade: true }),
+    ...(values['take-over'] && { takeOver: true }),
+  }
   const json = sent.json && { ...sent.json, ...more }
-  const answer = await request(path, { method: 'POST', ...sent, ...(json && { json }) })
+  // A zip is the body: what is meant beside it is in the query.
+  const to = json ? path : `${path}?${new URLSearchParams(more)}`
+  const answer = await request(to, { method: 'POST', ...sent, ...(json && { json }) })
   const { plugin = answer, notes = [] } = answer
   print(answer, told(plugin, notes))
 }
@@ -145,10 +150,14 @@ export const authorVerbs = {
     run: sign,
   },
   add: {
-    usage: 'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade]',
+    usage: 'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--take-over]',
     about: 'Installs a version, which enables nothing.',
     options: {
       'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
+      'take-over': {
+        type: 'boolean',
+        about: "with what somebody else's plugin of this id kept; for operators",
+      },
     },
     run: add,
   },

@@ -104,6 +104,8 @@ export type PluginChange =
       readonly plugin: NewPluginVersion
       /** An older version than the one that is there. */
       readonly allowDowngrade?: boolean
+      /** With the id what somebody else's plugin kept under it; an operator says so. */
+      readonly takeOver?: boolean
     }
   /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
   | { readonly do: 'accept'; readonly id: string; readonly hash: string }
@@ -126,6 +128,8 @@ export type PluginChange =
   | { readonly do: 'mcp'; readonly mcp: McpChange }
   | { readonly do: 'expose'; readonly exposed: Exposure }
   | { readonly do: 'remove'; readonly id: string }
+  /** Nothing is kept any more of one that was removed: its id is anybody's. */
+  | { readonly do: 'free'; readonly id: string }
 
 /** Hosts that the `http` tools may reach from now on, and those that they may not any more. */
 export interface NetworkChange {
@@ -201,6 +205,11 @@ export interface PluginRow {
   readonly grantEpoch: number
   readonly config: JsonObject
   readonly problem?: { readonly code: string; readonly message: string }
+  /**
+   * The principal whose id it is, with all that is kept under it; empty if nothing is. Absent in rows of a version
+   * before: who brought the oldest version.
+   */
+  readonly owner?: string
 }
 
 /** The tables behind the Catalog. Every verb may throw `request_unavailable`. */

@@ -6,7 +6,7 @@ import { systemSources } from '../../src/sources.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { createAuthWorld } from '../fakes/mcp-sign-in.ts'
 import { createFakeMcp, type FakeMcpOptions } from '../fakes/mcp-server.ts'
-import { callsTool, runOnce } from '../fakes/plugin-admin.ts'
+import { addPlugin, callsTool, pluginBundle, runOnce } from '../fakes/plugin-admin.ts'
 import { installUpstream } from '../fakes/upstream.ts'
 
 const path = '/api/operator/mcp'
@@ -298,3 +298,21 @@ describe('a remote MCP server', () => {
 
 const objectOf = (id: string) =>
   env.MCP_SERVER.getByName(systemSources.sha256(lengthPrefixed(['mcp', id])))
+
+it('T24: a remote server takes no id of a plugin that is installed, nor a plugin that of a server', async () => {
+  await addPlugin(pluginBundle('twice', 'x'))
+  const url = 'https://twice.example.com/mcp'
+  const refused = await call(path, { json: { id: 'twice', url } })
+  expect([refused.status, await refused.text()]).toEqual([
+    409,
+    expect.stringContaining('isola plugin remove twice'),
+  ])
+  await call('/api/operator/plugins/twice?purge=true', { method: 'DELETE' })
+  await callJson(path, { json: { id: 'twice', url } })
+  const bundle = pluginBundle('twice', 'x')
+  const late = await call('/api/operator/plugins', { json: { bundle } })
+  expect([late.status, await late.text()]).toEqual([
+    409,
+    expect.stringContaining('isola mcp remove twice'),
+  ])
+})

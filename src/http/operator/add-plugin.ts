@@ -8,13 +8,14 @@ import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
 
-/** The one field that is not about the plugin; a zip has it in the query. */
-const allowDowngradeField = z.boolean().optional()
-const zipQuery = z.strictObject({ allowDowngrade: z.stringbool().optional() })
+/** The fields that are not about the plugin; a zip has them in the query. */
+const meant = z.object({ allowDowngrade: z.boolean().optional(), takeOver: z.boolean().optional() })
+const inQuery = z.stringbool().optional()
+const zipQuery = z.strictObject({ allowDowngrade: inQuery, takeOver: inQuery })
 
 /** `POST /api/operator/plugins`: installs a version, which enables nothing. */
 export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
-  const { upload, allowDowngrade } = await readRequest(context)
+  const { upload, allowDowngrade, takeOver } = await readRequest(context)
   const by = changeBy(deps, context)
   const read = await deps.readUpload(upload).catch(async (error: unknown) => {
     await recordRefusal(deps, by, error)
@@ -33,7 +34,8 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
     installedAtMs: deps.sources.clock.nowMs(),
     installedBy: by.principal,
   }
-  const change = { do: 'add', plugin, ...(allowDowngrade && { allowDowngrade }) } as const
+  const more = { ...(allowDowngrade && { allowDowngrade }), ...(takeOver && { takeOver }) }
+  const change = { do: 'add', plugin, ...more } as const
   const result = await deps.plugins.change(change, by)
   return jsonResponse({ ...result, notes: [...notes, ...result.notes] }, { status: 201 })
 }
@@ -53,15 +55,12 @@ async function recordRefusal(
 
 async function readRequest(
   context: HttpContext,
-): Promise<{ readonly upload: Upload; readonly allowDowngrade: boolean | undefined }> {
+): Promise<{ readonly upload: Upload } & z.infer<typeof meant>> {
   const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type === 'application/zip' || type === 'application/x-zip-compressed') {
-    const { allowDowngrade } = parseFields(zipQuery, context.req.query())
-    return { upload: { zip: await readZip(context.req.raw) }, allowDowngrade }
+    const asked = parseFields(zipQuery, context.req.query())
+    return { upload: { zip: await readZip(context.req.raw) }, ...asked }
   }
-  const { allowDowngrade: given, ...json } = await readJsonObject(context.req.raw)
-  const { allowDowngrade } = parseFields(z.object({ allowDowngrade: allowDowngradeField }), {
-    allowDowngrade: given,
-  })
-  return { upload: { json }, allowDowngrade }
+  const { allowDowngrade, takeOver, ...json } = await readJsonObject(context.req.raw)
+  return { upload: { json }, ...parseFields(meant, { allowDowngrade, takeOver }) }
 }
