@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PassThrough } from 'node:stream'
 import { askForHosts, mayAsk, networkLine } from '../../../scripts/network.mjs'
+import { questionOf } from '../../../scripts/isola/chat/pauses.mjs'
 import { isola } from '../../fakes/terminal.ts'
 
 function served(answer: object) {
@@ -34,6 +35,15 @@ describe('isola http', () => {
     expect(asked).toEqual([
       { url, method: 'POST', body: { allow: ['a.example', '*.b.example'] } },
       { url, method: 'POST', body: { deny: ['a.example'], elsewhere: 'deny' } },
+    ])
+  })
+
+  it('shows who decides in isola chat where a call goes, on one line', () => {
+    const about = `GET at evil.example, a host … The whole address: https://evil.example/?d=1`
+    const pause = { kind: 'approval', tool: 'http__get', input: { url: 'x' }, about }
+    expect(questionOf(pause).text.split('\n')).toEqual([
+      '? http__get wants to run with {"url":"x"}',
+      `  ${about}`,
     ])
   })
 
