@@ -51,7 +51,7 @@ export interface ToolContext {
   /** What came of what this very call had asked before; it runs again from its start. */
   readonly answers?: Answers | undefined
   /** Somebody was asked about this very call with these arguments, and said yes. */
-  readonly isApproved?: boolean | undefined
+  readonly isApproved?: boolean
 }
 
 /**

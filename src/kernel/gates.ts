@@ -276,7 +276,7 @@ async function run(
     signal,
     emit: ({ type, data }) => call.emit({ type, data: { call: call.id, ...data } }),
     answers: answersIn(scope.answerTo(call.id)),
-    isApproved: call.isApproved,
+    ...(call.isApproved && { isApproved: true }),
     ...(inner && { inner: inner.calls }),
   }
   const result = await executed(call, context)
