@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { ensureVars, passedOn } from './dev-vars.mjs'
 import { openFront } from './front.mjs'
 import { checkModel as tryModel } from './isola/doctor/model.mjs'
+import { askForHosts, mayAsk, networkLine, readNetwork } from './network.mjs'
 import { supervise } from './supervise.mjs'
 import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
 
@@ -198,13 +199,14 @@ console.log('Starting …')
 mkdirSync(statePath, { recursive: true })
 await migrate()
 
-// Wrangler reads the shell's settings from a file of this run.
+// Wrangler reads the shell's settings, and what belongs to this start, from a file of this run.
 const shellPath = join(statePath, `shell-${process.pid}.vars`)
 const quote = (value) => (value.includes("'") ? `"${value}"` : `'${value}'`)
-if (Object.keys(shell).length > 0) {
-  const lines = Object.entries(shell).map(([name, value]) => `${name}=${quote(value)}\n`)
-  writeFileSync(shellPath, lines.join(''), { mode: 0o600 })
-}
+// Its own port it learns here: the http tools may read the server itself, and nothing else of this machine.
+const lines = Object.entries({ ...shell, ISOLA_PORT: String(probe.port) }).map(
+  ([name, value]) => `${name}=${quote(value)}\n`,
+)
+writeFileSync(shellPath, lines.join(''), { mode: 0o600 })
 
 const { port: innerPort } = await probePort(0)
 const server = supervise({
@@ -213,7 +215,7 @@ const server = supervise({
       // Wrangler shows a line for each request then, too.
       isLogged: (shell.ISOLA_LOG ?? vars.ISOLA_LOG) === 'info',
       port: innerPort,
-      varsFiles: [varsPath, ...(existsSync(shellPath) ? [shellPath] : [])],
+      varsFiles: [varsPath, shellPath],
     }),
   onEnded: ({ why, isAgain }) => {
     console.error(`The server ended (${why})${isAgain ? ': it is started again.' : '.'}`)
@@ -250,10 +252,36 @@ await openFront({
   stop(1)
 })
 const url = `http://localhost:${probe.port}`
+
+/** A request of the operator's to the server that was started. */
+async function request(path, { method = 'GET', json } = {}) {
+  const response = await fetch(`http://${host}:${probe.port}${path}`, {
+    method,
+    signal: AbortSignal.timeout(15_000),
+    headers: {
+      authorization: `Bearer ${vars.ISOLA_OPERATOR_KEY}`,
+      'content-type': 'application/json',
+    },
+    ...(json && { body: JSON.stringify(json) }),
+  })
+  const answer = await response.json()
+  if (!response.ok) throw new Error(answer.error?.message ?? `answered ${response.status}`)
+  return answer
+}
+
+/** One line; before it a question where this is the first start, and somebody is there. */
+async function describeNetwork() {
+  const { stdin, stdout, env } = process
+  if (created && mayAsk({ stdin, stdout, env }))
+    await askForHosts({ request, say: (line) => console.log(line), stdin, stdout })
+  return readNetwork(request).then(networkLine, (error) => `not known: ${error.message}`)
+}
+
 if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRunning()))) {
   if (!stopping) console.error('The server did not answer /healthz within a minute.')
   stop(1)
 } else if (!stopping) {
+  const network = await describeNetwork()
   const local = `http://${host}:${probe.port}`
   const said = await describeTrial(trial, await modelProblem(local, vars.ISOLA_OPERATOR_KEY))
   console.log(`
@@ -261,6 +289,7 @@ Isola is running.
   URL    ${url}
   Key    ${vars.ISOLA_OPERATOR_KEY}
   Model  ${describeModel({ ...vars, ...shell })}${said}
+  Net    ${network}
 
 Try it:
   curl ${url}/v1/chat/completions \\

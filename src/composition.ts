@@ -55,6 +55,7 @@ import { toPluginDatabases } from './plugins/granted-database.ts'
 import { createHooks } from './plugins/hooks/create-hooks.ts'
 import { createLiveHooks } from './plugins/hooks/live-hooks.ts'
 import { loadPlugins } from './plugins/in-process-host.ts'
+import { createNetworkNow } from './plugins/open-network.ts'
 import { createUploadReader } from './plugins/install/upload-reader.ts'
 import { createIsolateHost, type PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import { createIsolateMeter } from './plugins/isolate/isolate-meter.ts'
@@ -168,6 +169,7 @@ export function composeRuntime(
       scopedStorage,
     }),
     isDevelopment: config.isDevelopment,
+    network: createNetworkNow({ ...installed, ...config }),
     ...(runner && isolates && { modelCode: { runner, sha256, shimVersion: isolateVersion } }),
     databases: toPluginDatabases(config.sqlDatabases, env),
     sha256,
@@ -265,7 +267,7 @@ export function composeRuntime(
     signers: async () => (await trust.list()).map(({ name }) => name),
     tryOut: createTryOut({ wire, isolates: isolateHost }),
   })
-  const allowed = createLivePolicy({ ...installed, takeRate: principals.takeRate })
+  const allowed = createLivePolicy({ ...installed, ...config, takeRate: principals.takeRate })
   const gates: GateParts = { ...allowed, validator, outputs, hooks: hooks.tools }
   const kernel = createKernel({
     ...sources,

@@ -61,6 +61,8 @@ const hosts = z
 
 const configSchema = z.object({
   ISOLA_HOSTS: hosts,
+  /** In development the port at which `npm start` lets it answer. */
+  ISOLA_PORT: z.string().optional(),
   ISOLA_ENV: z.string().optional(),
   ISOLA_OPERATOR_KEY: z.string().optional(),
   ISOLA_MODEL: z.string().optional(),
@@ -119,6 +121,11 @@ export function parseConfig(env: unknown) {
     oidc: toOidc(data),
     sqlDatabases: data.ISOLA_SQL_DATABASES ?? [],
     hosts: data.ISOLA_HOSTS ?? [],
+    /** What the `http` tools may read of this machine without anybody's leave: this server itself. */
+    ownHosts:
+      models.isDevelopment && /^\d{1,5}$/.test(data.ISOLA_PORT ?? '')
+        ? [`localhost:${data.ISOLA_PORT}`, `127.0.0.1:${data.ISOLA_PORT}`]
+        : [],
     operatorKey: data.ISOLA_OPERATOR_KEY,
     masterKeys: { current: data.ISOLA_MASTER_KEY, previous: data.ISOLA_MASTER_KEY_PREVIOUS },
     ...keptMs(env),

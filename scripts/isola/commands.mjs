@@ -4,6 +4,7 @@ import chat from './chat.mjs'
 import deploy from './deploy.mjs'
 import doctor from './doctor.mjs'
 import expose from './expose.mjs'
+import http from './http.mjs'
 import key from './key.mjs'
 import login from './login.mjs'
 import mcp from './mcp.mjs'
@@ -30,6 +31,7 @@ export const commands = [
   plugin,
   mcp,
   policy,
+  http,
   expose,
   trust,
   secret,

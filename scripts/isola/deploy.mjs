@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { root } from '../toolchain.mjs'
 import { newSecrets } from '../dev-vars.mjs'
+import { askForHosts, mayAsk, networkLine, readNetwork } from '../network.mjs'
+import { createConnection } from './connection.mjs'
 import { openKeys } from './deploy/secrets.mjs'
 import { steps } from './deploy/steps.mjs'
 import { planTenant, readConfig, tenantConfig, writeConfig } from './deploy/tenant.mjs'
@@ -69,7 +71,16 @@ async function runSteps(parts) {
   }
 }
 
-async function run({ values, env, print, isJson, stderr }) {
+/** Which hosts the http tools may reach: asked when the deployment is new and somebody is there, then said. */
+async function settleNetwork({ state, key, say, io }) {
+  if (!key || !state.url) return []
+  const { request } = createConnection({ url: state.url, key })
+  if (state.isNew && mayAsk(io)) await askForHosts({ request, say, ...io })
+  const network = await readNetwork(request).catch(() => undefined)
+  return network ? [`Its network is ${networkLine(network)}.`] : []
+}
+
+async function run({ values, env, print, isJson, stdin, stdout, stderr }) {
   const waitMs = parseWait(values.wait)
   const url = values.url
   if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
@@ -92,8 +103,11 @@ async function run({ values, env, print, isJson, stderr }) {
   await runSteps({ config, plan, keys, secrets, wrangler, state, env, waitMs, rotate, say })
   const { warnings } = state
   const where = near(plan.keysPath)
+  const key = keys.get('ISOLA_OPERATOR_KEY')
+  const network = await settleNetwork({ state, key, say, io: { stdin, stdout, env } })
   const text = [
     ...warnings.map((warning) => `! ${warning}`),
+    ...network,
     `${plan.worker} is deployed: ${state.url}. Its keys are in ${where}: keep a copy elsewhere.`,
   ].join('\n')
   print(

@@ -144,7 +144,7 @@ function secretLines({ headers = {}, clientSecret }, missing) {
 
 export function viewOf(view) {
   const { id, state, config, listing, differences, login, problem } = view
-  const { confirmed = [], missingSecrets = [] } = view
+  const { confirmed = [], missingSecrets = [], asking = [], harmless = [] } = view
   const open = differences.filter((one) => one.state !== 'same')
   return [
     `${id} is ${state}: ${config.url}`,
@@ -152,6 +152,15 @@ export function viewOf(view) {
     ...mayAsk(config.allow),
     ...(confirmed.length > 0
       ? [`Believed in what it says of (--confirm): ${short(confirmed.join(', '), 500)}`]
+      : []),
+    ...(asking.length > 0
+      ? [
+          `Somebody is asked before each call of: ${short(asking.join(', '), 500)}`,
+          "  A tool that does not say so may destroy. --harmless <tool> (or '*' for all that say nothing) when you approve it calls it without asking.",
+        ]
+      : []),
+    ...(harmless.length > 0
+      ? [`Called without asking, as you said (--harmless): ${short(harmless.join(', '), 500)}`]
       : []),
     ...(login === 'signed_out' ? [`Nobody is signed in: isola mcp login ${id}`] : []),
     ...(problem && missingSecrets.length === 0
@@ -184,7 +193,7 @@ async function show({ args, values, request, print }) {
 /** What was shown is what is approved: with nobody at a terminal its hash has to be named. */
 async function approve({ args: [id, ...items], values, request, print, stdin, stderr }) {
   if (id === undefined) throw new UsageError('<id>: give one.')
-  const { hash, yes, confirm = [] } = values
+  const { hash, yes, confirm = [], harmless = [] } = values
   if (hash !== undefined && !/^[0-9a-f]{12,64}$/.test(hash))
     throw new UsageError('--hash: give the first 12 or more of its hex digits.')
   if (yes && hash === undefined)
@@ -204,6 +213,7 @@ async function approve({ args: [id, ...items], values, request, print, stdin, st
   const done = await post(request, of(id, 'approve'), {
     hash: seen,
     confirm,
+    ...(harmless.length > 0 && { harmless }),
     ...(items.length > 0 && { items }),
   })
   print(done, ['Approved.', ...done.notes].join('\n'))
@@ -325,15 +335,18 @@ export default {
       },
     },
     approve: {
-      usage: 'isola mcp approve <id> [<item>…] [--yes --hash <hash>] [--confirm <tool>]…',
+      usage:
+        'isola mcp approve <id> [<item>…] [--yes --hash <hash>] [--confirm <tool>]… [--harmless <tool>]…',
       about:
         'Shows what was seen last and asks; with --yes it asks nobody, and --hash (12 digits of it or more) says what was seen.\n' +
         'Approves what was seen last, or of it only these; everything that was approved before and is not among them is not any more.\n' +
-        "--confirm: this tool's own word that it only reads, or may be repeated, is believed.",
+        "--confirm: this tool's own word that it only reads, or may be repeated, is believed.\n" +
+        "--harmless: it does not say whether it destroys, and does not: nobody is asked before a call. '*' is all that say nothing.",
       options: {
         yes: { type: 'boolean' },
         hash: { type: 'string' },
         confirm: { type: 'string', multiple: true },
+        harmless: { type: 'string', multiple: true },
       },
       run: approve,
     },

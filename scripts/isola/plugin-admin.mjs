@@ -13,7 +13,7 @@ function only(args, what) {
 const of = (id, what = '') => `${path}/${encodeURIComponent(id)}${what && `/${what}`}`
 const post = (request, to, json = {}) => request(to, { method: 'POST', json })
 export const lineOf = ({ text, amount }) =>
-  `  ${text}${amount === undefined ? '' : amount >= Number.MAX_SAFE_INTEGER ? ': no limit' : `: ${amount}`}`
+  `  ${short(text, 400)}${amount === undefined ? '' : amount >= Number.MAX_SAFE_INTEGER ? ': no limit' : `: ${amount}`}`
 
 const signed = ({ signer, isSignerAccepted }) =>
   signer

@@ -103,6 +103,7 @@ async function add({ args: [given], values, request, print }) {
   const more = {
     ...(values['allow-downgrade'] && { allowDowngrade: true }),
     ...(values.replace && { replace: true }),
+    ...(values['take-over'] && { takeOver: true }),
   }
   // A zip has them in the query.
   const query = sent.json ? '' : `?${new URLSearchParams(more)}`.replace(/\?$/, '')
@@ -190,12 +191,17 @@ export const authorVerbs = {
     run: sign,
   },
   add: {
-    usage: 'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace]',
+    usage:
+      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace] [--take-over]',
     about:
       'Installs a version, which enables nothing. A folder is built first; nothing of it is run here.',
     options: {
       'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
       replace: { type: 'boolean', about: 'other content under a version number that is known' },
+      'take-over': {
+        type: 'boolean',
+        about: "with what somebody else's plugin of this id kept; for operators",
+      },
     },
     run: add,
   },

@@ -129,7 +129,7 @@ const withServers = (
 ): readonly ToolOwner[] => [...owners, ...servers]
 function toListed({ tool, isReadOnly, isIdempotent, isDestructive }: ToolEntry): ListedTool {
   const { name, description, inputSchema } = tool
-  const hints = { isReadOnly, isIdempotent, isDestructive: isDestructive === true }
+  const hints = { isReadOnly, isIdempotent, isDestructive: isDestructive ?? false }
   return { name, description, inputSchema, ...hints }
 }
 

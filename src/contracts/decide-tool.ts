@@ -7,20 +7,27 @@ export interface AskedTool {
   readonly principal: string
   /** It says that it destroys, or it writes into a database. */
   readonly isDestructive?: boolean | undefined
+  /** It goes to a host that the deployment has not allowed. */
+  readonly isElsewhere?: boolean | undefined
 }
 
 /** `rule` names the line that decided, for the record: the model never sees it. */
 export interface ToolDecision {
   readonly verdict: 'allow' | 'ask' | 'deny'
-  readonly reason: 'allowed' | 'denied_by_rule' | 'not_in_allow_list' | 'destructive'
+  readonly reason:
+    | 'allowed'
+    | 'denied_by_rule'
+    | 'not_in_allow_list'
+    | 'host_not_allowed'
+    | 'destructive'
   readonly rule: string
 }
 
 const core = 'isola__'
 
-/** What the operator's policy says of a call: deny wins, then every allow-list that applies, then what is destructive. */
+/** What the operator's policy says of a call: deny wins, then every allow-list that applies, then where it goes, then what is destructive. */
 export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
-  const { tool, agent, principal, isDestructive } = asked
+  const { tool, agent, principal, isDestructive, isElsewhere } = asked
   const sections = [
     { where: 'deployment', ...policy },
     { where: `agents.${agent}`, ...own(policy.agents, agent) },
@@ -34,11 +41,18 @@ export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
     if (allow === undefined || tool.startsWith(core) || isMatchOfAny(tool, allow)) continue
     return denied('not_in_allow_list', `${where}: allow`)
   }
-  if (!isDestructive || policy.destructive === 'allow') return allowed
+  const { destructive, network } = policy
+  const where = isElsewhere ? network.elsewhere : 'allow'
+  const elsewhere = { reason: 'host_not_allowed', rule: `deployment: network ${where}` } as const
+  if (where === 'deny') return { verdict: where, ...elsewhere }
   const isListed = sections.some((one) => isMatchOfAny(tool, one.allow_destructive ?? []))
-  if (isListed) return allowed
-  const rule = `deployment: destructive ${policy.destructive}`
-  return { verdict: policy.destructive, reason: 'destructive', rule }
+  if (isDestructive && !isListed && destructive !== 'allow' && destructive !== where)
+    return {
+      verdict: destructive,
+      reason: 'destructive',
+      rule: `deployment: destructive ${destructive}`,
+    }
+  return where === 'ask' ? { verdict: where, ...elsewhere } : allowed
 }
 
 /** Limits of how often this tool may be called; all of them hold. */
@@ -56,6 +70,20 @@ const denied = (reason: ToolDecision['reason'], rule: string): ToolDecision => (
 /** A principal may be called `constructor`. */
 const own = (sections: ToolPolicy['agents'], id: string) =>
   Object.hasOwn(sections, id) ? sections[id] : undefined
+
+/**
+ * What a remote server says of a tool of its, by its specification: one that says neither that it only reads nor that it
+ * destroys nothing may destroy (`presumed`).
+ * @see https://modelcontextprotocol.io/specification, ToolAnnotations: the default of `destructiveHint` is true
+ */
+export function remoteToolDestroys(annotations: unknown): boolean | 'presumed' {
+  const { destructiveHint, readOnlyHint } = Object(annotations) as {
+    readonly destructiveHint?: unknown
+    readonly readOnlyHint?: unknown
+  }
+  if (typeof destructiveHint === 'boolean') return destructiveHint
+  return readOnlyHint === true ? false : 'presumed'
+}
 
 /** What a plugin says against itself counts, whoever wrote it; so does leave to write into the operator's database. */
 export const toolDestroys = (

@@ -22,6 +22,8 @@ export interface McpOutcome {
 
 /** Decides changes of servers, inside the one writer of what is enabled. Throws what is refused. */
 export interface McpDecisions {
+  /** Whether a server has this id, on or off. */
+  readonly has: (id: string) => Promise<boolean>
   readonly decide: (change: McpChange, now: Generation, by: ChangeBy) => Promise<McpOutcome>
   /** The servers of an earlier generation: what was removed since, or added anew, stays as it is. */
   readonly restore: (then: Generation) => Promise<
@@ -36,6 +38,10 @@ export interface McpDecisions {
 /** A server as the operator sees it. */
 export interface McpServerView extends McpServerRow, McpStanding {
   readonly differences: readonly McpDifference[]
+  /** Tools, as they were seen last, of which somebody is asked before each call. */
+  readonly asking: readonly string[]
+  /** Tools that say nothing of it, and were approved as harmless. */
+  readonly harmless: readonly string[]
 }
 
 /** What an operator does with servers. Throws `request_…`; every change is an event. */
@@ -62,6 +68,8 @@ export interface McpAdministration {
       /** Keys, or `kind:key`; all if absent. */
       readonly items?: readonly string[]
       readonly confirm: readonly string[]
+      /** Tools that do not say whether they destroy, and do not; `*` is all of those. */
+      readonly harmless: readonly string[]
     },
     by: ChangeBy,
   ) => Promise<{ readonly generation: number; readonly notes: readonly string[] }>

@@ -70,6 +70,8 @@ export interface McpItem {
   readonly definition: JsonObject
   /** sha-256 of kind, key and definition. */
   readonly hash: string
+  /** Of an approved tool that does not say whether it destroys: the operator said that it does not. */
+  readonly isHarmless?: boolean
 }
 
 /** What a server offers now, as it was last looked at. */
@@ -103,6 +105,7 @@ const approvalSchema = z.object({
       tool: z.string().exactOptional(),
       definition: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null),
       hash: z.string(),
+      isHarmless: z.boolean().exactOptional(),
     }),
   ),
 })

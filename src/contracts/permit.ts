@@ -2,6 +2,7 @@ import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
+import { toVisible } from './visible-text.ts'
 
 /**
  * All that one version of a plugin asks for, as the operator is shown it, as it is stored, and as it is enforced. The
@@ -71,14 +72,14 @@ export interface PermitLine {
   readonly amount?: number
 }
 
-/** A permit in lines that a person can read, one for each thing that can be had. None: it asks for nothing. */
-export function permitLines({
-  grants,
-  usesTools,
-  hooks,
-  agent,
-  schedule,
-}: Permit): readonly PermitLine[] {
+/**
+ * A permit in lines that a person can read, one for each thing that can be had. None: it asks for nothing. What hides in
+ * it is written as its code, so that no line is two, or another.
+ */
+export const permitLines = (permit: Permit): readonly PermitLine[] =>
+  linesOf(permit).map((line) => ({ ...line, text: toVisible(line.text) }))
+
+function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonly PermitLine[] {
   const { network, secrets, storage, model, request, workspace, memory, database, isolate } = grants
   const one = (text: string, amount?: number) => ({
     text,
@@ -161,7 +162,7 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
     text: `tool: ${name} does not say any more that it destroys`,
   }))
   const reached = gone(before?.agent?.disallowed, next.agent?.disallowed).map((name) => ({
-    text: `agent: ${name} is not disallowed any more`,
+    text: toVisible(`agent: ${name} is not disallowed any more`),
   }))
   return [...more, ...free, ...harmless, ...reached]
 }

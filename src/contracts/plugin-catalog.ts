@@ -4,6 +4,7 @@ import type { Administrator } from './keys.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
 import type { McpChange, McpPin, McpServerRow } from './mcp.ts'
+import type { NetworkRule } from './network-rule.ts'
 import type { Permit, PermitLine } from './permit.ts'
 import type { Reply } from './reply.ts'
 import type { ToolPolicy } from './tool-policy.ts'
@@ -105,6 +106,8 @@ export type PluginChange =
       readonly allowDowngrade?: boolean
       /** The version number is known with another content, and is to mean this one from now on. */
       readonly replace?: boolean
+      /** With the id what somebody else's plugin kept under it; an operator says so. */
+      readonly takeOver?: boolean
     }
   /** One of its versions that somebody brought and that waits; by hash, since that is what was looked at. */
   | { readonly do: 'accept'; readonly id: string; readonly hash: string }
@@ -123,9 +126,19 @@ export type PluginChange =
   /** The policy of then comes back only if that is asked for. */
   | { readonly do: 'restore'; readonly generation: number; readonly withPolicy?: boolean }
   | { readonly do: 'policy'; readonly policy: ToolPolicy }
+  | ({ readonly do: 'network' } & NetworkChange)
   | { readonly do: 'mcp'; readonly mcp: McpChange }
   | { readonly do: 'expose'; readonly exposed: Exposure }
   | { readonly do: 'remove'; readonly id: string }
+  /** Nothing is kept any more of one that was removed: its id is anybody's. */
+  | { readonly do: 'free'; readonly id: string }
+
+/** Hosts that the `http` tools may reach from now on, and those that they may not any more. */
+export interface NetworkChange {
+  readonly allow: readonly string[]
+  readonly deny: readonly string[]
+  readonly elsewhere?: NetworkRule['elsewhere']
+}
 
 export interface ChangeResult {
   readonly generation: number
@@ -194,6 +207,11 @@ export interface PluginRow {
   readonly grantEpoch: number
   readonly config: JsonObject
   readonly problem?: { readonly code: string; readonly message: string }
+  /**
+   * The principal whose id it is, with all that is kept under it; empty if nothing is. Absent in rows of a version
+   * before: who brought the oldest version.
+   */
+  readonly owner?: string
 }
 
 /** The tables behind the Catalog. Every verb may throw `request_unavailable`. */

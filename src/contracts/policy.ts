@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts'
+import type { OutsideAddress } from './network-rule.ts'
 import type { ToolContext, ToolResult } from './tool.ts'
 
 /** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
@@ -13,6 +14,8 @@ export interface CallSubject {
   readonly input: JsonObject
   /** It says that it destroys, or it writes into a database. */
   readonly isDestructive?: boolean
+  /** Where it goes, of a tool that reads whatever address it is given. */
+  readonly goesTo?: OutsideAddress | undefined
 }
 
 export type PolicyVerdict =
@@ -62,7 +65,8 @@ export type SubAgentStopped = (
 
 /** Says which calls somebody must approve, besides those whose agent or tool says so itself. */
 export interface Approvals {
-  readonly isNeeded: (subject: CallSubject) => boolean | Promise<boolean>
+  /** A text says what somebody should see before deciding, and whoever cannot ask anybody reads. */
+  readonly isNeeded: (subject: CallSubject) => boolean | string | Promise<boolean | string>
 }
 
 /** What becomes of an output that is too long for the context: kept behind a handle, never silently cut. */

@@ -34,7 +34,7 @@ export interface AgentDirectory {
 export interface ListedTool extends ToolDefinition {
   readonly isReadOnly: boolean
   readonly isIdempotent: boolean
-  readonly isDestructive: boolean
+  readonly isDestructive: boolean | 'presumed'
 }
 
 export interface AgentOverrides {

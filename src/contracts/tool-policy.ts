@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { networkRuleSchema } from './network-rule.ts'
 
 const pattern = z
   .string()
   .max(100)
   .regex(
-    /^(\*|[^*\s]+\*?)$/,
-    'must be a tool name, or the start of one with * at the end: kv__set, kv__*, *',
+    /^(\*|[A-Za-z0-9_-]{1,64}\*?)$/,
+    'must be a tool name, or the start of one with * at the end: kv__set, kv__*, * (letters, digits, _ and - only)',
   )
 const patterns = z.array(pattern).max(200)
 const names = z.string().min(1).max(200)
@@ -27,8 +28,10 @@ export const toolPolicySchema = z.strictObject({
   deny: patterns.default([]),
   /** What becomes of a tool that says it destroys, or writes into a database, and is in no `allow_destructive`. */
   destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
-  /** Left out, it is what ships switched on: a conversation's own notes, and requests. */
-  allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*', 'http__*']),
+  /** Left out, it is what ships switched on: a conversation's own notes. */
+  allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
+  /** Closed until an operator opens it, in development too. */
+  network: networkRuleSchema.prefault({}),
   /** By the id of the agent that calls. */
   agents: z.record(names, section).default({}),
   /** By the principal on whose behalf. */
@@ -61,9 +64,21 @@ export const isMatch = (tool: string, wanted: string): boolean =>
 export const isMatchOfAny = (tool: string, wanted: readonly string[]): boolean =>
   wanted.some((one) => isMatch(tool, one))
 
+/** Every pattern of a policy, once: those of tools, wherever they stand. */
+export function patternsIn(policy: ToolPolicy): readonly string[] {
+  const { agents, principals, rates } = policy
+  const sections = [policy, ...Object.values(agents), ...Object.values(principals)]
+  const lists = sections.flatMap(({ allow = [], deny, allow_destructive: free }) => [
+    ...allow,
+    ...deny,
+    ...free,
+  ])
+  return [...new Set([...lists, ...rates.map(({ tools }) => tools)])]
+}
+
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
-  const { agents, principals, rates, destructive, ...own } = policy
+  const { agents, principals, rates, destructive, network, ...own } = policy
   const of = (where: string, { allow, deny, allow_destructive }: ToolPolicySection) => [
     ...(allow ?? []).map((tool) => `${where}allow ${tool}`),
     ...(allow?.length === 0 ? [`${where}allow nothing`] : []),
@@ -73,6 +88,8 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
   return [
     ...of('', own),
     `destructive tools: ${destructive}`,
+    ...network.hosts.map((host) => `http tools reach ${host}`),
+    `http tools to any other host: ${network.elsewhere}`,
     ...Object.entries(agents).flatMap(([id, one]) => of(`agent ${id}: `, one)),
     ...Object.entries(principals).flatMap(([id, one]) => of(`principal ${id}: `, one)),
     ...rates.map(

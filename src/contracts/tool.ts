@@ -3,6 +3,7 @@ import type { EventDraft } from './event.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
+import type { OutsideAddress } from './network-rule.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
 import type { TraceLink } from './trace.ts'
 
@@ -49,6 +50,8 @@ export interface ToolContext {
   readonly inner?: InnerCalls
   /** What came of what this very call had asked before; it runs again from its start. */
   readonly answers?: Answers | undefined
+  /** Somebody was asked about this very call with these arguments, and said yes. */
+  readonly isApproved?: boolean
 }
 
 /**
@@ -98,6 +101,8 @@ export interface PauseRequest {
   readonly kind: PauseKind
   /** False if the other side reports in any case, so that nothing is gained by giving up. */
   readonly expires: boolean
+  /** What somebody should see before deciding, beside the arguments: one line, nothing in it hidden. */
+  readonly about?: string
   /**
    * What is asked, by key, as its asker words it: nobody here reads it. With the answers to all of it the call runs
    * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.
@@ -144,10 +149,12 @@ export interface ToolEntry {
   readonly feeNanoUsd?: number
   /** Set, with `spends`, if its code may call tools or models. */
   readonly inner?: InnerReach
-  /** It says that it destroys, or it writes into a database: the policy decides (I27). */
-  readonly isDestructive?: boolean
+  /** It says that it destroys, or it writes into a database: the policy decides (I27). `presumed`: it says nothing. */
+  readonly isDestructive?: boolean | 'presumed'
   /** Somebody must allow each call, with the arguments it has. */
   readonly needsApproval?: boolean
+  /** Where a call goes, of a tool that reads whatever address its input has. */
+  readonly goesTo?: (input: JsonObject) => OutsideAddress | undefined
   /** sha-256 of the definition, pinned in the journal at first use. */
   readonly definitionHash: string
   /** Copied into events verbatim and read by nobody here (N3: for logs only). */

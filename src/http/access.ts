@@ -78,6 +78,7 @@ export const access = {
   '/api/operator/trust/:key': { DELETE: operators },
   '/api/operator/policy': { GET: readers, POST: operators },
   '/api/operator/policy/test': { POST: readers },
+  '/api/operator/http': { GET: readers, POST: operators },
   '/api/operator/exposed': { GET: readers, POST: operators },
   '/api/operator/plugins': { GET: pluginReaders, POST: installers },
   '/api/operator/plugins/:plugin': { GET: pluginReaders, DELETE: operators },

@@ -55,6 +55,8 @@ export interface CallState {
   /** The tool's own limit, or what the run has left if that is less. */
   deadline?: { readonly ms: number; readonly code: 'tool_timeout' | 'lease_time' }
   hasRun: boolean
+  /** Somebody was asked about it with these arguments, and said yes. */
+  isApproved?: boolean
   /** Interrupted by a crash and not to be repeated: what it may have spent. */
   readonly cut?: Partial<Amount>
   startedAtMs: number
@@ -101,13 +103,14 @@ export const argsHashOf = (input: JsonObject, { parts }: TurnScope): string =>
 
 export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
   const tool = call.entry?.tool.name ?? call.name
-  const isDestructive = call.entry?.isDestructive ?? false
+  const isDestructive = Boolean(call.entry?.isDestructive)
   return {
     ...caller,
     call: call.id,
     tool,
     input: call.input,
     isDestructive,
+    goesTo: call.entry?.goesTo?.(call.input),
     signal,
     emit: call.emit,
   }

@@ -2,7 +2,7 @@ import { finishedEvent } from '#contracts/call-events.ts'
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
 import { addUsage, zeroUsage, type Limits } from '#contracts/lease.ts'
 import { answersIn } from '#contracts/pause.ts'
-import type { PauseRequest, ToolContext, ToolResult } from '#contracts/tool.ts'
+import type { ToolContext, ToolResult } from '#contracts/tool.ts'
 import {
   argsHashOf,
   failure,
@@ -14,6 +14,7 @@ import {
   type TurnScope,
 } from './call.ts'
 import { openInner } from './inner.ts'
+import { needsApproval, pauseOrDeny } from './approval.ts'
 import { leaseFor, widthOf } from '#contracts/share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
@@ -95,14 +96,17 @@ const approval: Gate = {
   name: 'approval',
   when: 'before',
   async pass(call, scope) {
-    if (!(await needsApproval(call, scope))) return
+    const needed = await needsApproval(call, scope)
+    if (needed === false) return
     const answer = scope.answerTo(call.id)
     const isSame =
       answer?.kind === 'approved' &&
       answer.argsHash === argsHashOf(call.input, scope) &&
       answer.definitionHash === call.entry!.definitionHash
+    call.isApproved = isSame
     if (isSame) return
-    return pauseOrDeny({ kind: 'approval', expires: true }, scope)
+    const about = typeof needed === 'string' && { about: needed }
+    return pauseOrDeny({ kind: 'approval', expires: true, ...about }, scope)
   },
 }
 
@@ -237,31 +241,6 @@ const event: Gate = {
   },
 }
 
-const nobodyOutside = failure(
-  'tool_denied',
-  'This call needs someone to decide or answer, and this client cannot be asked. Submit the task to /api/sessions instead.',
-)
-
-const notWithin = failure(
-  'tool_denied',
-  'This call needs someone to decide or answer, and one that another tool makes cannot wait for that.',
-)
-
-const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) =>
-  caller.pauses === 'park' || (caller.pauses === 'client_tools' && pause.kind === 'client_tool')
-    ? { pause }
-    : { deny: caller.parent === undefined ? nobodyOutside : notWithin }
-
-/** The tool says so, or the run (`kv__set` means itself, `kv__*` all of a plugin, `*` everything), or the policy. */
-const needsApproval = async (call: CallState, scope: TurnScope): Promise<boolean> =>
-  call.entry!.needsApproval ||
-  (scope.caller.requireApproval ?? []).some((pattern) =>
-    pattern.endsWith('*')
-      ? call.entry!.tool.name.startsWith(pattern.slice(0, -1))
-      : call.entry!.tool.name === pattern,
-  ) ||
-  scope.parts.approvals.isNeeded(subjectOf(call, scope))
-
 /** Every gate, in the order of DESIGN.md section 4. No way to run a tool skips one. */
 export const gates: readonly Gate[] = [
   known,
@@ -298,6 +277,7 @@ async function run(
     signal,
     emit: ({ type, data }) => call.emit({ type, data: { call: call.id, ...data } }),
     answers: answersIn(scope.answerTo(call.id)),
+    ...(call.isApproved && { isApproved: true }),
     ...(inner && { inner: inner.calls }),
   }
   const result = await executed(call, context)

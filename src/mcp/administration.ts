@@ -13,6 +13,7 @@ import type { McpAdministration, McpServerView } from '#contracts/mcp-administra
 import { fromReply } from '#contracts/reply.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
+import { remoteToolDestroys } from '#contracts/decide-tool.ts'
 import { compare } from './compare.ts'
 import { lookAlikeNotes, shown } from './listing.ts'
 import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
@@ -45,12 +46,22 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
   const viewOf = async (
     row: McpServerRow,
     { listing, ...standing }: McpStanding,
-  ): Promise<McpServerView> => ({
-    ...row,
-    ...standing,
-    ...(listing && { listing: withLookAlikes(listing, row.id) }),
-    differences: compare(await approvedOf(row), listing?.items ?? []),
-  })
+  ): Promise<McpServerView> => {
+    const approved = await approvedOf(row)
+    const items = listing?.items ?? []
+    const harmless = approved.filter(({ isHarmless }) => isHarmless)
+    const isHarmless = ({ hash }: McpItem) => harmless.some((one) => one.hash === hash)
+    return {
+      ...row,
+      ...standing,
+      ...(listing && { listing: withLookAlikes(listing, row.id) }),
+      differences: compare(approved, items),
+      asking: items
+        .filter((item) => destroys(item) !== false && !isHarmless(item))
+        .map(({ key }) => key),
+      harmless: harmless.map(({ key }) => key),
+    }
+  }
   const withLookAlikes = (listing: McpListing, id: string): McpListing => ({
     ...listing,
     notes: [...listing.notes, ...lookAlikeNotes(listing, id, deps.toolNames())],
@@ -101,7 +112,7 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
       client_id: `${origin}${clientMetadataPath}`,
       ...clientMetadataOf(origin),
     }),
-    async approve({ id, hash, items, confirm }, by) {
+    async approve({ id, hash, items, confirm, harmless }, by) {
       const row = await rowOf(id)
       const { listing } = await at(id).standing(row.config)
       if (listing?.hash !== hash)
@@ -110,7 +121,7 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
           `hash: is not what "${id}" has now. Look again (isola mcp show ${id}) and approve what you see.`,
           { param: 'hash' },
         )
-      const chosen = choose(listing.items, items)
+      const chosen = withHarmless(harmless, choose(listing.items, items))
       const before = await approvedOf(row)
       const approval: McpApproval = { server: id, items: chosen }
       const text = toCanonicalJson({ manifest: approval, files: {} })
@@ -120,6 +131,11 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
         .filter(({ state }) => state !== 'same')
         .map(({ state, kind, key }) =>
           state === 'gone' ? `not approved any more: ${kind} ${key}` : `${state} ${kind} ${key}`,
+        )
+        .concat(
+          chosen
+            .filter(({ isHarmless }) => isHarmless)
+            .map(({ key }) => `called without asking: tool ${key}`),
         )
       const { epoch } = row
       const done = await change(
@@ -164,6 +180,27 @@ function choose(
       )
   }
   return all.filter(isWanted)
+}
+
+const destroys = ({ kind, definition }: McpItem): boolean | 'presumed' =>
+  kind === 'tool' && remoteToolDestroys(definition['annotations'])
+
+/** The operator's word in place of none; against what a tool says of itself it does not count. */
+function withHarmless(names: readonly string[], items: readonly McpItem[]): readonly McpItem[] {
+  for (const name of names) {
+    const tool = items.find(({ kind, key }) => kind === 'tool' && key === name)
+    if (name !== '*' && (!tool || destroys(tool) === true))
+      throw new IsolaError(
+        'request_invalid',
+        `harmless: "${name.slice(0, 100)}" ${tool ? 'says itself that it destroys; allow_destructive of the policy lets it be called without asking' : 'is no tool that is approved'}.`,
+        { param: 'harmless' },
+      )
+  }
+  return items.map((item) =>
+    destroys(item) === 'presumed' && (names.includes('*') || names.includes(item.key))
+      ? { ...item, isHarmless: true }
+      : item,
+  )
 }
 
 function confirmed(names: readonly string[], items: readonly McpItem[]): readonly string[] {

@@ -1,5 +1,5 @@
 import { waitingFor } from '#contracts/asks.ts'
-import { toolDestroys } from '#contracts/decide-tool.ts'
+import { remoteToolDestroys } from '#contracts/decide-tool.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonSchema } from '#contracts/json.ts'
 import { defaultAgentLimits, unlimited } from '#contracts/lease.ts'
@@ -61,9 +61,7 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
     },
     isReadOnly: mayRepeat && hints['readOnlyHint'] === true,
     isIdempotent: mayRepeat && hints['idempotentHint'] === true,
-    ...(toolDestroys({ destructiveHint: hints['destructiveHint'] === true }, {}) && {
-      isDestructive: true,
-    }),
+    isDestructive: item.isHarmless !== true && remoteToolDestroys(annotations),
     timeoutMs: pin.config.timeoutMs + extraMs,
     ...spendingOf(pin.config),
     definitionHash: item.hash,

@@ -12,6 +12,7 @@ import { levelOf } from '#contracts/log-level.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Usage } from '#contracts/lease.ts'
 import type { MemoryClient } from '#contracts/memory.ts'
+import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
@@ -21,6 +22,7 @@ import { createPluginModel, type ModelTerms } from './ask-model.ts'
 import { createCallEnd, type CallEnd } from './call-end.ts'
 import { createPluginTools } from './call-tools.ts'
 import { createEgress, type FetchFunction } from './egress.ts'
+import { createOpenNow, type NetworkNow } from './open-network.ts'
 import { createGrantedDatabase, type PluginDatabases } from './granted-database.ts'
 import {
   createGrantedIsolate,
@@ -55,6 +57,7 @@ export interface CapabilityDeps {
   readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
   readonly sleep: Clock['sleep']
   readonly isDevelopment: boolean
+  readonly network: NetworkNow
   readonly databases: PluginDatabases
   /** Absent where there are no isolates. */
   readonly modelCode?: ModelCodeRunner
@@ -79,6 +82,8 @@ export interface OpenCapabilities {
 
 export interface OpenOptions {
   readonly as?: 'tool' | 'agent' | undefined
+  /** Where the call goes by its input. */
+  readonly goesTo?: OutsideAddress | undefined
   /** Ends the call until there are answers; absent where a call cannot wait. */
   readonly onAsk?: OnAsk
 }
@@ -88,7 +93,7 @@ export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
-  { as = 'tool', onAsk }: OpenOptions = {},
+  { as = 'tool', onAsk, goesTo }: OpenOptions = {},
 ): OpenCapabilities {
   const over = createCallEnd()
   const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
@@ -110,7 +115,7 @@ export function openCapabilities(
   const capabilities: Capabilities = {
     get fetch() {
       return (made.fetch ??= guard(
-        createPluginFetch(plugin, context, { ...deps, signal: signalOf(), secrets }),
+        createPluginFetch(plugin, context, { ...deps, signal: signalOf(), secrets, goesTo }),
       ))
     },
     get storage() {
@@ -205,15 +210,20 @@ function toNumbers(at: unknown): JsonObject {
 function createPluginFetch(
   { granted, tier }: LoadedPlugin,
   context: ToolContext,
-  deps: CapabilityDeps & { readonly signal: AbortSignal; readonly secrets: CallSecrets },
+  deps: CapabilityDeps & {
+    readonly signal: AbortSignal
+    readonly secrets: CallSecrets
+    readonly goesTo: OutsideAddress | undefined
+  },
 ): Capabilities['fetch'] {
   const grants = granted.network
   if (grants.length === 0) return createRefuse(context)('network')
-  const { emit, idempotencyKey, run, call, trace, traceLink: link } = context
+  const { emit, idempotencyKey, run, call, trace, traceLink: link, isApproved } = context
   return createEgress({
     grants,
     tier,
     isDevelopment: deps.isDevelopment,
+    openNow: createOpenNow(deps.network, isApproved ? deps.goesTo : undefined),
     fetch: deps.fetch,
     emit,
     secrets: deps.secrets,

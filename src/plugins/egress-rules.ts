@@ -1,5 +1,6 @@
 import { ToolError } from '#contracts/plugin.ts'
 import type { RequestedGrants, TrustTier } from '#contracts/manifest.ts'
+import { closedText, type OutsideAddress } from '#contracts/network-rule.ts'
 import { isPublicHost } from './egress-address.ts'
 
 /** What one plugin may reach. */
@@ -8,6 +9,8 @@ export interface EgressRules {
   readonly tier: TrustTier
   /** Only then is loopback reachable (the operator turned development mode on). */
   readonly isDevelopment: boolean
+  /** Of a grant of every host: whether the operator opened this address to it, or somebody approved this very call. */
+  readonly isOpen: (to: OutsideAddress) => boolean
 }
 
 /** One request before it is made. `from` is where a redirect came from. */
@@ -35,11 +38,15 @@ export function checkEgress({ url: text, method, from }: EgressAttempt, rules: E
     if (url.port !== '') throw refused(`port ${url.port} (only 443 is)`)
     if (!isPublicHost(url.hostname)) throw refused('a host that is not public')
   }
-  if (!isGranted(url, method, rules)) {
+  const grant = grantFor(url, method, rules)
+  if (!grant) {
     throw new ToolError('tool_failed', {
       message: `not granted: network ${method} ${url.hostname} (add it to grants in plugin.yaml)`,
     })
   }
+  const to = { method, url: url.href }
+  if (grant.host === '*' && !rules.isOpen(to))
+    throw new ToolError('tool_failed', { message: `The request was refused: ${closedText(to)}.` })
   return url
 }
 
@@ -50,7 +57,12 @@ export const checkPublicUrl = (
 ): URL =>
   checkEgress(
     { url, method: 'GET' },
-    { grants: [{ host: '*', methods: ['GET'] }], tier: 'builtin', isDevelopment },
+    {
+      grants: [{ host: '*', methods: ['GET'] }],
+      tier: 'builtin',
+      isDevelopment,
+      isOpen: () => true,
+    },
   )
 
 function refused(what: string): ToolError {
@@ -80,11 +92,12 @@ function isLoopbackUrl(url: URL): boolean {
   return loopbackSpelling.test(url.href)
 }
 
-function isGranted(url: URL, method: string, { grants, tier }: EgressRules): boolean {
-  return grants.some(
-    ({ host, methods }) =>
-      methods.some((granted) => granted === method) &&
-      // `*` means any public host: too wide to be granted to code that did not ship with the deployment.
-      (host === '*' ? tier === 'builtin' : host.toLowerCase() === url.hostname),
+/** The grant that covers a request; one that names the host before one of every host. */
+function grantFor(url: URL, method: string, { grants, tier }: EgressRules) {
+  const covering = grants.filter(({ methods }) => methods.some((granted) => granted === method))
+  return (
+    covering.find(({ host }) => host !== '*' && host.toLowerCase() === url.hostname) ??
+    // `*` means any public host: too wide to be granted to code that did not ship with the deployment.
+    covering.find(({ host }) => host === '*' && tier === 'builtin')
   )
 }

@@ -15,7 +15,9 @@ const maxRequestMs = 300_000
 /** The platform's fetch, injected. Always called with `redirect: 'manual'`. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>
 
-export interface EgressOptions extends EgressRules {
+export interface EgressOptions extends Omit<EgressRules, 'isOpen'> {
+  /** Which addresses are open to a grant of every host, as of now: asked before each hop. */
+  readonly openNow: () => Promise<EgressRules['isOpen']>
   readonly fetch: FetchFunction
   readonly emit: Emit
   readonly secrets: CallSecrets
@@ -42,7 +44,7 @@ interface Hop {
  */
 export function createEgress(options: EgressOptions): Capabilities['fetch'] {
   return async (target, init = {}) => {
-    let hop = firstHop(target, init, options)
+    let hop = await firstHop(target, init, options)
     const signal = AbortSignal.any([
       options.signal,
       lateSignal(options),
@@ -56,7 +58,7 @@ export function createEgress(options: EgressOptions): Capabilities['fetch'] {
         return secrets.redacts ? redacted(response, secrets) : capBody(response)
       await response.body?.cancel()
       if (redirects >= maxRedirects) throw failed(`More than ${maxRedirects} redirects.`)
-      hop = nextHop(hop, { status: response.status, location, secrets }, options)
+      hop = await nextHop(hop, { status: response.status, location, secrets }, options)
     }
   }
 }
@@ -73,9 +75,17 @@ function lateSignal({ sleep, signal }: EgressOptions): AbortSignal {
   return late.signal
 }
 
-function check(url: string, method: string, options: EgressOptions, from?: URL): URL {
+async function check(
+  url: string,
+  method: string,
+  options: EgressOptions,
+  from?: URL,
+): Promise<URL> {
+  const isOpen = options.grants.some(({ host }) => host === '*')
+    ? await options.openNow()
+    : () => false
   try {
-    return checkEgress({ url, method, ...(from && { from }) }, options)
+    return checkEgress({ url, method, ...(from && { from }) }, { ...options, isOpen })
   } catch (error) {
     const host = URL.canParse(url, from?.href) ? new URL(url, from?.href).hostname : ''
     options.emit({ type: 'network_requested', data: { host, method, status: 0, refused: true } })
@@ -83,13 +93,13 @@ function check(url: string, method: string, options: EgressOptions, from?: URL):
   }
 }
 
-function firstHop(
+async function firstHop(
   target: string,
   init: NonNullable<Parameters<Capabilities['fetch']>[1]>,
   options: EgressOptions,
-): Hop {
+): Promise<Hop> {
   const method = (init.method ?? 'GET').toUpperCase()
-  const url = check(target, method, options)
+  const url = await check(target, method, options)
   if (init.body !== undefined && typeof init.body !== 'string')
     throw failed('The body must be a string.')
   const isBodyless = method === 'GET' || method === 'HEAD'
@@ -166,11 +176,15 @@ interface Redirect {
 }
 
 /** The fetch standard's redirect rules (4.4, HTTP-redirect fetch); the new place is checked like the first. */
-function nextHop(hop: Hop, { status, location, secrets }: Redirect, options: EgressOptions): Hop {
+async function nextHop(
+  hop: Hop,
+  { status, location, secrets }: Redirect,
+  options: EgressOptions,
+): Promise<Hop> {
   const becomesGet =
     (status <= 302 && hop.method === 'POST') || (status === 303 && hop.method !== 'HEAD')
   const method = becomesGet ? 'GET' : hop.method
-  const url = check(location, method, options, hop.url)
+  const url = await check(location, method, options, hop.url)
   const isElsewhere = url.origin !== hop.url.origin
   secrets.checkRedirect(location, { isElsewhere })
   const stays = (name: string, value: string): boolean =>

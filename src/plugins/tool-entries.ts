@@ -3,12 +3,14 @@ import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
+import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities, type CapabilityDeps } from './capabilities.ts'
 import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
 import { grantsOfTool } from './granted-database.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 import { spendingOfAgent, spendingOfTool, withIsolateFee } from './inner-reach.ts'
+import { goesToOf } from './open-network.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
 import { toOfferTools } from './offer-tools.ts'
 import { InputError, OutputError } from './output-error.ts'
@@ -48,6 +50,7 @@ function toToolEntry(
   const isConfirmed = plugin.tier === 'builtin'
   const timeoutMs = tool.timeout_ms ?? defaultTimeoutMs
   const spending = withIsolateFee(plugin, spendingOfTool(plugin, timeoutMs), deps)
+  const goesTo = goesToOf(plugin, tool)
   // What calls others or spends is not repeated after a crash, whatever it says of itself.
   const mayRepeat = isConfirmed && !spending.inner
   return {
@@ -55,8 +58,10 @@ function toToolEntry(
       name,
       description: tool.description,
       inputSchema: tool.input_schema,
-      execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
+      execute: (input, context) =>
+        callPlugin({ name, plugin, run, deps, goesTo: goesTo?.(input) }, input, context),
     },
+    ...(goesTo && { goesTo }),
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
@@ -157,11 +162,12 @@ interface PluginCall {
   readonly run: Work
   readonly deps: CapabilityDeps
   readonly as?: 'agent'
+  readonly goesTo?: OutsideAddress | undefined
 }
 
 /** Runs plugin code with the capabilities of this call; when it answers, fails or is aborted, they are dead. */
 async function callPlugin(
-  { name, plugin, run, deps, as }: PluginCall,
+  { name, plugin, run, deps, as, goesTo }: PluginCall,
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -171,7 +177,7 @@ async function callPlugin(
   const ends = [leave?.signal, asking?.signal].filter((one) => one !== undefined)
   const signal = ends.length > 0 ? AbortSignal.any([context.signal, ...ends]) : context.signal
   const held = { ...context, signal }
-  const opening = { as, ...(asking && { onAsk: asking.onAsk }) }
+  const opening = { as, goesTo, ...(asking && { onAsk: asking.onAsk }) }
   const { capabilities, close, spent } = openCapabilities(plugin, held, deps, opening)
   const paid: { usage?: Usage } = {}
   const usage = () => usageOf(paid.usage, spent())

@@ -10,18 +10,18 @@ import type {
   PluginStore,
   PluginVersion,
 } from '#contracts/plugin-catalog.ts'
-import type { ToolPolicy } from '#contracts/tool-policy.ts'
+import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { mcpServerRow } from './mcp-servers.ts'
 import { reached } from './outage.ts'
 
 const rowColumns =
-  'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem'
+  'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem, owner'
 const upsert = `
-  INSERT INTO manifests (${rowColumns}, updated_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+  INSERT INTO manifests (${rowColumns}, updated_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
   ON CONFLICT (id) DO UPDATE SET (version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config,
-    problem, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`
+    problem, owner, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
 const versionColumns =
   'plugin, hash, version, tier, source, signer, manifest, installed_by, installed_at_ms'
 // The same bundle again is the same version, and stays as it came first; only a signature may be added to it.
@@ -120,6 +120,7 @@ interface Row {
   readonly grant_epoch: number
   readonly config: string | null
   readonly problem: string | null
+  readonly owner: string | null
 }
 
 function toRow({
@@ -128,7 +129,7 @@ function toRow({
   grant_epoch: grantEpoch,
   ...row
 }: Row): PluginRow {
-  const { id, version, hash, tier, state, config, problem } = row
+  const { id, version, hash, tier, state, config, problem, owner } = row
   return {
     id,
     version,
@@ -141,6 +142,7 @@ function toRow({
     ...(permit !== null && { permit: JSON.parse(permit) as Permit }),
     ...(permitHash !== null && { permitHash }),
     ...(problem !== null && { problem: JSON.parse(problem) as NonNullable<PluginRow['problem']> }),
+    ...(owner !== null && { owner }),
   }
 }
 
@@ -159,6 +161,7 @@ const toColumns = (row: PluginRow) => [
   row.grantEpoch,
   JSON.stringify(row.config),
   jsonOrNull(row.problem),
+  row.owner ?? null,
 ]
 
 interface VersionRow {
@@ -223,7 +226,10 @@ function toGeneration({
     installed,
     bundled,
     ...(mcp && { mcp }),
-    ...(typeof policy === 'string' && { policy: JSON.parse(policy) as ToolPolicy }),
+    // One of a version before says nothing of what came since.
+    ...(typeof policy === 'string' && {
+      policy: { ...defaultToolPolicy, ...(JSON.parse(policy) as Partial<ToolPolicy>) },
+    }),
     ...(typeof exposure === 'string' && { exposed: JSON.parse(exposure) as Exposure }),
   }
 }

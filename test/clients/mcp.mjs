@@ -318,7 +318,7 @@ async function checkRemote(server) {
       const kinds = new Set(listing.items.map(({ kind }) => kind))
       for (const kind of ['tool', 'resource', 'prompt'])
         if (!kinds.has(kind)) throw new Error(`no ${kind} in ${[...kinds]}`)
-      await change('approve', { hash: listing.hash })
+      await change('approve', { hash: listing.hash, harmless: ['*'] })
       await change('enable')
     })
     for (const [what, task, expected] of [
@@ -352,7 +352,7 @@ async function checkAsking(api, everything) {
     for (let tries = 0; ; tries += 1) {
       const { listing } = await at('look')
       if (listing.items.some(({ key }) => key === 'trigger-elicitation-request')) {
-        await at('approve', { hash: listing.hash })
+        await at('approve', { hash: listing.hash, harmless: ['*'] })
         break
       }
       if (tries === 20) throw new Error(listing.items.map(({ key }) => key).join(' '))

@@ -41,6 +41,7 @@ describe('a running server, with the official openai package and a scripted loop
     effects = await startEffectServer()
     port = await freePort()
     server = await start()
+    await api('/api/operator/http', { allow: [new URL(effects.url).host] })
     client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: server.key, maxRetries: 0 })
   })
   afterAll(async () => {

@@ -99,8 +99,12 @@ describe('isola mcp against a server made with the SDK', () => {
     expect(shown).toContain('It calls itself live 1.2.3.')
     expect(shown).toContain('+ tool say: new')
     expect(shown).toContain(`+ description: "${honest}"`)
-    const approved = await well('mcp', 'approve', 'live', '--yes', '--hash', hashIn(shown))
-    expect(approved).toBe('Approved.\nnew tool say\nNext: isola mcp enable live\n')
+    expect(shown).toContain('Somebody is asked before each call of: say')
+    const seen = ['--yes', '--hash', hashIn(shown)]
+    const approved = await well('mcp', 'approve', 'live', ...seen, '--harmless', 'say')
+    expect(approved).toBe(
+      'Approved.\nnew tool say\ncalled without asking: tool say\nNext: isola mcp enable live\n',
+    )
     expect(await say('too early')).not.toContain('The server heard')
 
     await well('mcp', 'enable', 'live')
@@ -126,7 +130,7 @@ describe('isola mcp against a server made with the SDK', () => {
       .poll(quarantined, { timeout: 10_000 })
       .toMatchObject([{ data: { server: 'live', kind: 'tool', key: 'say' } }])
 
-    await well('mcp', 'approve', 'live', '--yes', '--hash', hashIn(shown))
+    await well('mcp', 'approve', 'live', '--yes', '--hash', hashIn(shown), '--harmless', '*')
     expect(await say('again')).toContain('The server heard: again')
   })
 

@@ -57,6 +57,7 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
       throw new Error('no network in tests')
     },
     isDevelopment: false,
+    network: { rule: async () => ({ hosts: ['*'], elsewhere: 'ask' }), ownHosts: [] },
     databases: new Map(),
     readSecrets: readerOf({}),
     ids: countedIds(),

@@ -34,6 +34,7 @@ export function createSecretWorld({
     grants: ['api.example', 'other.example'].map((host) => ({ host, methods: ['GET', 'POST'] })),
     tier: 'community',
     isDevelopment: false,
+    openNow: async () => () => true,
     secrets,
     sleep: () => new Promise(() => {}),
     fetch: async (url, init) => {

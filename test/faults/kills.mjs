@@ -12,6 +12,7 @@ import {
   createRandom,
   numberOption,
   operatorKey,
+  policyFor,
   sleep,
   startServer,
 } from './local-server.mjs'
@@ -298,6 +299,7 @@ function startOver(dir) {
 async function startNextLife() {
   life += 1
   server = await startOver(stateDir)
+  if (life === 1) await request('/api/operator/policy', { json: policyFor(effects.url) })
 }
 
 // ---------------------------------------------------------------- what must be there

@@ -12,6 +12,7 @@ import {
   createRandom,
   numberOption,
   operatorKey,
+  policyFor,
   sleep,
   startServer,
 } from './local-server.mjs'
@@ -383,6 +384,7 @@ const start = () =>
 async function main() {
   await buildWorker(join(temp, 'worker'))
   server = await start()
+  await post('/api/operator/policy', policyFor(effects.url))
   const count = Math.ceil(options.requests / options.copies)
   for (let number = 0; number < count; number += 1) logicals.push(await defineRequest(number))
   const { early, late } = scheduleOf()

@@ -240,3 +240,113 @@ describe('T26: a bundle is refused', () => {
     expect(Reflect.get({}, 'admin')).toBeUndefined()
   })
 })
+
+/** What a person would not see, or would take for something else. */
+const disguises = {
+  'a line break': 'a.example\nsecret: NOTHING',
+  'a carriage return': 'a.example\r',
+  'an escape': 'a.example\u001b[2K',
+  'a right-to-left override': 'a\u202eelpmaxe.example',
+  'a zero-width space': 'a\u200b.example',
+  'a zero-width joiner': 'a\u200d.example',
+  'a tag character': 'a.example\u{e0041}',
+  'a variation selector': 'a.example\ufe01',
+  'a filler': 'a.example\u3164',
+  'a separator of lines': 'a.example\u2028b',
+} as const
+const network = (host: string) => ({ grants: { network: [{ host, methods: ['GET'] }] } })
+const secret = (host: string) => ({ grants: { secrets: [{ name: 'K', host, in: 'header' }] } })
+
+describe('T3: what an operator is shown of a manifest is all that there is', () => {
+  const tools = (tool: object) => ({
+    contributes: { tools: [{ name: 'a', description: 'x', ...tool }] },
+  })
+  const places: readonly (readonly [string, (text: string) => Record<string, unknown>])[] = [
+    ['grants.network[0].host', network],
+    ['grants.secrets[0].host', secret],
+    ['name', (name) => ({ name })],
+    ['uses_tools[0]', (one) => ({ uses_tools: [one] })],
+    ['grants.model.models[0]', (one) => ({ grants: { model: { max_tokens: 1, models: [one] } } })],
+    [
+      'agent.model',
+      (model) => ({ agent: { integration_mode: 'tool', model, instructions: 'a.md' } }),
+    ],
+    [
+      'contributes.hooks[0].match',
+      (match) => ({ contributes: { hooks: [{ on: 'sessionEnd', match }] } }),
+    ],
+  ]
+  const cases = places.flatMap(([place, make]) =>
+    Object.entries(disguises).map(([what, text]) => [what, place, make(text)] as const),
+  )
+  it.each(cases)('refuses %s in %s', async (_what, place, more) => {
+    const sent = readUpload({ json: { bundle: bundleOf(more) } }, uploadDeps())
+    await expect(sent).rejects.toMatchObject({ code: 'plugin_manifest_invalid' })
+    await expect(sent).rejects.toThrow(place)
+    // The refusal does not do what it refuses.
+    await expect(sent).rejects.toThrow(/^[\x20-\x7e]*$/)
+  })
+
+  it.each(Object.entries(disguises).filter(([, text]) => !/[\n\r\u200d]/.test(text)))(
+    'refuses %s in a description, of the plugin and of a tool, and in a schema',
+    async (_what, text) => {
+      const schema = { type: 'object', properties: { a: { type: 'string', description: text } } }
+      for (const more of [
+        { description: text },
+        { natural_language_description: text },
+        tools({ description: text }),
+        tools({ input_schema: schema }),
+      ])
+        await expect(
+          readUpload({ json: { bundle: bundleOf(more) } }, uploadDeps()),
+        ).rejects.toThrow('nobody can see')
+    },
+  )
+
+  it('takes lines, emoji and other alphabets in descriptions', async () => {
+    const description = 'Grüße.\n\tСпасибо 👩‍💻 ❤️ می‌خواهم'
+    const more = { description, ...tools({ description }) }
+    const { manifest: read } = await readUpload({ json: { bundle: bundleOf(more) } }, uploadDeps())
+    expect(read.description).toBe(description)
+  })
+
+  it.each([
+    ['*.com', network('*.com')],
+    ['*.co.uk', network('*.co.uk')],
+    ['*.example.com', secret('*.example.com')],
+    ['https://a.example', network('https://a.example')],
+    ['a.example:443', network('a.example:443')],
+    ['a.example/path', network('a.example/path')],
+    ['a.example, b.example', network('a.example, b.example')],
+    ['\u0430.example', network('\u0430.example')],
+  ])('refuses the host %s', async (_host, more) => {
+    await expect(readUpload({ json: { bundle: bundleOf(more) } }, uploadDeps())).rejects.toThrow(
+      'must be a host such as api.example.com',
+    )
+  })
+
+  it('refuses more than a person reads, and schemas that a remote server could not have either', async () => {
+    const hosts = Array.from({ length: 201 }, (_unused, n) => ({
+      host: `h${n}.example`,
+      methods: ['GET'],
+    }))
+    const deep = Array.from({ length: 30 }).reduce<object>((inner) => ({ items: inner }), {})
+    for (const [more, why] of [
+      [{ grants: { network: hosts } }, 'asks for 201 things'],
+      [{ uses_tools: ['x'.repeat(400)] }, 'longer than 300'],
+      [tools({ input_schema: { $ref: 'https://a.example/' } }), 'refers to a schema elsewhere'],
+      [tools({ input_schema: deep }), 'deeper than 24'],
+      [tools({ input_schema: { ['x'.repeat(201)]: 1 } }), '200 characters'],
+    ] as const)
+      await expect(readUpload({ json: { bundle: bundleOf(more) } }, uploadDeps())).rejects.toThrow(
+        why,
+      )
+  })
+
+  it('refuses the same in a zip, and in where it says that it came from', async () => {
+    const yaml = `${manifestText}grants: { network: [{ host: "a.example\\nx", methods: [GET] }] }\n`
+    await expect(send(yaml)).rejects.toThrow('grants.network[0].host')
+    const json = { bundle: bundleOf({}), source: 'https://a.example\u202e' }
+    await expect(readUpload({ json }, uploadDeps())).rejects.toThrow('source')
+  })
+})

@@ -260,7 +260,7 @@ export const mcp = [
       {
         name: 'mcp-harmful-uri',
         what: 'T13: no address is approved that harms whoever opens it',
-        find: 'if (isHarmfulUri(definition))',
+        find: "if (isHarmfulUri(String(uriTemplate ?? '')))",
         replace: 'if (definition === undefined)',
       },
       {
@@ -269,6 +269,12 @@ export const mcp = [
         find: 'if (hasLongName(definition))',
         replace: 'if (definition === undefined)',
       },
+    ],
+  ),
+  ...of(
+    'src/contracts/definition-rules.ts',
+    [listed],
+    [
       {
         name: 'mcp-remote-ref',
         what: 'T15: a schema refers to nothing elsewhere',

@@ -142,7 +142,7 @@ const gatesFile = of(
       name: 'approval-asks',
       what: 'E6: a call that needs an approval waits for it',
       tests: [kernelPauses],
-      find: 'if (!(await needsApproval(call, scope))) return',
+      find: 'if (needed === false) return',
       replace: 'return',
     },
     {
@@ -162,8 +162,8 @@ const gatesFile = of(
     {
       name: 'refuse-approval',
       what: 'E6: where nobody can be asked, a call that needs an approval is denied',
-      find: "return pauseOrDeny({ kind: 'approval', expires: true }, scope)",
-      replace: "return { pause: { kind: 'approval', expires: true } }",
+      find: "return pauseOrDeny({ kind: 'approval', expires: true, ...about }, scope)",
+      replace: "return { pause: { kind: 'approval', expires: true, ...about } }",
     },
     {
       name: 'refuse-pause',
@@ -2110,6 +2110,12 @@ const secrets = [
         find: "const tier = isSigned ? version.tier : 'community'",
         replace: 'const { tier } = version',
       },
+      {
+        name: 'one-owner-of-an-id',
+        what: 'T24: a plugin takes no id of a remote MCP server',
+        find: 'if (!(await servers?.has(id))) return',
+        replace: 'if (servers?.has) return',
+      },
     ],
   ),
   ...of(
@@ -2194,7 +2200,7 @@ const rest = [
       {
         name: 'redirects-checked',
         what: 'T5: a redirect is checked like the first request',
-        find: 'const url = check(location, method, options, hop.url)',
+        find: 'const url = await check(location, method, options, hop.url)',
         replace: 'const url = new URL(location, hop.url)',
       },
       {
@@ -2275,8 +2281,14 @@ const rest = [
       {
         name: 'granted-hosts-only',
         what: 'T5: no request reaches a host that was not granted',
-        find: 'if (!isGranted(url, method, rules)) {',
-        replace: 'if (false) {',
+        find: 'const grant = grantFor(url, method, rules)',
+        replace: 'const grant = grantFor(url, method, rules) ?? rules.grants[0]',
+      },
+      {
+        name: 'open-hosts-only',
+        what: 'P4: no request reaches a host that the operator has not opened, redirects too',
+        find: "if (grant.host === '*' && !rules.isOpen(to))",
+        replace: 'if (url.hostname === to.method)',
       },
     ],
   ),
@@ -3151,6 +3163,12 @@ const uploads = [
         find: "  refuseProtoKeys(value, 'bundle', 0)",
         replace: '',
       },
+      {
+        name: 'nothing-hides-in-a-manifest',
+        what: 'T3: what an operator is shown before a grant is all that there is',
+        find: 'if (problem !== undefined)',
+        replace: 'if (problem === null)',
+      },
     ],
   ),
   ...of(
@@ -3308,6 +3326,12 @@ const uploads = [
         replace: 'permitHash: hash }',
       },
       {
+        name: 'kept-for-its-owner',
+        what: 'T24: nobody comes by what a removed plugin kept by taking its id',
+        find: 'if (isTaken && !(takeOver && by.mayEnable)) throw kept(id)',
+        replace: '',
+      },
+      {
         name: 'authors-keep-to-their-own',
         what: 'P21: an author changes no plugin of somebody else',
         find: 'if (before && !by.mayEnable && owner !== by.principal) throw notYours(id)',
@@ -3436,8 +3460,21 @@ const uploads = [
       {
         name: 'destructive-asks',
         what: 'I27: what destroys is not called without asking',
-        find: "if (!isDestructive || policy.destructive === 'allow') return allowed",
-        replace: 'return allowed',
+        find: "if (isDestructive && !isListed && destructive !== 'allow' && destructive !== where)",
+        replace: "if (destructive === 'none')",
+      },
+      {
+        name: 'other-hosts-ask',
+        what: 'P4: a call to a host that nobody opened is not made without asking',
+        find: "const where = isElsewhere ? network.elsewhere : 'allow'",
+        replace:
+          "const where = isElsewhere && network.hosts.length < 0 ? network.elsewhere : 'allow'",
+      },
+      {
+        name: 'silence-is-no-harmlessness',
+        what: 'I27: a remote tool that says nothing is taken for one that destroys',
+        find: "return readOnlyHint === true ? false : 'presumed'",
+        replace: 'return false',
       },
     ],
   ),
@@ -3541,7 +3578,7 @@ const endpoint = [
       {
         name: 'mcp-hints-not-made-up',
         what: 'I27: no client is told that a tool destroys nothing when nobody said so',
-        find: '...(isDestructive && { destructiveHint: true })',
+        find: '...(isDestructive === true && { destructiveHint: true })',
         replace: 'destructiveHint: isDestructive',
       },
       {

@@ -32,7 +32,7 @@ async function begun(era: string, request: { readonly method: string }, allow: o
   }, server.answer)
   await callJson(path, { json: { id, url: server.url, allow } })
   const { listing } = await callJson(`${path}/${id}/look`, { json: {} })
-  await callJson(`${path}/${id}/approve`, { json: { hash: listing.hash } })
+  await callJson(`${path}/${id}/approve`, { json: { hash: listing.hash, harmless: ['*'] } })
   await callJson(`${path}/${id}/enable`, { json: {} })
   const { id: session } = await callJson('/api/sessions', { json: {} })
   const { run } = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'go' } })
@@ -92,7 +92,7 @@ it.each(['modern', 'legacy'])(
     upstream = installUpstream(calls, server.answer)
     await callJson(path, { json: { id, url, allow: { elicitation: true } } })
     const { listing } = await callJson(`${path}/${id}/look`, { json: {} })
-    await callJson(`${path}/${id}/approve`, { json: { hash: listing.hash } })
+    await callJson(`${path}/${id}/approve`, { json: { hash: listing.hash, harmless: ['*'] } })
     await callJson(`${path}/${id}/enable`, { json: {} })
     const parked = await Promise.all(
       ['first', 'second', 'third', 'fourth'].map(async (task) => {

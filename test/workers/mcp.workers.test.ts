@@ -6,7 +6,7 @@ import { systemSources } from '../../src/sources.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { createAuthWorld } from '../fakes/mcp-sign-in.ts'
 import { createFakeMcp, type FakeMcpOptions } from '../fakes/mcp-server.ts'
-import { callsTool, runOnce } from '../fakes/plugin-admin.ts'
+import { addPlugin, callsTool, pluginBundle, runOnce } from '../fakes/plugin-admin.ts'
 import { installUpstream } from '../fakes/upstream.ts'
 
 const path = '/api/operator/mcp'
@@ -23,7 +23,7 @@ async function enabled(id: string, options: FakeMcpOptions = {}, tool = 'say') {
   upstream = installUpstream(callsTool(`${id}__${tool}`, { text: 'hello' }), server.answer)
   await callJson(path, { json: { id, url: server.url } })
   const { listing } = await look(id)
-  await change(id, 'approve', { hash: listing.hash })
+  await change(id, 'approve', { hash: listing.hash, harmless: ['*'] })
   await change(id, 'enable')
   return server
 }
@@ -41,7 +41,7 @@ describe('a remote MCP server', () => {
     expect((await call(`${path}/first/enable`, { json: {} })).status).toBe(409)
     const seen = await look('first')
     expect(seen.differences).toMatchObject([{ kind: 'tool', key: 'say', state: 'new' }])
-    await change('first', 'approve', { hash: seen.listing.hash })
+    await change('first', 'approve', { hash: seen.listing.hash, harmless: ['say'] })
     expect(await runOnce()).toContain('tool_not_found')
     await change('first', 'enable')
     expect(await runOnce()).toContain('say {\\"text\\":\\"hello\\"}')
@@ -53,6 +53,48 @@ describe('a remote MCP server', () => {
     for (const type of ['mcp_added', 'mcp_approved', 'mcp_enabled', 'mcp_disabled'])
       expect(types).toContain(type)
     expect(JSON.stringify(records)).not.toContain('very-secret-value')
+  })
+
+  it('I27: a tool that says nothing is taken for one that destroys, until the operator says otherwise of it', async () => {
+    const silent = { name: 'silent', description: 'Says nothing of itself.' }
+    const reads = { name: 'reads', description: 'Reads.', annotations: { readOnlyHint: true } }
+    const drops = { name: 'drops', description: 'Drops.', annotations: { destructiveHint: true } }
+    const server = await enabled('quiet', { tools: [silent, reads, drops] }, 'silent')
+    const asks = async (tool: string): Promise<boolean> => {
+      upstream?.restore()
+      upstream = installUpstream(callsTool(`quiet__${tool}`, { text: 'hello' }), server.answer)
+      const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'go' }] }
+      const { choices } = await callJson('/v1/chat/completions', { json })
+      return choices[0].message.content.includes('needs someone to decide')
+    }
+    expect([await asks('silent'), await asks('reads'), await asks('drops')]).toEqual([
+      false,
+      false,
+      true,
+    ])
+    expect(await callJson(`${path}/quiet`)).toMatchObject({
+      asking: ['drops'],
+      harmless: ['silent'],
+    })
+    const { listing } = await look('quiet')
+    await change('quiet', 'approve', { hash: listing.hash })
+    expect([await asks('silent'), await asks('reads'), await asks('drops')]).toEqual([
+      true,
+      false,
+      true,
+    ])
+    const view = await callJson(`${path}/quiet`)
+    expect(view).toMatchObject({ asking: ['silent', 'drops'], harmless: [] })
+    const test = '/api/operator/policy/test'
+    const tried = await callJson(test, { json: { tool: 'quiet__silent' } })
+    expect(tried).toMatchObject({ verdict: 'ask', isDestructive: true })
+    // What a tool says against itself is not taken back here.
+    const wrong = { hash: listing.hash, harmless: ['drops'] }
+    const refused = await call(`${path}/quiet/approve`, { json: wrong })
+    expect([refused.status, ((await refused.json()) as Answer).error.param]).toEqual([
+      400,
+      'harmless',
+    ])
   })
 
   it.each(['modern', 'legacy'] as const)(
@@ -93,7 +135,8 @@ describe('a remote MCP server', () => {
     const quarantined = records.filter(({ type }: Answer) => type === 'mcp_quarantined')
     expect(quarantined).toMatchObject([{ data: { server: 'rug', key: 'say' } }])
     expect((await call(`${path}/rug/approve`, { json: { hash: 'a'.repeat(64) } })).status).toBe(409)
-    await change('rug', 'approve', { hash: view.listing.hash, items: ['say'] })
+    const { hash } = view.listing
+    await change('rug', 'approve', { hash, items: ['say'], harmless: ['*'] })
     expect(await runOnce()).toContain('hello')
     expect((await callJson(`${path}/rug`)).differences).toMatchObject([
       { state: 'same' },
@@ -255,3 +298,21 @@ describe('a remote MCP server', () => {
 
 const objectOf = (id: string) =>
   env.MCP_SERVER.getByName(systemSources.sha256(lengthPrefixed(['mcp', id])))
+
+it('T24: a remote server takes no id of a plugin that is installed, nor a plugin that of a server', async () => {
+  await addPlugin(pluginBundle('twice', 'x'))
+  const url = 'https://twice.example.com/mcp'
+  const refused = await call(path, { json: { id: 'twice', url } })
+  expect([refused.status, await refused.text()]).toEqual([
+    409,
+    expect.stringContaining('isola plugin remove twice'),
+  ])
+  await call('/api/operator/plugins/twice?purge=true', { method: 'DELETE' })
+  await callJson(path, { json: { id: 'twice', url } })
+  const bundle = pluginBundle('twice', 'x')
+  const late = await call('/api/operator/plugins', { json: { bundle } })
+  expect([late.status, await late.text()]).toEqual([
+    409,
+    expect.stringContaining('isola mcp remove twice'),
+  ])
+})

@@ -64,6 +64,21 @@ describe('the policy of a deployment', () => {
     expect(answer.choices[0].message.content).toContain('needs someone to decide')
   })
 
+  it('says which patterns and agents name nothing that is here; they hold all the same', async () => {
+    const { notes } = await setPolicy({
+      deny: ['htp__*', 'kv__list', 'isola__call'],
+      agents: { nobody: { deny: ['kv__sett'] } },
+      rates: [{ tools: 'later__*', per: 'session', calls_per_minute: 1 }],
+    })
+    expect(notes.filter((note: string) => !/^[+-]/.test(note))).toEqual([
+      'htp__* matches no tool that is here now.',
+      'kv__sett matches no tool that is here now.',
+      'later__* matches no tool that is here now.',
+      'There is no agent nobody now.',
+    ])
+    expect((await callJson(path)).policy.deny).toContain('htp__*')
+  })
+
   it('answers a wrong document with the field and what to do', async () => {
     const wrong = await call(path, { json: { policy: { deny: ['k*v'] } } })
     const { error } = (await wrong.json()) as Answer

@@ -27,11 +27,11 @@ export function decisionFor({ kind, argsHash }, words) {
 }
 
 /** The question, as it is put to a person. */
-export const questionOf = ({ kind, tool, input }) =>
+export const questionOf = ({ kind, tool, input, about }) =>
   kind === 'question'
     ? { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
     : {
-        text: `? ${tool} wants to run with ${JSON.stringify(input)}`,
+        text: `? ${tool} wants to run with ${JSON.stringify(input)}${about ? `\n  ${short(about, 2_000)}` : ''}`,
         prompt: 'yes, no, or why not> ',
       }
 

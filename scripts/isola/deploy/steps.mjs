@@ -92,10 +92,11 @@ export const steps = [
   {
     // A Worker without its key refuses every request, so nobody gets in meanwhile.
     name: 'secrets',
-    async run({ wrangler, plan, keys, secrets, rotate, say }) {
+    async run({ wrangler, plan, keys, secrets, rotate, say, state }) {
       // Said at once: what fails after it must not cost somebody the sight of it.
       const onNew = (name, value) => name === 'ISOLA_OPERATOR_KEY' && say(`\nKey  ${value}\n`)
       const states = await ensureSecrets(wrangler, { keys, secrets, rotate, onNew, ...plan })
+      state.isNew = states.ISOLA_OPERATOR_KEY === 'put' && rotate.length === 0
       return Object.entries(states)
         .map(([name, how]) => `${name} ${noteOf[how]}`)
         .join(', ')

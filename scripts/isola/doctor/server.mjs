@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { root } from '../../toolchain.mjs'
 import { createConnection, findServer, UnreachableError } from '../connection.mjs'
 import { short } from '../text.mjs'
+import { networkLine, readNetwork } from '../../network.mjs'
 import { fail, ok, warn } from './finding.mjs'
 
 const timeoutMs = 10_000
@@ -70,7 +71,13 @@ export async function checkServer({ env, fetch }) {
     const signal = AbortSignal.timeout(timeoutMs)
     const health = await request('/api/operator/health', { signal })
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    return [ok('server', `${server.url} accepts the key.`), ...readHealth(health, version)]
+    // One of a version before has no such page.
+    const network = await readNetwork(request).catch(() => undefined)
+    return [
+      ok('server', `${server.url} accepts the key.`),
+      ...readHealth(health, version),
+      ...(network ? [ok('network', `The network is ${networkLine(network)}.`)] : []),
+    ]
   } catch (error) {
     const isDown = error instanceof UnreachableError || error.name === 'TimeoutError'
     // A local server that is not started is no fault of the installation.

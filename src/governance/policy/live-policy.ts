@@ -8,6 +8,7 @@ import type {
   RateLimiter,
 } from '#contracts/policy.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
+import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
 import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
 import { decideTool, ratesOf } from '#contracts/decide-tool.ts'
 
@@ -17,6 +18,8 @@ export interface LivePolicyDeps {
   /** What was heard last, however old; nothing if nothing ever was. */
   readonly heard: () => PluginSnapshot | undefined
   readonly takeRate: PrincipalRates['takeRate']
+  /** Hosts and ports at which a server in development itself answers. */
+  readonly ownHosts: readonly string[]
 }
 
 /**
@@ -28,17 +31,20 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   readonly rates: RateLimiter
   readonly approvals: Approvals
 } {
-  const { snapshot, heard, takeRate } = deps
+  const { snapshot, heard, takeRate, ownHosts } = deps
   const now = async (): Promise<ToolPolicy | undefined> => {
     const known = await snapshot().catch(heard)
     return known && (known.policy ?? defaultToolPolicy)
   }
+  const isElsewhere = ({ network }: ToolPolicy, to: OutsideAddress | undefined): boolean =>
+    to !== undefined && !isOpen(to, network, ownHosts)
   return {
     policy: {
       async decide(subject) {
         const policy = await now()
         if (!policy) return refused(subject, { reason: 'policy_unknown', rule: '' })
-        const { verdict, reason, rule } = decideTool(policy, subject)
+        const asked = { ...subject, isElsewhere: isElsewhere(policy, subject.goesTo) }
+        const { verdict, reason, rule } = decideTool(policy, asked)
         return verdict === 'deny' ? refused(subject, { reason, rule }) : { allow: true }
       },
     },
@@ -65,7 +71,12 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     approvals: {
       async isNeeded(subject) {
         const policy = await now()
-        return !policy || decideTool(policy, subject).verdict !== 'allow'
+        if (!policy) return true
+        const { goesTo } = subject
+        const isOut = isElsewhere(policy, goesTo)
+        const { verdict } = decideTool(policy, { ...subject, isElsewhere: isOut })
+        if (verdict === 'allow') return false
+        return goesTo && isOut ? closedAddressText(goesTo) : true
       },
     },
   }
@@ -76,9 +87,11 @@ interface Why {
   readonly rule: string
 }
 
-/** Alike for the model, whatever the reason; the record has it. */
+/** Alike for the model, whatever the reason; the record has it. A host that is not allowed is named: it asked for it. */
 function refused(subject: HookSubject, why: Why): PolicyVerdict {
   note(subject, why)
+  if (why.reason === 'host_not_allowed' && subject.goesTo)
+    return { allow: false, code: 'tool_denied', message: closedAddressText(subject.goesTo) }
   return { allow: false, code: 'tool_denied', message: 'This tool may not be called here.' }
 }
 

@@ -62,7 +62,8 @@ function directTool(tool: ListedTool, name: string): OfferedTool {
   const annotations = {
     readOnlyHint: isReadOnly,
     idempotentHint: isIdempotent,
-    ...(isDestructive && { destructiveHint: true }),
+    // What nobody said of a tool we do not say either: clients have the same default as we.
+    ...(isDestructive === true && { destructiveHint: true }),
   }
   return { kind: 'tool', target: tool.name, name, description, inputSchema, annotations }
 }

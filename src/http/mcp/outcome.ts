@@ -72,11 +72,20 @@ const text = (said: string) => ({ type: 'text' as const, text: said })
 const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const toWait = ({ call, kind, tool, input, argsHash, expiresAtMs }: PauseView): JsonObject => ({
+const toWait = ({
   call,
   kind,
   tool,
   input,
+  about,
+  argsHash,
+  expiresAtMs,
+}: PauseView): JsonObject => ({
+  call,
+  kind,
+  tool,
+  input,
+  ...(about !== undefined && { about }),
   argsHash,
   ...(expiresAtMs !== undefined && { expiresAtMs }),
 })

@@ -9,15 +9,14 @@ import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
 
 /** The fields that are not about the plugin; a zip has them in the query. */
-const leave = z.object({ allowDowngrade: z.boolean().optional(), replace: z.boolean().optional() })
-const zipQuery = z.strictObject({
-  allowDowngrade: z.stringbool().optional(),
-  replace: z.stringbool().optional(),
-})
+const flag = z.boolean().optional()
+const meant = z.object({ allowDowngrade: flag, replace: flag, takeOver: flag })
+const inQuery = z.stringbool().optional()
+const zipQuery = z.strictObject({ allowDowngrade: inQuery, replace: inQuery, takeOver: inQuery })
 
 /** `POST /api/operator/plugins`: installs a version, which enables nothing. */
 export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
-  const { upload, allowDowngrade, replace } = await readRequest(context)
+  const { upload, allowDowngrade, replace, takeOver } = await readRequest(context)
   const by = changeBy(deps, context)
   const read = await deps.readUpload(upload).catch(async (error: unknown) => {
     await recordRefusal(deps, by, error)
@@ -36,12 +35,12 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
     installedAtMs: deps.sources.clock.nowMs(),
     installedBy: by.principal,
   }
-  const change = {
-    do: 'add',
-    plugin,
+  const more = {
     ...(allowDowngrade && { allowDowngrade }),
     ...(replace && { replace }),
-  } as const
+    ...(takeOver && { takeOver }),
+  }
+  const change = { do: 'add', plugin, ...more } as const
   const result = await deps.plugins.change(change, by)
   return jsonResponse({ ...result, notes: [...notes, ...result.notes] }, { status: 201 })
 }
@@ -61,12 +60,12 @@ async function recordRefusal(
 
 async function readRequest(
   context: HttpContext,
-): Promise<{ readonly upload: Upload } & z.output<typeof leave>> {
+): Promise<{ readonly upload: Upload } & z.infer<typeof meant>> {
   const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type === 'application/zip' || type === 'application/x-zip-compressed') {
     const asked = parseFields(zipQuery, context.req.query())
     return { upload: { zip: await readZip(context.req.raw) }, ...asked }
   }
-  const { allowDowngrade, replace, ...json } = await readJsonObject(context.req.raw)
-  return { upload: { json }, ...parseFields(leave, { allowDowngrade, replace }) }
+  const { allowDowngrade, replace, takeOver, ...json } = await readJsonObject(context.req.raw)
+  return { upload: { json }, ...parseFields(meant, { allowDowngrade, replace, takeOver }) }
 }

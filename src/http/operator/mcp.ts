@@ -17,6 +17,7 @@ const approveRequest = z.strictObject({
   hash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown'),
   items: names.optional(),
   confirm: names.default([]),
+  harmless: names.default([]),
 })
 
 /** `/api/operator/mcp…`: remote MCP servers, what they offer, and every change of what is allowed of it. */

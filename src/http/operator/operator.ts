@@ -11,6 +11,7 @@ import { addTrust, listTrust, removeTrust } from './trust.ts'
 import { addMcpRoutes } from './mcp.ts'
 import { addPluginRoutes } from './plugins.ts'
 import { readExposed, setExposed } from './exposed.ts'
+import { changeNetwork, readNetwork } from './network.ts'
 import { readPolicy, setPolicy, testPolicy } from './policy.ts'
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts'
 import { readUsage } from './usage.ts'
@@ -38,6 +39,7 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/trust', { GET: listTrust(deps), POST: addTrust(deps) })
   addRoute('/api/operator/trust/:key', { DELETE: removeTrust(deps) })
   addRoute('/api/operator/policy', { GET: readPolicy(deps), POST: setPolicy(deps) })
+  addRoute('/api/operator/http', { GET: readNetwork(deps), POST: changeNetwork(deps) })
   addRoute('/api/operator/exposed', { GET: readExposed(deps), POST: setExposed(deps) })
   addRoute('/api/operator/policy/test', { POST: testPolicy(deps) })
   addPluginRoutes(addRoute, deps)

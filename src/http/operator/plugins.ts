@@ -113,6 +113,8 @@ const removePlugin: Handle = (deps) => async (context) => {
   })
   // Nothing of it runs any more, so nothing is written behind it.
   if (isPurge) await deps.purgePlugin(id)
+  // Last: as long as anything may be left, the id is its owner's.
+  if (isPurge) await deps.plugins.change({ do: 'free', id }, changeBy(deps, context))
   return response
 }
 

@@ -1,6 +1,14 @@
 import { z } from 'zod'
 import { decideTool, ratesOf, toolDestroys } from '#contracts/decide-tool.ts'
-import { policyLines, toolPolicySchema } from '#contracts/tool-policy.ts'
+import {
+  defaultToolPolicy,
+  isMatch,
+  patternsIn,
+  policyLines,
+  toolPolicySchema,
+  type ToolPolicy,
+} from '#contracts/tool-policy.ts'
+import { capped, toVisible } from '#contracts/visible-text.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
@@ -22,12 +30,29 @@ export const readPolicy: Handle = (deps) => async () => {
   return jsonResponse({ generation, policy, lines: policyLines(policy) })
 }
 
-/** Replaces the whole policy: what is left out is as it ships. */
+/** Replaces the whole policy: what is left out is as it ships. What names nothing that is here is said, and holds: it may come. */
 export const setPolicy: Handle = (deps) => async (context) => {
   const { policy } = parseFields(setRequest, await readJsonObject(context.req.raw))
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'policy', policy }, by)
-  return jsonResponse({ generation, policy, notes })
+  return jsonResponse({ generation, policy, notes: [...notes, ...unknownNames(deps, policy)] })
+}
+
+/** A pattern that matches nothing may be a slip, and then denies or allows something else than was meant. */
+function unknownNames({ agents }: HttpDeps, policy: ToolPolicy): readonly string[] {
+  const shipped = new Set(patternsIn(defaultToolPolicy))
+  const tools = agents.toolNames()
+  const isThere = (wanted: string) =>
+    shipped.has(wanted) || wanted.startsWith('isola__') || tools.some((one) => isMatch(one, wanted))
+  const known = new Set(['orchestrator', ...agents.list().map(({ name }) => name)])
+  return [
+    ...patternsIn(policy)
+      .filter((wanted) => !isThere(wanted))
+      .map((wanted) => `${wanted} matches no tool that is here now.`),
+    ...Object.keys(policy.agents)
+      .filter((name) => !known.has(name))
+      .map((name) => `There is no agent ${capped(toVisible(name), 80)} now.`),
+  ]
 }
 
 /** What the policy says of a call, without making it. */
@@ -42,6 +67,8 @@ export const testPolicy: Handle = (deps) => async (context) => {
 }
 
 async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {
+  const known = deps.agents.tools().find((one) => one.name === name)
+  if (known) return Boolean(known.isDestructive)
   const [id, tool] = name.split('__')
   const plugin = (await deps.plugins.list()).find((one) => one.id === id)
   const { contributes, grants } = Object(plugin?.manifest)

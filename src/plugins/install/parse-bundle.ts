@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest, type Manifest } from '#contracts/manifest.ts'
+import { manifestProblem } from '#contracts/manifest-texts.ts'
 import { bundleCaps, type PluginBundle } from '#contracts/plugin-bundle.ts'
 import { checkDistinct, checkPath } from './archive-paths.ts'
 import { quoted, refused } from './refused.ts'
@@ -56,6 +58,9 @@ export function checkBundle(bundle: PluginBundle): CheckedBundle {
   if (![code ?? '', ...Object.values(files)].every((text) => text.isWellFormed()))
     throw refused('bundle: a text is not valid Unicode (half of a surrogate pair).')
   const manifest = parseManifest(bundle.manifest)
+  const problem = manifestProblem(bundle.manifest as JsonObject, manifest)
+  if (problem !== undefined)
+    throw new IsolaError('plugin_manifest_invalid', `plugin.yaml: ${problem}`)
   if (manifest.entrypoint !== undefined && code === undefined)
     throw refused(
       `bundle.code: is missing, but plugin.yaml has an entrypoint (${quoted(manifest.entrypoint)}).`,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { bundleCaps, toBundleText } from '#contracts/plugin-bundle.ts'
 import type { PluginSignature, ReadUpload, Upload } from '#contracts/plugin-upload.ts'
+import { hasHiddenInLine } from '#contracts/visible-text.ts'
 import { checkApi } from '../plugin-api.ts'
 import { fetchArchive, type FetchArchiveDeps } from './fetch-archive.ts'
 import { folderToBundle } from './folder-to-bundle.ts'
@@ -24,7 +25,11 @@ const signatureSchema = z.strictObject({
 const jsonSchema = z.strictObject({
   bundle: z.unknown(),
   signature: signatureSchema.optional(),
-  source: z.string().max(500).optional(),
+  source: z
+    .string()
+    .max(500)
+    .refine((text) => !hasHiddenInLine(text), 'has line breaks or characters that nobody can see')
+    .optional(),
 })
 const urlSchema = z.strictObject({ url: z.string().min(1).max(2_048) })
 

@@ -10,10 +10,13 @@ export interface AddOptions {
   readonly allowDowngrade: boolean
   /** Whether a version number may get another content than it had. */
   readonly replace: boolean
+  readonly takeOver: boolean
   /** All that were ever installed under this id. */
   readonly versions: readonly Pick<NewPluginVersion, 'version' | 'hash'>[]
-  /** Who brought the version that is there. */
+  /** Whose id it is; nobody's if empty. */
   readonly owner: string | undefined
+  /** Who signed the version that is there, or was there last. */
+  readonly signer: string | undefined
 }
 
 const rank = { community: 0, trusted: 1, builtin: 2 } as const
@@ -25,13 +28,16 @@ const rank = { community: 0, trusted: 1, builtin: 2 } as const
 export function add(
   plugin: NewPluginVersion,
   { row, generation, by }: Situation,
-  { allowDowngrade, replace, versions, owner }: AddOptions,
+  { allowDowngrade, replace, takeOver, versions, owner, signer }: AddOptions,
 ): Outcome {
   const { id, hash, version, tier } = plugin
   const before = row?.state === 'removed' ? undefined : row
   if (before?.tier === 'builtin') throw builtinCollision(id)
   if (before && !(allowDowngrade && by.mayEnable)) refuseDowngrade(plugin, before)
   if (before && !by.mayEnable && owner !== by.principal) throw notYours(id)
+  const isOwner = owner === by.principal && (signer === undefined || signer === plugin.signer)
+  const isTaken = row !== undefined && !before && owner !== '' && !isOwner
+  if (isTaken && !(takeOver && by.mayEnable)) throw kept(id)
   if (!replace) refuseOtherContent(plugin, versions)
   const data = { plugin: id, version, hash, tier, source: plugin.source }
   const base = { version: plugin, event: 'plugin_added' as const, data }
@@ -46,10 +52,11 @@ export function add(
     state: 'installed',
     grantEpoch: (row?.grantEpoch ?? 0) + (before ? 0 : 1),
     config: before?.config ?? {},
+    owner: (before && owner) ?? by.principal,
     ...(before?.permit && { permit: before.permit }),
     ...(before?.permitHash !== undefined && { permitHash: before.permitHash }),
   }
-  if (!before) return { ...base, rows: [arrived], notes: [] }
+  if (!before) return { ...base, rows: [arrived], notes: isTaken ? [takenOver] : [] }
   const notes = before.version === version ? [`Version ${version} was another content before.`] : []
   if (before.state !== 'enabled') {
     const state = before.state === 'installed' ? 'installed' : 'disabled'
@@ -76,6 +83,14 @@ export function add(
     generation: without(generation, id),
     notes: [...notes, why],
   }
+}
+
+const takenOver = 'It has what the plugin before it kept under this id.'
+
+/** What is kept of a plugin that was removed is kept for whoever brought it. */
+function kept(id: string): IsolaError {
+  const message = `id: "${id}" was somebody else's, and what it kept is still there. Choose another id in plugin.yaml; or an operator takes that away (isola plugin remove ${id} --purge), or adds this one with it (--take-over, takeOver: true).`
+  return new IsolaError('request_conflict', message, { param: 'id' })
 }
 
 function notYours(id: string): IsolaError {

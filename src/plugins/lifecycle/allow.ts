@@ -109,6 +109,17 @@ export function remove(situation: Situation): Outcome {
   }
 }
 
+/** What it kept is gone: whoever comes under its id next finds nothing of it. */
+export function free(id: string, { row }: Situation): Outcome {
+  const isGone = row?.state === 'removed'
+  return {
+    rows: isGone ? [{ ...row, owner: '' }] : [],
+    event: 'plugin_removed',
+    data: { plugin: id, purged: isGone },
+    notes: [],
+  }
+}
+
 export function present({ row }: Situation): PluginRow {
   if (row && row.state !== 'removed') return row
   throw new IsolaError('request_not_found', 'There is no such plugin.')

@@ -1,15 +1,24 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { McpChange } from '#contracts/mcp.ts'
 import type { McpDecisions } from '#contracts/mcp-administration.ts'
-import type { ChangeBy, Generation, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
+import type {
+  ChangeBy,
+  Generation,
+  PluginChange,
+  PluginRow,
+  PluginStore,
+  PluginVersion,
+} from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkPluginId } from '../install/plugin-names.ts'
 import { add } from './add.ts'
-import { disable, enable, grant, installed, present, remove, revoke } from './allow.ts'
+import { disable, enable, free, grant, installed, present, remove, revoke } from './allow.ts'
 import { idOf, type Outcome, type Situation } from './changes.ts'
 import { dependentsOf } from './dependents.ts'
 import { generationOf, restore, rollback } from './restore.ts'
 import { changeServers, withServers } from './servers.ts'
 import { setExposure, withoutExposed } from './set-exposure.ts'
+import { setNetwork } from './set-network.ts'
 import { setPolicy } from './set-policy.ts'
 
 export interface DecideDeps {
@@ -37,8 +46,10 @@ export async function decide(
 ): Promise<Outcome> {
   const { store, bundledIds, servers } = deps
   if (change.do === 'policy') return setPolicy(change.policy, generation)
+  if (change.do === 'network') return setNetwork(change, generation)
   if (change.do === 'expose') return setExposure(change.exposed, generation)
   if (change.do === 'mcp') {
+    await refusePluginsId(store, change.mcp)
     const outcome = await changeServers(servers, change.mcp, { generation, by })
     return change.mcp.do === 'remove' ? withoutExposed(outcome, change.mcp.id, generation) : outcome
   }
@@ -49,12 +60,14 @@ export async function decide(
   }
   const row = await store.find(idOf(change) ?? '')
   const situation: Situation = { row, generation, by }
+  if (startsOne.has(change.do)) await refuseServersId(servers, idOf(change) ?? '')
   switch (change.do) {
     case 'add': {
       checkPluginId(change.plugin.id, bundledIds)
       const versions = await store.versions(change.plugin.id)
-      const { allowDowngrade = false, replace = false } = change
-      const options = { allowDowngrade, replace, versions, owner: versions.at(-1)?.installedBy }
+      const { allowDowngrade = false, replace = false, takeOver = false } = change
+      const whose = whoseIs(row, versions)
+      const options = { allowDowngrade, replace, takeOver, versions, ...whose }
       return arrive(add(change.plugin, situation, options), { situation, proven })
     }
     case 'accept':
@@ -71,9 +84,36 @@ export async function decide(
       return withDependents(deps, disable(situation))
     case 'rollback':
       return proven(await rollback(store, situation), generation)
+    case 'free':
+      return free(change.id, situation)
     case 'remove':
       return withDependents(deps, withoutExposed(remove(situation), change.id, generation))
   }
+}
+
+/** Whose an id is. Of one that shipped with the deployment and does not any more it is no principal's. */
+function whoseIs(row: PluginRow | undefined, versions: readonly PluginVersion[]) {
+  const oldest = row?.tier === 'builtin' ? undefined : versions.at(-1)?.installedBy
+  const last = versions.find(({ hash }) => hash === row?.hash)
+  return { owner: row?.owner ?? oldest, signer: last?.signer }
+}
+
+/** Changes after which a plugin may run. */
+const startsOne: ReadonlySet<PluginChange['do']> = new Set(['add', 'accept', 'enable', 'rollback'])
+
+async function refuseServersId(servers: McpDecisions | undefined, id: string): Promise<void> {
+  if (!(await servers?.has(id))) return
+  const message = `id: "${id}" is that of a remote MCP server, which it would displace. Choose another id in plugin.yaml, or take the server away: isola mcp remove ${id}`
+  throw new IsolaError('request_conflict', message, { param: 'id' })
+}
+
+async function refusePluginsId(store: PluginStore, change: McpChange): Promise<void> {
+  if (change.do !== 'add' && change.do !== 'enable') return
+  const id = change.do === 'add' ? change.config.id : change.id
+  const row = await store.find(id)
+  if (row === undefined || row.state === 'removed' || row.tier === 'builtin') return
+  const message = `id: "${id}" is that of a plugin (${row.state}), which it would displace. Choose another id, or take the plugin away: isola plugin remove ${id}`
+  throw new IsolaError('request_conflict', message, { param: 'id' })
 }
 
 async function withDependents({ store }: DecideDeps, outcome: Outcome): Promise<Outcome> {
@@ -102,8 +142,13 @@ async function accept(
   const isSigned = (await signers()).some((name) => name === version.signer)
   const tier = isSigned ? version.tier : 'community'
   const now = { ...version, tier } as const
-  const options = { allowDowngrade: true, replace: true, versions: [], owner: undefined }
-  const outcome = add(now, situation, options)
+  const outcome = add(now, situation, {
+    allowDowngrade: true,
+    replace: true,
+    takeOver: false,
+    versions: [],
+    ...whoseIs(situation.row, await store.versions(id)),
+  })
   const { version: _known, ...rest } = outcome
   return arrive({ ...rest, data: { ...outcome.data, accepted: true } }, arriving)
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate, operatorKey, startServer } from './server.mjs'
+import { policyFor } from '../local-server.mjs'
 import { startUpstream } from './upstream.mjs'
 
 const auditEveryMs = 200
@@ -118,6 +119,7 @@ export async function startWorld({ text, product, recoverEveryMs = 500 }) {
   await migrate(server, product)
   const health = await (await request('/api/operator/health')).json()
   if (health.status !== 'ok') throw new Error(`not well: ${JSON.stringify(health)}`)
+  await request('/api/operator/policy', { json: policyFor(upstream.collectorUrl) })
   const following = followAudit()
   return {
     upstream,

@@ -59,6 +59,7 @@ async function startWorker(): Promise<string> {
     if (key === undefined) return send(503, { error: { message: 'no key' } })
     if (!isOpen && request.headers.authorization !== `Bearer ${key}`) return send(401, {})
     if (request.url === '/v1/models') return send(200, { data: [{ id: 'orchestrator' }] })
+    if (request.url === '/api/operator/http') return send(200, { hosts: [], elsewhere: 'ask' })
     const database = account().databases.find(({ uuid }) => uuid === worker.database)
     const migrations = { state: database?.isMigrated ? 'ready' : 'not_migrated' }
     send(200, { version, database: 'ok', migrations, plugins: [], models: { default: null } })
@@ -235,6 +236,13 @@ describe('isola deploy', { timeout: 120_000 }, () => {
     vi.stubEnv('WRANGLER_FAKE', home)
     vi.stubEnv('WRANGLER_FAKE_URL', url)
     expect((await deploy()).code).toBe(0)
+  })
+
+  it('says that its network is closed and how to open it, and asks nobody where there is no terminal', async () => {
+    const { code, stdout } = await deploy()
+    expect(code).toBe(0)
+    expect(stdout).toContain('Its network is closed to the http tools')
+    expect(stdout).toContain('isola http allow <host>')
   })
 
   it('fails when the Worker lets a stranger in', async () => {

@@ -120,6 +120,7 @@ describe('I26: an auditor', () => {
       'GET /api/operator/usage',
       'GET /api/operator/policy',
       'POST /api/operator/policy/test',
+      'GET /api/operator/http',
       'GET /api/operator/exposed',
       'GET /api/operator/plugins',
       'GET /api/operator/plugins/:plugin',

@@ -22,7 +22,13 @@ function createWorld() {
     addedBy: 'operator',
     addedAtMs: 0,
   }
-  const show = async () => ({ ...row, login: 'none' as const, differences: [] })
+  const show = async () => ({
+    ...row,
+    login: 'none' as const,
+    differences: [],
+    asking: [],
+    harmless: [],
+  })
   const mcp: Partial<McpAdministration> = {
     list: async () => [row],
     show,

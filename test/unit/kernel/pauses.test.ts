@@ -108,6 +108,27 @@ describe('a call that waits for someone outside', () => {
     expect(actions).toMatchObject([{ ok: false, code: 'tool_outcome_unknown' }])
   })
 
+  it('shows why somebody is asked, tells the tool of their leave, and says it where nobody can be asked', async () => {
+    const approvals = { isNeeded: () => 'GET at evil.example' }
+    const leave: unknown[] = []
+    const tool = toolEntry(
+      'read',
+      async (_input, { isApproved }) => (leave.push(isApproved), says('ok')),
+    )
+    const run = setUp([tool], callsThenEnd('read'), { gates: { approvals } })
+    const waiting = await run.parked()
+    expect(waiting.pauses).toMatchObject([{ kind: 'approval', about: 'GET at evil.example' }])
+    run.approve(waiting)
+    expect((await run.ended()).state).toBe('completed')
+    expect(leave).toEqual([true])
+    const alone = setUp([tool], callsThenEnd('read'), { gates: { approvals } })
+    await alone.segment('refuse')
+    const heard = JSON.stringify(alone.model.requests.at(-1)?.messages)
+    expect(heard).toContain('cannot be asked')
+    expect(heard).toContain('GET at evil.example')
+    expect(leave).toHaveLength(1)
+  })
+
   it('E6: waits again if a hook has changed what was approved', async () => {
     let version = 0
     const hooks = {

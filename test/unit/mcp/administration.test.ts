@@ -82,7 +82,7 @@ function createWorld() {
     change({ do: 'add', config: configOf(url), ...more })
   const approve = (items?: readonly string[]) =>
     administration.approve(
-      { id: 'srv', hash: listing.hash, confirm: [], ...(items && { items }) },
+      { id: 'srv', hash: listing.hash, confirm: [], harmless: [], ...(items && { items }) },
       by,
     )
   const login = () => administration.login('srv', 'https://isola.example')

@@ -3,6 +3,8 @@ import type { JsonObject } from '#contracts/json.ts'
 import { bundledPlugins } from '../../../src/bundled.gen.ts'
 import { createSchemaValidator } from '../../../src/catalog/schema-validator.ts'
 import type { FetchFunction } from '../../../src/plugins/egress.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import type { CapabilityDeps } from '../../../src/plugins/capabilities.ts'
 import { loadPlugins } from '../../../src/plugins/in-process-host.ts'
 import { toToolEntries } from '../../../src/plugins/tool-entries.ts'
 import { createCapabilityDeps } from '../../fakes/plugins.ts'
@@ -11,8 +13,11 @@ import { createToolContext } from '../../fakes/tool-context.ts'
 const { plugins, problems } = loadPlugins(bundledPlugins, { validator: createSchemaValidator() })
 
 /** The bundled tools over fresh sessions; a call whose input does not fit its schema is a mistake of the test. */
-function createTools(fetch: FetchFunction = async () => new Response('')) {
-  const deps = createCapabilityDeps({ fetch })
+function createTools(
+  fetch: FetchFunction = async () => new Response(''),
+  network?: CapabilityDeps['network'],
+) {
+  const deps = createCapabilityDeps({ fetch, ...(network && { network }) })
   const entries = new Map(
     plugins
       .flatMap((plugin) => toToolEntries(plugin, deps))
@@ -21,10 +26,10 @@ function createTools(fetch: FetchFunction = async () => new Response('')) {
   const validator = createSchemaValidator()
   return {
     entries,
-    call: async (name: string, input: JsonObject) => {
+    call: async (name: string, input: JsonObject, context: Partial<ToolContext> = {}) => {
       const { tool } = entries.get(name)!
       expect(validator.validate(tool.inputSchema, input)).toEqual({ ok: true })
-      const result = await tool.execute(input, createToolContext())
+      const result = await tool.execute(input, createToolContext(context))
       return result.ok ? result.output : result.error
     },
   }
@@ -215,6 +220,33 @@ describe('I20: http', () => {
       text: '{"error":1}',
     })
     expect(sent).toEqual([['https://example.com/x', 'POST', '{}', 'run_1:call_1']])
+  })
+
+  const closed = { rule: async () => ({ hosts: [], elsewhere: 'ask' as const }), ownHosts: [] }
+  const evil = { url: 'https://evil.example/?d=1' }
+
+  test('says where a call goes, so that the policy can decide before', () => {
+    const { entries } = createTools()
+    expect(entries.get('http__get')!.goesTo!(evil)).toEqual({ method: 'GET', ...evil })
+    const post = { method: 'POST', ...evil }
+    expect(entries.get('http__request')!.goesTo!(post)).toEqual(post)
+    expect(entries.get('kv__set')!.goesTo).toBeUndefined()
+  })
+
+  test('reaches no host that is not open, but for a call that somebody approved, and there only', async () => {
+    const { call } = createTools(undefined, closed)
+    expect(await call('http__get', evil)).toMatchObject({
+      message: expect.stringContaining('isola http allow evil.example') as string,
+    })
+    expect(await call('http__get', evil, { isApproved: true })).toMatchObject({ status: 200 })
+    const unknown = { rule: async () => undefined, ownHosts: [] }
+    expect(await createTools(undefined, unknown).call('http__get', evil)).toMatchObject({
+      code: 'tool_failed',
+    })
+    const away = createTools(async () => Response.redirect('https://other.example/', 302), closed)
+    expect(await away.call('http__get', evil, { isApproved: true })).toMatchObject({
+      message: expect.stringContaining('isola http allow other.example') as string,
+    })
   })
 
   test('neither reaches an address inside', async () => {

@@ -3,13 +3,18 @@ import type { EventDraft } from '#contracts/event.ts'
 import type { RequestedGrants, TrustTier } from '#contracts/manifest.ts'
 import { createCallSecrets } from '../../../src/plugins/secrets/call-secrets.ts'
 import { readerOf } from '../../fakes/secrets.ts'
-import { createEgress, type FetchFunction } from '../../../src/plugins/egress.ts'
+import {
+  createEgress,
+  type EgressOptions,
+  type FetchFunction,
+} from '../../../src/plugins/egress.ts'
 
 interface Setup {
   readonly grants?: RequestedGrants['network']
   readonly tier?: TrustTier
   readonly isDevelopment?: boolean
   readonly isLate?: boolean
+  readonly openNow?: EgressOptions['openNow']
   readonly answer?: (url: string, init: RequestInit) => Response | Promise<Response>
 }
 
@@ -24,6 +29,7 @@ function setUp({
   tier = 'builtin',
   isDevelopment = false,
   isLate = false,
+  openNow = async () => () => true,
   answer = () => new Response('ok'),
 }: Setup = {}) {
   const requests: {
@@ -48,6 +54,7 @@ function setUp({
     grants,
     tier,
     isDevelopment,
+    openNow,
     fetch: platformFetch,
     emit: (event) => events.push(event),
     secrets: createCallSecrets(
@@ -361,6 +368,28 @@ describe('redirects', () => {
     const { fetch, requests } = setUp({ answer: () => redirect(location) })
     await expect(fetch('https://a.example/')).rejects.toMatchObject({ code: 'tool_failed' })
     expect(requests).toHaveLength(1)
+  })
+
+  test('one to a host that the operator has not opened is refused, and says which without its address', async () => {
+    const openNow = async () => (to: { readonly url: string }) => to.url.includes('//a.example/')
+    const { fetch, requests, events } = setUp({
+      openNow,
+      answer: () => redirect('https://b.example/?stolen=1'),
+    })
+    const refused = expect(fetch('https://a.example/')).rejects
+    await refused.toThrow(
+      'The request was refused: GET at b.example, a host that this deployment has not allowed (an operator allows it: isola http allow b.example).',
+    )
+    expect(requests).toHaveLength(1)
+    expect(events.at(-1)?.data).toMatchObject({ host: 'b.example', refused: true })
+  })
+
+  test('a grant that names its host needs no host of the operator', async () => {
+    const openNow = async () => () => false
+    const grants = [{ host: 'a.example', methods: ['GET' as const] }, ...anyHost]
+    const { fetch } = setUp({ openNow, grants })
+    expect((await fetch('https://a.example/')).ok).toBe(true)
+    await expect(fetch('https://b.example/')).rejects.toThrow('isola http allow b.example')
   })
 
   test('one to a host without grant is refused', async () => {

@@ -16,6 +16,17 @@ const agent = (more: object = {}) => ({
 })
 
 describe('what a plugin asks for', () => {
+  it('T3: shows what hides of an older plugin as its code, and two lines never as one', () => {
+    const text = (host: string) =>
+      permitLines(permit({ grants: { network: [{ host, methods: ['GET'] }] } })).map(
+        (line) => line.text,
+      )
+    expect(text('a.example\nsecret: NOTHING\u202e')).toEqual([
+      'network: GET a.example\\u{a}secret: NOTHING\\u{202e}',
+    ])
+    expect(text('a\\u{202e}')).not.toEqual(text('a\u202e'))
+  })
+
   it('P21: is nothing where nothing is declared', () => {
     expect(permitLines(permit())).toEqual([])
   })

@@ -38,12 +38,21 @@ function setUp() {
   const store = createPluginStore(database)
   const broken = new Set<string>()
   const signers = new Set(['release'])
+  const serverIds = new Set<string>()
+  const servers = {
+    has: async (id: string) => serverIds.has(id),
+    decide: async () => {
+      throw new Error('not asked here')
+    },
+    restore: async () => ({ servers: [], mcp: [], notes: [], regained: [] }),
+  }
   const lifecycle = createPluginLifecycle({
     store,
     bundles,
     clock,
     bundledIds: new Set(['kv']),
     signers: async () => [...signers],
+    servers,
     tryOut: async (_snapshot, { hash }) => {
       if (broken.has(hash)) throw new IsolaError('plugin_register_failed', 'its code cannot run')
       return { runsOwnAgent: false }
@@ -92,6 +101,7 @@ function setUp() {
     events,
     broken,
     signers,
+    serverIds,
   }
 }
 
@@ -140,6 +150,85 @@ describe('the life of a plugin', () => {
     expect(result.notes).toContain('No longer offered at /mcp: resources of a')
     await host.add('a', '1.0.0')
     expect((await host.enable('a')).generation.exposed).toEqual(generation.exposed)
+  })
+
+  describe('T24: the id of a plugin that was removed, with what it kept', () => {
+    const bob: ChangeBy = { ...author, principal: 'bob' }
+    const root: ChangeBy = { ...operator, principal: 'root' }
+    const signed = async (signer: string | undefined, by = author) => {
+      const plugin = { ...(await host.prepare('a', '1.0.0')), installedBy: by.principal }
+      return host.change({ do: 'add', plugin: { ...plugin, ...(signer && { signer }) } }, by)
+    }
+    const takeOver = async (by: ChangeBy) => {
+      const plugin = { ...(await host.prepare('a', '3.0.0')), installedBy: by.principal }
+      return host.change({ do: 'add', plugin, takeOver: true }, by)
+    }
+    const ownerOf = async () => (await host.store.find('a'))?.owner
+
+    it('is for whoever brought it: anybody else is refused, with the ways out', async () => {
+      await host.add('a', '1.0.0', {}, author)
+      await host.change({ do: 'remove', id: 'a' })
+      for (const by of [bob, root])
+        await expect(host.add('a', '2.0.0', {}, by)).rejects.toMatchObject({
+          code: 'request_conflict',
+          param: 'id',
+          message: expect.stringMatching(/another id.*remove a --purge.*--take-over/),
+        })
+      await host.add('a', '2.0.0', {}, author)
+      expect([await stateOf('a'), await ownerOf()]).toEqual(['installed', 'ada'])
+    })
+
+    it('is for anybody once nothing is kept any more, and that one brings its next versions', async () => {
+      await host.add('a', '1.0.0', {}, author)
+      await host.change({ do: 'free', id: 'a' })
+      await host.change({ do: 'remove', id: 'a' })
+      await expect(host.add('a', '2.0.0', {}, bob)).rejects.toThrow('--purge')
+      await host.change({ do: 'free', id: 'a' })
+      await host.add('a', '2.0.0', {}, bob)
+      await host.add('a', '2.1.0', {}, bob)
+      await expect(host.add('a', '2.2.0', {}, author)).rejects.toThrow('brought by somebody else')
+      expect(await ownerOf()).toBe('bob')
+    })
+
+    it('is taken over by an operator who says so, and by no author', async () => {
+      await host.add('a', '1.0.0', {}, author)
+      await host.change({ do: 'remove', id: 'a' })
+      await expect(takeOver(bob)).rejects.toThrow('--take-over')
+      const { result } = await takeOver(root)
+      expect(result.notes).toEqual(['It has what the plugin before it kept under this id.'])
+      expect(await ownerOf()).toBe('root')
+    })
+
+    it('asks of its owner the same signature, where what was there was signed', async () => {
+      await signed('release')
+      await host.change({ do: 'remove', id: 'a' })
+      await expect(signed(undefined)).rejects.toThrow('--take-over')
+      await expect(signed('other')).rejects.toThrow('--take-over')
+      await signed('release')
+      expect(await stateOf('a')).toBe('installed')
+    })
+
+    it('is known of rows of a version before, and of a plugin that shipped with the deployment', async () => {
+      await host.add('a', '1.0.0', {}, author)
+      host.sqlite.exec('UPDATE manifests SET owner = NULL')
+      await host.change({ do: 'remove', id: 'a' })
+      await expect(host.add('a', '2.0.0', {}, bob)).rejects.toThrow('--purge')
+      await host.add('a', '2.0.0', {}, author)
+      host.sqlite.exec(
+        "INSERT INTO manifests (id, version, hash, tier, manifest, state, updated_at_ms) VALUES ('b', '1.0.0', 'h', 'builtin', '{}', 'removed', 1)",
+      )
+      await expect(host.add('b', '2.0.0', {}, author)).rejects.toThrow('--purge')
+    })
+  })
+
+  it('T24: a plugin takes no id of a remote MCP server, whichever way it comes', async () => {
+    await host.add('a', '1.0.0')
+    host.serverIds.add('a').add('b')
+    const refused = { code: 'request_conflict', message: expect.stringContaining('mcp remove') }
+    await expect(host.add('b', '1.0.0')).rejects.toMatchObject(refused)
+    await expect(host.change({ do: 'enable', id: 'a' })).rejects.toMatchObject(refused)
+    await expect(host.change({ do: 'rollback', id: 'a' })).rejects.toMatchObject(refused)
+    expect(await stateOf('a')).toBe('installed')
   })
 
   it('P21: an author adds, and nothing of it goes live', async () => {

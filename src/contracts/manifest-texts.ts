@@ -1,0 +1,109 @@
+import { first, hasLongName, isHarmfulUri, schemaProblem } from './definition-rules.ts'
+import type { Json, JsonObject } from './json.ts'
+import type { Manifest } from './manifest.ts'
+import { permitLines, toPermit } from './permit.ts'
+import { hasHidden, hasHiddenInLine, toVisible } from './visible-text.ts'
+
+/** More than this nobody reads before allowing it. */
+const maxPermitLines = 200
+const maxLineChars = 300
+
+/** Fields whose text may have lines, with all that is in them. */
+const texts = new Set([
+  'description',
+  'natural_language_description',
+  'input_schema',
+  'output_schema',
+  'config_schema',
+  'config',
+  'variables',
+  'suggestions',
+])
+
+const label = '[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?'
+const hostForm = new RegExp(`^(?:\\*|(?:${label}\\.)*${label}|\\[[0-9a-f:.]+\\])$`, 'i')
+
+/**
+ * What of a manifest would hide from whoever is shown it before it is allowed, or could not be read: with the place.
+ * Asked when a plugin arrives, not of what is there already: that goes on, shown with its codes.
+ */
+export function manifestProblem(value: JsonObject, manifest: Manifest): string | undefined {
+  return (
+    hiddenIn(value, '', hasHiddenInLine) ??
+    (hasLongName(value) ? 'has a name of a property of more than 200 characters' : undefined) ??
+    first(hostsIn(manifest), ([place, host]) => hostProblem(place, host)) ??
+    first(schemasIn(manifest), ([place, schema]) =>
+      atPlace(place, schemaProblem('schema', schema)),
+    ) ??
+    first(manifest.contributes.resources, ({ name, uri, uriTemplate = uri }) =>
+      isHarmfulUri(uriTemplate ?? '')
+        ? `contributes.resources: "${name}" has a URI that could harm whoever opens it`
+        : undefined,
+    ) ??
+    permitProblem(manifest)
+  )
+}
+
+function hiddenIn(
+  value: Json,
+  place: string,
+  isHidden: (text: string) => boolean,
+): string | undefined {
+  if (typeof value === 'string')
+    return isHidden(value)
+      ? `${place}: has line breaks or characters that nobody can see: ${toVisible(value).slice(0, 120)}`
+      : undefined
+  if (Array.isArray(value))
+    return first([...value.entries()], ([index, one]) =>
+      hiddenIn(one, `${place}[${index}]`, isHidden),
+    )
+  if (typeof value !== 'object' || value === null) return undefined
+  return first(Object.entries(value), ([name, part]) => {
+    const where = `${place === '' ? '' : `${place}.`}${toVisible(name).slice(0, 120)}`
+    if (hasHiddenInLine(name)) return `${where}: has characters in its name that nobody can see`
+    return hiddenIn(part, where, texts.has(name) ? hasHidden : isHidden)
+  })
+}
+
+type Placed<T> = readonly (readonly [place: string, T])[]
+
+const hostsIn = ({ grants: { network, secrets } }: Manifest): Placed<string> => [
+  ...network.map(({ host }, index) => [`grants.network[${index}].host`, host] as const),
+  ...secrets.flatMap(({ host }, index) =>
+    host === undefined ? [] : [[`grants.secrets[${index}].host`, host] as const],
+  ),
+]
+
+/** A star before a domain grants nothing, and would be read as if it did: `*.com` least of all. */
+function hostProblem(place: string, host: string): string | undefined {
+  if (host.length <= 253 && hostForm.test(host)) return undefined
+  const why = host.startsWith('*.')
+    ? 'a star before a name grants nothing; name each host'
+    : 'without scheme, port and path; one with other letters begins with xn--'
+  return `${place}: must be a host such as api.example.com (${why})`
+}
+
+const schemasIn = ({ contributes, agent, config_schema: config }: Manifest): Placed<JsonObject> => [
+  ...contributes.tools.map(
+    ({ input_schema: schema }, index) =>
+      [`contributes.tools[${index}].input_schema`, schema as JsonObject] as const,
+  ),
+  ...(agent?.output_schema
+    ? [['agent.output_schema', agent.output_schema as JsonObject] as const]
+    : []),
+  ...(config ? [['config_schema', config as JsonObject] as const] : []),
+]
+
+const atPlace = (place: string, problem: string | undefined): string | undefined =>
+  problem === undefined ? undefined : `${place}: ${problem}`
+
+function permitProblem(manifest: Manifest): string | undefined {
+  const lines = permitLines(toPermit(manifest))
+  if (lines.length > maxPermitLines)
+    return `grants: it asks for ${lines.length} things; nobody reads more than ${maxPermitLines}`
+  const long = lines.find(({ text }) => text.length > maxLineChars)
+  return (
+    long &&
+    `grants: asks for something that is longer than ${maxLineChars} characters: ${long.text.slice(0, 80)}…`
+  )
+}

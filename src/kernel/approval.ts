@@ -1,0 +1,28 @@
+import type { PauseRequest } from '#contracts/tool.ts'
+import { failure, subjectOf, type CallState, type TurnScope } from './call.ts'
+
+const nobodyOutside =
+  'This call needs someone to decide or answer, and this client cannot be asked. Submit the task to /api/sessions instead.'
+const notWithin =
+  'This call needs someone to decide or answer, and one that another tool makes cannot wait for that.'
+
+/** Waits for somebody, or says what they would have been asked where nobody can be. */
+export const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) => {
+  if (
+    caller.pauses === 'park' ||
+    (caller.pauses === 'client_tools' && pause.kind === 'client_tool')
+  )
+    return { pause }
+  const why = caller.parent === undefined ? nobodyOutside : notWithin
+  return { deny: failure('tool_denied', pause.about ? `${why} ${pause.about}` : why) }
+}
+
+/** The policy says so, and may say why; or the tool, or the run (`kv__set` means itself, `kv__*` all of a plugin). */
+export async function needsApproval(call: CallState, scope: TurnScope): Promise<boolean | string> {
+  const asked = await scope.parts.approvals.isNeeded(subjectOf(call, scope))
+  if (asked !== false) return asked
+  const { needsApproval: always = false, tool } = call.entry!
+  const isMatch = (pattern: string) =>
+    pattern.endsWith('*') ? tool.name.startsWith(pattern.slice(0, -1)) : tool.name === pattern
+  return always || (scope.caller.requireApproval ?? []).some(isMatch)
+}
