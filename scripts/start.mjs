@@ -86,7 +86,7 @@ function startWrangler({ port, varsFiles, isLogged }) {
 
 async function waitUntilHealthy(url, isGone) {
   for (const untilMs = Date.now() + 60_000; Date.now() < untilMs && !isGone();) {
-    const answered = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+    const answered = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(10_000) }).then(
       (response) => response.ok,
       () => false,
     )
