@@ -210,7 +210,7 @@ export default () => ({ tools: { go: async () => 1 } })
     })
     expect(existsSync(marker('schemas'))).toBe(false)
     expect(reached).toBe(0)
-  })
+  }, 60_000)
 
   const imports = (path: string) => `import text from ${JSON.stringify(path)}
 export default () => ({ tools: { go: async () => text } })

@@ -3176,10 +3176,10 @@ const uploads = [
     [installTests('read-upload')],
     [
       {
-        name: 'upload-one-module',
-        what: 'P27: what is installed is one module that imports isola/plugin only',
-        find: 'if (other === undefined) return code',
-        replace: 'return code',
+        name: 'upload-javascript-only',
+        what: 'P27: what is installed is JavaScript',
+        find: 'if (/\\.m?js$/.test(path)) return toText(path, bytes)',
+        replace: 'return toText(path, bytes)',
       },
     ],
   ),
