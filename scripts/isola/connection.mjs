@@ -27,7 +27,12 @@ export function findServer(env, vars = readVars()) {
   const local = isLocal(origin)
   if (protocol === 'http:' && !local)
     throw new Error('ISOLA_URL must be https: over http the key could be read on the way.')
-  const key = env.ISOLA_KEY || (local ? vars.ISOLA_OPERATOR_KEY : undefined)
+  // Somebody meant to give one, such as `ISOLA_KEY=$(…)` of a command that failed: another key is not what was meant.
+  if (env.ISOLA_KEY?.trim() === '')
+    throw new Error(
+      'ISOLA_KEY is set, and empty: put a key into it, or take it away (unset ISOLA_KEY).',
+    )
+  const key = env.ISOLA_KEY ?? (local ? vars.ISOLA_OPERATOR_KEY : undefined)
   return { url: origin, isLocal: local, isChosen: Boolean(env.ISOLA_URL), ...(key && { key }) }
 }
 

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { commands } from './commands.mjs'
 import { createConnection, findServer } from './connection.mjs'
 import { helpOf, overview } from './help.mjs'
+import { refuseKeptByNpm } from './npm-flags.mjs'
 import { shown } from './text.mjs'
 import { countArguments, unknown, UsageError } from './usage.mjs'
 
@@ -114,6 +115,7 @@ export async function main(argv, given = {}) {
       return code
     }
     usage = command.usage
+    refuseKeptByNpm(argv, { options: { json: common.json, ...command.options }, env: io.env })
     const { values, args } = parse(command, rest)
     if (values.help) {
       io.stdout.write(`${helpOf(module, command)}\n`)
