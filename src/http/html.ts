@@ -1,8 +1,8 @@
 const style = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:0;padding:6vh 1rem;background:Canvas;color:CanvasText}
 main{max-width:27rem;margin:auto;padding:1.5rem 1.75rem;border:1px solid GrayText;border-radius:12px}main.wide{max-width:40rem}
 h1{font-size:1.25rem;line-height:1.3;margin:0 0 .75rem}h2{font-size:1rem;margin:1.25rem 0 .4rem}p,ul{margin:.6rem 0}ul{padding-left:1.25rem}
-.name,.host,code{overflow-wrap:anywhere}.host{font-weight:600}code,pre{font:.875em/1.5 ui-monospace,monospace}
-pre{margin:.4rem 0;padding:.75rem;overflow-x:auto;border:1px solid GrayText;border-radius:8px}
+.name,.host,code{overflow-wrap:anywhere}.host{font-weight:600}code{font:.875em/1.5 ui-monospace,monospace}
+pre{margin:.4rem 0;padding:.75rem;white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid GrayText;border-radius:8px}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem;margin:.75rem 0}dt{opacity:.8}dd{margin:0}
 @media(max-width:30rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
 .note{font-size:.9rem;padding:.5rem .75rem;border-left:3px solid GrayText}.bad{border-color:#c62828}.well{border-color:#2e7d32}

@@ -41,7 +41,7 @@ curl ${base}/chat/completions \\
 <h2>More ways in</h2>
 <ul>
 <li>Any OpenAI-compatible client: the base URL, the key and the agent above.</li>
-<li>In a terminal, in a clone of the repository: <code>npm run isola -- chat</code></li>
+<li>In a terminal, in a clone of the repository: <code>ISOLA_URL=${escape(origin)} npx isola chat</code></li>
 <li>MCP clients: <code>${escape(`${origin}/mcp`)}</code></li>
 <li>Programs: sessions, runs and events under <code>${escape(`${origin}/api`)}</code> (<code>docs/api.md</code> of the repository)</li>
 <li>Whether it answers: <a href="/healthz">/healthz</a></li>
