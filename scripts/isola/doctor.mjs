@@ -1,5 +1,5 @@
 // isola doctor: what is wrong with this installation, and how to put it right.
-import { staleReason } from '../toolchain.mjs'
+import { isClone, staleReason } from '../toolchain.mjs'
 import { isLocal, readVars } from './connection.mjs'
 import { checkDatabase } from './doctor/database.mjs'
 import { checkDeployment } from './doctor/deployment.mjs'
@@ -36,16 +36,20 @@ const checkLocalModel = ({ env, ...context }) =>
     ? []
     : checkModel({ env, vars: varsOrNone(), ...context })
 
-/** By what each looks at, in the order in which one rests on the other. */
-const checks = {
+const checksOfClone = {
   packages: checkPackages,
   '.dev.vars': checkVariables,
   settings: checkSettings,
   'wrangler.toml and plugins': checkWorker,
   'the local database': checkDatabase,
   'the tenant': checkDeployment,
+}
+
+/** By what each looks at, in the order in which one rests on the other. Without a clone there is the server alone. */
+const checks = {
+  ...(isClone && checksOfClone),
   'the server': checkServer,
-  'the model': checkLocalModel,
+  ...(isClone && { 'the model': checkLocalModel }),
 }
 
 const mark = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' }

@@ -1,5 +1,6 @@
 // isola <noun> <verb> [options]: finds the command, reads its options, runs it, says how it went.
 import { parseArgs } from 'node:util'
+import { isClone } from '../toolchain.mjs'
 import { commands } from './commands.mjs'
 import { createConnection, findServer } from './connection.mjs'
 import { helpOf, overview } from './help.mjs'
@@ -122,6 +123,10 @@ export async function main(argv, given = {}) {
       return 0
     }
     checkArguments(command, args)
+    if (command.needsClone && !isClone)
+      throw new Error(
+        `isola ${module.noun} needs a clone of the repository, which holds the Worker: run it there.`,
+      )
     return await runCommand(command, { values, args, io })
   } catch (error) {
     const { text, code } = explain(error, usage)
