@@ -46,10 +46,9 @@ await build({
   // What is under test comes in when it is tested.
   external: ['cloudflare:*', 'node:*', 'under-test:*'],
 })
-execFileSync(toolNode(), [
-  tools.tsc,
-  ...['--declaration', '--emitDeclarationOnly', '--target', 'es2024', '--types', ''],
-  ...['--ignoreConfig', '--outDir', folder, join(root, sources['isola/plugin'])],
-])
+const declarations = ['--declaration', '--emitDeclarationOnly', '--outDir', folder]
+const options = ['--ignoreConfig', '--target', 'es2024', '--types', '']
+const api = join(root, sources['isola/plugin'])
+execFileSync(toolNode(), [tools.tsc, ...declarations, ...options, api])
 writeFileSync(join(folder, 'plugin.js'), "export * from './authors/plugin.js'\n")
 copyFileSync(join(root, 'test', 'authors', 'isola-testing.d.ts'), join(folder, 'testing.d.ts'))
