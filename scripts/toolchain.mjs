@@ -115,14 +115,14 @@ export function staleReason() {
   return undefined
 }
 
-/** Runs `npm ci` if node_modules is missing or stale, with a line of progress every few seconds. */
+/** Runs `npm ci` if node_modules is missing or stale, with a line of progress every few seconds: to the error output, since a program may read the other. */
 export async function ensureInstalled() {
   const reason = staleReason()
   if (!reason) return
   const startedMs = Date.now()
   const seconds = () => Math.round((Date.now() - startedMs) / 1000)
-  console.log(`Installing packages (${reason}); the first time takes a minute or two …`)
-  const ticker = setInterval(() => console.log(`  still installing, ${seconds()} s`), 4000)
+  console.error(`Installing packages (${reason}); the first time takes a minute or two …`)
+  const ticker = setInterval(() => console.error(`  still installing, ${seconds()} s`), 4000)
   const { code, output } = await runNpm([
     'ci',
     '--include=dev',
@@ -138,7 +138,7 @@ export async function ensureInstalled() {
   const left = staleReason()
   if (left)
     throw new Error(`after npm ci ${left}: were install scripts switched off (ignore-scripts)?`)
-  console.log(`Installed in ${seconds()} s.`)
+  console.error(`Installed in ${seconds()} s.`)
 }
 
 function runNpm(args) {

@@ -100,7 +100,7 @@ export default {
         'isola key add <principal> [--role operator|author|user|auditor] [--agent <name>]… [--model <name>]…\n' +
         '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--expires-in 30d | --expires-at <date>]\n' +
         '  A new principal needs a role; without one it is another key of a principal that is there.\n' +
-        '  The key alone is written to the standard output: KEY=$(npm run -s isola -- key add …)',
+        '  The key alone is written to the standard output: KEY=$(npx isola key add …)',
       options: {
         role: { type: 'string' },
         agent: { type: 'string', multiple: true },
