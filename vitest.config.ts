@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers'
 import { defineConfig } from 'vitest/config'
 import { isolatedCode } from './test/setup/isolated-code.mjs'
@@ -28,6 +29,11 @@ const packages = [
   'zod',
 ]
 
+/** What package.json exports is made by `npm pack`; here it is the source. */
+const resolve = {
+  alias: { 'isola/plugin': join(import.meta.dirname, 'src/contracts/plugin.ts') },
+}
+
 // `switchedOff` takes a protection away where `npm run switches` asks for it, and does nothing otherwise.
 export default defineConfig({
   test: {
@@ -35,6 +41,7 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
+        resolve,
         plugins: [switchedOff()],
         test: {
           name: 'unit',
@@ -45,6 +52,7 @@ export default defineConfig({
         },
       },
       {
+        resolve,
         plugins: [
           switchedOff(),
           isolatedCode(),
@@ -92,6 +100,7 @@ export default defineConfig({
         },
       },
       {
+        resolve,
         plugins: [switchedOff()],
         test: {
           name: 'e2e',

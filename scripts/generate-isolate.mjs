@@ -29,7 +29,7 @@ const modelSources = {
 const toModules = (files) =>
   Object.fromEntries(Object.entries(files).map(([name, path]) => [name, toModule(path)]))
 
-/** The TypeScript without its types. esbuild comes with wrangler and is none of our own dependencies, hence by path. */
+/** The TypeScript without its types. */
 function toModule(path) {
   const { transformSync } = createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
   const code = readFileSync(join(root, path), 'utf8')

@@ -5,7 +5,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LineCounter, parseDocument } from 'yaml'
 import { isIsolateCurrent, updateIsolate } from './generate-isolate.mjs'
-import { root } from './toolchain.mjs'
+import { isClone, root } from './toolchain.mjs'
 
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
 const isInside = (folder, path) => path.startsWith(folder + sep)
@@ -148,7 +148,8 @@ export function update() {
   updateIsolate()
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+// In an installed package this is a part of the command, and there is nothing to write.
+if (isClone && process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   try {
     update()
   } catch (error) {

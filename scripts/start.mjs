@@ -9,6 +9,7 @@ import { ensureVars, passedOn } from './dev-vars.mjs'
 import { openFront } from './front.mjs'
 import { checkModel as tryModel } from './isola/doctor/model.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from './network.mjs'
+import { passOn } from './server-output.mjs'
 import { supervise } from './supervise.mjs'
 import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
 
@@ -75,13 +76,16 @@ function startWrangler({ port, varsFiles, isLogged }) {
     // Files rather than --var: a process list shows arguments to everyone on the machine.
     ...varsFiles.flatMap((path) => ['--env-file', path]),
   ]
-  return spawn(toolNode(), args, {
+  const child = spawn(toolNode(), args, {
     cwd: root,
     // Its explorer of the local databases asks for no key.
     env: toolEnv({ X_LOCAL_EXPLORER: 'false' }),
     detached: true,
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
+  passOn(child.stdout, process.stdout)
+  passOn(child.stderr, process.stderr)
+  return child
 }
 
 async function waitUntilHealthy(url, isGone) {

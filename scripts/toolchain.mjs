@@ -2,20 +2,40 @@
 // in a clone without node_modules.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-const pinnedNode = join(root, 'node_modules', 'node', 'bin', 'node')
+/** Whether this is a clone, with the Worker in it; else the command alone, as `npm pack` made it. */
+export const isClone = existsSync(join(root, 'wrangler.toml'))
+
+/** The folder of a package: in a clone its own, so that a fresh one sees that it is missing; else wherever npm put it. */
+function packageFolder(name) {
+  const own = join(root, 'node_modules', name)
+  if (isClone) return own
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`))
+  } catch {
+    return own
+  }
+}
+
+/** Path of a package's file, for `node <file>`: no shell, no wrapper process between us and the tool. */
+export const toolFile = (name, ...parts) => join(packageFolder(name), ...parts)
+
+const pinnedNode = toolFile('node', 'bin', 'node')
 const majorOf = (version) => Number(version.split('.')[0])
 
 /** The Node that tools run on: the `node` package's, since wrangler wants 22 and a machine may have 20. */
 export function toolNode() {
   if (existsSync(pinnedNode)) return pinnedNode
   if (majorOf(process.versions.node) >= 22) return process.execPath
-  throw new Error('node_modules/node has no binary for this machine: install Node 22 or later')
+  throw new Error(
+    'The package `node` has no binary here (were install scripts switched off?): run `npm rebuild node`, or use Node 22 or later.',
+  )
 }
 
 /** The environment that tools run in: pinned Node first on PATH, no prompts, no reports. */
@@ -35,9 +55,6 @@ export function toolEnv(extra = {}) {
     ...extra,
   }
 }
-
-/** Path of a package's file, for `node <file>`: no shell, no wrapper process between us and the tool. */
-export const toolFile = (...parts) => join(root, 'node_modules', ...parts)
 
 export const tools = {
   knip: toolFile('knip', 'bin', 'knip.js'),
@@ -98,15 +115,21 @@ export function staleReason() {
   return undefined
 }
 
-/** Runs `npm ci` if node_modules is missing or stale, with a line of progress every few seconds. */
+/** Runs `npm ci` if node_modules is missing or stale, with a line of progress every few seconds: to the error output, since a program may read the other. */
 export async function ensureInstalled() {
   const reason = staleReason()
   if (!reason) return
   const startedMs = Date.now()
   const seconds = () => Math.round((Date.now() - startedMs) / 1000)
-  console.log(`Installing packages (${reason}); the first time takes a minute or two …`)
-  const ticker = setInterval(() => console.log(`  still installing, ${seconds()} s`), 4000)
-  const { code, output } = await runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'])
+  console.error(`Installing packages (${reason}); the first time takes a minute or two …`)
+  const ticker = setInterval(() => console.error(`  still installing, ${seconds()} s`), 4000)
+  const { code, output } = await runNpm([
+    'ci',
+    '--include=dev',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ])
   clearInterval(ticker)
   if (code !== 0) {
     console.error(output)
@@ -115,7 +138,7 @@ export async function ensureInstalled() {
   const left = staleReason()
   if (left)
     throw new Error(`after npm ci ${left}: were install scripts switched off (ignore-scripts)?`)
-  console.log(`Installed in ${seconds()} s.`)
+  console.error(`Installed in ${seconds()} s.`)
 }
 
 function runNpm(args) {

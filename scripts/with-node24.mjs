@@ -11,7 +11,6 @@ if (generated.code !== 0) {
   process.exit(1)
 }
 const child = spawn(toolNode(), process.argv.slice(2), {
-  cwd: root,
   env: toolEnv(),
   stdio: 'inherit',
 })

@@ -393,6 +393,7 @@ export function composeRuntime(
         return readiness
       }),
       version: packageJson.version,
+      isDevelopment: config.isDevelopment,
       hosts: config.hosts,
       stateKey: createStateKey(config.masterKeys, { ...secrets, sha256 }),
       pluginProblems: () => agents.current().problems,

@@ -1,7 +1,7 @@
 // Which server, with which key, and one request to it.
 import { join } from 'node:path'
 import { parseVars, readVarsText } from '../dev-vars.mjs'
-import { root } from '../toolchain.mjs'
+import { isClone, root } from '../toolchain.mjs'
 
 const timeoutMs = 60_000
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
@@ -27,7 +27,12 @@ export function findServer(env, vars = readVars()) {
   const local = isLocal(origin)
   if (protocol === 'http:' && !local)
     throw new Error('ISOLA_URL must be https: over http the key could be read on the way.')
-  const key = env.ISOLA_KEY || (local ? vars.ISOLA_OPERATOR_KEY : undefined)
+  // Somebody meant to give one, such as `ISOLA_KEY=$(…)` of a command that failed: another key is not what was meant.
+  if (env.ISOLA_KEY?.trim() === '')
+    throw new Error(
+      'ISOLA_KEY is set, and empty: put a key into it, or take it away (unset ISOLA_KEY).',
+    )
+  const key = env.ISOLA_KEY ?? (local ? vars.ISOLA_OPERATOR_KEY : undefined)
   return { url: origin, isLocal: local, isChosen: Boolean(env.ISOLA_URL), ...(key && { key }) }
 }
 
@@ -61,7 +66,9 @@ export function createConnection(server, { fetch = globalThis.fetch } = {}) {
     if (!server.key) {
       throw new Error(
         server.isLocal
-          ? 'There is no key: run `npm start` once, which makes .dev.vars, or set ISOLA_KEY.'
+          ? isClone
+            ? 'There is no key: run `npm start` once, which makes .dev.vars, or set ISOLA_KEY.'
+            : `ISOLA_KEY is not set: the key for ${server.url}, which \`npm start\` printed.`
           : `ISOLA_KEY is not set: the key for ${server.url} (that of .dev.vars is for the local server only).`,
       )
     }
@@ -80,7 +87,8 @@ export function createConnection(server, { fetch = globalThis.fetch } = {}) {
       ...(json !== undefined && { body: JSON.stringify(json) }),
     }).catch((cause) => {
       if (signal?.aborted) throw cause
-      const hint = server.isLocal ? ' Start it with `npm start`, or set ISOLA_URL.' : ''
+      const start = isClone ? 'Start it with `npm start`, or set' : 'Start it, or set'
+      const hint = server.isLocal ? ` ${start} ISOLA_URL.` : ''
       throw new UnreachableError(`No server answers at ${server.url}.${hint}`, { cause })
     })
     if (!response.ok) throw await refusal(response)

@@ -118,6 +118,7 @@ async function run({ values, env, print, isJson, stdin, stdout, stderr }) {
 
 export default {
   noun: 'deploy',
+  needsClone: true,
   usage:
     'isola deploy [--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
   about: `Makes or brings up to date one deployment: Worker, D1 database, KV namespace, secrets, migrations, then a check.

@@ -1,5 +1,5 @@
 // isola doctor: what is wrong with this installation, and how to put it right.
-import { staleReason } from '../toolchain.mjs'
+import { isClone, staleReason } from '../toolchain.mjs'
 import { isLocal, readVars } from './connection.mjs'
 import { checkDatabase } from './doctor/database.mjs'
 import { checkDeployment } from './doctor/deployment.mjs'
@@ -30,21 +30,27 @@ function varsOrNone() {
   }
 }
 
-/** In the order in which one rests on the other. */
-const checks = [
-  checkPackages,
-  checkVariables,
-  checkSettings,
-  checkWorker,
-  checkDatabase,
-  checkDeployment,
-  checkServer,
-  // Of a server elsewhere the settings here say nothing: it tells its model itself.
-  ({ env, ...context }) =>
-    URL.canParse(env.ISOLA_URL ?? '') && !isLocal(env.ISOLA_URL)
-      ? []
-      : checkModel({ env, vars: varsOrNone(), ...context }),
-]
+/** Of a server elsewhere the settings here say nothing: it tells its model itself. */
+const checkLocalModel = ({ env, ...context }) =>
+  URL.canParse(env.ISOLA_URL ?? '') && !isLocal(env.ISOLA_URL)
+    ? []
+    : checkModel({ env, vars: varsOrNone(), ...context })
+
+const checksOfClone = {
+  packages: checkPackages,
+  '.dev.vars': checkVariables,
+  settings: checkSettings,
+  'wrangler.toml and plugins': checkWorker,
+  'the local database': checkDatabase,
+  'the tenant': checkDeployment,
+}
+
+/** By what each looks at, in the order in which one rests on the other. Without a clone there is the server alone. */
+const checks = {
+  ...(isClone && checksOfClone),
+  'the server': checkServer,
+  ...(isClone && { 'the model': checkLocalModel }),
+}
 
 const mark = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' }
 const worst = (findings) =>
@@ -62,10 +68,12 @@ async function mend(check, context, findings) {
   })
 }
 
-async function run({ values, env, print, fetch }) {
+async function run({ values, env, print, fetch, isJson, stderr }) {
   const context = { env, fetch, tenant: values.tenant, folder: values.folder }
   const findings = []
-  for (const check of checks) {
+  for (const [subject, check] of Object.entries(checks)) {
+    // Some take seconds.
+    if (!isJson) stderr.write(`Looking at ${subject} …\n`)
     let found = await check(context)
     try {
       if (values.fix) found = await mend(check, context, found)

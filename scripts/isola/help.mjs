@@ -1,4 +1,6 @@
 // What --help prints.
+import { isClone } from '../toolchain.mjs'
+
 const valueOf = { string: ' <value>', boolean: '' }
 
 function optionLines(options = {}) {
@@ -38,7 +40,9 @@ export function overview(modules) {
     '',
     ...lines,
     '',
-    'Talks to ISOLA_URL with ISOLA_KEY; without them to the local server with the key of .dev.vars.',
+    isClone
+      ? 'Talks to ISOLA_URL with ISOLA_KEY; without them to the local server with the key of .dev.vars.'
+      : 'Talks to ISOLA_URL (http://localhost:8787 if that is not set) with ISOLA_KEY.',
     'Every command takes --help, and --json if it shows something. Exit code: 0, 1 failed, 2 wrong usage.',
   ].join('\n')
 }

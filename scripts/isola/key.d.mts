@@ -6,6 +6,7 @@ export interface CommandContext {
   readonly request: (path: string, init?: RequestInit) => Promise<unknown>
   readonly print: (valueForJson: unknown, textForPeople: string) => void
   readonly isJson: boolean
+  readonly stderr: { readonly write: (text: string) => void }
 }
 
 export interface Verb {

@@ -51,8 +51,15 @@ const post = (request, to, json = {}) => request(to, { method: 'POST', json })
 
 const dateOf = (ms) => (ms === null ? 'never' : new Date(ms).toISOString().slice(0, 16) + 'Z')
 
-const issued = (made) =>
-  `${made.key}\n\nThis is the only time the key is shown. It is ${made.id} of ${made.principal} (${made.role}), expires: ${dateOf(made.expiresAtMs)}.`
+/** The key alone goes to the standard output, so that `KEY=$(isola key add …)` holds it; what is to be said of it does not. */
+function tell(made, { isJson, print, stderr }) {
+  print(made, made.key)
+  if (isJson) return
+  const { id, principal, role, expiresAtMs } = made
+  stderr.write(
+    `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${dateOf(expiresAtMs)}.\n`,
+  )
+}
 
 function rightsOf({ principal, role, agents, models, limits }) {
   const list = (names) => names?.join(', ') ?? 'all'
@@ -92,7 +99,8 @@ export default {
       usage:
         'isola key add <principal> [--role operator|author|user|auditor] [--agent <name>]… [--model <name>]…\n' +
         '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--expires-in 30d | --expires-at <date>]\n' +
-        '  A new principal needs a role; without one it is another key of a principal that is there.',
+        '  A new principal needs a role; without one it is another key of a principal that is there.\n' +
+        '  The key alone is written to the standard output: KEY=$(npx isola key add …)',
       options: {
         role: { type: 'string' },
         agent: { type: 'string', multiple: true },
@@ -101,7 +109,7 @@ export default {
         'daily-cost-usd': { type: 'string' },
         ...ends,
       },
-      async run({ args, values, request, print }) {
+      async run({ args, values, request, ...io }) {
         const limits = given({
           dailyTokens: amount('daily-tokens', values['daily-tokens']),
           dailyCostUsd: amount('daily-cost-usd', values['daily-cost-usd']),
@@ -109,8 +117,7 @@ export default {
         const { role, agent: agents, model: models } = values
         const principal = only(args, '<principal>')
         const body = given({ principal, role, agents, models, limits, ...endOf(values) })
-        const made = await post(request, path, body)
-        print(made, issued(made))
+        tell(await post(request, path, body), io)
       },
     },
     list: {
@@ -166,11 +173,10 @@ export default {
         'isola key rotate <key id> [--grace 1h] [--expires-in 30d | --expires-at <date>]\n' +
         '  Makes a new key; the old one ends at once, or after the time of grace.',
       options: { grace: { type: 'string' }, ...ends },
-      async run({ args, values, request, print }) {
+      async run({ args, values, request, ...io }) {
         const id = only(args, '<key id>')
         const body = given({ graceMs: durationMs('grace', values.grace), ...endOf(values) })
-        const made = await post(request, `${path}/${encodeURIComponent(id)}/rotate`, body)
-        print(made, issued(made))
+        tell(await post(request, `${path}/${encodeURIComponent(id)}/rotate`, body), io)
       },
     },
   },

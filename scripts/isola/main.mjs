@@ -1,8 +1,10 @@
 // isola <noun> <verb> [options]: finds the command, reads its options, runs it, says how it went.
 import { parseArgs } from 'node:util'
+import { isClone } from '../toolchain.mjs'
 import { commands } from './commands.mjs'
 import { createConnection, findServer } from './connection.mjs'
 import { helpOf, overview } from './help.mjs'
+import { refuseKeptByNpm } from './npm-flags.mjs'
 import { shown } from './text.mjs'
 import { countArguments, unknown, UsageError } from './usage.mjs'
 
@@ -114,12 +116,17 @@ export async function main(argv, given = {}) {
       return code
     }
     usage = command.usage
+    refuseKeptByNpm(argv, { options: { json: common.json, ...command.options }, env: io.env })
     const { values, args } = parse(command, rest)
     if (values.help) {
       io.stdout.write(`${helpOf(module, command)}\n`)
       return 0
     }
     checkArguments(command, args)
+    if (command.needsClone && !isClone)
+      throw new Error(
+        `isola ${module.noun} needs a clone of the repository, which holds the Worker: run it there.`,
+      )
     return await runCommand(command, { values, args, io })
   } catch (error) {
     const { text, code } = explain(error, usage)

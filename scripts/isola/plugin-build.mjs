@@ -9,6 +9,7 @@ import { checkBundle, parseBundle, references } from '../../src/plugins/install/
 import { readYaml } from '../../src/plugins/install/read-yaml.ts'
 import { parseManifest } from '../../src/contracts/manifest.ts'
 import { root, toolFile } from '../toolchain.mjs'
+import { authorFiles } from './author-files.mjs'
 import { runAlone } from './sandbox.mjs'
 
 export const esbuild = () => createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
@@ -117,7 +118,7 @@ export const withModules = (texts, files = {}) => ({
   },
 })
 
-export const pluginApi = { 'isola/plugin': 'src/contracts/plugin.ts' }
+export const pluginApi = { 'isola/plugin': authorFiles['isola/plugin'] }
 
 /**
  * `export const schemas = { tool: z.object({…}) }`: the input schemas of tools that plugin.yaml gives none. The module

@@ -4,6 +4,7 @@ import { SourceMap } from 'node:module'
 import { join, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { root } from '../toolchain.mjs'
+import { authorFiles } from './author-files.mjs'
 import { buildFolder, bundleModule, esbuild, pluginApi, withModules } from './plugin-build.mjs'
 import { runAlone } from './sandbox.mjs'
 
@@ -33,8 +34,8 @@ async function bundleTests(folder) {
 async function bundleOurs(entry, texts) {
   const ours = {
     ...pluginApi,
-    'isola/testing': 'test/authors/testing.ts',
-    vitest: 'node_modules/vitest/dist/index.js',
+    'isola/testing': authorFiles['isola/testing'],
+    vitest: authorFiles.vitest,
   }
   const { outputFiles } = await esbuild().build({
     absWorkingDir: root,
@@ -65,8 +66,8 @@ async function runIn(host, { bundle, hash, tests }) {
     'under-test:code': bundle.code ?? 'export default undefined',
     'under-test:tests': tests,
   }
-  const { code, map } = await bundleOurs('test/authors/worker.ts', texts)
-  const beside = await bundleOurs('test/authors/host.ts', texts)
+  const { code, map } = await bundleOurs(authorFiles.worker, texts)
+  const beside = await bundleOurs(authorFiles.host, texts)
   const lines = []
   const onLine = (line) => lines.length < maxLines && lines.push(line.slice(0, maxLineChars))
   const answer = await runAlone(code, { host: beside.code, onLine, timeoutMs })

@@ -3,6 +3,7 @@
 import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { root } from '../toolchain.mjs'
+import { typeFiles } from './author-files.mjs'
 import { buildFolder } from './plugin-build.mjs'
 
 /** A schema can ask for itself, and for much of itself. */
@@ -94,13 +95,6 @@ export function inputTypes({ contributes: { tools } }) {
   ].join('\n')
 }
 
-/** The file of ours that has the types of `isola/<name>`: what package.json says, in a clone and where it is installed. */
-function typesOf(name) {
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const entry = exports[`./${name}`]
-  return join(root, typeof entry === 'string' ? entry : entry.types)
-}
-
 /** Writes types/. @returns The names of its files. */
 export async function writeTypes(folder) {
   const { manifest } = await buildFolder(folder)
@@ -109,7 +103,7 @@ export async function writeTypes(folder) {
   if (realpathSync(types) !== join(realpathSync(folder), 'types'))
     throw new Error("types is a link out of the plugin's folder.")
   const copies = ['plugin', 'testing'].map((name) => {
-    const path = typesOf(name)
+    const path = join(root, typeFiles[name])
     return [
       `${name}${/\.d\.m?ts$/.test(path) ? '.d' : ''}${extname(path)}`,
       readFileSync(path, 'utf8'),

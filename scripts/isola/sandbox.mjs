@@ -32,7 +32,7 @@ export async function runAlone(
   contents,
   { host = '', onLine = () => {}, timeoutMs = 30_000 } = {},
 ) {
-  // It comes with wrangler and is none of our own dependencies, hence by path.
+  // By path: in a clone its own, else wherever npm put it.
   const { Miniflare, Log, LogLevel } = await import(
     pathToFileURL(toolFile('miniflare', 'dist', 'src', 'index.js')).href
   )

@@ -23,6 +23,10 @@ const sessionReaders = [...talkers, 'auditor'] as const
  * looks at the request.
  */
 export const access = {
+  '/': { GET: 'anyone' },
+  '/favicon.svg': { GET: 'anyone' },
+  '/favicon.ico': { GET: 'anyone' },
+  '/robots.txt': { GET: 'anyone' },
   '/healthz': { GET: 'anyone' },
   '/.well-known/oauth-authorization-server': { GET: 'anyone' },
   '/.well-known/oauth-protected-resource/mcp': { GET: 'anyone' },

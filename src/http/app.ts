@@ -5,6 +5,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
 import type { HttpApp, HttpContext, HttpDeps, HttpEnv } from './deps.ts'
+import { addFrontRoutes } from './front/front.ts'
 import { allowedHosts } from './mcp/hosts.ts'
 import { createMcp } from './mcp/mcp.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
@@ -36,6 +37,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
     })
   })
   addRequestId(app, deps)
+  addFrontRoutes(app, addRoute, deps)
   addRoute('/healthz', { GET: () => jsonResponse({ status: 'ok' }) })
   addOAuthRoutes(app, addRoute, deps)
   // What is asked of a host before anybody has a key: a 401 would say that there is something to sign in to.

@@ -80,6 +80,8 @@ export interface HttpDeps {
   readonly database: () => Promise<DatabaseState>
   readonly sources: Sources
   readonly version: string
+  /** On a developer's own machine, where whoever looks may know which model answers. */
+  readonly isDevelopment: boolean
   /** Further names under which clients may reach this deployment. */
   readonly hosts?: readonly string[]
   /** Seals what MCP clients carry from one request to the next. At least 32 bytes. */

@@ -33,7 +33,7 @@ describe('the isola command against a running server, with the offline model', (
       env: {
         ...process.env,
         ISOLA_URL: '',
-        ISOLA_KEY: '',
+        ISOLA_KEY: undefined,
         OPENAI_BASE_URL: '',
         OPENAI_API_KEY: '',
         PORT: String(port),
@@ -210,6 +210,7 @@ describe('the isola command against a running server, with the offline model', (
     const ill = await isola(['doctor'], { ISOLA_KEY: 'isk_wrong' })
     expect(ill.code).toBe(1)
     expect(ill.stdout).toMatch(/^FAIL {2}server/m)
+    expect(ill.stderr).toContain('Looking at the local database …')
   })
 
   it('the doctor makes a local database where there is none, and says so', async () => {

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 /** A command as an operator types it, in a process without a terminal. */
 async function isola(...args: readonly string[]) {
-  const env = { ...process.env, ISOLA_URL: '', ISOLA_KEY: '', PORT: String(port) }
+  const env = { ...process.env, ISOLA_URL: '', ISOLA_KEY: undefined, PORT: String(port) }
   const child = spawn(process.execPath, ['scripts/isola.mjs', ...args], { env })
   const said = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()))

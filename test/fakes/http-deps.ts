@@ -320,6 +320,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     readiness: async () => ({ state: 'ready', migration: '0001_init.sql' }),
     sources,
     version: '0.1.0',
+    isDevelopment: true,
     stateKey: 'a key of at least thirty-two bytes',
     pluginProblems: () => [],
     plugins: {

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { build, wranglerConfig } from '../../bench/serve.mjs'
 import { root, toolFile } from '../../scripts/toolchain.mjs'
 
-// They come with wrangler and are none of our own dependencies, hence by path.
+// By path, as all tools are.
 const load = (...path) => import(pathToFileURL(toolFile(...path)).href)
 const { Miniflare, Log, LogLevel } = await load('miniflare', 'dist', 'src', 'index.js')
 const { unstable_readConfig: readConfig } = await load('wrangler', 'wrangler-dist', 'cli.js')

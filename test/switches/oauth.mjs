@@ -154,7 +154,7 @@ export const oauth = [
     ],
   ),
   ...of(
-    'src/http/oauth/page.ts',
+    'src/http/html.ts',
     [page],
     [
       {

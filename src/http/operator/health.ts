@@ -60,7 +60,8 @@ function summaryOf(incidents: readonly IncidentRecord[]) {
   return { counts, newest: incidents.slice(0, maxShown) }
 }
 
-function selectedModel(deps: HttpDeps): string | undefined {
+/** What answers where no model is named; undefined if nothing does. */
+export function selectedModel(deps: HttpDeps): string | undefined {
   try {
     const { provider, model } = deps.models.provider.select(undefined)
     return `${provider}/${model}`

@@ -7,7 +7,7 @@ import { instrument } from './instrument.mjs'
 const here = dirname(fileURLToPath(import.meta.url))
 export const root = join(here, '..', '..', '..')
 
-// It comes with wrangler and is none of our own dependencies, hence by path.
+// By path, since the product under test may be another folder.
 const { build: esbuild } = (
   await import(pathToFileURL(join(root, 'node_modules', 'esbuild', 'lib', 'main.js')).href)
 ).default

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isola } from '../../fakes/terminal.ts'
 
@@ -159,6 +162,8 @@ describe('which server gets the key', () => {
 
   it.each([
     [{ ISOLA_URL: 'https://isola.example' }, 'ISOLA_KEY is not set'],
+    [{ ISOLA_KEY: '' }, 'ISOLA_KEY is set, and empty'],
+    [{ ISOLA_URL: 'https://isola.example', ISOLA_KEY: ' ' }, 'ISOLA_KEY is set, and empty'],
     [{ ISOLA_URL: 'http://isola.example', ISOLA_KEY: 'k' }, 'must be https'],
     [{ ISOLA_URL: 'http://localhost.evil.example', ISOLA_KEY: 'k' }, 'must be https'],
     [{ ISOLA_URL: 'http://127.0.0.1.evil.example', ISOLA_KEY: 'k' }, 'must be https'],
@@ -193,5 +198,45 @@ describe('which server gets the key', () => {
     expect(stderr).toContain(
       'No server answers at http://localhost:8787. Start it with `npm start`',
     )
+  })
+})
+
+describe('options that npm kept for itself', () => {
+  const run = (argv: readonly string[], env: Record<string, string>) => {
+    const { asked, fetch } = answering(200, { plugins: [], runs: [] })
+    const npm = { npm_lifecycle_event: 'isola', ...env }
+    return isola(argv, { env: { ...server, ...npm }, fetch }).then((said) => ({ ...said, asked }))
+  }
+
+  it.each([
+    [['deploy'], { npm_config_dry_run: 'true' }, 'npm run isola -- deploy --dry-run'],
+    [['plugin', 'grant', 'x'], { npm_config_yes: 'true' }, '-- plugin grant x --yes'],
+    [['run', 'list'], { npm_config_json: 'true' }, 'npm run isola -- run list --json'],
+    // npm makes a word of the value.
+    [['deploy', 'acme'], { npm_config_tenant: 'true' }, 'npm kept --tenant for itself'],
+  ] as const)('runs nothing for %j with %j', async (argv, env, hint) => {
+    const { code, stdout, stderr, asked } = await run(argv, env)
+    expect({ code, stdout, asked }).toEqual({ code: 2, stdout: '', asked: [] })
+    expect(stderr).toContain('Nothing was done')
+    expect(stderr).toContain(hint)
+  })
+
+  it('is said of nothing else', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'isola-npmrc-'))
+    const userconfig = join(folder, 'npmrc')
+    writeFileSync(userconfig, 'json=true\n')
+    try {
+      const fine = [
+        run(['run', 'list', '--json'], { npm_config_json: 'true' }),
+        run(['run', 'list'], { npm_config_json: '' }),
+        run(['run', 'list'], { npm_config_yes: 'true' }),
+        run(['run', 'list'], { npm_config_json: 'true', NPM_CONFIG_JSON: 'true' }),
+        run(['run', 'list'], { npm_config_json: 'true', npm_config_userconfig: userconfig }),
+        run(['run', 'list'], { npm_config_json: 'true', npm_lifecycle_event: 'npx' }),
+      ]
+      for (const { code } of await Promise.all(fine)) expect(code).toBe(0)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 })

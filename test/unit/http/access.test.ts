@@ -68,7 +68,11 @@ describe('I26: the table of routes', () => {
       const request = (key?: string) =>
         app.request(pathOf(path), {
           method,
-          ...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
+          headers: {
+            // The page at `/` is for browsers; others are told what they were told before.
+            accept: 'text/html',
+            ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          },
         })
       // What is for anyone may have nothing to say to this one, but not for want of a key.
       if (allowed === 'anyone')

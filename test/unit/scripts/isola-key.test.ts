@@ -10,6 +10,7 @@ type Json = Record<string, any> // oxlint-disable-line typescript/no-explicit-an
 function open() {
   const { send } = createFakeApp()
   const printed: { value: Json; text: string }[] = []
+  const said: string[] = []
   const run = async (verb: keyof typeof command.verbs, ...words: readonly string[]) => {
     const { usage: _usage, options, run } = command.verbs[verb]
     const { positionals, values } = parseArgs({ args: [...words], options, allowPositionals: true })
@@ -23,16 +24,17 @@ function open() {
         if (!response.ok) throw new Error(body['error'].message)
         return body
       },
+      stderr: { write: (text) => void said.push(text) },
       print: (value, text) => void printed.push({ value: value as Json, text }),
     })
     return printed.at(-1)!
   }
-  return { run, printed }
+  return { run, printed, said }
 }
 
 describe('isola key', () => {
-  it('adds a principal with a key, and prints the key once', async () => {
-    const { run } = open()
+  it('adds a principal with a key, and prints the key once, alone', async () => {
+    const { run, said } = open()
     const words = ['alice', '--role', 'user', '--agent', 'orchestrator', '--agent', 'code-reviewer']
     const limits = ['--daily-tokens', '5000', '--daily-cost-usd', '2.50']
     const { value, text } = await run('add', ...words, ...limits, '--expires-in', '30d')
@@ -44,7 +46,9 @@ describe('isola key', () => {
       limits: { dailyTokens: 5_000, dailyCostUsd: 2.5 },
       expiresAtMs: startMs + 30 * 86_400_000,
     })
-    expect(text).toMatch(/^isk_\w{22}\n/)
+    expect(text).toMatch(/^isk_\w{22}$/)
+    expect(said.join('')).toMatch(/^This is the only time the key is shown. It is key_\w+ of alice/)
+    expect(said.join('')).not.toContain(value['key'])
     expect((await run('list')).text).not.toContain(value['key'])
   })
 
@@ -95,8 +99,9 @@ describe('isola key', () => {
   it('rotates, with a time of grace', async () => {
     const { run } = open()
     const old = (await run('add', 'alice', '--role', 'user')).value
-    const next = (await run('rotate', old['id'], '--grace', '1h')).value
+    const { value: next, text } = await run('rotate', old['id'], '--grace', '1h')
     expect(next['key']).not.toBe(old['key'])
+    expect(text).toBe(next['key'])
     const { keys } = (await run('list')).value as { keys: Json[] }
     expect(keys.map(({ expiresAtMs }) => expiresAtMs)).toEqual([null, startMs + 3_600_000])
   })

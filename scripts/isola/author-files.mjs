@@ -1,0 +1,27 @@
+// What a plugin and its tests are bundled with: files of the clone, or what `npm pack` made of them (scripts/pack.mjs).
+import { isClone } from '../toolchain.mjs'
+
+/** Paths from the root, each by the name that others import it by, or ours for it. */
+export const sources = {
+  'isola/plugin': 'src/contracts/plugin.ts',
+  'isola/testing': 'test/authors/testing.ts',
+  vitest: 'node_modules/vitest/dist/index.js',
+  worker: 'test/authors/worker.ts',
+  host: 'test/authors/host.ts',
+}
+
+/** The same in an installed package. */
+export const built = {
+  'isola/plugin': 'packed/authors/plugin.js',
+  'isola/testing': 'packed/authors/testing.js',
+  vitest: 'packed/authors/vitest.js',
+  worker: 'packed/authors/worker.js',
+  host: 'packed/authors/host.js',
+}
+
+export const authorFiles = isClone ? sources : built
+
+/** What has the types of `isola/plugin` and `isola/testing`. */
+export const typeFiles = isClone
+  ? { plugin: 'src/contracts/plugin.ts', testing: 'test/authors/isola-testing.d.ts' }
+  : { plugin: 'packed/plugin.d.ts', testing: 'packed/testing.d.ts' }

@@ -1,0 +1,3 @@
+export declare function createLineFilter(options?: {
+  readonly isColoured?: boolean
+}): (line: string) => string | undefined

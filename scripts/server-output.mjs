@@ -1,0 +1,40 @@
+// What wrangler and workerd say while the server runs, without what nobody can act on.
+import { createInterface } from 'node:readline'
+import { stripVTControlCharacters } from 'node:util'
+import { hasColour } from './isola/style.mjs'
+
+/** First lines of messages that are left out whole. */
+const idle = [
+  // Ours runs once a day and catches up by itself.
+  /Scheduled Workers are not automatically triggered/,
+  // A client that went away before its answer: our own log has the request.
+  /\bdisconnected: .*(Broken pipe|Connection reset)/,
+  /update available|newer version of wrangler/i,
+]
+
+/**
+ * Lines that are worth showing, one by one. A message is a line, then lines that are indented or empty.
+ * @returns The line, or undefined to leave it out.
+ */
+export function createLineFilter({ isColoured = false } = {}) {
+  let isLeftOut = false
+  let isBlank = true
+  return (line) => {
+    const text = stripVTControlCharacters(line)
+    if (/^\S/.test(text)) isLeftOut = idle.some((one) => one.test(text))
+    if (isLeftOut) return undefined
+    // What was left out leaves its empty lines.
+    if (text.trim() === '' && isBlank) return undefined
+    isBlank = text.trim() === ''
+    return isColoured ? line : text
+  }
+}
+
+/** Passes on what is worth showing from one stream to another. */
+export function passOn(from, to) {
+  const pick = createLineFilter({ isColoured: hasColour(to) })
+  createInterface({ input: from, crlfDelay: Infinity }).on('line', (line) => {
+    const text = pick(line)
+    if (text !== undefined) to.write(`${text}\n`)
+  })
+}

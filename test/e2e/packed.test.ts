@@ -1,0 +1,141 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort, startServer, type RunningServer } from './server.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** As somebody else would have it: nothing of this clone's npm, settings or keys. */
+const clean = { ...process.env }
+for (const name of Object.keys(clean))
+  if (/^(npm_|ISOLA_|OPENAI_|INIT_CWD)/i.test(name)) Reflect.deleteProperty(clean, name)
+
+type Env = Readonly<Record<string, string>>
+
+interface Said {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function run(
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env?: Env; readonly input?: string },
+): Promise<Said> {
+  const env = { ...clean, npm_config_loglevel: 'error', ...options.env }
+  const child = spawn(command, args, { cwd: options.cwd, env })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (said.stderr += chunk.toString()))
+  child.stdin.end(options.input ?? '')
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...said })))
+}
+
+describe('the command as a package, installed elsewhere', () => {
+  const away = mkdtempSync(join(tmpdir(), 'isola-packed-'))
+  const state = join(away, 'state')
+  let files: readonly string[]
+  let server: RunningServer
+
+  beforeAll(async () => {
+    const packed = await run('npm', ['pack', '--json', '--pack-destination', away], { cwd: root })
+    expect(packed).toMatchObject({ code: 0 })
+    const tarball = join(away, 'isola-0.1.0.tgz')
+    files = spawnSync('tar', ['tzf', tarball], { encoding: 'utf8' }).stdout.trim().split('\n')
+    const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball]
+    // The package `node` asks npm for its binary: that one is taken from npm's store as well.
+    const env = { npm_config_prefer_offline: 'true' }
+    expect(await run('npm', install, { cwd: away, env })).toMatchObject({ code: 0 })
+    server = await startServer({ state, port: await freePort() })
+  }, 400_000)
+  afterAll(async () => {
+    await server?.stop()
+    rmSync(away, { recursive: true, force: true })
+  })
+
+  const isola = (args: readonly string[], options: { env?: Env; input?: string } = {}) =>
+    run('npx', ['isola', ...args], { cwd: away, ...options })
+  const asked = (args: readonly string[], input?: string) =>
+    isola(args, {
+      env: { ISOLA_URL: server.url, ISOLA_KEY: server.key },
+      ...(input !== undefined && { input }),
+    })
+
+  it('holds the command, its types and the docs, and no test, source or local state', () => {
+    const other = files.filter(
+      (name) =>
+        !/^package\/(packed\/.+\.(m?js|d\.ts)|docs\/[\w-]+\.md|(README|CHANGELOG)\.md|LICENSE|package\.json|scripts\/(bin|toolchain)\.mjs)$/.test(
+          name,
+        ),
+    )
+    expect(other).toEqual([])
+    expect(files).toContain('package/packed/isola.mjs')
+    for (const name of files.filter((one) => one.includes('/packed/'))) {
+      const text = readFileSync(
+        join(away, 'node_modules/isola', name.replace('package/', '')),
+        'utf8',
+      )
+      for (const secret of [server.key, root]) expect(text.includes(secret), name).toBe(false)
+    }
+  })
+
+  it('explains itself, and asks for a key where there is none, or an empty one', async () => {
+    const help = await isola(['--help'])
+    expect(help).toMatchObject({ code: 0, stderr: '' })
+    expect(help.stdout).toContain('isola plugin new <folder>')
+    const none = await isola(['session', 'list'])
+    expect(none).toMatchObject({ code: 1, stdout: '' })
+    expect(none.stderr).toContain('ISOLA_KEY is not set')
+    const empty = await isola(['session', 'list'], { env: { ISOLA_KEY: '' } })
+    expect(empty.stderr).toContain('ISOLA_KEY is set, and empty')
+  })
+
+  it('says what needs a clone, and looks at the server alone', async () => {
+    expect((await isola(['deploy', '--dry-run'])).stderr).toContain('needs a clone')
+    const report = JSON.parse((await asked(['doctor', '--json'])).stdout) as {
+      findings: { check: string; state: string }[]
+    }
+    expect(report.findings.filter(({ state: is }) => is !== 'ok')).toEqual([])
+  })
+
+  it('makes a plugin, checks its types, tests it in both hosts, builds and installs it, and talks to it', async () => {
+    expect(await isola(['plugin', 'new', 'greeter'])).toMatchObject({ code: 0, stderr: '' })
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const checked = await run(process.execPath, [tsc, '-p', 'greeter'], { cwd: away })
+    expect(checked).toMatchObject({ code: 0, stdout: '' })
+
+    const tested = await isola(['plugin', 'test', 'greeter'])
+    expect(tested).toMatchObject({ code: 0 })
+    expect(tested.stdout).toMatch(/✓ greets by name[^]*isolate[^]*✓ greets by name/)
+
+    expect(await isola(['plugin', 'build', 'greeter'])).toMatchObject({ code: 0 })
+    const bundle = 'greeter-0.1.0.isola.json'
+    expect(existsSync(join(away, bundle))).toBe(true)
+    expect(await asked(['plugin', 'add', bundle])).toMatchObject({ code: 0 })
+    expect(await asked(['plugin', 'enable', 'greeter'])).toMatchObject({ code: 0 })
+    const chat = await asked(['chat'], 'Use greeter to greet Ada\n')
+    expect(chat.stdout).toContain('Hello, Ada!')
+  })
+
+  it('gives what `isola/plugin` exports, to a program too', async () => {
+    const program = "import { ToolError } from 'isola/plugin'; console.log(ToolError.name)"
+    const said = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: away })
+    expect(said).toEqual({ code: 0, stdout: 'ToolError\n', stderr: '' })
+  })
+})
+
+describe('the command in a clone', () => {
+  it('is started by its bin from any folder, where what is relative is looked for', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'isola-bin-'))
+    try {
+      const bin = [join(root, 'scripts/bin.mjs'), 'plugin', 'new', 'greeter']
+      expect(await run(process.execPath, bin, { cwd: folder })).toMatchObject({ code: 0 })
+      expect(existsSync(join(folder, 'greeter/plugin.yaml'))).toBe(true)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
