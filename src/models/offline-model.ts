@@ -1,12 +1,9 @@
-import type { ModelReply, ModelRequest, ToolDefinition } from '#contracts/model.ts'
+import type { ModelReply, ModelRequest } from '#contracts/model.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import { outputCap, reservationFor, type TokenEstimator } from './estimate.ts'
 import type { ModelBackend } from './model-backend.ts'
 import { answerFor } from './offline/answer.ts'
-import { forcedCall } from './offline/forced-call.ts'
 import { planNext } from './offline/plan.ts'
-import { callName, findName, readRun } from './offline/run-so-far.ts'
-import { createToolChooser, type ToolChooser } from './offline/tool-choice.ts'
 
 export const offlineModelName = 'offline'
 
@@ -23,37 +20,13 @@ export function createOfflineModel(options: {
 }): ModelBackend {
   const { buildIndex, tokens } = options
 
-  // A session sends the same list of tools with every turn.
-  const choosers = new WeakMap<readonly ToolDefinition[], ToolChooser>()
-
-  function chooserFor(tools: readonly ToolDefinition[]): ToolChooser {
-    const known = choosers.get(tools)
-    if (known) return known
-    const made = createToolChooser(
-      tools.filter(({ name }) => name !== findName && name !== callName),
-      buildIndex,
-    )
-    choosers.set(tools, made)
-    return made
-  }
-
   function decide(request: ModelRequest): Pick<ModelReply, 'text' | 'toolCalls' | 'finishReason'> {
-    const run = readRun(request.messages)
-    const { toolChoice = 'auto' } = request.parameters
-    const planned =
-      toolChoice === 'none' ? { calls: [], notes: [] } : planNext(run, request.tools, chooserFor)
-    const forced = forcedCall({ run, tools: request.tools, toolChoice, planned, chooserFor })
-    const { calls, notes } = forced ? { ...planned, calls: [forced] } : planned
-    if (calls.length > 0) {
-      const before = run.calls.length
-      const toolCalls = calls.map(({ name, input }, index) => ({
-        id: `call_${before + index + 1}`,
-        name,
-        input,
-      }))
-      return { text: '', toolCalls, finishReason: 'tool_calls' }
+    const plan = planNext(request, buildIndex)
+    if (plan.next) {
+      const id = `call_${plan.made.length + 1}_${plan.next.name}`
+      return { text: '', toolCalls: [{ id, ...plan.next }], finishReason: 'tool_calls' }
     }
-    const answer = answerFor(run, request, notes)
+    const answer = answerFor(plan, request)
     const text = withinCap(answer, outputCap(request), tokens)
     return { text, toolCalls: [], finishReason: text === answer ? 'stop' : 'length' }
   }

@@ -1,185 +1,142 @@
-import type { JsonObject } from '#contracts/json.ts'
-import type { ToolDefinition } from '#contracts/model.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { ModelRequest, ToolDefinition } from '#contracts/model.ts'
+import type { BuildSearchIndex } from '#contracts/search.ts'
 import { fillArguments } from './arguments.ts'
-import { maskLiterals, unmask, type Literal, type Masked } from './literals.ts'
-import { pronoun } from './parameter-names.ts'
-import { toReviewTasks } from './review.ts'
-import {
-  callName,
-  findName,
-  listedIn,
-  textOfOutput,
-  type MadeCall,
-  type RunSoFar,
-} from './run-so-far.ts'
-import { isJsonObject, typeOf } from './schema-shape.ts'
-import { asksForAction, quotable, readTasks, withCandidates, type Task } from './tasks.ts'
-import { ownerOf, type ToolChooser } from './tool-choice.ts'
+import { isJsonObject, sampleOf } from './schema.ts'
+import { splitSteps, unmask, type Step } from './steps.ts'
+import { createToolChooser } from './tool-choice.ts'
 
-export interface PlannedCall {
+/** Names of the two tools behind which everything else is found. */
+const findName = 'isola__find'
+const callName = 'isola__call'
+
+interface Call {
   readonly name: string
   readonly input: JsonObject
 }
 
-/** What the offline model does next, with what it could not do. */
+/** A call that this run has made, with what came back. */
+export interface MadeCall extends Call {
+  readonly output: Json
+  readonly isError: boolean
+}
+
 export interface Plan {
-  /** Independent calls for one turn; none means: answer now. */
-  readonly calls: readonly PlannedCall[]
+  readonly task: string
+  /** What was called so far, in order, without the search for tools. */
+  readonly made: readonly MadeCall[]
+  /** `undefined`: answer now. */
+  readonly next?: Call | undefined
+  /** What was asked and is not done, with the reason. */
   readonly notes: readonly string[]
 }
 
-type Resolved =
-  | { readonly kind: 'call'; readonly call: PlannedCall }
-  | { readonly kind: 'incomplete'; readonly tool: string; readonly missing: readonly string[] }
-  | { readonly kind: 'nothing' }
-
-/** A chooser among tools; the two core tools are never chosen. */
-export type ChooserFor = (tools: readonly ToolDefinition[]) => ToolChooser
-
-/** No run of the offline model makes more calls than this, whatever its tools answer. */
-const maxCalls = 24
-
 /**
- * Decides the next calls from the task, the tools and what was called before. A pure function of its arguments: the
- * same steps are read out of the task in every turn, and those whose call was made are done, so it cannot loop.
+ * Decides the next call from the task, the tools and what was called before: one call for each step of the task, in
+ * order. A pure function that reads the same steps in every turn, so it cannot loop.
  */
-export function planNext(
-  run: RunSoFar,
-  tools: readonly ToolDefinition[],
-  chooserFor: ChooserFor,
-): Plan {
-  const masked = maskLiterals(run.task)
-  const chooser = chooserFor(tools)
-  const tasks = toReviewTasks(readTasks(masked, chooser), run, tools)
-  const blocks = masked.literals.filter(({ kind }) => kind === 'block')
-  const hasFind = tools.some(({ name }) => name === findName)
-  const made = [...run.calls]
-  const found = foundTools(run.calls)
-
-  const unknown = hasFind
-    ? tasks.filter((task) => task.candidates.length === 0 && asksForAction(task.text))
-    : []
-  if (unknown.length > 0 && !made.some(({ name }) => name === findName)) {
-    const queries = unknown
-      .slice(0, 8)
-      .map((task) => unmask(task.text, masked.literals, ({ text }) => text).slice(0, 300))
-    return { calls: [{ name: findName, input: { queries } }], notes: [] }
-  }
-
-  const finder = chooserFor(found)
-  const calls: PlannedCall[] = []
+export function planNext(request: ModelRequest, buildIndex: BuildSearchIndex): Plan {
+  const { task, calls } = readRun(request)
+  const { toolChoice = 'auto' } = request.parameters
+  const steps = splitSteps(task)
+  const search = calls.find(({ name }) => name === findName)
+  const made = calls.filter((call) => call !== search)
+  const own = request.tools.filter((tool) => !isCore(tool))
+  const found = toolsIn(search?.output)
+  const choosers = [own, found].map((tools) => createToolChooser(tools, buildIndex))
   const notes: string[] = []
-  let previous: string | undefined
-  let failed: string | undefined
-  for (const task of tasks) {
-    const resolved = resolve(task, {
-      masked,
-      blocks,
-      previous,
-      finder: unknown.includes(task) ? finder : undefined,
-    })
-    if (resolved.kind === 'nothing') {
-      if (asksForAction(task.text))
-        notes.push(`No installed tool clearly fits "${quotable(task, masked)}".`)
-      continue
-    }
-    if (resolved.kind === 'incomplete') {
-      notes.push(
-        `I did not call ${resolved.tool}: the message does not say its ${resolved.missing.join(', ')}.`,
-      )
-      continue
-    }
-    const before = take(made, resolved.call)
-    if (before?.result) {
-      previous = before.result.isError ? undefined : textOfOutput(before.result.output)
-      if (before.result.isError) failed = before.name
-    } else if (failed !== undefined) {
-      notes.push(`I did not call ${resolved.call.name}, since ${failed} before it failed.`)
-    } else if (calls.length === 0 || mayJoin(task, resolved.call, calls)) {
-      calls.push(resolved.call)
-    } else break
+
+  /** The best tool whose arguments were said, else the best one. */
+  function resolve(step: Step, previous: string | undefined) {
+    const candidates = choosers
+      .flatMap((choose) => choose(step))
+      .map((candidate) => ({ ...candidate, ...fillArguments(candidate, previous) }))
+      .filter(({ isClear, input, missing }) => isClear || missing[0] || Object.keys(input)[0])
+    return candidates.find(({ missing }) => missing.length === 0) ?? candidates[0]
   }
-  return { calls: run.calls.length < maxCalls ? withoutRepeats(calls, run.calls) : [], notes }
-}
 
-interface Surroundings {
-  readonly masked: Masked
-  readonly blocks: readonly Literal[]
-  readonly previous: string | undefined
-  /** Set for a step whose tool was looked for: chooses among what was found. */
-  readonly finder: ToolChooser | undefined
-}
-
-/** The best tool whose required arguments were said. */
-function resolve(task: Task, { masked, blocks, previous, finder }: Surroundings): Resolved {
-  const candidates = finder ? withCandidates(task, masked, finder).candidates : task.candidates
-  let incomplete: Resolved | undefined
-  for (const tool of candidates) {
-    const filled = fillArguments(tool, {
-      text: task.text,
-      literals: masked.literals,
-      blocks,
-      previous,
-    })
-    if (filled.ok) {
-      const { name } = tool
-      const call = finder
-        ? { name: callName, input: { name, input: filled.input } }
-        : { name, input: filled.input }
-      return { kind: 'call', call }
+  function nextCall(): Call | undefined {
+    let done = 0
+    for (const step of steps) {
+      const last = made[done - 1]
+      const best = resolve(step, last && textOf(last.output))
+      if (last?.isError) {
+        notes.push(`I did not try "${quoted(step)}", since ${calledTool(last)} failed.`)
+      } else if (best?.missing.length === 0) {
+        const call = { name: best.tool.name, input: best.input }
+        if (done === made.length)
+          return found.includes(best.tool) ? { name: callName, input: call } : call
+        done += 1
+      } else if (isRequest(step)) {
+        if (!search && !isSubAgent(request.tools))
+          return { name: findName, input: { queries: steps.slice(0, 8).map(quoted) } }
+        const { tool, missing } = best ?? {}
+        notes.push(
+          tool
+            ? `I did not call ${tool.name}: the message does not say its ${missing?.join(', ')}.`
+            : `No installed tool clearly fits "${quoted(step)}".`,
+        )
+      }
     }
-    incomplete ??= { kind: 'incomplete', tool: tool.name, missing: filled.missing }
+    return undefined
   }
-  return incomplete ?? { kind: 'nothing' }
+
+  const planned = nextCall()
+  const plan = { task, made, notes, next: toolChoice === 'none' ? undefined : planned }
+  // A caller insists on the first call only: insisted on for ever, it would be made for ever.
+  if (calls.length > 0 || toolChoice === 'auto' || toolChoice === 'none') return plan
+  const forced = own.find(({ name }) => toolChoice === 'required' || name === toolChoice.tool)
+  const isPlanned = planned && (toolChoice === 'required' || planned.name === forced?.name)
+  if (!forced || isPlanned) return plan
+  const [step = { text: '', literals: [] }] = steps
+  // Only here arguments are made up: a sample of the schema for what was not said.
+  const sample = sampleOf({ ...forced.inputSchema, type: 'object' }, task)
+  const said = fillArguments({ tool: forced, step, isClear: true }).input
+  const input = { ...(isJsonObject(sample) && sample), ...said }
+  return { ...plan, next: { name: forced.name, input } }
 }
 
-/** Side by side only what cannot depend on each other: not ordered, no "it", no other tool of the same owner. */
-function mayJoin(task: Task, call: PlannedCall, calls: readonly PlannedCall[]): boolean {
-  const name = meantTool(call)
-  return (
-    !task.isOrdered &&
-    !pronoun.test(task.text) &&
-    calls.every((other) => meantTool(other) === name || ownerOf(meantTool(other)) !== ownerOf(name))
-  )
+/** The current task and what was called for it: everything after the last user message. */
+function readRun({ messages }: ModelRequest) {
+  const start = messages.findLastIndex(({ role }) => role === 'user')
+  const [asked, ...since] = messages.slice(start)
+  const inputs = since.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : []))
+  const calls = since.flatMap((one): readonly MadeCall[] => {
+    const call = one.role === 'tool' ? inputs.find(({ id }) => id === one.callId) : undefined
+    return one.role === 'tool' && call ? [{ ...one, ...call }] : []
+  })
+  return { task: asked?.role === 'user' ? asked.text : '', calls }
 }
 
-const meantTool = ({ name, input }: PlannedCall): string =>
+/** The runtime's own tools are means, not what anybody asks for. */
+export const isCore = ({ name }: { readonly name: string }): boolean => name.startsWith('isola__')
+
+/** Only the orchestrator can look for what is not pinned. */
+export const isSubAgent = (tools: readonly ToolDefinition[]): boolean =>
+  !tools.some(({ name }) => name === findName)
+
+/** The tool that was meant, also where it was called by its name. */
+export const calledTool = ({ name, input }: Call): string =>
   name === callName && typeof input.name === 'string' ? input.name : name
 
-/** Takes the call out of those made, so that two equal steps need two calls. */
-function take(made: MadeCall[], call: PlannedCall): MadeCall | undefined {
-  const at = made.findIndex((one) => isSame(one, call))
-  return at < 0 ? undefined : made.splice(at, 1)[0]
+/** Asks for something to be done: no question, and more than a word. */
+const isRequest = ({ text }: Step): boolean =>
+  / /.test(text) && !/^(?:what|who|why|how|when|where|which|is|are|am|do|does|did)\b/i.test(text)
+
+const quoted = (step: Step): string => unmask(step).slice(0, 80)
+
+/** A result as a later step may use it: the text in it, if it is about one text, else the JSON. */
+function textOf(output: Json): string {
+  const text = isJsonObject(output) ? (output.text ?? output.content ?? output.result) : output
+  return typeof text === 'string' ? text : JSON.stringify(output)
 }
 
-/** Makes no call twice: a second one with the same input would answer the same. */
-function withoutRepeats(
-  calls: readonly PlannedCall[],
-  made: readonly MadeCall[],
-): readonly PlannedCall[] {
-  return calls.filter(
-    (call, index) =>
-      !made.some((one) => isSame(one, call)) &&
-      !calls.slice(0, index).some((one) => isSame(one, call)),
-  )
-}
-
-const isSame = (one: PlannedCall, other: PlannedCall): boolean =>
-  one.name === other.name && JSON.stringify(one.input) === JSON.stringify(other.input)
-
-/** What `isola__find` answered in this run, as tools. */
-function foundTools(calls: readonly MadeCall[]): readonly ToolDefinition[] {
-  const output = calls.find(({ name }) => name === findName)?.result?.output
-  return listedIn(output).flatMap((hit) => {
-    const name = hit.id ?? hit.name
-    const schema = hit.input_schema ?? hit.inputSchema
-    if (typeof name !== 'string' || !isJsonObject(schema) || typeOf(schema) !== 'object') return []
-    return [
-      {
-        name,
-        description: typeof hit.description === 'string' ? hit.description : '',
-        inputSchema: schema,
-      },
-    ]
-  })
-}
+/** What `isola__find` answered, as tools. */
+const toolsIn = (output: Json | undefined): readonly ToolDefinition[] =>
+  (isJsonObject(output) && Array.isArray(output.tools) ? output.tools : [])
+    .filter(isJsonObject)
+    .flatMap(({ id: name, description, input_schema: inputSchema }) =>
+      typeof name === 'string' && typeof description === 'string' && isJsonObject(inputSchema)
+        ? [{ name, description, inputSchema }]
+        : [],
+    )

@@ -1,92 +1,59 @@
-/** One thing a message asks for, masked. */
+/** A piece of a message that is taken as it is: a block, something in code marks or quotes, a URL. */
+export interface Literal {
+  /** What is meant, without its marks. */
+  readonly text: string
+  readonly raw: string
+}
+
+/** One thing that a message asks for; each literal stands in `text` as one private-use character. */
 export interface Step {
   readonly text: string
-  /** It must wait for what stands before it: "then", a numbered list. */
-  readonly isOrdered: boolean
+  readonly literals: readonly Literal[]
 }
 
-export const maxSteps = 12
+const firstMark = 0xe000
+const anyMark = /[\ue000-\uf8ff]/g
 
-/** What a request may begin with; a comma or an "and" before one of these starts a new step. */
-const actionVerbs: readonly string[] =
-  `add append ask assign book calculate call change check clear compare compute convert
-  count create delete describe download draft echo erase execute explain extract fetch find forget format generate get give greet inspect
-  invoke keep list load look lookup make measure monitor move note open parse put query read recall record remember remove
-  rename repeat replace retrieve reverse review roll run save schedule search send set show sort start stop store sum summarise summarize tell
-  translate try update upload use validate verify watch write`.split(/\s+/)
+// Fences, a caller's material (between lines of dashes), code marks, quotes, URLs. Every pattern here is linear in
+// the text, whatever it is: what is not closed is bounded or ends with the message.
+const literal =
+  /(?:```[^\n]{0,40}\n|^--- [^\n]{1,200} ---\n)([^]*?)(?:```|\n--- End[^\n]*|$(?![^]))|`([^`]{1,4000})`|(?<![\p{L}\p{N}])"([^"]{1,4000})"|(https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}])/gimu
 
-const verbs = actionVerbs.join('|')
-const verbSet: ReadonlySet<string> = new Set(actionVerbs)
-const listItem = /^(?:[-*•] |\(?(\d{1,2})[.)] )/
-const sentenceEnd = /(?<=[^\s.!?;][.!?]) |; ?/
-const sequenceWord = new RegExp(
-  '(?:,|,? and)? (?:then|after that|afterwards|finally|next),? (?=\\S)|, (?:then|next) ?',
+/** What begins a new step after a comma or an "and". */
+const verbs =
+  'add|ask|call|check|count|create|delete|fetch|find|get|give|greet|have|let|list|look|note|open|put|read|recall|record|' +
+  'remember|remove|review|run|save|search|send|set|show|store|summari[sz]e|tell|translate|use|write'
+const boundary = new RegExp(
+  `\\n|(?<=[^\\s.!?][.!?]) |; ?|,?(?: and)? (?:then|finally),? |(?:,? and|,) (?=(?:${verbs})\\b)`,
   'i',
 )
-const leadingSequence =
-  /^(?:and |first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|after that|afterwards|lastly)\b,? ?/i
-const joint = new RegExp(`(?:,? and|,|,? but)(?: also)? (?=(?:${verbs})\\b)`, 'i')
-const courtesy =
-  /^(?:hi|hello|hey|please|kindly|ok(?:ay)?|so|now|also|could you|can you|would you|will you|i want(?: you)? to|i would like(?: you)? to|i'd like(?: you)? to|i need(?: you)? to|you (?:should|must)|let's|help me(?: to)?)\b[,:!]? ?/i
+const opening =
+  /^(?:[-*•] |\(?\d{1,2}[.)] )?(?:(?:hi|hello|please|now|also|and|first|then|next|finally|(?:can|could|would) you)\b[,!:]? ?)*/i
+const ending = /(?<![ .!?,;:])[ .!?,;:]+$/
 
-/**
- * Cuts a masked message into the things it asks for: lines, sentences, "then", and "and" before a verb.
- * Linear: blanks are collapsed first, so that no pattern meets a run of them.
- */
-export function splitSteps(masked: string): readonly Step[] {
-  return masked
-    .split('\n')
-    .map((line) => line.replace(/\s+/g, ' ').trim())
-    .filter((line) => line !== '')
-    .flatMap(splitLine)
-    .map(({ text, isOrdered }) => ({
-      text: withoutEnd(withoutCourtesy(text)),
-      isOrdered,
-    }))
-    .filter(({ text }) => text !== '')
-    .slice(0, maxSteps)
-}
-
-function splitLine(line: string): readonly Step[] {
-  const item = listItem.exec(line)
-  const body = item ? line.slice(item[0].length) : line
-  const isNumbered = item?.[1] !== undefined && item[1] !== '1'
-  return body
-    .split(sentenceEnd)
-    .flatMap((sentence, index) => {
-      const [first = '', ...later] = sentence.split(sequenceWord)
-      const isOrdered = (isNumbered && index === 0) || startsWithSequence(first)
-      return [{ text: first, isOrdered }, ...later.map((text) => ({ text, isOrdered: true }))]
+/** Cuts a message into at most 12 things it asks for: lines, sentences, "then", and "and" before a verb. */
+export function splitSteps(message: string): readonly Step[] {
+  const literals: Literal[] = []
+  return message
+    .replace(anyMark, ' ')
+    .replace(/`(\w[\w-]*__[\w-]+)`/g, '$1') // a tool's name is no material
+    .replace(literal, (raw, ...groups: unknown[]) => {
+      if (literals.length === 500) return raw
+      literals.push({ raw, text: String(groups.find((one) => typeof one === 'string')).trimEnd() })
+      return String.fromCharCode(firstMark + literals.length - 1)
     })
-    .flatMap(({ text, isOrdered }) =>
-      text
-        .split(joint)
-        .map((part, index) => ({ text: part.trim(), isOrdered: isOrdered && index === 0 })),
-    )
+    .replace(/[^\S\n]+/g, ' ')
+    .replace(/\n ?(?=[\ue000-\uf8ff] ?$)/gm, ' ') // alone on its line: belongs to the line before
+    .split(boundary)
+    .map((part) => ({ text: part.trim().replace(opening, '').replace(ending, ''), literals }))
+    .filter(({ text }) => text !== '')
+    .slice(0, 12)
 }
 
-const startsWithSequence = (text: string): boolean =>
-  /^(?:and )?(?:then|next|finally|after|afterwards|lastly)\b/i.test(text)
+/** The literals of a step, in order. */
+export const literalsIn = ({ text, literals }: Step): readonly Literal[] =>
+  (text.match(anyMark) ?? []).flatMap((mark) => literals[mark.charCodeAt(0) - firstMark] ?? [])
 
-function withoutCourtesy(text: string): string {
-  let rest = text
-  for (let cuts = 0; cuts < 4; cuts += 1) {
-    const cut = rest.replace(leadingSequence, '').replace(courtesy, '')
-    if (cut === rest) return rest
-    rest = cut
-  }
-  return rest
-}
-
-/** Drops what ends a sentence. By hand: a pattern is quadratic in a run of such marks that ends nothing. */
-export function withoutEnd(text: string): string {
-  let end = text.length
-  while (end > 0 && ' .!?,;:'.includes(text[end - 1] ?? '')) end -= 1
-  return text.slice(0, end)
-}
-
-/** The verb a step begins with, lowercase; `undefined` if it does not begin with one. */
-export function leadVerb(text: string): string | undefined {
-  const word = /^[\p{L}]+/u.exec(text)?.[0].toLowerCase()
-  return word !== undefined && verbSet.has(word) ? word : undefined
-}
+/** Puts the literals back: what is meant, or as it was written. */
+export const unmask = ({ text, literals }: Step, how: keyof Literal = 'text'): string =>
+  text.replace(anyMark, (mark) => literals[mark.charCodeAt(0) - firstMark]?.[how] ?? '')
