@@ -31,9 +31,10 @@ function forCaller({ task, made, notes }: Plan): readonly string[] {
   const code = isReview && made.length === 0 ? codeIn(task) : undefined
   if (code !== undefined) return [reviewOf(code)]
   const lines = made.map((call) => {
-    const { path, text } = { ...call.input, ...(isJsonObject(call.output) && call.output) }
-    const isText = isReview && typeof path === 'string' && typeof text === 'string'
-    return isText ? `${path}: ${reviewOf(text)}` : lineFor(call)
+    const { path } = call.input
+    const { text } = isJsonObject(call.output) ? call.output : {}
+    const isFile = isReview && typeof path === 'string' && typeof text === 'string'
+    return isFile ? `${path}: ${reviewOf(text)}` : lineFor(call)
   })
   const all = [...lines, ...notes]
   return all.length > 0 ? all : ['Nothing in the task clearly fits one of my tools.']
@@ -46,7 +47,8 @@ function lineFor(call: MadeCall): string {
   const { message, code } = isJsonObject(error) ? error : {}
   const plain = typeof output === 'string' ? output : JSON.stringify(output)
   const text = typeof message === 'string' ? `${message} (${String(code)})` : plain
-  const short = text.replace(`\n\n${signature}`, '').slice(0, 4_000)
+  const said = text.replace(`\n\n${signature}`, '')
+  const short = said.length > 4_000 ? `${said.slice(0, 3_999)}…` : said
   return `${calledTool(call)}${isError ? ' failed' : ''}: ${short}`
 }
 

@@ -294,6 +294,17 @@ describe('a sub-agent', () => {
     },
   )
 
+  it('reviews what it read, not what it wrote', async () => {
+    const { calls, answer } = await run(
+      'Review a.js, then write "var done" to b.md',
+      (name) => (name === 'files__read' ? { text: 'var a = 1' } : { chars: 8 }),
+      files,
+    )
+    expect(calls[1]).toEqual(['files__write', { path: 'b.md', text: 'var done' }])
+    expect(answer).toContain('a.js: I looked at 1 line')
+    expect(answer).toContain('files__write: {"chars":8}')
+  })
+
   it('says so if it cannot read the file', async () => {
     const { answer } = await run('Review a.js', () => new Error('There is no such file.'), tools)
     expect(answer).toBe(`files__read failed: There is no such file. (tool_failed)\n\n${signature}`)
