@@ -1,18 +1,23 @@
-// The product with a counter around its objects' SQLite, for the benchmark only: what is timed is the product
-// as it is deployed, what is counted runs here. Nothing of this is reachable in a deployment.
+// The product with counters around what it writes, for the benchmark only: what is timed is the product as it is
+// deployed, what is counted runs here. Nothing of this is reachable in a deployment.
+import { env as bindings } from 'cloudflare:workers'
 import app, {
-  Catalog,
+  Catalog as ProductCatalog,
   McpServer,
   PluginRunner,
   PluginService,
-  Principal,
+  Principal as ProductPrincipal,
   Session as ProductSession,
 } from '../src/index.ts'
 
-const statements = new Map<string, number>()
+const counts = { rows: 0, d1Rows: 0, alarms: 0, statements: 0 }
+/** Rows written by the words a statement begins with: where a figure comes from. */
+const byStatement = new Map<string, number>()
 
-const count = (what: string, rows: number) => {
-  if (rows > 0) statements.set(what, (statements.get(what) ?? 0) + rows)
+const note = (query: string, rows: number): void => {
+  if (rows === 0) return
+  const what = query.trim().replace(/\s+/g, ' ').slice(0, 60)
+  byStatement.set(what, (byStatement.get(what) ?? 0) + rows)
 }
 
 /** Every statement of whoever holds this object's storage: the store, the spaces and `agents/lifecycle`. */
@@ -25,11 +30,39 @@ function watch(storage: DurableObjectStorage): void {
   ): SqlStorageCursor<T> => {
     const cursor = exec<T>(query, ...values)
     // What writes has written when the cursor is made, RETURNING or not.
-    count(query.trim().replace(/\s+/g, ' ').slice(0, 60), cursor.rowsWritten)
+    counts.statements += 1
+    counts.rows += cursor.rowsWritten
+    note(query, cursor.rowsWritten)
     return cursor
   }
   Object.defineProperty(sql, 'exec', { value: watched })
+  const setAlarm = storage.setAlarm.bind(storage)
+  const counted: typeof setAlarm = (...given) => {
+    counts.alarms += 1
+    return setAlarm(...given)
+  }
+  Object.defineProperty(storage, 'setAlarm', { value: counted })
 }
+
+/** D1 says of each statement how many rows it wrote, its indexes included: what is billed. */
+function watchDatabase(database: D1Database): void {
+  const count = <T extends D1Result>(result: T): T => {
+    counts.d1Rows += result.meta.rows_written
+    return result
+  }
+  const of = (value: object): object => Object.getPrototypeOf(value) as object
+  const wrap = (owner: object, name: string, around: (result: unknown) => unknown): void => {
+    const method = Reflect.get(owner, name) as (...given: unknown[]) => Promise<unknown>
+    const wrapped = async function (this: unknown, ...given: unknown[]) {
+      return around(await Reflect.apply(method, this, given))
+    }
+    Object.defineProperty(owner, name, { value: wrapped })
+  }
+  wrap(of(database), 'batch', (results) => (results as D1Result[]).map(count))
+  const statement = of(database.prepare('SELECT 1'))
+  for (const name of ['run', 'all']) wrap(statement, name, (result) => count(result as D1Result))
+}
+watchDatabase(bindings.DB)
 
 export class Session extends ProductSession {
   constructor(context: DurableObjectState, env: Env) {
@@ -37,13 +70,24 @@ export class Session extends ProductSession {
     super(context, env)
   }
 }
+export class Principal extends ProductPrincipal {
+  constructor(context: DurableObjectState, env: Env) {
+    watch(context.storage)
+    super(context, env)
+  }
+}
+export class Catalog extends ProductCatalog {
+  constructor(context: DurableObjectState, env: Env) {
+    watch(context.storage)
+    super(context, env)
+  }
+}
 
-export { Catalog, McpServer, PluginRunner, PluginService, Principal }
+export { McpServer, PluginRunner, PluginService }
 
 export default {
   fetch(request, env, context) {
-    if (new URL(request.url).pathname !== '/__bench/rows') return app.fetch(request, env, context)
-    const rows = [...statements.values()].reduce((sum, written) => sum + written, 0)
-    return Response.json({ rows, statements: Object.fromEntries(statements) })
+    if (new URL(request.url).pathname !== '/__bench/counts') return app.fetch(request, env, context)
+    return Response.json({ ...counts, byStatement: Object.fromEntries(byStatement) })
   },
 } satisfies ExportedHandler<Env>

@@ -4,7 +4,8 @@ import { Agent, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { root } from '../scripts/toolchain.mjs'
 
-const agent = new Agent({ keepAlive: true, maxSockets: 256, noDelay: true })
+// A connection that rested this long is not used again: the server may be closing it just then.
+const agent = new Agent({ keepAlive: true, maxSockets: 256, noDelay: true, timeout: 3_000 })
 
 /** One POST. @returns the body, and the milliseconds to the first content delta and to the end. */
 export function post(url, headers, body) {

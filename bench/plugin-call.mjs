@@ -75,7 +75,7 @@ export async function benchPluginCalls({ isQuick }) {
   let server
   try {
     const entry = join(root, 'bench', 'island-worker.ts')
-    const folder = await build({ entry, config, outDir: join(temp, 'out') })
+    const { folder } = await build({ entry, config, outDir: join(temp, 'out') })
     server = await serve({ folder, config, vars: {}, stateDir: join(temp, 'state') })
     print(await measure(server.url, rounds), rounds)
     await printIds(server.url)

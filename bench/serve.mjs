@@ -14,12 +14,14 @@ const { unstable_readConfig: readConfig } = await load('wrangler', 'wrangler-dis
 export const makeTempDir = (name) => mkdtempSync(join(tmpdir(), `isola-bench-${name}-`))
 export const removeTempDir = (path) => rmSync(path, { recursive: true, force: true })
 
-/** `wrangler deploy --dry-run`: the modules that would be uploaded. @returns the folder they are in. */
+/** `wrangler deploy --dry-run`: the modules that would be uploaded. @returns the folder they are in, and their size. */
 export async function build({ entry, config, outDir }) {
   const args = ['deploy', entry, '--config', config, '--dry-run', '--outdir', outDir]
   const { code, output } = await runNode([tools.wrangler, ...args], { capture: true })
   if (code !== 0) throw new Error(`${entry} does not build:\n${output.trim()}`)
-  return outDir
+  // What wrangler says it uploads, compressed as it sends it.
+  const [, kib, gzipKib] = /Total Upload: ([\d.]+) KiB \/ gzip: ([\d.]+) KiB/.exec(output) ?? []
+  return { folder: outDir, kib: Number(kib), gzipKib: Number(gzipKib) }
 }
 
 function manifestOf(folder) {
@@ -34,9 +36,9 @@ function manifestOf(folder) {
 
 /**
  * Serves what `build` made, with the bindings and the compatibility settings of its configuration file and
- * everything it keeps under `stateDir`.
+ * everything it keeps under `stateDir`. `isMigrated`: that folder's database has its tables already.
  */
-export async function serve({ folder, config, vars, stateDir, inspectorPort }) {
+export async function serve({ folder, config, vars, stateDir, inspectorPort, isMigrated = false }) {
   const settings = readConfig({ config })
   const { name } = settings
   const text = (value) => ({ type: 'text', value })
@@ -86,7 +88,8 @@ export async function serve({ folder, config, vars, stateDir, inspectorPort }) {
   try {
     await miniflare.ready
     const [database] = settings.d1_databases
-    if (database) await migrate(await miniflare.getD1Database(database.binding), database, config)
+    if (database && !isMigrated)
+      await migrate(await miniflare.getD1Database(database.binding), database, config)
     const url = await miniflare.unsafeGetDirectURL(name)
     return { url: url.origin, miniflare, close: () => miniflare.dispose() }
   } catch (error) {
