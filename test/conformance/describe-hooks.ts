@@ -39,12 +39,15 @@ export function describeHooks(what: string, { load }: HooksHost): void {
     const { plugin, asked } = load()
     const events: EventDraft[] = []
     let calls = 0
+    // The calls of one turn have one signal, that of their segment.
+    const { signal } = new AbortController()
     return {
       events,
       asked,
       hooks: createTestHooks([plugin], clock && { clock }).tools,
       subject: (input, more = {}) => ({
         ...createToolContext(),
+        signal,
         call: `call_${(calls += 1)}`,
         tool: 'demo__go',
         input,

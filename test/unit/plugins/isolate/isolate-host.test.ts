@@ -67,6 +67,7 @@ describe('a plugin for an isolate', () => {
       work: { do: 'tool', name: 'go', input: { a: 1 } },
       idempotencyKey: 'run_1:call_1',
       maxChars: requests[0]!.maxChars,
+      nonce: 'ref_1',
     })
   })
 
