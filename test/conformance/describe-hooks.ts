@@ -146,7 +146,7 @@ export function describeHooks(what: string, { load }: HooksHost): void {
       const { hooks, asked, subject } = open()
       await Promise.all([
         hooks.before(subject({}, { run: 'run_1' })),
-        hooks.before(subject({}, { run: 'run_2' })),
+        hooks.before(subject({}, { run: 'run_2', signal: new AbortController().signal })),
       ])
       expect(asked()).toBe(2)
     })
