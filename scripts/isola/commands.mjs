@@ -1,4 +1,5 @@
 // Every command, in the order of the help.
+import approval from './approval.mjs'
 import audit from './audit.mjs'
 import chat from './chat.mjs'
 import deploy from './deploy.mjs'
@@ -22,6 +23,7 @@ export const commands = [
   chat,
   session,
   run,
+  approval,
   usage,
   metrics,
   model,

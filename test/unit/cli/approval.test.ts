@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { isola } from '../../fakes/terminal.ts'
+
+const env = { ISOLA_URL: 'https://isola.example', ISOLA_KEY: 'isk_test' }
+const pause = {
+  call: 'call_9',
+  tool: 'kv__set',
+  input: { key: 'a\u001b[2J' },
+  argsHash: 'h1',
+  kind: 'approval',
+  sinceMs: 0,
+}
+const child = {
+  id: 'ses_2',
+  runs: [{ id: 'run_2', state: 'parked', pauses: [pause] }],
+  children: [],
+}
+const tree = {
+  id: 'ses_1',
+  runs: [{ id: 'run_1', state: 'parked', pauses: [{ ...pause, kind: 'session' }] }],
+  children: [child],
+}
+
+/** A server with one parked session of ada's, whose sub-agent waits. */
+function fakeServer() {
+  const asked: { readonly path: string; readonly body?: unknown }[] = []
+  const fetch = async (url: unknown, init: RequestInit = {}) => {
+    const { pathname, search } = new URL(String(url))
+    const body: unknown = typeof init.body === 'string' ? JSON.parse(init.body) : undefined
+    asked.push({ path: pathname + search, ...(body !== undefined && { body }) })
+    if (pathname === '/api/sessions')
+      return Response.json({ sessions: [{ id: 'ses_1', principal: 'ada' }] })
+    return Response.json(pathname.endsWith('/decisions') ? { id: 'run_2' } : tree)
+  }
+  return { asked, fetch: fetch as typeof globalThis.fetch }
+}
+const decided = (asked: ReturnType<typeof fakeServer>['asked']) =>
+  asked.filter(({ path }) => path.endsWith('/decisions'))
+
+describe('isola approval', () => {
+  it('lists what waits in everybody’s sessions, that of sub-agents too, with whose it is', async () => {
+    const { asked, fetch } = fakeServer()
+    const { code, stdout } = await isola(['approval', 'list', '--all'], { env, fetch })
+    expect(code).toBe(0)
+    expect(asked[0]?.path).toBe('/api/sessions?state=parked&limit=100&principal=*')
+    expect(stdout).toMatch(/ses_2 +call_9 +approval +kv__set +\{"key":"a.*\} +ada/)
+    expect(stdout).not.toContain('\u001b')
+  })
+
+  it('approves in the session where the call waits, by the arguments that were looked at', async () => {
+    const { asked, fetch } = fakeServer()
+    const argv = ['approval', 'approve', 'ses_1', 'call_9', '--hash', 'h1']
+    const { code, stdout } = await isola(argv, { env, fetch })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'call_9 is approved; run_2 goes on.\n' })
+    expect(decided(asked)).toEqual([
+      {
+        path: '/api/sessions/ses_2/runs/run_2/decisions',
+        body: { call: 'call_9', decision: 'approve', argsHash: 'h1' },
+      },
+    ])
+  })
+
+  it.each([
+    ['other arguments', ['approve', 'ses_1', 'call_9', '--hash', 'h0'], 1],
+    ['a call that does not wait', ['approve', 'ses_1', 'call_1', '--hash', 'h1'], 1],
+    ['nothing looked at, and no terminal', ['approve', 'ses_1', 'call_9'], 2],
+  ])('approves nothing for %s', async (_what, argv, code) => {
+    const { asked, fetch } = fakeServer()
+    expect((await isola(['approval', ...argv], { env, fetch })).code).toBe(code)
+    expect(decided(asked)).toEqual([])
+  })
+
+  it('denies with what the model is to read', async () => {
+    const { asked, fetch } = fakeServer()
+    await isola(['approval', 'deny', 'ses_1', 'call_9', '--message', 'not today'], { env, fetch })
+    expect(decided(asked)[0]?.body).toEqual({
+      call: 'call_9',
+      decision: 'deny',
+      message: 'not today',
+    })
+  })
+})
