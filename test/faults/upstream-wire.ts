@@ -147,12 +147,6 @@ export const oneOfEach = (list: readonly Fault[]) => [
 ]
 export const named = (list: readonly Fault[]) => list.map((fault) => [fault.name, fault] as const)
 
-export const takenOver = new Set<string | undefined>([
-  'model_rate_limited',
-  'model_unavailable',
-  'model_network',
-  'model_auth',
-])
 const textOf = ({ output }: Answer) =>
   output
     .map(({ content = [] }: Answer) => content.map(({ text }: Answer) => text))
