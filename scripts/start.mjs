@@ -148,17 +148,20 @@ function describeModel(settings) {
   return `${model || 'default'} at ${baseUrl ? shownUrl(baseUrl) : 'api.openai.com'}`
 }
 
-/** What the server itself says about its model; nothing if it cannot be asked, since it runs all the same. */
-async function modelProblem(url, key) {
+/**
+ * What the server itself says: of its model, and of a setting for which it answers nothing. Nothing of either if it
+ * cannot be asked, since it runs all the same.
+ */
+async function serverProblems(url, key) {
   try {
     const response = await fetch(`${url}/api/operator/health`, {
       headers: { authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(5_000),
     })
-    const { models } = await response.json()
-    return models?.problem
+    const { models, error } = await response.json()
+    return { model: models?.problem, setting: response.status === 503 ? error?.message : undefined }
   } catch {
-    return undefined
+    return {}
   }
 }
 
@@ -285,9 +288,14 @@ if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRun
   if (!stopping) console.error('The server did not answer /healthz within a minute.')
   stop(1)
 } else if (!stopping) {
-  const network = await describeNetwork()
   const local = `http://${host}:${probe.port}`
-  const said = await describeTrial(trial, await modelProblem(local, vars.ISOLA_OPERATOR_KEY))
+  const problems = await serverProblems(local, vars.ISOLA_OPERATOR_KEY)
+  const network = problems.setting ? 'not known' : await describeNetwork()
+  const said = await describeTrial(trial, problems.model)
+  if (problems.setting)
+    console.error(
+      `\nA SETTING IS WRONG, and every request is refused until it is put right:\n  ${problems.setting}\nMend it in .dev.vars or in this shell, and start again.`,
+    )
   console.log(`
 Isola is running.
   URL    ${url}

@@ -75,7 +75,7 @@ export function line({ atMs, principal, session, agent, type, data }) {
   return [
     time(atMs),
     (principal || '-').padEnd(10),
-    session ? session.slice(0, 12) : 'deployment  ',
+    (session || 'deployment').padEnd(26),
     (agent || '-').padEnd(13),
     type.padEnd(17),
     short(said.join('  '), 200),

@@ -12,7 +12,7 @@ const slashCommands = {
 }
 const help = [
   ...Object.entries(slashCommands).map(([name, about]) => `  ${name.padEnd(9)} ${about}`),
-  '  Ctrl-C    the same as /cancel; twice leaves',
+  '  Ctrl-C    the same as /cancel; leaves where nothing works',
   '  A message that begins with a slash: //…',
 ].join('\n')
 
@@ -139,7 +139,7 @@ export default {
   usage: 'isola chat [--agent <name>] [--session <id>] [--model <name>] [--approve <tool>]',
   about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
 takes the next line.
-The exit code is 1 if a run of a pipe did not complete. While you talk:
+The exit code is 1 if a run of a pipe did not complete, or nobody was there to answer it. While you talk:
 ${help}`,
   options: {
     agent: { type: 'string', value: 'name', about: 'orchestrator unless named' },

@@ -80,7 +80,10 @@ const outcome = ({ plugin, notes, generation }) =>
   [
     ...(plugin ? [`${plugin.id} ${plugin.version} is ${plugin.state}.`] : []),
     ...notes,
-    `Generation ${generation}; it holds for every run that begins from now on.`,
+    // What was kept of one that is gone is of no generation.
+    ...(generation === undefined
+      ? ['What it kept is gone.']
+      : [`Generation ${generation}; it holds for every run that begins from now on.`]),
   ].join('\n')
 
 async function confirm(question, { isYes }) {

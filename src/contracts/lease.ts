@@ -154,3 +154,7 @@ export function narrower(a: Limits, b: Limits): Limits {
     maxConcurrency: Math.min(a.maxConcurrency, b.maxConcurrency),
   }
 }
+
+/** An amount of what a refusal is about, in words for a person: tokens as they are, cost in US dollars. */
+export const amountText = (code: LeaseRefusal['code'], amount: number): string =>
+  code === 'lease_cost' ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)

@@ -2,7 +2,13 @@ import type { ModelCallSummary } from '#contracts/agent.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { zeroUsage, type Lease, type LeaseRefusal, type Usage } from '#contracts/lease.ts'
+import {
+  amountText,
+  zeroUsage,
+  type Lease,
+  type LeaseRefusal,
+  type Usage,
+} from '#contracts/lease.ts'
 import {
   billable,
   isRefusal,
@@ -62,7 +68,8 @@ export function createGenerate(options: GenerateOptions) {
     let attempt: Attempt | undefined
     const refusal = reserve()
     if (refusal) {
-      const { code, asked, left } = refusal
+      const { code } = refusal
+      const [asked, left] = [refusal.asked, refusal.left].map((one) => amountText(code, one))
       const message = `The budget does not allow another model call (${asked} asked, ${left} left).`
       throw new IsolaError(code, message)
     }

@@ -182,6 +182,7 @@ describe('the isola command against a running server, with the offline model', (
   it('goes on with a run whose server was killed in the middle of it', async () => {
     const effects = await startEffectServer()
     try {
+      expect((await isola(['http', 'allow', new URL(effects.url).host])).code).toBe(0)
       const task = `Read ${effects.url}/slow?ms=4000 and store the text under the key slow.`
       const { child, said, ended } = start(['chat', '--json'])
       child.stdin.end(`${task}\n`)

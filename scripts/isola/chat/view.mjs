@@ -35,7 +35,7 @@ export function lineOf({ type, data }) {
     case 'run_finished':
       return data.state === 'completed'
         ? undefined
-        : `! ${data.state}: ${short(data.message ?? data.code ?? '')}`
+        : `! ${data.state}: ${short(data.message ?? data.code ?? '', 2_000)}`
     default:
       return undefined
   }

@@ -50,9 +50,9 @@ describe('isola audit list', () => {
     const { code, stdout } = await isola(['audit', 'list', '--tail', '3'], { env, fetch })
     expect([code, queries()]).toEqual([0, [{ order: 'desc', limit: '3' }]])
     expect(stdout.split('\n')).toEqual([
-      `1970-01-01T00:00:09Z  ops         deployment    -              call_decided       kv__set approve of ann ${session}`,
-      '1970-01-01T00:00:02Z  ann         ses_SSSSSSSS  orchestrator   tool_finished      kv__set ok 0.0 s',
-      '1970-01-01T00:00:01Z  ann         ses_SSSSSSSS  orchestrator   model_called       p/m 100+10 tokens $0.005000',
+      `1970-01-01T00:00:09Z  ops         deployment                  -              call_decided       kv__set approve of ann ${session}`,
+      `1970-01-01T00:00:02Z  ann         ${session}  orchestrator   tool_finished      kv__set ok 0.0 s`,
+      `1970-01-01T00:00:01Z  ann         ${session}  orchestrator   model_called       p/m 100+10 tokens $0.005000`,
       'More: --after 1000-7',
       '',
     ])
