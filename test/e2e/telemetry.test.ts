@@ -252,10 +252,10 @@ describe('traces of a running server, with a collector on loopback', () => {
     expect(new Set(bodiesOf(done))).toEqual(first)
     const spans = collector.spans().filter(({ traceId }) => traceId === cut)
     expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length)
-    const [lost, ...sent] = cutHeaders()
+    // The request that was cut is on the record too: each that was sent has its span.
+    const sent = cutHeaders()
     const chats = spans.filter(({ name }) => name.startsWith('chat ')).map(({ spanId }) => spanId)
     expect(new Set(sent)).toEqual(new Set(chats))
-    expect(chats).not.toContain(lost)
     const resumed = spans.flatMap(({ events }) => events.map(({ name }) => name))
     expect(resumed).toContain('isola.run_resumed')
   })
