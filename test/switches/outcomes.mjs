@@ -32,8 +32,8 @@ export const outcomes = [
       {
         name: 'outcome-run-there',
         what: 'F31: an outcome whose run is there is no note besides, whatever has ended since',
-        find: 'if (await isBegun(request, parts)) return\n    if (isDeleting',
-        replace: 'if (isDeleting',
+        find: 'return store.findRun(id) !== undefined',
+        replace: 'return false',
       },
       {
         name: 'outcome-run-deleting',
