@@ -40,6 +40,7 @@ import { createPrincipalLedger } from './governance/principal-ledger.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
+import { fullName } from './http/targets.ts'
 import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
 import { finishReflector, modelPlanner } from './agents/model-planner.ts'
@@ -319,7 +320,13 @@ export function composeRuntime(
     agents: agents.directory,
     audit: createAuditSink(env.DB),
     principals,
-    mayBegin: createMayBegin({ keys, clock }),
+    mayBegin: createMayBegin({
+      keys,
+      grants: createGrantStore(env.DB),
+      people: config.oidc?.people ?? [],
+      clock,
+      fullNameOf: (model) => fullName(models, model),
+    }),
     onSessionEnded: hooks.sessionEnded,
     timing: { ...timing, ...(config.keepNamedMs && { keepNamedMs: config.keepNamedMs }) },
     ...(telemetry && { telemetry }),

@@ -52,7 +52,7 @@ const what = {
   call_denied: ({ tool, reason, rule }) => [tool, reason, rule && `(${rule})`],
   call_decided: ({ tool, decision, owner, session }) => [tool, decision, `of ${owner}`, session],
   run_cancelled: ({ run, owner, session }) => [run, `of ${owner}`, session],
-  session_deleted: ({ session, owner }) => [session, `of ${owner}`],
+  session_deleted: ({ session, owner, step }) => [session, `of ${owner}`, step],
   agent_invoked: ({ agent, background }) => [agent, background && 'in the background'],
   agent_result: agentEnd,
   agent_error: agentEnd,

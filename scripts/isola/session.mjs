@@ -137,13 +137,17 @@ async function confirm(question, { stdin, stderr }) {
 const isOver = ({ state }) => !['queued', 'running', 'parked'].includes(state)
 
 async function cancel({ args: [id, only], values, request, print }) {
-  const { runs } = await request(pathOf(id))
-  const meant = only === undefined ? runs.filter((run) => !isOver(run)) : [{ id: only }]
+  const all = flatten(await request(pathOf(id))).flatMap(({ id: session, runs }) =>
+    runs.map((run) => ({ ...run, session })),
+  )
+  // What works in the background outlives the run that started it: each is stopped where it is.
+  const named = only !== undefined && (all.find((run) => run.id === only) ?? { id: only })
+  const meant = named ? [named] : all.filter((run) => !isOver(run))
   const json = values.reason === undefined ? {} : { reason: values.reason }
   const views = []
-  for (const { id: run } of meant)
+  for (const { id: run, session = id } of meant)
     views.push(
-      await request(`${pathOf(id)}/runs/${encodeURIComponent(run)}/cancel`, {
+      await request(`${pathOf(session)}/runs/${encodeURIComponent(run)}/cancel`, {
         method: 'POST',
         json,
       }),

@@ -9,6 +9,8 @@ export interface Principal extends Omit<Rights, 'limits'> {
   readonly id: string
   /** The id of the key it came with; absent for the operator key of the deployment. */
   readonly key?: string
+  /** The id of the sign-in whose token it came with; absent for a key. */
+  readonly grant?: string
   /** Absent for the operator key: its day is what the deployment sets. */
   readonly limits?: OwnLimits
   /**

@@ -70,7 +70,7 @@ export interface SessionRuntime extends Sources {
   readonly principals: PrincipalLedger
   /** Whether a run may begin now for somebody who asked earlier, and is not here to show a key. May throw `request_unavailable`. */
   readonly mayBegin: (
-    asked: Pick<Submission, 'principal' | 'key' | 'agent' | 'model'>,
+    asked: Pick<Submission, 'principal' | 'key' | 'grant' | 'agent' | 'model'>,
   ) => Promise<boolean>
   readonly timing: SessionTiming
   /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */

@@ -36,7 +36,7 @@ export interface BegunBy {
   readonly call: string
   /** Where the work was done. */
   readonly session: string
-  /** How many runs in a row were begun so, this one included. */
+  /** How many outcomes led to it, one by the run of another; this one included. */
   readonly depth: number
 }
 
@@ -72,6 +72,8 @@ export interface Submission {
   readonly directCall?: DirectCall
   /** The id of the key it was asked with, for the record; absent for the operator key. */
   readonly key?: string
+  /** The id of the sign-in whose token it was asked with; absent for a key. */
+  readonly grant?: string
   /** The principal's own limits of a day, as they were when it asked. */
   readonly dayLimits?: OwnLimits
   /** What it goes on from; absent: everything that was accepted before it. Two that name the same place are two branches. */

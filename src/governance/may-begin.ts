@@ -1,26 +1,68 @@
 import { stateOf, type KeyStore, type Rights } from '#contracts/keys.ts'
+import type { GrantStore, OAuthGrant } from '#contracts/oauth.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
+import { scopesOfRole, type Scope } from '#contracts/scopes.ts'
 import type { Sources } from '#contracts/sources.ts'
+import type { Person } from './oauth/oidc/people.ts'
 
 export interface MayBeginOptions {
   readonly keys: Pick<KeyStore, 'find' | 'rightsOf'>
+  readonly grants: Pick<GrantStore, 'find'>
+  /** Who is let in by the upstream provider. */
+  readonly people: readonly Pick<Person, 'principal' | 'role'>[]
   readonly clock: Pick<Sources['clock'], 'nowMs'>
+  /** `<provider>/<model>` of a model as a request names it; `undefined` for one that is not served. */
+  readonly fullNameOf: (model: string) => string | undefined
 }
 
-/** Looks up now what a request would be held to: the key it was asked with, and what its principal may name. */
-export function createMayBegin({ keys, clock }: MayBeginOptions): SessionRuntime['mayBegin'] {
-  return async ({ principal, key: id, agent, model }) => {
-    if (principal === 'operator' && id === undefined) return true
-    const key = id === undefined ? undefined : await keys.find(id)
-    if (id !== undefined && (!key || stateOf(key, clock.nowMs()) !== 'active')) return false
-    const rights = key ?? (await keys.rightsOf(principal))
-    return rights?.agents?.includes(agent) !== false && mayName(rights, model)
+/**
+ * Looks up now what a request would be held to: the key or the sign-in it was asked with, and what its principal may
+ * do and name. What cannot be looked up is refused: nobody is there to show it.
+ */
+export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBegin'] {
+  const { keys, grants, people, clock, fullNameOf } = options
+  const rightsOf = async (
+    principal: string,
+    id: string | undefined,
+    grant: OAuthGrant | undefined,
+  ): Promise<Rights | undefined> => {
+    if (id !== undefined) {
+      const key = await keys.find(id)
+      return key && stateOf(key, clock.nowMs()) === 'active' ? key : undefined
+    }
+    // Of an operator's sign-in only the token itself knows whether the operator key is still the same.
+    const isPerson = grant?.signedInWith.startsWith('oidc:')
+    const person = isPerson ? people.find((one) => one.principal === principal) : undefined
+    return person && ((await keys.rightsOf(principal)) ?? person)
+  }
+  return async ({ principal, key, grant: grantId, agent, model }) => {
+    if (principal === 'operator' && key === undefined && grantId === undefined) return true
+    const grant = grantId === undefined ? undefined : await grants.find(grantId)
+    if (grantId !== undefined && !(grant && holds(grant, principal, clock.nowMs()))) return false
+    const rights = await rightsOf(principal, key, grant)
+    if (!rights || !mayTalk(rights, grant)) return false
+    return rights.agents?.includes(agent) !== false && mayName(rights, model, fullNameOf)
   }
 }
 
-/** With its provider or without: it was one of those that may be named when it was asked for. */
-function mayName(rights: Rights | undefined, model: string | undefined): boolean {
-  const isSame = (one: string) =>
-    one === model || one.endsWith(`/${model}`) || model?.endsWith(`/${one}`) === true
-  return model === undefined || rights?.models?.some(isSame) !== false
+const holds = (grant: OAuthGrant, principal: string, nowMs: number): boolean =>
+  grant.revokedAtMs === undefined && nowMs < grant.expiresAtMs && grant.principal === principal
+
+const talking: readonly Scope[] = ['agents', 'operator']
+
+/** A token may less than its principal, never more. */
+const mayTalk = ({ role }: Rights, grant: OAuthGrant | undefined): boolean =>
+  talking.some(
+    (scope) => scopesOfRole(role).includes(scope) && grant?.scopes.includes(scope) !== false,
+  )
+
+/** However it is written: with its provider or without. */
+function mayName(
+  { models }: Rights,
+  model: string | undefined,
+  fullNameOf: MayBeginOptions['fullNameOf'],
+): boolean {
+  if (model === undefined || !models || models.includes(model)) return true
+  const name = fullNameOf(model)
+  return name !== undefined && models.some((one) => fullNameOf(one) === name)
 }

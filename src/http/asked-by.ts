@@ -7,11 +7,12 @@ import type { HttpContext } from './deps.ts'
  */
 export function askedBy(
   context: HttpContext,
-): Pick<SubmitRequest, 'principal' | 'key' | 'dayLimits' | 'allowedAgents'> {
-  const { id: principal, key, limits, agents } = context.get('principal')
+): Pick<SubmitRequest, 'principal' | 'key' | 'grant' | 'dayLimits' | 'allowedAgents'> {
+  const { id: principal, key, grant, limits, agents } = context.get('principal')
   return {
     principal,
     ...(key !== undefined && { key }),
+    ...(grant !== undefined && { grant }),
     ...(limits && { dayLimits: limits }),
     ...(agents && { allowedAgents: agents }),
   }

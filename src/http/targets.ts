@@ -55,7 +55,7 @@ function mayName(models: HttpModels, { models: allowed }: Reach, model: string):
 }
 
 /** `<provider>/<model>`; `undefined` for one that only a substitute would answer. */
-function fullName(models: HttpModels, asked: string): string | undefined {
+export function fullName(models: Pick<HttpModels, 'provider'>, asked: string): string | undefined {
   try {
     const { provider, model, substituted } = models.provider.select(asked)
     return substituted ? undefined : `${provider}/${model}`

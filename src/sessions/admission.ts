@@ -29,6 +29,8 @@ export interface AdmissionOptions {
   readonly session: string
   /** Whether the text is read as it arrives, or only the result. */
   readonly audience: Audience
+  /** Asked again once the agent is loaded: a deletion that began meanwhile has cancelled what it saw. */
+  readonly refuseWhileDeleting?: () => void
 }
 
 export interface Admitted {
@@ -63,6 +65,7 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
     const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
     if (!agent) throw unknownAgent(submission.agent)
     // Meanwhile another submission may have come: under the same key, or the session's first for another agent.
+    options.refuseWhileDeleting?.()
     addressed(request, store)
     refuseBuried(submission, todo)
     if (!runs.live(id) && !store.findRun(id)) {
@@ -133,6 +136,7 @@ function bodyHashOf(submission: Submission, sha256: (text: string) => string): s
     lineage: _lineage,
     pauses: _pauses,
     key: _keyId,
+    grant: _grant,
     dayLimits: _dayLimits,
     echo: _echo,
     ...body

@@ -1,8 +1,8 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import { onlyLimited } from '#contracts/lease.ts'
+import { afterFirstCall } from '#contracts/model.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Delivery, SubmitRequest } from '#contracts/session.ts'
-import { leftBy } from './run-limits.ts'
+import { keyedRunId } from './gateway.ts'
 import type { LiveRun, Runs } from './runs.ts'
 import type { InboxItem, RunRow, SessionStore } from './store.ts'
 import type { Transcript } from './transcript.ts'
@@ -15,18 +15,37 @@ export const maxOutcomeRuns = 4
  * sub-agent's own session, a session that nobody named, a response), or somebody has said stop, it is only noted.
  */
 export function beginsRun(row: RunRow, { onOutcome }: Delivery, store: SessionStore): boolean {
-  const { lineage, isStateless, directCall, after, echo, begunBy } = row.submission
+  const { lineage, isStateless, directCall, after, echo } = row.submission
   const final = store.final(row.order)
   if (onOutcome !== 'run' || !final || final.state === 'cancelled') return false
   if (lineage || isStateless || directCall || after || echo) return false
-  return (begunBy?.depth ?? 0) < maxOutcomeRuns
+  return begunInARow(store) < maxOutcomeRuns
 }
+
+/** Runs that outcomes began since somebody asked, and those that they are about to begin: one behind another or side by side. */
+function begunInARow(store: SessionStore): number {
+  const rows = store.runs()
+  const begun = new Set(
+    rows.flatMap(({ submission: { begunBy: by } }) => (by ? [placeOf(by.run, by.call)] : [])),
+  )
+  const waiting = rows.flatMap(({ id, inbox = [] }) =>
+    inbox.filter(({ call, begins }) => begins && !begun.has(placeOf(id, call))),
+  )
+  const lastAsked = rows.findLastIndex(({ submission }) => !submission.begunBy)
+  return rows.length - 1 - lastAsked + waiting.length
+}
+
+const placeOf = (run: string, call: string | undefined) => `${run} ${call}`
 
 export interface OutcomeRunParts {
   readonly store: SessionStore
   readonly runs: Runs
   readonly transcript: Transcript
-  readonly runtime: Pick<SessionRuntime, 'mayBegin'>
+  readonly runtime: Pick<SessionRuntime, 'mayBegin' | 'sha256'>
+  /** Whose run it is to be. */
+  readonly sessionId: string
+  /** Nothing begins any more, and whoever deletes waits for the acknowledgement. */
+  readonly isDeleting: () => boolean
   readonly admit: (request: SubmitRequest) => Promise<{ readonly live: LiveRun | undefined }>
 }
 
@@ -37,29 +56,40 @@ const passing: ReadonlySet<string> = new Set(['request_unavailable', 'request_qu
  * Begins the run of an outcome that was taken, once, however often it is delivered: its key follows from the call. It
  * reserves what it may spend as any run does; if it is refused, the outcome is a note for the next one.
  */
-export async function beginByOutcome(
-  { parentRun, call, session }: Delivery,
-  parts: OutcomeRunParts,
-): Promise<void> {
-  const { store, runs, transcript, runtime, admit } = parts
+export async function beginByOutcome(delivery: Delivery, parts: OutcomeRunParts): Promise<void> {
+  const { parentRun, call } = delivery
+  const { store, runs, transcript, runtime, admit, isDeleting } = parts
   const row = store.findRun(parentRun)
   const item = row && itemOf(row, call)
   if (!row || !item?.begins) return
+  const request = toRequest(row, item, delivery)
   try {
+    if (await isBegun(request, parts)) return
+    if (isDeleting()) throw new IsolaError('request_conflict', 'The session is being deleted.')
     if (!(await runtime.mayBegin(row.submission)))
       throw new IsolaError('request_forbidden', 'Whoever asked for it may not any more.')
-    const { live } = await admit(toRequest(row, { item, call, session, store }))
+    const { live } = await admit(request)
     await live?.accepted
   } catch (error) {
     const code = errorCode(error)
-    if (code === undefined || passing.has(code)) throw error
-    // It is there: only what is left of its limits was another amount then.
-    if (code === 'request_idempotency_mismatch') return
+    if (!isDeleting() && (code === undefined || passing.has(code))) throw error
+    // Another delivery may have begun it while this one was refused.
+    if (await isBegun(request, parts)) return
     const now = store.findRun(parentRun)
     if (!now) throw error
     runs.change(now, { inbox: (now.inbox ?? []).map((one) => noteOf(one, call)) })
     transcript.forget()
   }
+}
+
+/** Whether the run is there; one that is just beginning is waited for. */
+async function isBegun(
+  { principal, idempotencyKey: key = '' }: SubmitRequest,
+  { store, runs, runtime, sessionId: session }: OutcomeRunParts,
+): Promise<boolean> {
+  const id = keyedRunId({ session, principal, key }, runtime.sha256)
+  await runs.live(id)?.accepted.catch(() => {})
+  return store.findRun(id) !== undefined
 }
 
 const itemOf = ({ inbox = [] }: RunRow, call: string): InboxItem | undefined =>
@@ -71,24 +101,24 @@ function noteOf(item: InboxItem, call: string): InboxItem {
   return note
 }
 
-interface From {
-  readonly item: InboxItem
-  readonly call: string
-  readonly session: string
-  readonly store: SessionStore
-}
-
-/** As the run that started the work was asked for, within what that has left of its own limits. */
-function toRequest(row: RunRow, { item, call, session, store }: From): SubmitRequest {
-  const { messages: _said, pauses, clientTools, mayAsk, limits, begunBy, ...kept } = row.submission
+/** As the run that started the work was asked for; what its limits leave is known when it begins to work. */
+function toRequest(
+  { id, submission }: RunRow,
+  { message }: InboxItem,
+  { call, session }: Delivery,
+): SubmitRequest {
+  const { messages: _said, pauses, clientTools, mayAsk, parameters, begunBy, ...kept } = submission
   return {
     ...kept,
+    // What it was to call first, it has called.
+    ...(parameters && { parameters: afterFirstCall(parameters) }),
     // A client that answers its tools in the same connection is not there.
     ...(pauses === 'park' && { pauses, ...(clientTools && { clientTools }) }),
     ...(pauses === 'park' && mayAsk && { mayAsk }),
-    ...(limits && { limits: leftBy(row, onlyLimited(limits), store) }),
-    messages: [item.message],
-    idempotencyKey: `outcome:${row.id}:${call}`,
-    begunBy: { run: row.id, call, session, depth: (begunBy?.depth ?? 0) + 1 },
+    messages: [message],
+    idempotencyKey: `outcome:${id}:${call}`,
+    // A session that was deleted meanwhile is not made anew.
+    mustExist: true,
+    begunBy: { run: id, call, session, depth: (begunBy?.depth ?? 0) + 1 },
   }
 }

@@ -73,6 +73,7 @@ export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideP
       if (pause.expires && pause.sinceMs + pauseMs <= nowMs) {
         throw conflict('It is too late to decide this call.')
       }
+      if (by !== undefined) checkShown(decision)
       const answer = toAnswer(decision, pause, { before: row.answers?.[call], sha256 })
       answers[call] = { ...answer, ...(by !== undefined && { by }) }
       decided[call] = digest
@@ -89,6 +90,12 @@ export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideP
     decided: { ...row.decided, ...decided },
   })
   runs.wake(row.id)
+}
+
+/** What an operator approves in the session of another is what the record names, also while the run is just being parked. */
+function checkShown(decision: Decision): void {
+  if (decision.decision !== 'approve' || decision.argsHash !== undefined) return
+  throw conflict('The arguments were not shown yet: read the run, and approve them by argsHash.')
 }
 
 /** Answers that are in their turn's row already are not kept twice: they may be large. */

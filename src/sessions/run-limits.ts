@@ -21,7 +21,7 @@ export async function leaseOf(
   { runtime, store, sessionId }: RunLimitsOptions,
 ): Promise<Limits> {
   const { lineage, limits, principal, dayLimits } = row.submission
-  const asked = narrower(own, onlyLimited(limits))
+  const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, store))
   const session = store.session()?.limits
   const lease = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
   if (lineage) return lease
@@ -44,8 +44,28 @@ const leftOf = (limits: Limits, { order }: RunRow, store: SessionStore): Limits 
     .filter((row) => row.order !== order)
     .reduce((left, row) => leftBy(row, left, store), limits)
 
+/**
+ * What the limits of the run that somebody asked for leave, once outcomes begin others: those share them, or a limit
+ * of one dollar would be one for each.
+ */
+function leftOfFirst(row: RunRow, store: SessionStore): Limits {
+  if (!row.submission.begunBy) return onlyLimited()
+  const first = firstOf(row, store)
+  return store
+    .runs()
+    .filter((other) => other.order !== row.order && firstOf(other, store).id === first.id)
+    .reduce((left, other) => leftBy(other, left, store), onlyLimited(first.submission.limits))
+}
+
+/** The run that somebody asked for, above those that outcomes began. */
+function firstOf(row: RunRow, store: SessionStore): RunRow {
+  const { begunBy } = row.submission
+  const above = begunBy && store.findRun(begunBy.run)
+  return above ? firstOf(above, store) : row
+}
+
 /** What one run leaves of limits. */
-export function leftBy(row: RunRow, limits: Limits, store: SessionStore): Limits {
+function leftBy(row: RunRow, limits: Limits, store: SessionStore): Limits {
   const turns = store.turns(row.order)
   return [spentByRun(row, turns), heldByRun(turns)].reduce(
     (left, amount) => ({

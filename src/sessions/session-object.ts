@@ -295,9 +295,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#answer(async () => {
         const { store, todo, upkeep } = this.#parts
         const { parentRun: run, isBackground } = delivery
+        // Nothing begins here any more while it is deleted: the outcome is only noted.
+        const { onOutcome: _refused, ...note } = delivery
         // What it did not use goes back to the session at once, and to the day as soon as that can be told.
         store.together(() => {
-          const taken = takeDelivery(delivery, this.#parts)
+          const taken = takeDelivery(this.#isDeleting ? note : delivery, this.#parts)
           if (taken === 'late' || (taken === 'taken' && isBackground))
             todo.add({ kind: 'settle', session: this.#id, run })
         })
@@ -305,7 +307,13 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         upkeep.carry()
         // It is acknowledged when its run is there, or refused: until then it comes again.
         const admit = (request: SubmitRequest) => this.#admit(this.#id, request, 'result')
-        await beginByOutcome(delivery, { ...this.#parts, runtime: this.#runtime, admit })
+        await beginByOutcome(delivery, {
+          ...this.#parts,
+          runtime: this.#runtime,
+          sessionId: this.#id,
+          isDeleting: () => this.#isDeleting,
+          admit,
+        })
         return null
       })
     }
@@ -416,7 +424,13 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     #admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {
       this.#refuseWhileDeleting()
       if (this.#id === '') this.#id = session
-      return admit(request, { ...this.#parts, runtime: this.#runtime, session, audience })
+      return admit(request, {
+        ...this.#parts,
+        runtime: this.#runtime,
+        session,
+        audience,
+        refuseWhileDeleting: () => this.#refuseWhileDeleting(),
+      })
     }
 
     #begin(submission: Submission): void {

@@ -171,6 +171,8 @@ export interface FakeOptions {
   /** What every session method answers instead. */
   readonly refusal?: Extract<Reply<never>, { ok: false }>['error']
   readonly fault?: unknown
+  /** Whether a deletion is refused for now. */
+  readonly isKept?: () => boolean
   /** The operator's list. */
   readonly givenUp?: readonly GivenUpRun[]
   readonly deps?: Partial<HttpDeps>
@@ -264,7 +266,11 @@ export function createFakeApp(options: FakeOptions = {}) {
         { role: 'user' as const, text: 'Hi', taint: ['user' as const] },
       ]),
       tree: answer('tree', () => tree),
-      delete: answer('delete', () => ({ deleted: true as const })),
+      delete: answer('delete', () => {
+        if (options.isKept?.())
+          throw new IsolaError('request_unavailable', 'It is kept. Try again.')
+        return { deleted: true as const }
+      }),
       storage: async () => ({}),
     }
   }

@@ -549,6 +549,24 @@ describe('a background child', () => {
     ).toBe('request_not_found')
   })
 
+  it('E8: begins none in a session that is deleted as the work ends, and does not hold that up', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { requests } = withModel((request) => {
+      if (isReviewer(request)) return { text: 'found two bugs', wait: gate.promise }
+      if (isOutcome(request)) return { text: 'fixed both' }
+      return isAnswered(request) ? { text: 'started' } : startAndWork
+    })
+    const session = await newSession()
+    await reached(session, await submit(session), 'completed')
+    const child = (await treeOf(session)).children[0]!
+    await reached(child.id, child.runs[0]!.id, 'running')
+    gate.resolve()
+    expect(codeOf(await sessions.at(session).delete(operator))).toBe('ok')
+    expect(codeOf(await sessions.at(session).tree(operator))).toBe('request_not_found')
+    expect(codeOf(await sessions.at(child.id).tree(operator))).toBe('request_not_found')
+    expect(requests.filter(isOutcome)).toEqual([])
+  })
+
   it('I10: begins that run although both were aborted meanwhile', async () => {
     const never = new Promise<never>(() => {})
     let isCut = true

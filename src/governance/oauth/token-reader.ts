@@ -26,7 +26,7 @@ export function createTokenReader({
       const couldHave = scopesOfRole(holder.role)
       const given = valid.scope.filter(isScope).filter((scope) => couldHave.includes(scope))
       const role = roleWithin(holder.role, given)
-      return { ...holder, role, token: { scopes: given, couldHave } }
+      return { ...holder, role, grant: proof.grant, token: { scopes: given, couldHave } }
     },
     challenge(url, { error, scopes }) {
       const resource = resourceOf(originOf, url)

@@ -79,12 +79,20 @@ export async function decideCall(
   return view
 }
 
-/** Deletes a session. The record comes first: afterwards nothing is left that could be asked whose it was. */
+/**
+ * Deletes a session. That it is asked is on the record first: afterwards nothing is left that could be asked whose it
+ * was. One that has to be kept for now is asked again, and done once.
+ */
 export async function deleteSession(
   deps: HttpDeps,
   context: HttpContext,
   opened: OpenSession,
 ): Promise<{ readonly deleted: true }> {
-  await record(deps, context, { type: 'session_deleted', opened, about: {} })
-  return unwrap(await opened.session.delete(opened.principal))
+  const note = (step: 'asked' | 'done') =>
+    record(deps, context, { type: 'session_deleted', opened, about: { step } })
+  await note('asked')
+  const gone = unwrap(await opened.session.delete(opened.principal))
+  // It is done, whatever becomes of this: who asked for it is on the record.
+  await note('done').catch((error: unknown) => deps.onFault?.(error, context.get('requestId')))
+  return gone
 }

@@ -123,22 +123,41 @@ describe('isola session cancel', () => {
   ]
 
   it('stops what runs or waits, and leaves what is over', async () => {
-    const { fetch, asked } = answering({ runs, id: 'run_x', state: 'cancelled' })
+    const { fetch, asked } = answering({ id: session, runs, children: [], state: 'cancelled' })
     const { code, stdout } = await isola(['session', 'cancel', session], { env, fetch })
-    expect([code, stdout]).toEqual([0, 'run_x  cancelled\nrun_x  cancelled\n'])
+    expect([code, stdout]).toEqual([0, `${session}  cancelled\n`.repeat(2)])
     const path = `/api/sessions/${session}`
     const post = `POST ${path}/runs`
     expect(asked).toEqual([path, `${post}/run_2/cancel`, `${post}/run_3/cancel`])
   })
 
   it('stops the run that is named', async () => {
-    const { fetch, asked } = answering({ runs, id: 'run_3', state: 'cancelled' })
+    const { fetch, asked } = answering({ id: session, runs, children: [], state: 'cancelled' })
     await isola(['session', 'cancel', session, 'run_3', '--reason', 'no'], { env, fetch })
     expect(asked.slice(1)).toEqual([`POST /api/sessions/${session}/runs/run_3/cancel`])
   })
 
+  const child = `ses_${'C'.repeat(22)}`
+  const tree = {
+    id: session,
+    runs: runs.slice(0, 1),
+    children: [{ id: child, runs: [{ id: 'run_4', state: 'running' }], children: [] }],
+  }
+
+  it('E8: stops a sub-agent that works in the background, in its own session', async () => {
+    const { fetch, asked } = answering({ ...tree, state: 'cancelled' })
+    await isola(['session', 'cancel', session], { env, fetch })
+    expect(asked.slice(1)).toEqual([`POST /api/sessions/${child}/runs/run_4/cancel`])
+  })
+
+  it('stops the run of a sub-agent that is named', async () => {
+    const { fetch, asked } = answering({ ...tree, state: 'cancelled' })
+    await isola(['session', 'cancel', session, 'run_4'], { env, fetch })
+    expect(asked.slice(1)).toEqual([`POST /api/sessions/${child}/runs/run_4/cancel`])
+  })
+
   it('says so where nothing runs', async () => {
-    const { fetch } = answering({ runs: runs.slice(0, 1) })
+    const { fetch } = answering({ runs: runs.slice(0, 1), children: [] })
     const { stdout } = await isola(['session', 'cancel', session], { env, fetch })
     expect(stdout).toBe('Nothing runs or waits in it.\n')
   })

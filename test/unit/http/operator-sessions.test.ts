@@ -8,10 +8,12 @@ const run = `${session}/runs/${testRun}`
 const { sessionId: _session, trace: _trace, ...view } = parked
 
 /** An operator before the session of somebody else, and a record that may be away. */
-function open(isAway: boolean) {
+function open(isAway: boolean, deletions: readonly ('kept' | 'gone')[] = []) {
   const events: DeploymentEvent[] = []
+  const left = [...deletions]
   const { send, calls } = createFakeApp({
     view,
+    isKept: () => left.shift() === 'kept',
     deps: {
       authenticate: async () => ({ id: 'ops', role: 'operator' }),
       deploymentLog: {
@@ -43,6 +45,20 @@ describe("an operator's act in the session of another", () => {
     const { send, methods } = open(true)
     expect((await send(session, { method: 'DELETE' })).status).toBe(503)
     expect(methods()).toEqual([])
+  })
+
+  it('says on the record what was asked each time, and once that it is done', async () => {
+    const { send, events } = open(false, ['kept', 'kept'])
+    const statuses = []
+    for (let tries = 0; tries < 3; tries += 1)
+      statuses.push((await send(session, { method: 'DELETE' })).status)
+    expect(statuses).toEqual([503, 503, 200])
+    expect(events.map(({ type, data }) => [type, data['step']])).toEqual([
+      ['session_deleted', 'asked'],
+      ['session_deleted', 'asked'],
+      ['session_deleted', 'asked'],
+      ['session_deleted', 'done'],
+    ])
   })
 
   it('approves the arguments that the record names, as those that were shown, and says by whom', async () => {

@@ -23,13 +23,19 @@ function createWorld(options: Partial<WorldOptions> = {}) {
   const world = createSessionWorld({ script: () => ({ text: 'hi' }), ...options })
   type Life = ReturnType<typeof world.wake>
   /** As the session's object does it. */
-  const deliver = async (life: Life, parentRun: string, more: Partial<Delivery> = {}) => {
+  const deliver = async (
+    life: Life,
+    parentRun: string,
+    more: Partial<Delivery> = {},
+    isDeleting = () => false,
+  ) => {
     const result = { ...says('two bugs'), usage: { ...zeroUsage, tokens: 40 } }
     const base = { agent: 'child', session: 'ses_child', call: 'call_1', isBackground: true }
     const delivery: Delivery = { ...base, onOutcome: 'run', parentRun, result, ...more }
     takeDelivery(delivery, life)
     const admit = (request: SubmitRequest) => life.take(request)
-    await beginByOutcome(delivery, { ...life, runtime: world.runtime, admit })
+    const about = { runtime: world.runtime, sessionId: session, isDeleting, admit }
+    await beginByOutcome(delivery, { ...life, ...about })
   }
   const runsOf = (life: Life) => life.store.runs().map(({ submission }) => submission.begunBy)
   const heard = (life: Life) =>
@@ -140,17 +146,38 @@ describe('an outcome that is to begin a run', () => {
     expect(runsOf(life)).toHaveLength(2)
   })
 
-  it('E1: begins one within what is left of the limits of the run that started the work', async () => {
+  it('E1: shares the limits of the run that was asked for with all that outcomes begin, side by side or behind another', async () => {
+    const leases: number[] = []
+    const { wake, deliver } = createWorld({
+      async reserve({ asked }) {
+        leases.push(asked.tokens)
+        return asked
+      },
+    })
+    const life = wake()
+    const { id: run } = await life.run({ limits: { maxTokens: 9_000 } })
+    const three = ['call_1', 'call_2', 'call_3']
+    await Promise.all(three.map((call) => deliver(life, run, { call })))
+    await settle()
+    await deliver(life, life.store.runs().at(-1)!.id, { call: 'call_4' })
+    await settle()
+    const spent = life.store.runs().map(({ order }) => life.store.final(order)!.usage.tokens)
+    expect(spent).toHaveLength(5)
+    expect(Math.min(...spent)).toBeGreaterThan(0)
+    const left = spent.map((_, at) => spent.slice(0, at).reduce((sum, one) => sum - one, 9_000))
+    expect(leases).toEqual(left)
+    // Whoever asks again has limits of its own.
+    await life.run({ limits: { maxTokens: 9_000 } })
+    expect(leases.at(-1)).toBe(9_000)
+  })
+
+  it('does not call again what the run was made to call first', async () => {
     const { wake, deliver } = createWorld()
     const life = wake()
-    const { id: run, usage } = (await life.run({ limits: { maxTokens: 9_000 } })) as {
-      readonly id: string
-      readonly usage: { readonly tokens: number }
-    }
-    expect(usage.tokens).toBeGreaterThan(0)
+    const parameters = { temperature: 0, toolChoice: 'required' } as const
+    const { id: run } = await life.run({ parameters })
     await deliver(life, run)
-    const [, row] = life.store.runs()
-    expect(row?.submission.limits?.maxTokens).toBe(9_000 - usage.tokens)
+    expect(life.store.runs()[1]?.submission.parameters).toEqual({ temperature: 0 })
   })
 
   it('is noted where whoever asked may not any more', async () => {
@@ -158,6 +185,48 @@ describe('an outcome that is to begin a run', () => {
     const life = wake()
     const { id: run } = await life.run()
     await deliver(life, run)
+    expect([runsOf(life).length, heard(life).length]).toEqual([1, 1])
+  })
+
+  it('F31: is the message of its run alone, also if the key ends before it comes again', async () => {
+    let isGood = true
+    const { wake, deliver, runsOf, heard } = createWorld({ mayBegin: async () => isGood })
+    const life = wake()
+    const { id: run } = await life.run()
+    await deliver(life, run)
+    await settle()
+    isGood = false
+    await deliver(life, run)
+    expect([runsOf(life).length, heard(life).length]).toEqual([2, 1])
+  })
+
+  it('E1: begins so many runs side by side, and is noted then', async () => {
+    const { wake, deliver, runsOf, heard } = createWorld()
+    const life = wake()
+    const { id: run } = await life.run()
+    const calls = [1, 2, 3, 4, 5, 6].map((call) => `call_${call}`)
+    await Promise.all(calls.map((call) => deliver(life, run, { call })))
+    await settle()
+    expect(runsOf(life)).toHaveLength(1 + maxOutcomeRuns)
+    expect(heard(life)).toHaveLength(calls.length)
+  })
+
+  it.each([
+    ['is being deleted', 0],
+    ['begins to be deleted while its run does', 1],
+  ])('E8: is noted and acknowledged if its session %s', async (_when, laterBy) => {
+    let isAway = false
+    const { wake, deliver, runsOf, heard } = createWorld({
+      async reserve({ asked }) {
+        if (isAway) throw refusal('request_unavailable')
+        return asked
+      },
+    })
+    const life = wake()
+    const { id: run } = await life.run()
+    isAway = laterBy > 0
+    let looks = 0
+    await deliver(life, run, {}, () => (looks += 1) > laterBy)
     expect([runsOf(life).length, heard(life).length]).toEqual([1, 1])
   })
 

@@ -476,10 +476,16 @@ describe('a run that waits for an approval', () => {
 
   const decideAt =
     ({ world, life, run, pause }: Awaited<ReturnType<typeof waiting>>) =>
-    (decision: Decision, nowMs = world.clock.nowMs()) =>
+    (decision: Decision, nowMs = world.clock.nowMs(), by?: string) =>
       decideCalls(
         life.row(run),
-        { decisions: [{ call: pause.call, decision }], nowMs, pauseMs, sha256 },
+        {
+          decisions: [{ call: pause.call, decision }],
+          nowMs,
+          pauseMs,
+          sha256,
+          ...(by !== undefined && { by }),
+        },
         life,
       )
 
@@ -490,6 +496,18 @@ describe('a run that waits for an approval', () => {
       'not those that were shown',
     )
     expect(parked.life.row(parked.run).answers).toBeUndefined()
+  })
+
+  it('E6, T2: takes no approval of an operator who was not shown the arguments', async () => {
+    const parked = await waiting()
+    const { life, run, pause, world } = parked
+    const decide = (decision: Decision) => decideAt(parked)(decision, world.clock.nowMs(), 'ops')
+    expect(() => decide({ decision: 'approve' })).toThrow('argsHash')
+    expect(life.row(run).answers).toBeUndefined()
+    decide({ decision: 'approve', argsHash: pause.argsHash })
+    // Decided is decided: the same again is no news.
+    decide({ decision: 'approve' })
+    expect(await life.runs.live(run)!.done).toMatchObject({ actions: [{ ok: true }] })
   })
 
   it('E6: takes the same decision twice, and refuses another one', async () => {
