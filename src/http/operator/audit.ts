@@ -57,17 +57,7 @@ function parseAuditQuery(query: Readonly<Record<string, string>>, nowMs: number)
   const isSearch = [principal, agent, type, plugin].some((one) => one !== undefined)
   // A few rows of one session or trace, or what arrived after a place, have a bound of their own.
   const isBounded = session !== undefined || trace !== undefined || (cursor && order !== 'desc')
-  if (
-    since !== undefined &&
-    !isBounded &&
-    order !== 'desc' &&
-    (until ?? nowMs) - since > maxWindowMs
-  ) {
-    // All of a time is read before it is in the order of arrival.
-    const message =
-      'since: at most 31 days before until in this order; order=desc goes further back.'
-    throw new IsolaError('request_invalid', message, { param: 'since' })
-  }
+  if (since !== undefined && !isBounded && order !== 'desc') checkWindow(since, until ?? nowMs)
   const sinceMs = since ?? (isSearch && !isBounded ? nowMs - dayMs : undefined)
   return {
     ...(trace !== undefined && { trace }),
@@ -82,6 +72,13 @@ function parseAuditQuery(query: Readonly<Record<string, string>>, nowMs: number)
     limit: limit ?? defaultListLimit,
     ...(cursor && { after: cursor }),
   }
+}
+
+/** All of a time is read before it is in the order of arrival. */
+function checkWindow(since: number, until: number): void {
+  if (until - since <= maxWindowMs) return
+  const message = 'since: at most 31 days before until in this order; order=desc goes further back.'
+  throw new IsolaError('request_invalid', message, { param: 'since' })
 }
 
 /** A place in one order is none in the other. */
