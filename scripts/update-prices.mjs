@@ -4,6 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { tiersOver } from '../src/models/prices.ts'
+import { withoutDate } from '../src/models/vendor-names.ts'
 import { root, runNode } from './toolchain.mjs'
 
 const repository = 'BerriAI/litellm'
@@ -30,8 +32,6 @@ const isPrice = (value) => Number.isFinite(value) && value >= 0
 /** Dollars per token, as dollars per million, without the noise of binary fractions. */
 const perMillion = (usdPerToken) => Number((usdPerToken * 1e6).toPrecision(12))
 const tokens = (value) => (Number.isSafeInteger(value) && value > 0 ? value : null)
-/** As src/models/vendor-names.ts takes it off. */
-const withoutDate = (name) => name.replace(/-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')
 
 /** What a model costs above so many input tokens: `[[inputTokens, input, output], …]`, ascending. */
 function tiersOf(entry, [input, output]) {
@@ -74,13 +74,19 @@ function toRow([key, entry]) {
 }
 const hasPaths = ['cloudflare', 'groq', 'openrouter']
 
-/** The dearer of two rows for one name, for long inputs too: what is reserved is at least the bill. */
+/** One row for two of one name, the dearest of each price, for long inputs too: what is reserved is at least the bill. */
 function dearer(one, other = one) {
   const most = ([input, output, , , , ...above]) => {
     const [, topInput, topOutput] = above.at(-1) ?? [0, input, output]
     return topInput + topOutput
   }
-  return most(one) >= most(other) ? one : other
+  const [, , ...rest] = (most(one) >= most(other) ? one : other).slice(0, 5)
+  return [
+    Math.max(one[0], other[0]),
+    Math.max(one[1], other[1]),
+    ...rest,
+    ...tiersOver([one, other]),
+  ]
 }
 
 /**

@@ -1,6 +1,6 @@
 // isola audit list: who did what, when, at what cost.
 import { setTimeout as pause } from 'node:timers/promises'
-import { RequestError } from './connection.mjs'
+import { RequestError, UnreachableError } from './connection.mjs'
 import { dollars, short, shown, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
 import { range, rangeOptions } from './when.mjs'
@@ -82,6 +82,12 @@ export function line({ atMs, principal, session, agent, type, data }) {
   ].join('  ')
 }
 
+/** What another attempt may not meet: the rest is a refusal, or a fault here. */
+const isPassing = (error) =>
+  error instanceof RequestError
+    ? error.status >= 500 || error.status === 429
+    : error instanceof UnreachableError || error.name === 'TimeoutError'
+
 /** Every record that arrived after `last`, however many: each once, in order. */
 async function* arrived(request, query, { signal, sleep, onBroken }) {
   let { last } = query
@@ -93,7 +99,7 @@ async function* arrived(request, query, { signal, sleep, onBroken }) {
       page = await request(`${path}?${asked}`, { signal: inTime })
     } catch (error) {
       if (signal.aborted) return
-      if (error instanceof RequestError && error.status < 500 && error.status !== 429) throw error
+      if (!isPassing(error)) throw error
       onBroken(error)
       page = { records: [], last }
     }

@@ -1,36 +1,19 @@
 // isola key …: who may ask, and with which keys.
-const path = '/api/operator/keys'
-const units = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+import { table, time } from './text.mjs'
+import { UsageError } from './usage.mjs'
+import { date, duration } from './when.mjs'
 
-/** Wrong words on the command line: the frame shows the usage and exits with 2. */
-function usageError(message) {
-  return Object.assign(new Error(message), { exitCode: 2 })
-}
+const path = '/api/operator/keys'
 
 function only(args, what) {
   if (args.length === 1) return args[0]
-  throw usageError(`${what}: give one, there are ${args.length}.`)
-}
-
-/** `30d`, `12h`, `15m` or `90s` in milliseconds; undefined if it was not given. */
-function durationMs(name, text) {
-  if (text === undefined) return undefined
-  const match = /^(\d{1,6})([smhd])$/.exec(text)
-  if (match) return Number(match[1]) * units[match[2]]
-  throw usageError(`--${name}: must be a number with s, m, h or d, such as 30d.`)
-}
-
-function momentMs(name, text) {
-  if (text === undefined) return undefined
-  const ms = Date.parse(text)
-  if (!Number.isNaN(ms)) return ms
-  throw usageError(`--${name}: must be a date, such as 2027-01-31 or 2027-01-31T12:00:00Z.`)
+  throw new UsageError(`${what}: give one, there are ${args.length}.`)
 }
 
 function amount(name, text) {
   if (text === undefined) return undefined
   if (/^\d{1,15}(\.\d{1,9})?$/.test(text)) return Number(text)
-  throw usageError(`--${name}: must be a number, such as 2000000 or 2.50.`)
+  throw new UsageError(`--${name}: must be a number, such as 2000000 or 2.50.`)
 }
 
 /** `none` takes a limit away. */
@@ -42,14 +25,17 @@ function given(fields) {
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
+const optional = (read, values, name) =>
+  values[name] === undefined ? undefined : read(values[name], name)
+
 const endOf = (values) => ({
-  expiresInMs: durationMs('expires-in', values['expires-in']),
-  expiresAtMs: momentMs('expires-at', values['expires-at']),
+  expiresInMs: optional(duration, values, 'expires-in'),
+  expiresAtMs: optional(date, values, 'expires-at'),
 })
 
 const post = (request, to, json = {}) => request(to, { method: 'POST', json })
 
-const dateOf = (ms) => (ms === null ? 'never' : new Date(ms).toISOString().slice(0, 16) + 'Z')
+const endTime = (ms) => (ms === null ? 'never' : time(ms))
 
 /** The key alone goes to the standard output, so that `KEY=$(isola key add …)` holds it; what is to be said of it does not. */
 function tell(made, { isJson, print, stderr }) {
@@ -57,7 +43,7 @@ function tell(made, { isJson, print, stderr }) {
   if (isJson) return
   const { id, principal, role, expiresAtMs } = made
   stderr.write(
-    `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${dateOf(expiresAtMs)}.\n`,
+    `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${endTime(expiresAtMs)}.\n`,
   )
 }
 
@@ -70,24 +56,17 @@ function rightsOf({ principal, role, agents, models, limits }) {
   ].join('\n')
 }
 
-function table(keys) {
+function listed(keys) {
   if (keys.length === 0) return 'No keys. The operator key of the deployment is not on this list.'
-  const head = ['id', 'principal', 'role', 'state', 'begins with', 'expires']
-  const rows = keys.map((key) => [
-    key.id,
-    key.principal,
-    key.role,
-    key.state,
-    key.hint,
-    dateOf(key.expiresAtMs),
+  const rows = keys.map(({ id, principal, role, state, hint, expiresAtMs }) => [
+    id,
+    principal,
+    role,
+    state,
+    hint,
+    endTime(expiresAtMs),
   ])
-  const widths = head.map((_, at) => Math.max(...[head, ...rows].map((row) => row[at].length)))
-  const line = (row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at]))
-      .join('  ')
-      .trimEnd()
-  return [head, ...rows].map(line).join('\n')
+  return table([['id', 'principal', 'role', 'state', 'begins with', 'expires'], ...rows])
 }
 
 const ends = { 'expires-in': { type: 'string' }, 'expires-at': { type: 'string' } }
@@ -124,10 +103,11 @@ export default {
       usage: 'isola key list [--principal <name>]',
       options: { principal: { type: 'string' } },
       async run({ args, values, request, print }) {
-        if (args.length > 0) throw usageError(`${args[0]}: to list those of one, use --principal.`)
+        if (args.length > 0)
+          throw new UsageError(`${args[0]}: to list those of one, use --principal.`)
         const of = values.principal && `&principal=${encodeURIComponent(values.principal)}`
-        const listed = await request(`${path}?limit=500${of ?? ''}`)
-        print(listed, table(listed.keys))
+        const page = await request(`${path}?limit=500${of ?? ''}`)
+        print(page, listed(page.keys))
       },
     },
     change: {
@@ -153,7 +133,8 @@ export default {
         const agents = values['all-agents'] ? null : values.agent
         const models = values['all-models'] ? null : values.model
         const body = given({ role: values.role, agents, models, limits })
-        if (!body) throw usageError('Nothing to change: name a role, an agent, a model or a limit.')
+        if (!body)
+          throw new UsageError('Nothing to change: name a role, an agent, a model or a limit.')
         const to = `/api/operator/principals/${encodeURIComponent(principal)}`
         const changed = await post(request, to, body)
         print(changed, rightsOf(changed))
@@ -165,7 +146,7 @@ export default {
       async run({ args, request, print }) {
         const id = only(args, '<key id>')
         const key = await post(request, `${path}/${encodeURIComponent(id)}/revoke`)
-        print(key, `${key.id} of ${key.principal} is revoked since ${dateOf(key.revokedAtMs)}.`)
+        print(key, `${key.id} of ${key.principal} is revoked since ${time(key.revokedAtMs)}.`)
       },
     },
     rotate: {
@@ -175,7 +156,7 @@ export default {
       options: { grace: { type: 'string' }, ...ends },
       async run({ args, values, request, ...io }) {
         const id = only(args, '<key id>')
-        const body = given({ graceMs: durationMs('grace', values.grace), ...endOf(values) })
+        const body = given({ graceMs: optional(duration, values, 'grace'), ...endOf(values) })
         tell(await post(request, `${path}/${encodeURIComponent(id)}/rotate`, body), io)
       },
     },

@@ -183,7 +183,10 @@ export interface SessionIndex {
 export interface ModelRecord {
   readonly provider: string
   readonly model: string
-  /** Requests that were answered, and those that failed, by code: a retried one counts each time. */
+  /**
+   * Requests that were answered, and those that failed, by code: a retried one counts each time. What a crash of ours
+   * cut is no failure here; it costs what was booked for it.
+   */
   readonly calls: number
   readonly failures: Readonly<Record<string, number>>
   /** Of the answered ones; absent if there were none. */

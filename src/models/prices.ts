@@ -1,4 +1,5 @@
 import type { KnownPrice, ModelPrice, ModelWindow } from '#contracts/model.ts'
+import { vendorNames } from './vendor-names.ts'
 
 /**
  * A line of the price file, US dollars per million tokens: for input and output, how many tokens go in and come out
@@ -10,12 +11,9 @@ export type PriceRow = readonly [
   maxInputTokens: number | null,
   maxOutputTokens: number | null,
   key: string,
-  ...above: readonly (readonly [
-    inputTokens: number,
-    inputUsdPerMillion: number,
-    outputUsdPerMillion: number,
-  ])[],
+  ...above: readonly Tier[],
 ]
+type Tier = readonly [inputTokens: number, inputUsdPerMillion: number, outputUsdPerMillion: number]
 
 /** What a public price list said on a day, by `<vendor>/<name>`. */
 export interface PriceFile {
@@ -30,9 +28,6 @@ export interface PriceFile {
 /** What is known of a model of one provider; `undefined` if nothing is. */
 export type PriceOf = (model: string) => KnownPrice | undefined
 export type WindowOf = (model: string) => ModelWindow | undefined
-
-/** Under which names a model may be in a list, the best one first. */
-export type NamesOf = (model: string) => readonly string[]
 
 /**
  * Billionths of a US dollar for one call, an integer, rounded up once. Where long inputs are dearer, all tokens of a
@@ -65,13 +60,24 @@ export const firstPriceOf =
     return undefined
   }
 
-export function readPriceFile(file: PriceFile, namesOf: NamesOf) {
+/**
+ * Reads the file for the server of a vendor; `undefined` is somebody's gateway. What a vendor gives away is free at its
+ * own server only. What a router says nothing of, long inputs, costs there what the model's maker asks.
+ */
+export function readPriceFile(file: PriceFile, vendor: string | undefined) {
   const source = sourceOf(file)
+  const namesOf = vendorNames(vendor)
   const rowOf = (model: string) => firstOf(file.models, namesOf(model))
   const priceOf: PriceOf = (model) => {
-    const row = rowOf(model)
-    if (!row) return undefined
-    const [inputUsdPerMillion, outputUsdPerMillion, , , key, ...above] = row
+    const name = namesOf(model).find((one) => Object.hasOwn(file.models, one))
+    const row = name === undefined ? undefined : file.models[name]
+    if (name === undefined || !row) return undefined
+    const [inputUsdPerMillion, outputUsdPerMillion, , , key] = row
+    if (inputUsdPerMillion + outputUsdPerMillion === 0 && vendorIn(name) !== vendor)
+      return undefined
+    const others = namesOf(model).filter((one) => vendorIn(one) !== vendorIn(name))
+    const maker = firstOf(file.models, others)
+    const above = tiersOver(maker ? [row, maker] : [row])
     return {
       inputUsdPerMillion,
       outputUsdPerMillion,
@@ -82,7 +88,7 @@ export function readPriceFile(file: PriceFile, namesOf: NamesOf) {
           outputUsdPerMillion: output,
         })),
       }),
-      source: `${source}: ${key}`,
+      source: `${source}: ${key}${maker && maker.length > 5 ? `, long inputs: ${maker[4]}` : ''}`,
     }
   }
   const windowOf: WindowOf = (model) => {
@@ -97,6 +103,23 @@ export function readPriceFile(file: PriceFile, namesOf: NamesOf) {
   }
   return { priceOf, windowOf }
 }
+
+/** The tiers that hold whichever of the rows a bill is by: at each threshold the dearest of each price. */
+export function tiersOver(rows: readonly PriceRow[]): readonly Tier[] {
+  const thresholds = rows.flatMap(([, , , , , ...above]) => above.map(([tokens]) => tokens))
+  return [...new Set(thresholds)]
+    .toSorted((a, b) => a - b)
+    .map((tokens) => {
+      const prices = rows.map(([input, output, , , , ...above]) => {
+        const base: Tier = [0, input, output]
+        return above.findLast(([from]) => from <= tokens) ?? base
+      })
+      const most = (at: 1 | 2) => Math.max(...prices.map((tier) => tier[at]))
+      return [tokens, most(1), most(2)]
+    })
+}
+
+const vendorIn = (name: string): string | undefined => name.split('/')[0]
 
 /** As an operator reads it. */
 export const sourceOf = ({ repository, commit, date }: PriceFile): string =>

@@ -8,7 +8,7 @@ import { createOfflineModel, offlineModelName } from './offline-model.ts'
 import { createOpenAiProvider, type OpenAiProviderOptions } from './openai-provider.ts'
 import { priceFile } from './price-data.ts'
 import { firstPriceOf, givenPrices, readPriceFile, type PriceOf, type WindowOf } from './prices.ts'
-import { vendorNames, vendorOf } from './vendor-names.ts'
+import { vendorOf } from './vendor-names.ts'
 import { createWorkersAiProvider } from './workers-ai-provider.ts'
 import type { WorkersAi } from './workers-ai/binding-fetch.ts'
 import { workersAiModels } from './workers-ai/model-table.ts'
@@ -42,16 +42,22 @@ export function createBackends(
   const { isDevelopment } = config
   const common = { fetch, sleep, tokens, onFailed: deps.onFailed }
   const hasOpenAi = Boolean(apiKey || baseUrl) && !servers.some(({ id }) => id === 'openai')
+  const hasWorkersAi = ai !== undefined && !isDevelopment
+  const operatorPrices = pricesFor(config.prices, [
+    ...(hasOpenAi ? ['openai'] : []),
+    ...servers.map(({ id }) => id),
+    ...(hasWorkersAi ? ['workers-ai'] : []),
+  ])
   return [
     ...(hasOpenAi ? [openAi({ apiKey: apiKey || undefined, baseUrl: baseUrl || undefined })] : []),
     ...servers.map(furtherServer),
-    ...(ai && !isDevelopment ? [workersAi(ai)] : []),
+    ...(hasWorkersAi ? [workersAi(ai)] : []),
     ...(hasOffline ? [offline()] : []),
   ]
 
   function openAi(server: Pick<OpenAiProviderOptions, 'apiKey' | 'baseUrl'>): RegisteredBackend {
-    const file = readPriceFile(priceFile, vendorNames(vendorOf(server.baseUrl)))
-    const priceOf = firstPriceOf(operatorPrices('openai', config.prices), file.priceOf)
+    const file = readPriceFile(priceFile, vendorOf(server.baseUrl))
+    const priceOf = firstPriceOf(operatorPrices('openai'), file.priceOf)
     return {
       backend: createOpenAiProvider({ ...common, ...server, priceOf }),
       models: {},
@@ -61,9 +67,9 @@ export function createBackends(
   }
 
   function furtherServer({ models, ...server }: ModelServer): RegisteredBackend {
-    const file = readPriceFile(priceFile, vendorNames(vendorOf(server.baseUrl)))
+    const file = readPriceFile(priceFile, vendorOf(server.baseUrl))
     const priceOf = firstPriceOf(
-      operatorPrices(server.id, config.prices),
+      operatorPrices(server.id),
       givenPrices(pricesOf(models), 'ISOLA_PROVIDERS'),
       file.priceOf,
     )
@@ -76,8 +82,8 @@ export function createBackends(
   }
 
   function workersAi(binding: WorkersAi): RegisteredBackend {
-    const file = readPriceFile(priceFile, vendorNames('cloudflare'))
-    const priceOf = firstPriceOf(operatorPrices('workers-ai', config.prices), file.priceOf)
+    const file = readPriceFile(priceFile, 'cloudflare')
+    const priceOf = firstPriceOf(operatorPrices('workers-ai'), file.priceOf)
     return {
       backend: createWorkersAiProvider({ ai: binding, sleep, tokens, priceOf }),
       models: capabilitiesOf(workersAiModels),
@@ -96,14 +102,26 @@ export function createBackends(
   }
 }
 
-/** Those of `ISOLA_PRICES` that are for this provider; what names it comes before what names a model only. */
-function operatorPrices(provider: string, prices: ModelConfig['prices'] = {}): PriceOf {
-  const prefix = `${provider}/`
-  const own = Object.entries(prices).flatMap(([name, price]) =>
-    name.startsWith(prefix) ? [[name.slice(prefix.length), price] as const] : [],
-  )
-  return givenPrices({ ...prices, ...Object.fromEntries(own) }, 'ISOLA_PRICES')
-}
+/**
+ * Those of `ISOLA_PRICES` that are for a provider: what names it comes before what names a model only. What names
+ * another one of `providers` is no model's name here, though a router may have a model that is called so.
+ */
+const pricesFor =
+  (prices: ModelConfig['prices'] = {}, providers: readonly string[]) =>
+  (provider: string): PriceOf => {
+    const named = Object.entries(prices).map(([name, price]) => {
+      const [prefix = '', ...rest] = name.split('/')
+      return { prefix, rest: rest.join('/'), name, price }
+    })
+    const others = providers.filter((id) => id !== provider)
+    const anywhere = named.filter(({ prefix, rest }) => rest === '' || !others.includes(prefix))
+    const own = named.filter(({ prefix, rest }) => rest !== '' && prefix === provider)
+    const entries = [
+      ...anywhere.map(({ name, price }) => [name, price] as const),
+      ...own.map(({ rest, price }) => [rest, price] as const),
+    ]
+    return givenPrices(Object.fromEntries(entries), 'ISOLA_PRICES')
+  }
 
 const pricesOf = (models: ModelServer['models']): Record<string, TokenPrice> =>
   Object.fromEntries(models.flatMap(({ name, price }) => (price ? [[name, price]] : [])))

@@ -1,5 +1,3 @@
-import type { NamesOf } from './prices.ts'
-
 /** Whose server it is, by the end of its host; one that is not here is somebody's gateway. */
 const vendorByHost: readonly (readonly [string, string])[] = [
   ['api.openai.com', 'openai'],
@@ -37,12 +35,12 @@ export function vendorOf(baseUrl: string | undefined): string | undefined {
 }
 
 /**
- * Under which `<vendor>/<name>` a server's model is in the price file. At a vendor's own server only that vendor's
+ * Under which `<vendor>/<name>` a server's model may be in the price file, the best one first. At a vendor's own server only that vendor's
  * prices count. At a gateway a prefix must name the vendor; a name alone is one of the makers whose models nobody else
  * prices: open weights cost something else at each host. A version's date makes no difference where the file has
  * no such version.
  */
-export function vendorNames(vendor: string | undefined): NamesOf {
+export function vendorNames(vendor: string | undefined): (model: string) => readonly string[] {
   return (model) => {
     const names =
       vendor === undefined
@@ -58,4 +56,6 @@ function namesOfMaker(model: string): readonly string[] {
   return Object.hasOwn(makerByPrefix, prefix) ? [`${makerByPrefix[prefix]}/${name}`] : []
 }
 
-const withoutDate = (name: string): string => name.replace(/-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')
+/** A version's name as that of its model. */
+export const withoutDate = (name: string): string =>
+  name.replace(/-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$/, '')

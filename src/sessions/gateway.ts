@@ -1,4 +1,5 @@
 import { lengthPrefixed } from '#contracts/naming.ts'
+import type { Reply } from '#contracts/reply.ts'
 import type { SessionApi, SessionGateway } from '#contracts/session.ts'
 import { faultOf, unavailable, type PlatformFault } from './platform-fault.ts'
 
@@ -72,6 +73,10 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   storage: 'change',
 }
 const methods = Object.keys(kinds) as readonly Method[]
+const notThere: Reply<never> = {
+  ok: false,
+  error: { code: 'request_not_found', message: 'There is no such session.' },
+}
 
 /** Every call of a session's object. One that only reads is made once more after a break, on a new stub: the old one stays broken. */
 function guarded(
@@ -96,6 +101,8 @@ function guarded(
       outcome = await attempt(method, args)
     // It looked at nothing: whatever was asked is asked of the next one.
     if (outcome.fault?.kind === 'gone') outcome = await attempt(method, args)
+    // An object of an older version cannot say whose it is: nobody else finds a session there (SECURITY.md F32).
+    if (outcome.fault?.kind === 'outdated' && method === 'owner') return notThere
     if (outcome.fault) throw toError(outcome.fault, method, args)
     return outcome.value
   }

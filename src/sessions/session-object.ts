@@ -81,20 +81,25 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     create(about: Parameters<SessionApi['create']>[0]): Promise<Reply<SessionTree>> {
       return this.#answer(async () => {
-        this.#refuseWhileDeleting()
-        if (this.#parts.store.session()) {
-          const existing = this.#own(about.principal)
-          if (!isSameAs(existing, about)) throw otherBody()
-          return this.#tree(existing)
-        }
         const { agent } = about
-        if (agent !== undefined && !(await this.#runtime.agents.load(agent, {})))
+        const isKnown = this.#isMade(about)
+        if (!isKnown && agent !== undefined && !(await this.#runtime.agents.load(agent, {})))
           throw unknownAgent(agent)
+        // Others may have asked for the same while the agent was looked for: the first one made it.
+        if (isKnown || this.#isMade(about)) return this.#tree(this.#own(about.principal))
         this.#id = about.session
         this.#write(created(about, this.#runtime.clock.nowMs()))
         this.#parts.upkeep.afterCreate()
         return this.#tree(this.#own(about.principal))
       })
+    }
+
+    /** Whether it is there already, as it was asked for. Throws if it is another one, or is being deleted. */
+    #isMade(about: Parameters<SessionApi['create']>[0]): boolean {
+      this.#refuseWhileDeleting()
+      if (!this.#parts.store.session()) return false
+      if (!isSameAs(this.#own(about.principal), about)) throw otherBody()
+      return true
     }
 
     amend(

@@ -5,27 +5,25 @@ import type {
   ToolMetrics,
 } from '#contracts/operations.ts'
 import type { Database } from './database.ts'
-import { maxRecords } from './model-report.ts'
 import { reached } from './outage.ts'
-
-const recent = `id > (SELECT coalesce(max(id), 0) FROM audit) - ?1 AND at_ms >= ?2`
+import { costNanoUsd, maxRecords, recent, spendingTypes } from './report-sql.ts'
 
 const selectRuns = `
   SELECT agent, data->>'state' AS name, count(*) AS count, sum(data->>'turns') AS turns,
     count(data->>'turns') AS counted
-  FROM audit WHERE ${recent} AND type = 'run_finished'
+  FROM ${recent} WHERE type = 'run_finished'
   GROUP BY 1, 2 ORDER BY 1, 2`
 
 const selectSpent = `
-  SELECT agent, count(*) AS count, sum(coalesce(data->>'inputTokens', 0)) AS input_tokens,
-    sum(coalesce(data->>'outputTokens', 0)) AS output_tokens, sum(coalesce(data->>'costNanoUsd', 0)) AS cost
-  FROM audit WHERE ${recent} AND type = 'model_called'
+  SELECT agent, sum(type = 'model_called') AS count, sum(coalesce(data->>'inputTokens', 0)) AS input_tokens,
+    sum(coalesce(data->>'outputTokens', 0)) AS output_tokens, sum(${costNanoUsd}) AS cost
+  FROM ${recent} WHERE type IN (${spendingTypes})
   GROUP BY 1 ORDER BY 1`
 
 const selectTools = `
   SELECT data->>'tool' AS tool, data->>'code' AS code, count(*) AS count,
     sum(data->>'durationMs') AS sum_ms, max(CAST(data->>'durationMs' AS INTEGER)) AS max_ms
-  FROM audit WHERE ${recent} AND type = 'tool_finished'
+  FROM ${recent} WHERE type = 'tool_finished'
   GROUP BY 1, 2 ORDER BY 1, 2`
 
 interface RunRow {

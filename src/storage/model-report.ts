@@ -1,17 +1,13 @@
 import type { ModelRecord, ModelReport } from '#contracts/operations.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
-
-/** The newest records that are looked at: the log has no index by time, and a question must not read all of it. */
-export const maxRecords = 50_000
+import { costNanoUsd, maxRecords, recent } from './report-sql.ts'
 
 const select = `
   SELECT data->>'provider' AS provider, data->>'model' AS model, data->>'code' AS code, count(*) AS count,
     avg(data->>'durationMs') AS mean_ms, max(CAST(data->>'durationMs' AS INTEGER)) AS max_ms,
-    sum(coalesce(data->>'costNanoUsd', 0)) AS cost
-  FROM audit
-  WHERE id > (SELECT coalesce(max(id), 0) FROM audit) - ?1 AND at_ms >= ?2
-    AND type IN ('model_called', 'model_failed')
+    sum(${costNanoUsd}) AS cost
+  FROM ${recent} WHERE type IN ('model_called', 'model_failed')
   GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
 interface Row {
@@ -51,8 +47,12 @@ const emptyOf = ({ provider, model }: Row): ModelRecord => ({
 })
 
 function withRow(record: ModelRecord, { code, count, mean_ms: mean, max_ms: max, cost }: Row) {
-  if (code !== null) return { ...record, failures: { ...record.failures, [code]: count } }
+  const sumNanoUsd = record.costNanoUsd + cost
+  // A request that a crash of ours cut: paid for, and not the provider's failure.
+  if (code === 'lost') return { ...record, costNanoUsd: sumNanoUsd }
+  if (code !== null)
+    return { ...record, failures: { ...record.failures, [code]: count }, costNanoUsd: sumNanoUsd }
   const latencyMs =
     mean === null || max === null ? {} : { latencyMs: { mean: Math.round(mean), max } }
-  return { ...record, ...latencyMs, calls: count, costNanoUsd: cost }
+  return { ...record, ...latencyMs, calls: count, costNanoUsd: sumNanoUsd }
 }

@@ -1,6 +1,7 @@
 import type { UsageKey, UsageQuery, UsageReport, UsageRow } from '#contracts/operations.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
+import { costNanoUsd, spendingTypes } from './report-sql.ts'
 
 const isModelCall = `type IN ('model_called', 'model_failed')`
 
@@ -14,10 +15,8 @@ const keys: Readonly<Record<UsageKey, string>> = {
 }
 
 /** A run that only began is one of its principal, agent and session, and of no model and no plugin. */
-const typesFor = (by: UsageKey): string => {
-  const spent = `'model_called', 'model_failed', 'tool_finished', 'isolate_started'`
-  return by === 'model' || by === 'plugin' ? spent : `'run_started', ${spent}`
-}
+const typesFor = (by: UsageKey): string =>
+  by === 'model' || by === 'plugin' ? spendingTypes : `'run_started', ${spendingTypes}`
 
 const booked = `coalesce(data->>'bookedTokens', 0)`
 const input = `coalesce(data->>'inputTokens', 0)`
@@ -29,7 +28,7 @@ const sums = `
   sum(${input} + ${output} + ${booked}) AS tokens,
   sum(${input}) AS input_tokens,
   sum(${output}) AS output_tokens,
-  sum(coalesce(data->>'costNanoUsd', data->>'bookedCostNanoUsd', 0)) AS cost`
+  sum(${costNanoUsd}) AS cost`
 
 const select = (by: UsageKey, condition: string) => `
   SELECT ${keys[by]} AS name, max(principal) AS principal, max(agent) AS agent, ${sums}

@@ -173,6 +173,8 @@ export interface FakeOptions {
   readonly fault?: unknown
   /** Whether a deletion is refused for now. */
   readonly isKept?: () => boolean
+  /** Whose session it is: asked in another's name it is not there. Absent: everybody is answered. */
+  readonly owner?: string
   /** The operator's list. */
   readonly givenUp?: readonly GivenUpRun[]
   readonly deps?: Partial<HttpDeps>
@@ -216,6 +218,13 @@ export function createFakeApp(options: FakeOptions = {}) {
         if (options.fault !== undefined) throw options.fault
         return options.refusal ? { ok: false, error: options.refusal } : ok(make())
       }
+    const answerOwner =
+      <T>(method: string, make: () => T) =>
+      async (principal: string, ...args: readonly unknown[]): Promise<Reply<T>> => {
+        const reply = await answer(method, make)(principal, ...args)
+        if (options.owner === undefined || options.owner === principal) return reply
+        return { ok: false, error: { code: 'request_not_found', message: 'Not there.' } }
+      }
     const view = {
       id: testRun,
       session,
@@ -247,26 +256,24 @@ export function createFakeApp(options: FakeOptions = {}) {
         reader: 'reader',
         stream: stream(),
       })),
-      // Looked up for operators before the call that a test is about.
-      owner: async () =>
-        options.refusal ? { ok: false, error: options.refusal } : ok(tree.principal),
-      result: answer('result', () => view),
+      owner: answer('owner', () => options.owner ?? tree.principal),
+      result: answerOwner('result', () => view),
       recall: answer('recall', () => memo),
       hide: answer('hide', () => ({ ...memo, isHidden: true })),
-      events: answer('events', stream),
-      cancel: answer('cancel', () => view),
+      events: answerOwner('events', stream),
+      cancel: answerOwner('cancel', () => view),
       abandon: answer('abandon', () => view),
       steer: answer('steer', () => ({ session, run: testRun, place: 1 })),
-      decide: answer('decide', () => view),
+      decide: answerOwner('decide', () => view),
       retry: answer('retry', () => ({ ...receipt, session })),
       cancelCall: async () => undefined,
       deliver: answer('deliver', () => null),
       spentBy: async () => ({ state: 'over', usage: zeroUsage }),
-      transcript: answer('transcript', () => [
+      transcript: answerOwner('transcript', () => [
         { role: 'user' as const, text: 'Hi', taint: ['user' as const] },
       ]),
-      tree: answer('tree', () => tree),
-      delete: answer('delete', () => {
+      tree: answerOwner('tree', () => tree),
+      delete: answerOwner('delete', () => {
         if (options.isKept?.())
           throw new IsolaError('request_unavailable', 'It is kept. Try again.')
         return { deleted: true as const }

@@ -2418,7 +2418,7 @@ const rest = [
       {
         name: 'open-own-session',
         what: 'T2: whoever is neither operator nor auditor opens its own sessions only',
-        find: `if (!seesEverybody(context.get('principal').role)) return own`,
+        find: `if (!seesEverybody(context.get('principal').role)) return act(own)`,
         replace: '',
       },
     ],

@@ -61,7 +61,7 @@ it('E1: so does a sub-agent of it', async () => {
     files: { 'p.md': 'Think.' },
   })
   await enablePlugin('thinker')
-  expect((await runOf({})).result).toContain('an unpriced answer')
+  expect((await runOf({})).result.result).toContain('an unpriced answer')
   requests.length = 0
   await runOf({ limits })
   expect(modelsOf(requests)).toEqual(['scripted'])
@@ -77,7 +77,7 @@ it('E1: the code of a plugin that it calls is told so, and gets no other model',
     } } })`,
   })
   await enablePlugin('asker')
-  expect((await runOf({})).result).toContain('an unpriced answer')
+  expect((await runOf({})).result.result).toContain('an unpriced answer')
   requests.length = 0
   expect((await runOf({ limits })).result).toContain('model_price_unknown')
   expect(modelsOf(requests)).toEqual(['scripted'])

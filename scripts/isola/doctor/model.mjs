@@ -98,6 +98,16 @@ const refused = (server, where, status) =>
 const lists = (ids, model) =>
   ids.some((id) => id === model || id === `${model}:latest` || id.endsWith(`/${model}`))
 
+/** Other words than 404, as src/models/openai/failures.ts knows them. */
+function isModelUnknown(status, body) {
+  const { code, message } = body?.error ?? {}
+  if (status !== 400 && status !== 422) return false
+  return (
+    ['model_not_found', 'DeploymentNotFound'].includes(code) ||
+    /not a valid model|invalid model/i.test(message)
+  )
+}
+
 /** A server without a list is asked for one token: that costs next to nothing. */
 async function askOneToken(server, where, model, fetch) {
   const { status, body } = await send(server, '/chat/completions', {
@@ -111,6 +121,10 @@ async function askOneToken(server, where, model, fetch) {
     }),
   })
   if (isRefused(status)) return refused(server, where, status)
+  if (isModelUnknown(status, body))
+    return fail('model', `${where} does not have ${model} (${status}).`, {
+      fix: 'Set ISOLA_MODEL.',
+    })
   // It read the request: a cap of one token, or its field, is not everybody's.
   if (status === 200 || ((status === 400 || status === 422) && body !== undefined))
     return ok('model', `${where} answers ${model}.`)

@@ -4,7 +4,7 @@ import type { AuditCursor, AuditQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { dayMs, defaultListLimit, listLimit, moment } from '../list-queries.ts'
+import { dayMs, defaultListLimit, listLimit, maxWindowMs, moment } from '../list-queries.ts'
 
 const name = z.string().min(1).max(200)
 const auditQuery = z.strictObject({
@@ -57,6 +57,7 @@ function parseAuditQuery(query: Readonly<Record<string, string>>, nowMs: number)
   const isSearch = [principal, agent, type, plugin].some((one) => one !== undefined)
   // A few rows of one session or trace, or what arrived after a place, have a bound of their own.
   const isBounded = session !== undefined || trace !== undefined || (cursor && order !== 'desc')
+  if (since !== undefined && !isBounded && order !== 'desc') checkWindow(since, until ?? nowMs)
   const sinceMs = since ?? (isSearch && !isBounded ? nowMs - dayMs : undefined)
   return {
     ...(trace !== undefined && { trace }),
@@ -71,6 +72,13 @@ function parseAuditQuery(query: Readonly<Record<string, string>>, nowMs: number)
     limit: limit ?? defaultListLimit,
     ...(cursor && { after: cursor }),
   }
+}
+
+/** All of a time is read before it is in the order of arrival. */
+function checkWindow(since: number, until: number): void {
+  if (until - since <= maxWindowMs) return
+  const message = 'since: at most 31 days before until in this order; order=desc goes further back.'
+  throw new IsolaError('request_invalid', message, { param: 'since' })
 }
 
 /** A place in one order is none in the other. */

@@ -1,3 +1,4 @@
+import { errorCode } from '#contracts/errors.ts'
 import type { Role } from '#contracts/keys.ts'
 import type { SessionApi } from '#contracts/session.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -23,12 +24,25 @@ export function openOwn(deps: HttpDeps, context: HttpContext): OpenSession {
   return { id, session: deps.sessions.at(id), principal: context.get('principal').id }
 }
 
-/** The same, or anybody's for an operator or an auditor: it is asked whose it is, and then asked in that one's name. */
-export async function openSession(deps: HttpDeps, context: HttpContext): Promise<OpenSession> {
+/**
+ * Acts in a session of the caller's own or, for an operator or an auditor, in anybody's: in the own name first and,
+ * where no such session is, in that of whose it is. `act` is asked twice at most and does nothing where it finds none.
+ */
+export async function inSession<T>(
+  deps: HttpDeps,
+  context: HttpContext,
+  act: (opened: OpenSession) => Promise<T>,
+): Promise<T> {
   const own = openOwn(deps, context)
-  if (!seesEverybody(context.get('principal').role)) return own
-  const principal = unwrap(await own.session.owner())
-  return principal === own.principal ? own : { ...own, principal, by: own.principal }
+  if (!seesEverybody(context.get('principal').role)) return act(own)
+  try {
+    return await act(own)
+  } catch (error) {
+    if (errorCode(error) !== 'request_not_found') throw error
+    const principal = unwrap(await own.session.owner())
+    if (principal === own.principal) throw error
+    return act({ ...own, principal, by: own.principal })
+  }
 }
 
 /** A run as the path names it. */

@@ -4,7 +4,7 @@ import { readIdempotencyKey } from '../headers.ts'
 import { jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { decideCall } from './for-others.ts'
-import { openOwn, openSession, runOf } from './open-session.ts'
+import { inSession, openOwn, runOf } from './open-session.ts'
 import { parseDecisionRequest, parseMessageRequest } from './run-input-requests.ts'
 
 /** What somebody outside says to a run that is not over: another message, or what becomes of a call that waits. */
@@ -23,9 +23,11 @@ export function addRunInputRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/sessions/:id/runs/:run/decisions', {
     POST: async (context) => {
       const run = runOf(context)
-      const opened = await openSession(deps, context)
       const request = parseDecisionRequest(await readJsonObject(context.req.raw))
-      return jsonResponse(await decideCall(deps, context, { opened, run, ...request }))
+      const view = await inSession(deps, context, (opened) =>
+        decideCall(deps, context, { opened, run, ...request }),
+      )
+      return jsonResponse(view)
     },
   })
 }

@@ -9,7 +9,7 @@ import type { AddRoute } from '../routes.ts'
 import { checkModel } from '../targets.ts'
 import { cancelRun } from './for-others.ts'
 import { toLimits } from './limits.ts'
-import { openOwn, openSession, runOf } from './open-session.ts'
+import { inSession, openOwn, runOf } from './open-session.ts'
 import {
   parseCancelRequest,
   parseRunRequest,
@@ -24,18 +24,22 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/sessions/:id/runs/:run', {
     GET: async (context) => {
       const run = runOf(context)
-      const { session, principal } = await openSession(deps, context)
-      return jsonResponse(unwrap(await session.result(principal, run)))
+      const view = await inSession(deps, context, async ({ session, principal }) =>
+        unwrap(await session.result(principal, run)),
+      )
+      return jsonResponse(view)
     },
   })
   addRoute('/api/sessions/:id/runs/:run/cancel', {
     POST: async (context) => {
       const run = runOf(context)
-      const opened = await openSession(deps, context)
       const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
       const { reason } = parseCancelRequest(body)
-      const asked = { opened, run, ...(reason !== undefined && { reason }) }
-      return jsonResponse(await cancelRun(deps, context, asked))
+      const asked = { run, ...(reason !== undefined && { reason }) }
+      const view = await inSession(deps, context, (opened) =>
+        cancelRun(deps, context, { opened, ...asked }),
+      )
+      return jsonResponse(view)
     },
   })
 }

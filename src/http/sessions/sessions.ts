@@ -6,7 +6,7 @@ import { createSession } from './create-session.ts'
 import { createEventView, parseEventsQuery } from './event-view.ts'
 import { deleteSession } from './for-others.ts'
 import { listSessions } from './list-sessions.ts'
-import { openSession } from './open-session.ts'
+import { inSession } from './open-session.ts'
 import { addRunInputRoutes } from './run-input.ts'
 import { addRunRoutes } from './runs.ts'
 
@@ -18,18 +18,25 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
   addRoute('/api/sessions/:id', {
     GET: async (context) => {
-      const { session, principal } = await openSession(deps, context)
-      return jsonResponse(unwrap(await session.tree(principal)))
+      const tree = await inSession(deps, context, async ({ session, principal }) =>
+        unwrap(await session.tree(principal)),
+      )
+      return jsonResponse(tree)
     },
     DELETE: async (context) => {
-      const opened = await openSession(deps, context)
-      return jsonResponse({ id: opened.id, ...(await deleteSession(deps, context, opened)) })
+      const deleted = await inSession(deps, context, async (opened) => ({
+        id: opened.id,
+        ...(await deleteSession(deps, context, opened)),
+      }))
+      return jsonResponse(deleted)
     },
   })
   addRoute('/api/sessions/:id/transcript', {
     GET: async (context) => {
-      const { session, principal } = await openSession(deps, context)
-      return jsonResponse({ messages: unwrap(await session.transcript(principal)) })
+      const messages = await inSession(deps, context, async ({ session, principal }) =>
+        unwrap(await session.transcript(principal)),
+      )
+      return jsonResponse({ messages })
     },
   })
   addRoute('/api/sessions/:id/events', { GET: (context) => followEvents(deps, context) })
@@ -39,9 +46,10 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 
 /** A reader may vanish and come back with its cursor: the run goes on, nothing is cancelled. */
 async function followEvents(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const { session, principal } = await openSession(deps, context)
   const query = parseEventsQuery(context.req.query(), context.req.header('last-event-id') ?? null)
-  const source = unwrap(await session.events(principal, query))
+  const source = await inSession(deps, context, async ({ session, principal }) =>
+    unwrap(await session.events(principal, query)),
+  )
   if (context.req.method === 'HEAD') {
     await source.cancel()
     return eventStreamResponse(null)

@@ -301,6 +301,23 @@ describe('doctor: the model', () => {
       await server.close()
     })
 
+    it.each([
+      [400, { error: { message: 'z is not a valid model ID' } }, 'fail'],
+      [400, { error: { message: 'Invalid model name passed in model=z' } }, 'fail'],
+      [400, { error: { code: 'model_not_found', message: 'No.' } }, 'fail'],
+      [422, { error: { message: 'There is no model z.', code: 'DeploymentNotFound' } }, 'fail'],
+      [400, { error: { message: "Unsupported parameter: 'max_tokens'" } }, 'ok'],
+      [422, { detail: [{ msg: 'max_tokens must be 16 or more' }] }, 'ok'],
+    ])('answers one token with %i %j: %s', async (status, body, state) => {
+      const answer: typeof fetch = async (input) =>
+        String(input).endsWith('/models')
+          ? new Response('', { status: 404 })
+          : Response.json(body, { status })
+      const vars = { OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', ISOLA_MODEL: 'z' }
+      const found = await checkModel({ env: {}, vars, fetch: answer })
+      expect(states(found)).toEqual([state])
+    })
+
     it('is each server of ISOLA_PROVIDERS, with its own key', async () => {
       const first = await open({ models: ['a'] })
       const second = await open({ models: ['b'] })

@@ -114,6 +114,20 @@ describe('isola audit list', () => {
     )
   })
 
+  it('follows no further than a fault of its own', async () => {
+    const stop = new AbortController()
+    let count = 0
+    const fetch = (async () => {
+      count += 1
+      if (count === 5) stop.abort()
+      return count === 1 ? Response.json({ records: [], last: 0 }) : undefined
+    }) as unknown as typeof globalThis.fetch
+    const words = ['audit', 'list', '--follow']
+    const io = { env, fetch, sleep: async () => {}, signal: stop.signal }
+    expect((await isola(words, io)).code).toBe(1)
+    expect(count).toBe(2)
+  })
+
   it.each([
     [['--since', 'yesterday'], '--since must be'],
     [['--tail', '501'], '--tail must be 1 to 500'],

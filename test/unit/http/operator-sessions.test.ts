@@ -14,6 +14,7 @@ function open(isAway: boolean, deletions: readonly ('kept' | 'gone')[] = []) {
   const { send, calls } = createFakeApp({
     view,
     isKept: () => left.shift() === 'kept',
+    owner: 'operator',
     deps: {
       authenticate: async () => ({ id: 'ops', role: 'operator' }),
       deploymentLog: {
@@ -24,7 +25,8 @@ function open(isAway: boolean, deletions: readonly ('kept' | 'gone')[] = []) {
       },
     },
   })
-  return { send, events, methods: () => calls.map(({ method }) => method), calls }
+  const inItsName = () => calls.filter(({ args }) => args[0] === 'operator')
+  return { send, events, methods: () => inItsName().map(({ method }) => method), calls }
 }
 const approve = { call: 'call_1', decision: 'approve' }
 
@@ -72,5 +74,31 @@ describe("an operator's act in the session of another", () => {
     expect(events).toMatchObject([
       { type: 'call_decided', principal: 'ops', data: { owner: 'operator', argsHash } },
     ])
+  })
+
+  it.each([
+    ['tree', session, {}],
+    ['transcript', `${session}/transcript`, {}],
+    ['events', `${session}/events`, {}],
+    ['result', run, {}],
+    ['cancel', `${run}/cancel`, { json: {} }],
+    ['decide', `${run}/decisions`, { json: approve }],
+    ['delete', session, { method: 'DELETE' }],
+  ])('%s: an own session is asked in the own name, once', async (method, path, init) => {
+    const { send, calls } = createFakeApp({ view, owner: 'operator' })
+    expect((await send(path, init)).status).toBe(200)
+    expect(calls.map((call) => [call.method, call.args[0]])).toEqual([[method, 'operator']])
+  })
+
+  it('looks for the owner of a session that is not its own, and finds none of one that is not there', async () => {
+    const { send, calls } = open(false)
+    expect((await send(session)).status).toBe(200)
+    expect(calls.map((call) => [call.method, call.args[0]])).toEqual([
+      ['tree', 'ops'],
+      ['owner', undefined],
+      ['tree', 'operator'],
+    ])
+    const refusal = { code: 'request_not_found', message: 'Not there.' }
+    expect((await createFakeApp({ refusal }).send(session)).status).toBe(404)
   })
 })

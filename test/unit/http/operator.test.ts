@@ -54,6 +54,23 @@ describe('GET /api/operator/audit', () => {
     expect(audits).toEqual([expected])
   })
 
+  it.each([
+    ['since=2026-08-21', 400],
+    ['since=2026-08-21&principal=ann', 400],
+    ['since=2026-06-01&until=2026-07-03', 400],
+    ['since=2026-06-01&until=2026-07-02', 200],
+    ['since=2026-08-22', 200],
+    ['since=2026-06-01&order=desc', 200],
+    ['since=2026-06-01&after=1', 200],
+    [`since=2026-06-01&session=${testSession}`, 200],
+  ])('looks through at most 31 days for the oldest: %s is %i', async (query, status) => {
+    const { send, audits } = createFakeApp()
+    const response = await send(`/api/operator/audit?${query}`)
+    expect(response.status).toBe(status)
+    expect(audits).toHaveLength(status === 200 ? 1 : 0)
+    if (status === 400) expect((await errorOf(response)).param).toBe('since')
+  })
+
   it.each(['principal=ann', 'agent=a', 'type=tool_*', 'plugin=kv'])(
     'looks for %s in the last day, and says so',
     async (query) => {

@@ -48,6 +48,30 @@ describe('E1, C2: with a cost limit in force a model without a price', () => {
     expect(world.asked).toHaveLength(1)
   })
 
+  it('has no price of another provider whose name its own begins with', async () => {
+    const prices = { 'google/m': { inputUsdPerMillion: 0, outputUsdPerMillion: 0 } }
+    const router = { ...server('router'), models: [{ name: 'google/m' }] }
+    const settings = (more: object = {}) => ({
+      defaultModel: 'router/google/m',
+      servers: [router, server('google')],
+      prices: { ...prices, ...more },
+    })
+    const answers = { router: [{ text: 'router' }], google: [{ text: 'google' }] }
+    const world = createWorld(answers, settings())
+    const refused = await runOn(world, { limits })
+    expect(refused.result.error?.code).toBe('model_price_unknown')
+    expect(world.asked).toEqual([])
+    const own = await runOn(world, { limits, model: 'google/m' })
+    expect(own.result).toMatchObject({ result: 'google', usage: { costNanoUsd: 0 } })
+    const price = { inputUsdPerMillion: 1, outputUsdPerMillion: 1 }
+    const named = createWorld(answers, settings({ 'router/google/m': price }))
+    const paid = await runOn(named, { limits: { maxCostNanoUsd: 1_000_000_000 } })
+    expect(paid.result).toMatchObject({ result: 'router', usage: { costNanoUsd: 110_000 } })
+    // Nobody else is called so: it is the name of a model.
+    const alone = createWorld(answers, { ...settings(), servers: [router] })
+    expect((await runOn(alone, { limits })).result.result).toBe('router')
+  })
+
   it('is asked if the operator says that it costs nothing', async () => {
     const free = { inputUsdPerMillion: 0, outputUsdPerMillion: 0 }
     const { result } = await runOn(createWorld(fine, { ...alone, prices: { m: free } }), { limits })

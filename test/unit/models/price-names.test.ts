@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { priceFile } from '../../../src/models/price-data.ts'
 import { readPriceFile, type PriceFile } from '../../../src/models/prices.ts'
-import { vendorNames, vendorOf } from '../../../src/models/vendor-names.ts'
+import { vendorOf } from '../../../src/models/vendor-names.ts'
 
 const file: PriceFile = {
   repository: 'some/list',
@@ -14,12 +14,15 @@ const file: PriceFile = {
     'openai/gpt-long': [1, 2, 900_000, null, 'gpt-long', [200_000, 2, 3]],
     'gemini/gemini-b': [3, 4, 1_000, 100, 'gemini/gemini-b'],
     'zai/glm': [0, 0, null, null, 'zai/glm'],
+    'xai/gift': [0, 0, null, null, 'xai/gift'],
+    'gemini/gemini-long': [1, 9, 900_000, null, 'gemini/gemini-long', [200_000, 2, 12]],
+    'openrouter/google/gemini-long': [1.5, 8, 900_000, null, 'openrouter/google/gemini-long'],
     'groq/openai/gpt-oss': [7, 8, null, null, 'groq/openai/gpt-oss'],
     'cloudflare/@cf/openai/gpt-oss': [9, 9, null, null, 'cloudflare/@cf/openai/gpt-oss'],
   },
 }
 const inputPrice = (baseUrl: string | undefined, model: string) =>
-  readPriceFile(file, vendorNames(vendorOf(baseUrl))).priceOf(model)?.inputUsdPerMillion
+  readPriceFile(file, vendorOf(baseUrl)).priceOf(model)?.inputUsdPerMillion
 const gateway = 'https://gateway.example/v1'
 
 describe('the price of a model', () => {
@@ -42,6 +45,8 @@ describe('the price of a model', () => {
 
   it.each([
     ['open weights at somebody else', gateway, 'glm'],
+    ['what its own vendor gives away, at a gateway', gateway, 'zai/glm'],
+    ['the same at a router', 'https://openrouter.ai/api/v1', 'x-ai/gift'],
     ['open weights under their maker’s name', gateway, 'openai/gpt-oss'],
     ['another vendor’s name at a vendor', 'https://api.groq.com/openai/v1', 'gpt-a'],
     ['a prefix that is nobody we know', gateway, 'my-team/gpt-a'],
@@ -56,8 +61,22 @@ describe('the price of a model', () => {
     expect(inputPrice(baseUrl, model)).toBeUndefined()
   })
 
+  it.each([
+    ['https://openrouter.ai/api/v1', 'google/gemini-long'],
+    [gateway, 'openrouter/google/gemini-long'],
+  ])('at %s of %s has the tiers of its maker: no bill comes out above it', (baseUrl, model) => {
+    const price = readPriceFile(file, vendorOf(baseUrl)).priceOf(model)
+    expect(price).toEqual({
+      inputUsdPerMillion: 1.5,
+      outputUsdPerMillion: 8,
+      above: [{ inputTokens: 200_000, inputUsdPerMillion: 2, outputUsdPerMillion: 12 }],
+      source:
+        'some/list@abcdef012 (read on 2026-01-02): openrouter/google/gemini-long, long inputs: gemini/gemini-long',
+    })
+  })
+
   it('says where it is from, and so does the window', () => {
-    const { priceOf, windowOf } = readPriceFile(file, vendorNames('openai'))
+    const { priceOf, windowOf } = readPriceFile(file, 'openai')
     expect(priceOf('gpt-long')).toEqual({
       inputUsdPerMillion: 1,
       outputUsdPerMillion: 2,
@@ -95,10 +114,17 @@ describe('the price file', () => {
     }
   })
 
+  it('knows that a router passes on what its makers ask for long inputs', () => {
+    const { priceOf } = readPriceFile(priceFile, 'openrouter')
+    expect(priceOf('google/gemini-2.5-pro')?.above).toEqual([
+      { inputTokens: 200_000, inputUsdPerMillion: 2.5, outputUsdPerMillion: 15 },
+    ])
+  })
+
   it('knows the model that is asked where nobody chose one', () => {
-    expect(readPriceFile(priceFile, vendorNames('openai')).priceOf('gpt-4o-mini')).toBeDefined()
+    expect(readPriceFile(priceFile, 'openai').priceOf('gpt-4o-mini')).toBeDefined()
     expect(
-      readPriceFile(priceFile, vendorNames('cloudflare')).priceOf('@cf/zai-org/glm-4.7-flash'),
+      readPriceFile(priceFile, 'cloudflare').priceOf('@cf/zai-org/glm-4.7-flash'),
     ).toBeDefined()
   })
 })

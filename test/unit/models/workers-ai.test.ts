@@ -3,7 +3,6 @@ import type { ModelCallOptions, ModelRequest } from '#contracts/model.ts'
 import { createTokenEstimator } from '../../../src/models/estimate.ts'
 import { priceFile } from '../../../src/models/price-data.ts'
 import { readPriceFile } from '../../../src/models/prices.ts'
-import { vendorNames } from '../../../src/models/vendor-names.ts'
 import { createWorkersAiProvider } from '../../../src/models/workers-ai-provider.ts'
 import type { WorkersAi } from '../../../src/models/workers-ai/binding-fetch.ts'
 import { callOptions } from './call-options.ts'
@@ -50,7 +49,7 @@ async function ask(
     ai,
     sleep,
     tokens: createTokenEstimator(),
-    priceOf: readPriceFile(priceFile, vendorNames('cloudflare')).priceOf,
+    priceOf: readPriceFile(priceFile, 'cloudflare').priceOf,
   })
   const request: ModelRequest = {
     model,

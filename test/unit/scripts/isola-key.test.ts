@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import command from '../../../scripts/isola/key.mjs'
+import { main } from '../../../scripts/isola/main.mjs'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
 const startMs = 1_790_000_000_000
@@ -52,6 +53,14 @@ describe('isola key', () => {
     expect((await run('list')).text).not.toContain(value['key'])
   })
 
+  it.each(['add bob --expires-in nope', 'change bob'])('exits with 2: %s', async (line) => {
+    const said: string[] = []
+    const stream = { write: (text: string) => said.push(text) }
+    const io = { stdout: stream, stderr: stream, env: {} }
+    expect(await main(['key', ...line.split(' ')], { ...io, modules: [command] } as never)).toBe(2)
+    expect(said.join('')).toContain('usage: isola key')
+  })
+
   it('adds another key of a principal that is there', async () => {
     const { run } = open()
     await run('add', 'alice', '--role', 'auditor')
@@ -92,7 +101,7 @@ describe('isola key', () => {
     const { run } = open()
     const { id } = (await run('add', 'alice', '--role', 'user')).value as { id: string }
     expect((await run('revoke', id)).text).toBe(
-      `${id} of alice is revoked since 2026-09-21T14:13Z.`,
+      `${id} of alice is revoked since 2026-09-21T14:13:20Z.`,
     )
   })
 
@@ -115,18 +124,19 @@ describe('isola key', () => {
   it.each([
     ['add', [], '<principal>: give one, there are 0.'],
     ['add', ['a', 'b'], '<principal>: give one, there are 2.'],
-    ['add', ['a', '--expires-in', 'soon'], '--expires-in: must be a number with'],
-    ['add', ['a', '--expires-at', 'soon'], '--expires-at: must be a date'],
+    ['add', ['a', '--expires-in', 'soon'], '--expires-in must be a time'],
+    ['add', ['a', '--expires-at', 'soon'], '--expires-at must be a date'],
+    ['add', ['a', '--expires-at', '7d'], '--expires-at must be a date'],
     ['add', ['a', '--daily-tokens', 'many'], '--daily-tokens: must be a number'],
     ['list', ['alice'], 'use --principal'],
     ['change', ['a'], 'Nothing to change'],
     ['change', ['a', '--daily-tokens', 'no'], '--daily-tokens: must be a number'],
     ['revoke', [], '<key id>: give one'],
-    ['rotate', ['key_1', '--grace', '1'], '--grace: must be a number with'],
+    ['rotate', ['key_1', '--grace', '1'], '--grace must be a time'],
   ] as const)('%s %j is a usage error', async (verb, words, message) => {
     const { run, printed } = open()
     await expect(run(verb, ...words)).rejects.toMatchObject({
-      exitCode: 2,
+      name: 'UsageError',
       message: expect.stringContaining(message),
     })
     expect(printed).toEqual([])

@@ -78,6 +78,29 @@ describe('npm run prices', () => {
     expect(rows['xai/grok-c']?.[5]).toEqual([128_000, 1, 0.6])
   })
 
+  it('takes the dearest of each price: no version costs more than the name without its date', () => {
+    const version = (input: number, output: number, more: object = {}) =>
+      entry({ input_cost_per_token: input, output_cost_per_token: output, ...more })
+    const rows = rowsOf({
+      'gpt-a-2025-01-01': version(1e-6, 9e-6),
+      'gpt-a-2025-05-01': version(2e-6, 4e-6, {
+        input_cost_per_token_above_200k_tokens: 3e-6,
+      }),
+      'gpt-a-2025-09-01': version(1e-6, 5e-6, {
+        output_cost_per_token_above_128k_tokens: 1.2e-5,
+      }),
+    })
+    expect(rows['openai/gpt-a']).toEqual([
+      2,
+      9,
+      1_000,
+      100,
+      'gpt-a-2025-09-01',
+      [128_000, 2, 12],
+      [200_000, 3, 12],
+    ])
+  })
+
   it.each([
     ['of a vendor that we do not know', entry({ litellm_provider: 'azure' })],
     ['that is no chat', entry({ mode: 'embedding' })],

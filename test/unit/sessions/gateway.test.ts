@@ -168,6 +168,12 @@ describe('an error of a call', () => {
     })
   })
 
+  it('F32: an object that cannot say yet whose it is has no session for others', async () => {
+    const text = 'The RPC receiver does not implement the method "owner".'
+    const { api } = scripted([platformError(text, { remote: true })])
+    expect(await api.owner()).toMatchObject({ ok: false, error: { code: 'request_not_found' } })
+  })
+
   it.each([
     new TypeError('undefined is not a function'),
     new TypeError('Cannot read properties of undefined (reading "reset")'),

@@ -4,6 +4,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import { createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createMetricsReport } from '../../../src/storage/metrics-report.ts'
 import { createModelReport } from '../../../src/storage/model-report.ts'
+import { createUsageReport } from '../../../src/storage/usage-report.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
@@ -38,6 +39,8 @@ it('C7: counts success, turns, tool errors and latency, tokens and cost, of agen
       event('run_finished', { state: 'completed', turns: 9 }, { atMs: noon - 1 }),
       event('run_finished', { state: 'stopped', turns: 4 }, reviewer),
       event('model_called', { ...model, inputTokens: 100, outputTokens: 10, costNanoUsd: 7 }),
+      event('model_failed', { ...model, code: 'model_network', bookedCostNanoUsd: 700 }),
+      event('isolate_started', { plugin: 'kv', costNanoUsd: 2_000 }),
       event(
         'model_called',
         { ...model, inputTokens: 50, outputTokens: 5, costNanoUsd: 3 },
@@ -72,7 +75,7 @@ it('C7: counts success, turns, tool errors and latency, tokens and cost, of agen
       modelCalls: 1,
       inputTokens: 100,
       outputTokens: 10,
-      costNanoUsd: 7,
+      costNanoUsd: 2_707,
     },
   ])
   expect(tools).toEqual([
@@ -91,7 +94,16 @@ it('C7: counts success, turns, tool errors and latency, tokens and cost, of agen
       latencyMs: { mean: 5, max: 5 },
     },
   ])
-  expect(models).toMatchObject([{ model: 'm', calls: 2, costNanoUsd: 10 }])
+  expect(models).toMatchObject([{ model: 'm', calls: 2, costNanoUsd: 710 }])
+  const spent = await createUsageReport(database).sum({
+    by: 'agent',
+    sinceMs: noon,
+    untilMs: noon + 1,
+    limit: 10,
+  })
+  expect(agents.map(({ agent, costNanoUsd }) => [agent, costNanoUsd]).toReversed()).toEqual(
+    spent.rows.map(({ name, costNanoUsd }) => [name, costNanoUsd]),
+  )
 })
 
 it('has nothing to say of an empty record', async () => {

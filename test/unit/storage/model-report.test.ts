@@ -4,7 +4,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import { createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createModelReport } from '../../../src/storage/model-report.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
-import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
 
 const noon = 1_790_000_000_000
 let seq = 0
@@ -26,7 +26,14 @@ it('C2: counts calls, failures by code, latency and cost of each model', async (
     batchOf([
       event('model_called', { ...a, durationMs: 100, costNanoUsd: 5 }),
       event('model_called', { ...a, durationMs: 301, costNanoUsd: 6 }),
-      event('model_failed', { ...a, durationMs: 9_000, code: 'model_timeout' }),
+      event('model_failed', {
+        ...a,
+        durationMs: 9_000,
+        code: 'model_timeout',
+        bookedCostNanoUsd: 700,
+      }),
+      // A crash of ours: paid for, and no failure of the provider.
+      event('model_failed', { ...a, durationMs: 0, code: 'lost', bookedCostNanoUsd: 1_000 }),
       event('model_failed', { ...a, durationMs: 10, code: 'model_rate_limited' }),
       event('model_failed', { ...a, durationMs: 10, code: 'model_rate_limited' }),
       event('model_failed', { provider: 'second', model: 'b', durationMs: 1, code: 'model_auth' }),
@@ -41,9 +48,22 @@ it('C2: counts calls, failures by code, latency and cost of each model', async (
       calls: 2,
       failures: { model_rate_limited: 2, model_timeout: 1 },
       latencyMs: { mean: 201, max: 301 },
-      costNanoUsd: 11,
+      costNanoUsd: 1_711,
     },
     { provider: 'second', model: 'b', calls: 0, failures: { model_auth: 1 }, costNanoUsd: 0 },
   ])
   expect(await createModelReport(createSqliteDatabase().database).since(noon)).toEqual([])
+})
+
+it('reads along the time, as many of the newest records as it may', async () => {
+  const { database, sqlite } = createSqliteDatabase()
+  const asked: string[] = []
+  const watched = {
+    ...database,
+    prepare: (sql: string) => (asked.push(sql), database.prepare(sql)),
+  }
+  await createModelReport(watched).since(noon)
+  const plan = planOf(sqlite, asked[0]!)
+  expect(plan).toContain('audit_by_time (at_ms>?)')
+  expect(plan).not.toContain('PRIMARY KEY')
 })
