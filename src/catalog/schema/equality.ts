@@ -1,12 +1,16 @@
 import type { Json } from '#contracts/json.ts'
 import { isObject } from './safe-schema.ts'
-import type { Work } from './work.ts'
+import { nameCost, type Work } from './work.ts'
 
 /** Characters that are compared, or put in a key, for one unit. */
 const charsPerUnit = 16
+/** A `Set` takes texts a little longer than this for the same when their lengths are, until it has compared them. */
+const maxKeyChars = 16_000
 
 export const spendText = (text: string, { spend }: Work): void =>
   spend(1 + text.length / charsPerUnit)
+
+const listCost = 4
 
 /** Whether two values are the same JSON. */
 export function isSame(one: Json, other: Json, work: Work): boolean {
@@ -17,6 +21,7 @@ export function isSame(one: Json, other: Json, work: Work): boolean {
   }
   if (Array.isArray(one) && Array.isArray(other)) {
     const others: readonly Json[] = other
+    work.spend(listCost)
     return (
       one.length === others.length &&
       one.every((item: Json, index) => isSame(item, others[index] ?? null, work))
@@ -25,7 +30,7 @@ export function isSame(one: Json, other: Json, work: Work): boolean {
   if (!isObject(one) || !isObject(other)) return one === other
   const names = Object.keys(one)
   const otherNames = Object.keys(other)
-  work.spend(names.length + otherNames.length)
+  work.spend(nameCost * (names.length + otherNames.length))
   return (
     names.length === otherNames.length &&
     names.every(
@@ -34,27 +39,58 @@ export function isSame(one: Json, other: Json, work: Work): boolean {
   )
 }
 
-/** Whether no item is there twice. Costs what the list is long, not what its pairs are many. */
+/** Whether no item is there twice. Costs what the list is long, not what its pairs are many, but for long items. */
 export function isDistinct(items: readonly Json[], work: Work): boolean {
-  const seen = new Set<string>()
+  const keys = new Set<string>()
+  const long: Json[] = []
   for (const item of items) {
     const key = keyOf(item, work)
-    if (seen.has(key)) return false
-    seen.add(key)
+    if (key.length > maxKeyChars) {
+      if (long.some((other) => isSame(item, other, work))) return false
+      long.push(item)
+    } else {
+      if (keys.has(key)) return false
+      keys.add(key)
+    }
   }
   return true
 }
 
+/** To make the key of one thing and to remember it. */
+const keyCost = 10
+
 /** The same text for the same JSON, whatever the order of its names. */
 function keyOf(value: Json, work: Work): string {
-  work.spend(1)
+  work.spend(keyCost)
   if (typeof value === 'string') {
     spendText(value, work)
-    return JSON.stringify(value)
+    // With its length before it nothing in it needs an escape, which takes long to write.
+    return `${value.length}"${value}`
   }
-  if (Array.isArray(value)) return `[${value.map((item: Json) => keyOf(item, work)).join()}]`
-  if (!isObject(value)) return String(value)
-  const names = Object.keys(value).toSorted()
-  work.spend(names.length)
-  return `{${names.map((name) => `${keyOf(name, work)}:${keyOf(value[name] ?? null, work)}`).join()}}`
+  if (Array.isArray(value))
+    return `[${joined(
+      value.map((item: Json) => keyOf(item, work)),
+      work,
+    )}]`
+  // No bare number: how those are hashed is known, and a table could be made to collide.
+  if (!isObject(value)) return `=${String(value)}`
+  const names = Object.keys(value)
+  spendSorting(names, work)
+  const parts = names
+    .toSorted()
+    .map((name) => `${keyOf(name, work)}:${keyOf(value[name] ?? null, work)}`)
+  return `{${joined(parts, work)}}`
+}
+
+/** Copies the parts, each of which holds copies already. */
+function joined(parts: readonly string[], work: Work): string {
+  const text = parts.join()
+  spendText(text, work)
+  return text
+}
+
+function spendSorting(names: readonly string[], { spend }: Work): void {
+  const chars = names.reduce((sum, name) => sum + name.length, 0)
+  const rounds = Math.ceil(Math.log2(names.length + 1))
+  spend(nameCost * names.length + rounds * (names.length + chars / charsPerUnit))
 }

@@ -1,13 +1,14 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import { isDistinct, spendText } from './equality.ts'
-import { findingAt, findingIn, hasSeen, type Finding, type Visit } from './visit.ts'
+import { findingAt, findingBeside, findingIn, hasSeen, type Finding, type Visit } from './visit.ts'
+import { nameCost } from './work.ts'
 
 type Names = readonly string[]
 
 export function objectFinding(visit: Visit<JsonObject>): Finding | undefined {
   const { schema, value, run } = visit
   const names = Object.keys(value)
-  run.work.spend(names.length)
+  run.work.spend(nameCost * names.length)
   return (
     requiredFinding(visit) ??
     countFinding(visit, names.length, 'minProperties', 'maxProperties') ??
@@ -24,7 +25,7 @@ function requiredFinding(visit: Visit<JsonObject>): Finding | undefined {
   const { required } = visit.schema
   if (required === undefined) return undefined
   for (const name of required as Names) {
-    visit.run.work.spend(1)
+    visit.run.work.spend(nameCost)
     if (!Object.hasOwn(visit.value, name))
       return findingAt(visit, 'required', { setting: required, missing: name })
   }
@@ -32,11 +33,9 @@ function requiredFinding(visit: Visit<JsonObject>): Finding | undefined {
 }
 
 function countFinding(visit: Visit, count: number, min: string, max: string): Finding | undefined {
-  const { [min]: least, [max]: most } = visit.schema
-  if (least !== undefined && count < Number(least)) return findingAt(visit, min, { setting: least })
-  return most !== undefined && count > Number(most)
-    ? findingAt(visit, max, { setting: most })
-    : undefined
+  const { [min]: least, [max]: most } = visit.schema as Readonly<Record<string, number | undefined>>
+  if (least !== undefined && count < least) return findingAt(visit, min, { setting: least })
+  return most !== undefined && count > most ? findingAt(visit, max, { setting: most }) : undefined
 }
 
 function namesFinding(visit: Visit<JsonObject>, names: Names): Finding | undefined {
@@ -50,27 +49,28 @@ function dependentFinding(visit: Visit<JsonObject>): Finding | undefined {
   for (const [name, needed] of entriesOf(visit, dependentRequired)) {
     if (!Object.hasOwn(visit.value, name)) continue
     for (const missing of needed as Names) {
-      visit.run.work.spend(1)
+      visit.run.work.spend(nameCost)
       if (!Object.hasOwn(visit.value, missing))
         return findingAt(visit, 'dependentRequired', { setting: name, missing })
     }
   }
   return first(entriesOf(visit, dependentSchemas), ([name, schema]) =>
-    Object.hasOwn(visit.value, name) ? visit.run.findingOf(schema, visit) : undefined,
+    Object.hasOwn(visit.value, name) ? findingBeside(visit, schema) : undefined,
   )
 }
 
 function entriesOf({ run }: Visit, setting: unknown): readonly (readonly [string, unknown])[] {
   if (setting === undefined) return []
   const entries = Object.entries(setting as object)
-  run.work.spend(entries.length)
+  // Listed here, looked up by the caller.
+  run.work.spend(2 * nameCost * entries.length)
   return entries
 }
 
 function propertiesFinding(visit: Visit<JsonObject>): Finding | undefined {
   return first(entriesOf(visit, visit.schema['properties']), ([name, schema]) => {
     if (!Object.hasOwn(visit.value, name)) return undefined
-    visit.seen?.own.add(name)
+    visit.seen?.add(name)
     return findingIn(visit, schema, name, visit.value[name])
   })
 }
@@ -92,7 +92,7 @@ function restFinding(
   }
   return first(names, (name) => {
     if (isKnown(name)) return undefined
-    visit.seen?.own.add(name)
+    visit.seen?.add(name)
     return findingIn(visit, schema, name, visit.value[name])
   })
 }
@@ -122,7 +122,7 @@ function itemsFinding(visit: Visit<readonly Json[]>): Finding | undefined {
   const of = rest === undefined ? visit.value.slice(0, ones.length) : visit.value
   return first(of, (item, index) => {
     const schema = index < ones.length ? ones[index] : rest
-    visit.seen?.own.add(String(index))
+    visit.seen?.add(String(index))
     return findingIn(visit, schema, String(index), item)
   })
 }
@@ -135,7 +135,7 @@ function containsFinding(visit: Visit<readonly Json[]>): Finding | undefined {
   let count = 0
   for (const [index, item] of visit.value.entries()) {
     if (findingIn(visit, contains, String(index), item)) continue
-    visit.seen?.own.add(String(index))
+    visit.seen?.add(String(index))
     count += 1
   }
   if (minContains === undefined && count === 0)
@@ -149,7 +149,7 @@ function unevaluatedItemsFinding(visit: Visit<readonly Json[]>): Finding | undef
   return first(visit.value, (item, index) => {
     const name = String(index)
     if (hasSeen(visit, name)) return undefined
-    visit.seen?.own.add(name)
+    visit.seen?.add(name)
     return findingIn(visit, unevaluatedItems, name, item)
   })
 }

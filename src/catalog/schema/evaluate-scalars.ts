@@ -11,12 +11,17 @@ const bounds: readonly (readonly [string, (value: number, setting: number) => bo
 ]
 
 export function numberFinding(visit: Visit<number>): Finding | undefined {
+  const settings = visit.schema as Readonly<Record<string, number | undefined>>
+  if (settings['multipleOf'] !== undefined) visit.run.work.spend(divisionCost)
   const broken = bounds.find(([keyword, isBeyond]) => {
-    const setting = visit.schema[keyword]
-    return setting !== undefined && isBeyond(visit.value, Number(setting))
+    const setting = settings[keyword]
+    return setting !== undefined && isBeyond(visit.value, setting)
   })
-  return broken && findingAt(visit, broken[0], { setting: visit.schema[broken[0]] })
+  return broken && findingAt(visit, broken[0], { setting: settings[broken[0]] })
 }
+
+/** Of whole numbers of up to 600 digits. */
+const divisionCost = 100
 
 /** Of the decimals that were written: 0.3 is a multiple of 0.1. */
 function isMultiple(value: number, of: number): boolean {
@@ -41,9 +46,9 @@ export function textFinding(visit: Visit<string>): Finding | undefined {
   if (minLength !== undefined || maxLength !== undefined) {
     run.work.spend(value.length)
     const length = lengthOf(value)
-    if (minLength !== undefined && length < Number(minLength))
+    if (minLength !== undefined && length < (minLength as number))
       return findingAt(visit, 'minLength', { setting: minLength })
-    if (maxLength !== undefined && length > Number(maxLength))
+    if (maxLength !== undefined && length > (maxLength as number))
       return findingAt(visit, 'maxLength', { setting: maxLength })
   }
   if (typeof format !== 'string') return undefined

@@ -3,7 +3,7 @@ import { isSame } from './equality.ts'
 import { listFinding, objectFinding } from './evaluate-inside.ts'
 import { numberFinding, textFinding } from './evaluate-scalars.ts'
 import { isObject, type SafeSchema } from './safe-schema.ts'
-import { addSeen, findingAt, unseen, type Finding, type Run, type Visit } from './visit.ts'
+import { findingAt, findingBeside, unseen, type Finding, type Run, type Visit } from './visit.ts'
 import type { Work } from './work.ts'
 
 const visitCost = 50
@@ -16,18 +16,18 @@ const visitCost = 50
  * @returns What that is, or nothing. Throws `TooMuchWork`, and anything else where the schema is broken.
  */
 export function evaluate(
-  { root, lookup, asksUnevaluated }: SafeSchema,
+  { root, targets, asksUnevaluated }: SafeSchema,
   value: Json,
   work: Work,
 ): Finding | undefined {
-  const run: Run = { lookup, asksUnevaluated, work, findingOf }
+  const run: Run = { targets, asksUnevaluated, work, findingOf }
   return findingOf(root, { value, place: undefined, seen: unseen(run), run })
 }
 
 function findingOf(schema: unknown, visit: Omit<Visit, 'schema'>): Finding | undefined {
   visit.run.work.spend(visitCost)
   if (schema === false) return findingAt(visit, 'false')
-  // What is in it was checked by nobody: each keyword makes of its setting what it can.
+  // Each setting has the type of its keyword: the copy was made so.
   const { value, place, seen, run } = visit
   const node = { schema: schema as Visit['schema'], value, place, seen, run }
   return run.work.within(() => findingOfNode(node))
@@ -54,9 +54,9 @@ function findingOfNode(visit: Visit): Finding | undefined {
 function referenceFinding(visit: Visit): Finding | undefined {
   if (visit.schema['$ref'] === undefined) return undefined
   // Where it leads was found out when the schema was made ready.
-  const target = visit.run.lookup[String(visit.schema['__absolute_ref__'])]
+  const target = visit.run.targets.get(visit.schema)
   if (target === undefined) throw new Error('A reference leads nowhere.')
-  return findingOf(target, visit)
+  return findingBeside(visit, target)
 }
 
 function typeFinding(visit: Visit): Finding | undefined {
@@ -92,22 +92,14 @@ function notFinding(visit: Visit): Finding | undefined {
   return found ? undefined : findingAt(visit, 'not', { setting: not })
 }
 
-/** What branches have looked at counts once all three of them fit. */
 function combinationFinding(visit: Visit): Finding | undefined {
   const { anyOf, allOf, oneOf } = visit.schema
   if (anyOf === undefined && allOf === undefined && oneOf === undefined) return undefined
-  const fitting: Visit['seen'][] = []
-  const tried = (branch: unknown): Finding | undefined => {
-    const seen = unseen(visit.run, visit.seen)
-    const found = findingOf(branch, { ...visit, seen })
-    if (!found) fitting.push(seen)
-    return found
-  }
   /** How many fit; as far as it matters where nothing is to be remembered of them. */
   const fits = (branches: unknown, enough: number): number => {
     let count = 0
     for (const branch of branches as readonly unknown[]) {
-      if (!tried(branch)) count += 1
+      if (!findingBeside(visit, branch)) count += 1
       if (count >= enough && !visit.seen) break
     }
     return count
@@ -115,21 +107,17 @@ function combinationFinding(visit: Visit): Finding | undefined {
   if (anyOf !== undefined && fits(anyOf, 1) === 0)
     return findingAt(visit, 'anyOf', { setting: anyOf })
   for (const branch of (allOf ?? []) as readonly unknown[]) {
-    const found = tried(branch)
+    const found = findingBeside(visit, branch)
     if (found) return found
   }
   if (oneOf !== undefined && fits(oneOf, 2) !== 1)
     return findingAt(visit, 'oneOf', { setting: oneOf })
-  for (const seen of fitting) addSeen(visit, seen)
   return undefined
 }
 
 function conditionFinding(visit: Visit): Finding | undefined {
   const { if: condition, then, else: otherwise } = visit.schema
   if (condition === undefined) return undefined
-  const seen = unseen(visit.run)
-  const fits = !findingOf(condition, { ...visit, seen })
-  if (fits) addSeen(visit, seen)
-  const next = fits ? then : otherwise
-  return next === undefined ? undefined : findingOf(next, visit)
+  const next = findingBeside(visit, condition) ? otherwise : then
+  return next === undefined ? undefined : findingBeside(visit, next)
 }

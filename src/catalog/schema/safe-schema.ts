@@ -1,20 +1,23 @@
-import { dereference } from '@cfworker/json-schema'
 import type { Json, JsonObject } from '#contracts/json.ts'
 
 /** Why a schema cannot be used. The text is for whoever wrote the schema. */
 export class SchemaProblem extends Error {}
 
+type SchemaNode = Record<string, unknown>
+
 /** A private copy of a schema that is safe to evaluate. */
 export interface SafeSchema {
-  readonly root: Record<string, unknown>
-  /** Where references lead, by what the library made of them: `__absolute_ref__` of a node. */
-  readonly lookup: Readonly<Record<string, unknown>>
+  readonly root: SchemaNode
+  /** What the `$ref` of a node leads to. Absent for one that leads nowhere. */
+  readonly targets: ReadonlyMap<object, SchemaNode | false>
   /** Whether it matters what was looked at. */
   readonly asksUnevaluated: boolean
 }
 
 const maxDepth = 64
 const maxNodes = 20_000
+/** Of names, references and anchors. A table takes texts twice as long for the same when their lengths are. */
+const maxNameChars = 8_000
 
 const mapKeywords: ReadonlySet<string> = new Set([
   'properties',
@@ -27,38 +30,54 @@ const schemaKeywords: ReadonlySet<string> = new Set([
   'items', 'additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties',
   'propertyNames', 'not', 'if', 'then', 'else',
 ]) // prettier-ignore
-const plainKeywords: ReadonlySet<string> = new Set([
-  '$anchor', 'type', 'const', 'enum', 'required', 'dependentRequired', 'minimum', 'maximum', 'exclusiveMinimum',
-  'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems',
-  'minProperties', 'maxProperties', 'minContains', 'maxContains',
-]) // prettier-ignore
+const isNumber = (value: Json): boolean => Number.isFinite(value)
+const isCount = (value: Json): boolean => Number.isInteger(value) && Number(value) >= 0
+const isText = (value: Json): boolean => typeof value === 'string'
+const isTexts = (value: Json): boolean => Array.isArray(value) && value.every(isText)
+const keywordsOf = (isRight: (value: Json) => boolean, ...keywords: readonly string[]) =>
+  keywords.map((keyword) => [keyword, isRight] as const)
+
+/** What settings are copied as they are, and which are of the right type: each visit takes them for it. */
+const plainKeywords: ReadonlyMap<string, (value: Json) => boolean> = new Map([
+  ...keywordsOf(
+    isNumber,
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'exclusiveMaximum',
+    'multipleOf',
+  ),
+  ...keywordsOf(isCount, 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties'),
+  ...keywordsOf(isCount, 'maxProperties', 'minContains', 'maxContains'),
+  ...keywordsOf((value) => isText(value) || isTexts(value), 'type'),
+  ...keywordsOf(() => true, 'const'),
+  ...keywordsOf(Array.isArray, 'enum'),
+  ...keywordsOf((value) => typeof value === 'boolean', 'uniqueItems'),
+])
 // The library's expressions for these were read and tried on 100 kB of hostile text. `url` is exponential and
 // becomes `uri`; `regex` compiles what it is given; the rest is left to the tool.
-const formats: Readonly<Record<string, string>> = {
-  date: 'date',
-  time: 'time',
-  'date-time': 'date-time',
-  duration: 'duration',
-  email: 'email',
-  hostname: 'hostname',
-  ipv4: 'ipv4',
-  uuid: 'uuid',
-  uri: 'uri',
-  url: 'uri',
-}
+const formats: ReadonlyMap<Json, string> = new Map([
+  ...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'uuid', 'uri'].map(
+    (format) => [format, format] as const,
+  ),
+  ['url', 'uri'],
+])
 
 /**
  * Copies the keywords we evaluate and nothing else. Gone: `pattern` and `patternProperties` (a hostile expression
  * freezes the object, SECURITY: no remote schema reaches a native RegExp), `$id` (moves what `#` means), unknown
- * keywords. Throws `SchemaProblem` for a `$ref` that leaves the schema and for one too deep or too large.
+ * keywords, and settings that are not of their keyword's type. Throws `SchemaProblem` for a `$ref` that leaves the
+ * schema and for one too deep, too large or with too long a name.
  */
 export function toSafeSchema(schema: JsonObject): SafeSchema {
   let nodes = 0
   let asksUnevaluated = false
+  const references = new Map<object, string>()
+  const anchors = new Map<string, SchemaNode>()
 
-  function copyMap(map: JsonObject, depth: number): Record<string, unknown> {
+  function copyMap(map: JsonObject, depth: number): SchemaNode {
     return Object.fromEntries(
-      Object.entries(map).map(([name, value]) => [name, copy(value, depth + 1)]),
+      Object.entries(map).map(([name, value]) => [shortName(name), copy(value, depth + 1)]),
     )
   }
 
@@ -69,18 +88,23 @@ export function toSafeSchema(schema: JsonObject): SafeSchema {
     if (keyword === 'items' && Array.isArray(value))
       return value.map((item) => copy(item, depth + 1))
     if (schemaKeywords.has(keyword)) return copy(value, depth + 1)
-    if (keyword === 'format') return typeof value === 'string' ? formats[value] : undefined
+    if (keyword === 'format') return formats.get(value)
     if (keyword === '$ref') return localRef(value)
-    return plainKeywords.has(keyword) ? value : undefined
+    if (keyword === '$anchor') return typeof value === 'string' ? shortName(value) : undefined
+    if (keyword === 'required') return namesOf(value)
+    if (keyword === 'dependentRequired') return dependentOf(value)
+    return plainKeywords.get(keyword)?.(value) ? value : undefined
   }
 
-  function copy(value: Json | undefined, depth: number): Record<string, unknown> | false {
+  function copy(value: Json | undefined, depth: number): SchemaNode | false {
     nodes += 1
     if (depth > maxDepth) throw new SchemaProblem(`is nested deeper than ${maxDepth} levels`)
     if (nodes > maxNodes) throw new SchemaProblem(`has more than ${maxNodes} parts`)
-    if (value === false) return false
-    const source = isObject(value) ? value : {}
-    const node: Record<string, unknown> = {}
+    return value === false ? false : copyNode(isObject(value) ? value : {}, depth)
+  }
+
+  function copyNode(source: JsonObject, depth: number): SchemaNode {
+    const node: SchemaNode = {}
     for (const [keyword, part] of Object.entries(source)) {
       const copied = copyValue(keyword, part, depth)
       if (copied !== undefined) node[keyword] = copied
@@ -91,16 +115,83 @@ export function toSafeSchema(schema: JsonObject): SafeSchema {
       delete node['unevaluatedProperties']
     }
     asksUnevaluated ||= 'unevaluatedItems' in node || 'unevaluatedProperties' in node
+    if (typeof node['$ref'] === 'string') references.set(node, node['$ref'])
+    if (typeof node['$anchor'] === 'string') anchors.set(node['$anchor'], node)
     return node
   }
 
-  const root = copy(schema, 0) || {}
-  return { root, lookup: dereference(root), asksUnevaluated }
+  const root = copyNode(schema, 0)
+  const targets = new Map<object, SchemaNode | false>()
+  for (const [node, reference] of references) {
+    const target = targetOf(reference, root, anchors)
+    if (target !== undefined) targets.set(node, target)
+  }
+  return { root, targets, asksUnevaluated }
 }
 
 function localRef(ref: Json): string {
-  if (typeof ref === 'string' && ref.startsWith('#')) return ref
+  if (typeof ref === 'string' && ref.startsWith('#')) return shortName(ref)
   throw new SchemaProblem('refers to a schema outside itself')
+}
+
+function shortName(name: string): string {
+  if (name.length <= maxNameChars) return name
+  throw new SchemaProblem(`has a name of more than ${maxNameChars} characters`)
+}
+
+function namesOf(value: Json): readonly string[] | undefined {
+  return isTexts(value) ? (value as readonly string[]).map(shortName) : undefined
+}
+
+function dependentOf(value: Json): JsonObject | undefined {
+  if (!isObject(value)) return undefined
+  const entries = Object.entries(value).map(([name, needed]) => [shortName(name), namesOf(needed)])
+  return entries.every(([, needed]) => needed) ? Object.fromEntries(entries) : undefined
+}
+
+/** `#`, `#anchor`, or a JSON pointer to a schema: `#/$defs/a/items`. Costs what the reference is long. */
+function targetOf(
+  reference: string,
+  root: SchemaNode,
+  anchors: ReadonlyMap<string, SchemaNode>,
+): SchemaNode | false | undefined {
+  const pointer = decoded(reference.slice(1))
+  if (pointer === '') return root
+  if (!pointer.startsWith('/')) return anchors.get(pointer)
+  const names = pointer.slice(1).split('/').map(unescaped)
+  let at: SchemaNode | false | undefined = root
+  while (names.length > 0 && at) at = stepTo(at, names)
+  return names.length > 0 ? undefined : at
+}
+
+/** Takes the names away that lead to the next schema: a keyword, and what follows it in a list or by name. */
+function stepTo(node: SchemaNode, names: string[]): SchemaNode | false | undefined {
+  const keyword = names.shift() ?? ''
+  const part = ownOf(node, keyword)
+  if (Array.isArray(part) && (listKeywords.has(keyword) || keyword === 'items')) {
+    const index = names.shift() ?? ''
+    return isIndex.test(index) ? (ownOf(part, index) as SchemaNode | false | undefined) : undefined
+  }
+  const next = mapKeywords.has(keyword) ? ownOf(part, names.shift() ?? '') : part
+  const isPlace = mapKeywords.has(keyword) || schemaKeywords.has(keyword)
+  return isPlace ? (next as SchemaNode | false | undefined) : undefined
+}
+
+const isIndex = /^(?:0|[1-9]\d*)$/
+
+const ownOf = (of: unknown, name: string): unknown =>
+  typeof of === 'object' && of !== null && Object.hasOwn(of, name)
+    ? (of as SchemaNode)[name]
+    : undefined
+
+const unescaped = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
 }
 
 export function isObject(value: unknown): value is JsonObject {

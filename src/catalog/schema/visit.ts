@@ -18,10 +18,7 @@ interface Place {
 }
 
 /** Names and indices that something in the schema has looked at, for `unevaluated…`. */
-interface Seen {
-  readonly own: Set<string>
-  readonly above?: Seen
-}
+type Seen = Set<string>
 
 /** One schema against one value. */
 export interface Visit<T extends Json = Json> {
@@ -34,7 +31,7 @@ export interface Visit<T extends Json = Json> {
 }
 
 /** What one validation has in hand. */
-export interface Run extends Pick<SafeSchema, 'lookup' | 'asksUnevaluated'> {
+export interface Run extends Pick<SafeSchema, 'targets' | 'asksUnevaluated'> {
   readonly work: Work
   /** What is wrong with the value by a schema. */
   readonly findingOf: (schema: unknown, visit: Omit<Visit, 'schema'>) => Finding | undefined
@@ -61,19 +58,26 @@ export function findingIn(
   return run.findingOf(schema, { value, place: { name, above: place }, seen: unseen(run), run })
 }
 
-export const unseen = ({ asksUnevaluated }: Run, above?: Seen): Seen | undefined =>
-  asksUnevaluated ? { own: new Set(), ...(above && { above }) } : undefined
+/**
+ * What is wrong with the value itself by a schema that stands in another: a branch, a reference. What it looks at counts
+ * for the other once it fits; it sees nothing of what the other has looked at (2020-12, 11).
+ */
+export function findingBeside(visit: Visit, schema: unknown): Finding | undefined {
+  const { seen, run } = visit
+  const own = unseen(run)
+  const found = run.findingOf(schema, { ...visit, seen: own })
+  if (found || !seen || !own) return found
+  run.work.spend(seenCost * own.size)
+  for (const name of own) seen.add(name)
+  return undefined
+}
+
+export const unseen = ({ asksUnevaluated }: Run): Seen | undefined =>
+  asksUnevaluated ? new Set() : undefined
 
 export function hasSeen({ seen, run }: Visit, name: string): boolean {
-  for (let at = seen; at; at = at.above) {
-    run.work.spend(1)
-    if (at.own.has(name)) return true
-  }
-  return false
+  run.work.spend(seenCost)
+  return seen?.has(name) ?? false
 }
 
-export function addSeen({ seen, run }: Visit, other: Seen | undefined): void {
-  if (!seen || !other) return
-  run.work.spend(other.own.size)
-  for (const name of other.own) seen.own.add(name)
-}
+const seenCost = 4

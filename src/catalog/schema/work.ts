@@ -2,6 +2,9 @@
 const maxWork = 10_000_000
 const maxDepth = 1_500
 
+/** Listing a name of an object, or looking it up, costs more than a step. */
+export const nameCost = 10
+
 export class TooMuchWork extends Error {}
 
 /** Counts what a validation does, where it is done. */

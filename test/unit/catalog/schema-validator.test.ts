@@ -24,6 +24,12 @@ const timed = (run: () => unknown): number => {
   return performance.now() - startedAt
 }
 
+/** An object with `then` is no promise here, but looks like one. */
+const conditions = (...parts: readonly Json[]): JsonSchema =>
+  Object.fromEntries(
+    ['if', 'then', 'else'].flatMap((name, n) => (n in parts ? [[name, parts[n]!]] : [])),
+  )
+
 describe('the schema validator', () => {
   it('accepts a value that fits', () => {
     expect(
@@ -69,6 +75,75 @@ describe('the schema validator', () => {
       ok: false,
       path: 'next.name',
       message: 'must have at most 3 characters',
+    })
+  })
+
+  it.each([
+    '#/$defs/a~1b',
+    '#/$defs/a~1b/properties/%25/items/1',
+    '#/properties/list/prefixItems/0/anyOf/1',
+    '#named',
+    '#n%61med',
+  ])('follows %s', ($ref) => {
+    const text = { type: 'string' }
+    const schema: JsonSchema = {
+      $defs: {
+        'a/b': { ...text, properties: { '%': { items: [{}, text] } } },
+        x: { $anchor: 'named', ...text },
+      },
+      properties: { list: { prefixItems: [{ anyOf: [{}, text] }] }, x: { $ref } },
+    }
+    expect(validate(schema, { x: 'a' })).toEqual({ ok: true })
+    expect(validate(schema, { x: 1 })).toEqual({ ok: false, path: 'x', message: 'must be text' })
+  })
+
+  it.each([
+    '#nowhere',
+    '#/$defs',
+    '#/$defs/toString',
+    '#/enum/0',
+    '#/allOf/length',
+    '#/allOf/01',
+    '#/constructor',
+    '#/$defs/x/type',
+    '#/%',
+  ])('refuses what refers to %s, which is no schema', ($ref) => {
+    const schema = { $defs: { x: { type: 'string' } }, enum: [{ x: 1 }], allOf: [{}, {}] }
+    expect(validate({ ...schema, properties: { x: { $ref } } }, { x: 1 })).toEqual({
+      ok: false,
+      path: '',
+      message: 'cannot be checked: the schema is broken',
+    })
+  })
+
+  describe('unevaluated… sees what lies beside and below it, never a cousin (2020-12, 11.3)', () => {
+    const foo = { properties: { foo: true } }
+    const none = { unevaluatedProperties: false }
+    it.each<[string, JsonSchema, boolean]>([
+      ['a reference, branch', { $defs: { foo }, $ref: '#/$defs/foo', allOf: [none] }, false],
+      ['if, then', conditions(foo, none), false],
+      ['if, else', conditions({ ...foo, required: ['bar'] }, true, none), false],
+      ['properties, dependentSchemas', { ...foo, dependentSchemas: { foo: none } }, false],
+      ['properties, reference', { ...foo, $defs: { none }, $ref: '#/$defs/none' }, false],
+      ['one branch, the next', { allOf: [foo, none] }, false],
+      ['anyOf, allOf', { anyOf: [foo], allOf: [none] }, false],
+      ['properties, branch', { ...foo, allOf: [none] }, false],
+      ['a reference beside it', { $defs: { foo }, $ref: '#/$defs/foo', ...none }, true],
+      ['a branch beside it', { allOf: [{ anyOf: [foo] }], ...none }, true],
+      ['if beside it', { ...conditions(foo), ...none }, true],
+      ['then beside it', { ...conditions(true, foo), ...none }, true],
+      ['else beside it', { ...conditions(false, true, foo), ...none }, true],
+      ['dependentSchemas beside it', { dependentSchemas: { foo }, ...none }, true],
+      ['not beside it', { not: { not: foo }, ...none }, false],
+      ['a branch that does not fit', { anyOf: [{ ...foo, required: ['x'] }, {}], ...none }, false],
+    ])('%s', (_name, schema, ok) => {
+      expect(validate(schema, { foo: 1 }).ok).toBe(ok)
+    })
+
+    it('nor of a list', () => {
+      const rest = { unevaluatedItems: false }
+      expect(validate({ prefixItems: [{}], allOf: [rest] }, [1]).ok).toBe(false)
+      expect(validate({ allOf: [{ prefixItems: [{}] }], ...rest }, [1]).ok).toBe(true)
     })
   })
 
