@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { lineOf, toolsOf } from './plugin-admin.mjs'
 import { signText } from './plugin-keys.mjs'
 import { scaffold } from './plugin-new.mjs'
+import { short } from './text.mjs'
 import { UsageError } from './usage.mjs'
 
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
@@ -120,7 +121,7 @@ function told({ id, version, tier, state, hash, manifest, lines = [] }, notes) {
     ...toolsOf(manifest),
     lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
     ...lines.map(lineOf),
-    ...notes.map((note) => `note: ${note}`),
+    ...notes.map((note) => `note: ${short(note, 1_000)}`),
     '',
     nextFor({ id, state, lines }),
   ].join('\n')
