@@ -190,6 +190,13 @@ describe('the life of a plugin', () => {
       expect(await ownerOf()).toBe('bob')
     })
 
+    it('is freed only of what there was: an id that never was leaves no removal on the record', async () => {
+      await expect(host.change({ do: 'free', id: 'never' })).rejects.toMatchObject({
+        code: 'request_not_found',
+      })
+      expect(host.events()).not.toContain('plugin_removed')
+    })
+
     it('is taken over by an operator who says so, and by no author', async () => {
       await host.add('a', '1.0.0', {}, author)
       await host.change({ do: 'remove', id: 'a' })
