@@ -28,10 +28,20 @@ async function make({ args: [folder], values, print }) {
 
 /** Never over a file that is something else. */
 function write(target, { bundle, signature, source }) {
+  if (existsSync(target) && !isBundle(readFileSync(target, 'utf8')))
+    throw new Error(`--out: ${target} is there, and is no bundle. Name another file.`)
   writeFileSync(
     target,
     `${JSON.stringify({ bundle, ...(signature && { signature }), ...(source && { source }) })}\n`,
   )
+}
+
+function isBundle(text) {
+  try {
+    return Object.hasOwn(JSON.parse(text), 'bundle')
+  } catch {
+    return false
+  }
 }
 
 /** Beside what is there already; another plugin.yaml is somebody's source. */
