@@ -48,7 +48,12 @@ it.each([
 
 it('T28: what listens in front keeps headers that are of one connection, by their names', async () => {
   const said = await send(
-    ...['GET / HTTP/1.1', 'Host: a', 'Connection: close, X-Foo', 'x-foo: 1', 'x-bar: 2', '', ''],
+    'GET / HTTP/1.1',
+    'Host: a',
+    'Connection: close, X-Foo',
+    'x-foo: 1',
+    'x-bar: 2',
+    '\r\n',
   )
   expect(said).toMatch(/^HTTP\/1\.1 200 /)
   expect(reached[0]).toContain('x-bar')
@@ -57,8 +62,11 @@ it('T28: what listens in front keeps headers that are of one connection, by thei
 
 it('what listens in front takes a body in chunks', async () => {
   const said = await send(
-    ...['POST / HTTP/1.1', 'Host: a', 'Connection: close', 'Transfer-Encoding: chunked', ''],
-    ...['3', 'abc', '0', '', ''],
+    'POST / HTTP/1.1',
+    'Host: a',
+    'Connection: close',
+    'Transfer-Encoding: chunked',
+    '\r\n3\r\nabc\r\n0\r\n\r\n',
   )
   expect(said).toMatch(/^HTTP\/1\.1 200 /)
 })

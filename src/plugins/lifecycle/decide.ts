@@ -66,7 +66,9 @@ export async function decide(
       const { id, version } = change.plugin
       const { allowDowngrade = false, replace = false, takeOver = false } = change
       const options = {
-        ...{ allowDowngrade, replace, takeOver },
+        allowDowngrade,
+        replace,
+        takeOver,
         versions: await store.versions(id),
         sameNumber: await store.numbered(id, version),
         ...(await whoseIs(store, id, row)),
