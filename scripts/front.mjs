@@ -19,6 +19,8 @@ const ownAnswerHeaders = /^(connection|keep-alive|proxy-connection|trailer|trans
  */
 export function openFront({ host, port, ...behind }) {
   const server = createServer({ maxHeaderSize }, (incoming, outgoing) => {
+    const problem = problemOf(incoming)
+    if (problem) return refuse(outgoing, ...problem)
     readWhole(incoming).then(
       (body) => {
         if (body === undefined)
@@ -35,6 +37,15 @@ export function openFront({ host, port, ...behind }) {
     server.once('error', reject)
     server.listen(port, host, () => resolve(server))
   })
+}
+
+/** What two readers could read in two ways, or we cannot hand on as it is (RFC 9112, 3.2 and 6.1). */
+function problemOf({ headersDistinct: { host = [] }, headers }) {
+  if (host.length > 1) return [400, 'invalid_request', 'host: is there more than once.']
+  const coding = headers['transfer-encoding'] ?? 'chunked'
+  if (!/^chunked$/i.test(coding))
+    return [501, 'not_implemented', 'transfer-encoding: only chunked is taken.']
+  return undefined
 }
 
 /** `undefined` for a body that is too large. Rejects when it breaks off. */
@@ -58,7 +69,7 @@ function handOn({ incoming, body, outgoing }, { target, onReached, onUnreachable
     'content-length' in incoming.headers ||
     'transfer-encoding' in incoming.headers
   const headers = [
-    ...without(incoming.rawHeaders, ownHeaders),
+    ...without(incoming.rawHeaders, ownHeaders, namedIn(incoming.headers.connection)),
     ...(hasBody ? ['content-length', String(body.length)] : []),
   ]
   const unreachable = (error) => {
@@ -82,8 +93,9 @@ function handOn({ incoming, body, outgoing }, { target, onReached, onUnreachable
       hand(answer, outgoing)
     })
     asked.end(body)
-  } catch (error) {
-    unreachable(error)
+  } catch {
+    // Of a path or a header that cannot be sent.
+    refuse(outgoing, 400, 'invalid_request', 'The request cannot be handed on as it is.')
   }
 }
 
@@ -106,8 +118,18 @@ function hand(answer, outgoing) {
 }
 
 /** Pairs of names and values in one list, as they were sent. */
-const without = (raw, names) =>
-  raw.filter((_text, index) => !names.test(raw[index % 2 === 0 ? index : index - 1]))
+function without(raw, names, more = []) {
+  const isLeftOut = (name) => names.test(name) || more.includes(name.toLowerCase())
+  return raw.filter((_text, index) => !isLeftOut(raw[index % 2 === 0 ? index : index - 1]))
+}
+
+/** What a client says is of this connection only; whom a request is for never is. */
+const namedIn = (connection = '') =>
+  connection
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== 'host')
 
 /** In the shape of the app's own errors. */
 function refuse(outgoing, status, code, message) {

@@ -17,12 +17,12 @@ export const lineOf = ({ text, amount }) =>
 
 const signed = ({ signer, isSignerAccepted }) =>
   signer
-    ? `, signed by ${signer}${isSignerAccepted ? '' : ' (a key that is not accepted any more)'}`
+    ? `, signed by ${short(signer, 80)}${isSignerAccepted ? '' : ' (a key that is not accepted any more)'}`
     : ''
 
 function remarkOn({ missing, problem, waiting }) {
   const remarks = [
-    ...(problem ? [problem.message] : []),
+    ...(problem ? [short(problem.message)] : []),
     ...(missing.length > 0 ? [`asks for ${missing.length} more`] : []),
     ...(waiting > 0 ? [`${waiting} newer version${waiting > 1 ? 's' : ''} here`] : []),
   ]
@@ -46,10 +46,10 @@ function shown(plugin) {
   const isMissing = new Set(missing.map(({ text }) => text))
   return [
     `${id} ${version} (${tier}) is ${state}.`,
-    `${manifest?.description ?? ''}`,
+    short(manifest?.description ?? '', 300),
     `hash ${hash}`,
-    ...plugin.notes,
-    ...(problem ? [`It was switched off: ${problem.message}`] : []),
+    ...plugin.notes.map((note) => short(note, 1_000)),
+    ...(problem ? [`It was switched off: ${short(problem.message, 300)}`] : []),
     lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
     ...lines.map(
       (line) => `${lineOf(line)}${isMissing.has(line.text) ? '   (not allowed yet)' : ''}`,
@@ -57,7 +57,7 @@ function shown(plugin) {
     ...(versions.length > 0 ? ['Versions:'] : []),
     ...versions.map(
       (one) =>
-        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${one.source} by ${one.installedBy} at ${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
+        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${short(one.source, 300)} by ${short(one.installedBy, 100)} at ${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
     ),
     ...(waits.size > 0
       ? [`Newer versions are not in use until one is accepted: isola plugin accept ${id} <hash>`]
@@ -79,7 +79,7 @@ export function toolsOf(manifest) {
 const outcome = ({ plugin, notes, generation }) =>
   [
     ...(plugin ? [`${plugin.id} ${plugin.version} is ${plugin.state}.`] : []),
-    ...notes,
+    ...notes.map((note) => short(note, 1_000)),
     // What was kept of one that is gone is of no generation.
     ...(generation === undefined
       ? ['What it kept is gone.']
@@ -240,7 +240,9 @@ export const adminVerbs = {
     options: {},
     async run({ request, print }) {
       const { plugins: problems } = await request('/api/operator/health')
-      const lines = problems.map(({ plugin, code, message }) => `${plugin}: ${message} (${code})`)
+      const lines = problems.map(
+        ({ plugin, code, message }) => `${plugin}: ${short(message, 300)} (${code})`,
+      )
       print({ problems }, lines.length === 0 ? 'Every plugin is well.' : lines.join('\n'))
       return problems.length > 0 ? 1 : 0
     },

@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { lineOf, toolsOf } from './plugin-admin.mjs'
 import { signText } from './plugin-keys.mjs'
 import { scaffold } from './plugin-new.mjs'
+import { short } from './text.mjs'
 import { UsageError } from './usage.mjs'
 
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
@@ -27,10 +28,20 @@ async function make({ args: [folder], values, print }) {
 
 /** Never over a file that is something else. */
 function write(target, { bundle, signature, source }) {
+  if (existsSync(target) && !isBundle(readFileSync(target, 'utf8')))
+    throw new Error(`--out: ${target} is there, and is no bundle. Name another file.`)
   writeFileSync(
     target,
     `${JSON.stringify({ bundle, ...(signature && { signature }), ...(source && { source }) })}\n`,
   )
+}
+
+function isBundle(text) {
+  try {
+    return Object.hasOwn(JSON.parse(text), 'bundle')
+  } catch {
+    return false
+  }
 }
 
 /** Beside what is there already; another plugin.yaml is somebody's source. */
@@ -120,7 +131,7 @@ function told({ id, version, tier, state, hash, manifest, lines = [] }, notes) {
     ...toolsOf(manifest),
     lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
     ...lines.map(lineOf),
-    ...notes.map((note) => `note: ${note}`),
+    ...notes.map((note) => `note: ${short(note, 1_000)}`),
     '',
     nextFor({ id, state, lines }),
   ].join('\n')

@@ -8,3 +8,10 @@ export interface BuiltPlugin {
 }
 /** Throws what is wrong with the folder, file and line first. */
 export declare function buildFolder(path: string): Promise<BuiltPlugin>
+
+/** Whether a file outside of a plugin's folder may be bundled into it. */
+export declare function isPackageModule(
+  path: string,
+  attributes?: Readonly<Record<string, string>>,
+  ours?: string,
+): boolean

@@ -44,15 +44,39 @@ const refuseForeign = {
   },
 }
 
+/**
+ * Whether a file outside of the folder may be bundled: the modules of a package, and neither what hides in one nor what
+ * is ours. An installed Isola lies in node_modules too, with the settings of whoever develops it.
+ *
+ * @param attributes Of the import: with `type: 'text'` anything would be a module.
+ * @param ours Where this command lies.
+ */
+export function isPackageModule(path, attributes = {}, ours = root) {
+  const file = realpathSync(path)
+  const parts = file.split(sep)
+  const inside = parts.slice(parts.lastIndexOf('node_modules') + 1)
+  const isOurs = isInside(ours, file) && !isInPackage(relative(realpathSync(ours), file))
+  return (
+    isInPackage(file) &&
+    !isOurs &&
+    !inside.some((part) => part.startsWith('.')) &&
+    /\.([cm]?[jt]s|json)$/.test(file) &&
+    Object.entries(attributes).every(([name, value]) => name === 'type' && value === 'json')
+  )
+}
+
+const isInPackage = (path) => path.split(sep).includes('node_modules')
+
 /** What is bundled comes from the folder or from a package: an import is no way to read the rest of the machine. */
 const stayInside = {
   name: 'isola-folder',
   setup(build) {
     const { absWorkingDir: folder } = build.initialOptions
-    build.onLoad({ filter: /.*/ }, ({ path }) => {
-      if (isInside(folder, path) || realpathSync(path).split(sep).includes('node_modules'))
-        return undefined
-      const text = `${relative(folder, path)} is outside of the plugin's folder. Copy it into the folder, or import it as a package.`
+    build.onLoad({ filter: /.*/ }, ({ path, with: attributes }) => {
+      if (isInside(folder, path) || isPackageModule(path, attributes)) return undefined
+      const text = isInPackage(realpathSync(path))
+        ? `${relative(folder, path)} is no module of a package: from there come .js, .ts and .json, imported as what they are. Copy it into the folder.`
+        : `${relative(folder, path)} is outside of the plugin's folder. Copy it into the folder, or import it as a package.`
       return { errors: [{ text }] }
     })
   },

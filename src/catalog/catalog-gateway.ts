@@ -79,7 +79,8 @@ export function createCatalogGateway({
     if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
     const known = held?.snapshot
     const number = known && isComplete(known) ? known.number : undefined
-    const { snapshot: fresh = known } = await ask((api) => api.read(number))
+    const { snapshot: read } = await ask((api) => api.read(number))
+    const fresh = read ? withWholePolicy(read) : known
     if (!fresh) throw unavailable()
     if (!held || held.atMs <= atMs) held = { snapshot: fresh, atMs }
     return fresh
@@ -108,6 +109,10 @@ export function createCatalogGateway({
     },
   }
 }
+
+/** While a new version rolls out, the object may still be of the one before: its policy says nothing of what came since. */
+const withWholePolicy = (snapshot: PluginSnapshot): PluginSnapshot =>
+  snapshot.policy ? { ...snapshot, policy: { ...defaultToolPolicy, ...snapshot.policy } } : snapshot
 
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000

@@ -32,6 +32,11 @@ export function manifestProblem(value: JsonObject, manifest: Manifest): string |
     hiddenIn(value, '', hasHiddenInLine) ??
     (hasLongName(value) ? 'has a name of a property of more than 200 characters' : undefined) ??
     first(hostsIn(manifest), ([place, host]) => hostProblem(place, host)) ??
+    first(namesIn(manifest), ([place, name, form]) =>
+      form.test(name)
+        ? undefined
+        : `${place}: must be a name, not ${JSON.stringify(name.slice(0, 80))}`,
+    ) ??
     first(schemasIn(manifest), ([place, schema]) =>
       atPlace(place, schemaProblem('schema', schema)),
     ) ??
@@ -73,6 +78,21 @@ const hostsIn = ({ grants: { network, secrets } }: Manifest): Placed<string> => 
     host === undefined ? [] : [[`grants.secrets[${index}].host`, host] as const],
   ),
 ]
+
+const toolForm = /^(\*|[A-Za-z0-9_-]{1,64}\*?)$/
+const modelForm = /^[\w./:@-]+$/
+
+/** What stands in a line that somebody allows, and could say more there than it is. */
+const namesIn = ({ uses_tools: used, agent, grants: { model } }: Manifest) => [
+  ...placed('uses_tools', used, toolForm),
+  ...placed('agent.uses_tools', agent?.uses_tools, toolForm),
+  ...placed('agent.disallowed_tools', agent?.disallowed_tools, toolForm),
+  ...(agent ? [['agent.model', agent.model, modelForm] as const] : []),
+  ...placed('grants.model.models', model?.models, modelForm),
+]
+
+const placed = (place: string, names: readonly string[] = [], form: RegExp) =>
+  names.map((name, index) => [`${place}[${index}]`, name, form] as const)
 
 /** A star before a domain grants nothing, and would be read as if it did: `*.com` least of all. */
 function hostProblem(place: string, host: string): string | undefined {

@@ -7,31 +7,52 @@ export interface OutsideAddress {
   readonly url: string
 }
 
-const name = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
+const label = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
+// A last label that begins with a digit is (part of) an address, of which there are no names below.
+const name = `(?:${label}\\.)+[a-z](?:[a-z0-9-]*[a-z0-9])?`
 const hostForm = new RegExp(
-  `^(?:\\*|(?:\\*\\.)?(?:${name}\\.)+${name}|(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d{1,5})?)$`,
+  `^(?:\\*|(?:\\*\\.)?${name}|(?:\\d{1,3}\\.){3}\\d{1,3}|(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d{1,5})?)$`,
 )
+const isHost = (host: string): boolean =>
+  hostForm.test(host) && (host.startsWith('*') || URL.canParse(`https://${host}`))
 
-/** Two labels under which anybody may have a name. Not the whole list (publicsuffix.org): those that are met most. */
-const sharedSuffixes: ReadonlySet<string> = new Set(
-  (
-    'co.uk org.uk ac.uk gov.uk me.uk ltd.uk plc.uk com.au net.au org.au edu.au gov.au co.nz org.nz ' +
-    'co.jp ne.jp or.jp ac.jp go.jp co.kr or.kr com.br net.br org.br com.cn net.cn org.cn gov.cn com.tw ' +
-    'com.hk com.sg com.my co.id co.th co.in net.in org.in com.tr com.mx com.ar com.co com.pe com.ve ' +
-    'co.za org.za co.il org.il com.sa com.eg com.ng co.ke com.pk com.ph com.vn com.ua com.pl co.at or.at ' +
-    'github.io gitlab.io pages.dev workers.dev r2.dev vercel.app netlify.app web.app firebaseapp.com ' +
-    'herokuapp.com onrender.com fly.dev blogspot.com azurewebsites.net cloudfront.net amazonaws.com ' +
-    'appspot.com run.app ngrok.io ngrok.app ngrok-free.app trycloudflare.com deno.dev repl.co surge.sh'
-  ).split(' '),
-)
+/** Two labels under which a country's registry has everybody: co.uk, com.au, gouv.fr. */
+const registrySuffix =
+  /^(ac|asso|co|com|edu|go|gob|gouv|gov|gv|ltd|me|mil|ne|net|nhs|nom|or|org|plc|sch)\.[a-z]{2}$/
+
+/** Names under which anybody may have one; such a name is somebody's. Not the whole list (publicsuffix.org): those that are met most. */
+const sharedSuffixes = (
+  'github.io gitlab.io pages.dev workers.dev r2.dev vercel.app netlify.app web.app firebaseapp.com ' +
+  'herokuapp.com onrender.com fly.dev blogspot.com azurewebsites.net cloudfront.net appspot.com run.app ' +
+  'ngrok.io ngrok.app ngrok-free.app trycloudflare.com deno.dev repl.co surge.sh ' +
+  'ddns.net duckdns.org dyndns.org dynu.net hopto.org no-ip.org sytes.net zapto.org'
+).split(' ')
+
+/** Clouds: whatever is below these, at any depth, may be anybody's. */
+const sharedClouds = (
+  'amazonaws.com amazonaws.com.cn on.aws windows.net storage.googleapis.com googleusercontent.com ' +
+  'digitaloceanspaces.com backblazeb2.com r2.cloudflarestorage.com myqcloud.com aliyuncs.com'
+).split(' ')
+
+const isBelow = (host: string, suffix: string): boolean => host.endsWith(`.${suffix}`)
+
+/** Whether the names below one are those of everybody, or have such names among them. */
+function isShared(under: string): boolean {
+  if (!under.includes('.') || registrySuffix.test(under)) return true
+  const isOver = (suffix: string) => under === suffix || isBelow(suffix, under)
+  return (
+    sharedSuffixes.some(isOver) ||
+    sharedClouds.some((suffix) => isOver(suffix) || isBelow(under, suffix))
+  )
+}
 
 /** Why a pattern with a star says more than whoever reads it believes; `undefined` if it does not. */
 export function wildcardProblem(host: string): string | undefined {
   if (!host.startsWith('*.')) return undefined
   const under = host.slice(2).toLowerCase()
-  return under.includes('.') && !sharedSuffixes.has(under)
-    ? undefined
-    : `is a star over names of everybody (${capped(under, 100)}): name the domain, such as *.example.com`
+  return isShared(under)
+    ? `is a star over names of everybody (${capped(under, 100)}): name the domain, such as *.example.com`
+    : undefined
 }
 
 /** A host as an operator writes it. A port only of this machine: everywhere else it is 443. */
@@ -40,13 +61,14 @@ export const openHost = z
   .max(253)
   .transform((text) => text.trim().toLowerCase())
   .superRefine((host, context) => {
-    const message = hostForm.test(host)
+    const message = isHost(host)
       ? wildcardProblem(host)
       : 'must be a host without scheme, port and path: example.com, *.example.com, * for every public one, or localhost:3000 of this machine in development; one with other letters begins with xn--'
     if (message !== undefined) context.addIssue({ code: 'custom', message })
   })
 
-export const openHosts = z.array(openHost).max(500)
+export const maxOpenHosts = 500
+export const openHosts = z.array(openHost).max(maxOpenHosts)
 
 /** What becomes of a call that goes to another host: somebody is asked, or it is denied. */
 export const elsewhere = z.enum(['ask', 'deny'])
@@ -61,7 +83,9 @@ export const networkRuleSchema = z.strictObject({
 })
 export type NetworkRule = z.infer<typeof networkRuleSchema>
 
-const ofThisMachine = /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/
+/** Of the host of a URL, or one that is opened. */
+export const isOfThisMachine = (host: string): boolean =>
+  /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host)
 
 /**
  * Whether an address is open to them.
@@ -75,17 +99,29 @@ export function isOpen(
 ): boolean {
   const { host } = new URL(text)
   if (hosts.includes(host) || (method === 'GET' && own.includes(host))) return true
-  if (ofThisMachine.test(host)) return false
+  if (isOfThisMachine(host)) return false
   return hosts.some((one) => one === '*' || (one.startsWith('*.') && host.endsWith(one.slice(1))))
 }
 
-/** Why a request to another host is refused. Without its path: that of a redirect is a stranger's. */
+/**
+ * Why a request to another host is refused. Without its path: that of a redirect is a stranger's. So is the host, which
+ * may have signs of a shell in it, or a star: a command is named only with one that is a name and nothing else.
+ */
 export function closedText({ method, url: text }: OutsideAddress): string {
-  const shown = capped(new URL(text).host, 253)
-  return `${method} at ${shown}, a host that this deployment has not allowed (an operator allows it: isola http allow ${shown})`
+  const { host } = new URL(text)
+  const shown = capped(host, 253)
+  const closed = `${method} at ${shown}, a host that this deployment has not allowed`
+  return !host.includes('*') && openHost.safeParse(host).success
+    ? `${closed} (an operator allows it: isola http allow ${shown})`
+    : `${closed}; it cannot be allowed either, since it is no public name or has a port`
 }
 
+const maxAddressChars = 1_000
+
 /** What a person is shown of a call to another host, and a model reads that cannot ask anybody. */
-export const closedAddressText = (to: OutsideAddress): string =>
-  // As the parser writes it: letters, digits and percent signs, so nothing in it hides or moves.
-  `${closedText(to)}. The whole address: ${capped(new URL(to.url).href, 1_000)}`
+export function closedAddressText(to: OutsideAddress): string {
+  // As the parser writes it: nothing in it hides or moves, since all but ASCII is written in ASCII.
+  const { href } = new URL(to.url)
+  const what = href.length > maxAddressChars ? 'The address begins' : 'The whole address'
+  return `${closedText(to)}. ${what}: ${capped(href, maxAddressChars)}`
+}

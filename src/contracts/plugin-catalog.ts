@@ -218,9 +218,13 @@ export interface PluginRow {
 export interface PluginStore {
   readonly find: (id: string) => Promise<PluginRow | undefined>
   readonly list: () => Promise<readonly PluginRow[]>
-  /** Of one plugin, or of all by id; newest first. */
+  /** Of one plugin, or of all by id; newest first, and of each the newest hundred. */
   readonly versions: (id?: string) => Promise<readonly (PluginVersion & { readonly id: string })[]>
   readonly version: (id: string, hash: string) => Promise<NewPluginVersion | undefined>
+  /** All that a version number ever meant, however long ago. */
+  readonly numbered: (id: string, version: string) => Promise<readonly { readonly hash: string }[]>
+  /** Who brought the oldest version. */
+  readonly firstBy: (id: string) => Promise<string | undefined>
   /** The newest; `undefined` before the first change. */
   readonly generation: (number?: number) => Promise<Generation | undefined>
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>

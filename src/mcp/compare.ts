@@ -1,5 +1,6 @@
 import type { Json } from '#contracts/json.ts'
 import type { McpDifference, McpItem } from '#contracts/mcp.ts'
+import { withCodes } from '#contracts/visible-text.ts'
 
 /** Of all that one comparison says: more than a listing may be long, so only what repeats itself is cut. */
 const maxShownChars = 2_000_000
@@ -112,8 +113,4 @@ function leaf(value: Json): string {
 const named = (name: string): string => (/^[A-Za-z_$][\w$-]*$/.test(name) ? name : quoted(name))
 
 /** Printable as it is, other alphabets too; what steers a terminal, or looks like a blank and is none, is not. */
-const quoted = (line: string): string =>
-  JSON.stringify(line).replace(
-    /(?! )[\p{C}\p{Z}\p{Variation_Selector}]/gu,
-    (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
-  )
+const quoted = (line: string): string => withCodes(JSON.stringify(line))

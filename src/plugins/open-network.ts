@@ -3,10 +3,13 @@ import type { ToolManifest } from '#contracts/manifest.ts'
 import { isOpen, type NetworkRule, type OutsideAddress } from '#contracts/network-rule.ts'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import { defaultToolPolicy } from '#contracts/tool-policy.ts'
-import type { EgressRules } from './egress-rules.ts'
+import { checkPublicUrl, type EgressRules } from './egress-rules.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 
-/** What the operator opened, a moment old at most; nothing is open where that cannot be known. */
+/**
+ * What the operator opened, a moment old at most. While the Catalog does not answer it is what was heard last, however
+ * old, as with the rest of the policy; where nothing ever was, nothing is open.
+ */
 export interface NetworkNow {
   readonly rule: () => Promise<NetworkRule | undefined>
   /** Hosts and ports at which a server in development itself answers. */
@@ -44,16 +47,30 @@ export function createOpenNow(
   }
 }
 
-/** Where a call of a tool goes that reads whatever address it is given: so its plugin was granted, and its input says. */
+/**
+ * Where a call of a tool goes that reads whatever address it is given: so its plugin was granted, it says that it
+ * reaches out (`openWorldHint`), and its input says where. What egress refuses whatever is open goes nowhere: nobody is
+ * asked about it, and the call fails with the reason.
+ */
 export function goesToOf(
   { tier, granted }: Pick<LoadedPlugin, 'tier' | 'granted'>,
-  { input_schema: schema }: ToolManifest,
+  { annotations, input_schema: schema }: ToolManifest,
+  { isDevelopment }: Pick<EgressRules, 'isDevelopment'>,
 ): ((input: JsonObject) => OutsideAddress | undefined) | undefined {
   const isWide = tier === 'builtin' && granted.network.some(({ host }) => host === '*')
-  if (!isWide || !Object.hasOwn(Object(schema['properties']), 'url')) return undefined
+  const takesUrl = Object.hasOwn(Object(schema['properties']), 'url')
+  if (!isWide || !takesUrl || annotations.openWorldHint !== true) return undefined
   return ({ url, method = 'GET' }) =>
-    // What is no address is refused on its way out.
-    typeof url === 'string' && typeof method === 'string' && URL.canParse(url)
+    typeof url === 'string' && typeof method === 'string' && mayLeave(url, { isDevelopment })
       ? { method: method.toUpperCase(), url }
       : undefined
+}
+
+function mayLeave(url: string, rules: Pick<EgressRules, 'isDevelopment'>): boolean {
+  try {
+    checkPublicUrl(url, rules)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -50,7 +50,7 @@ function toToolEntry(
   const isConfirmed = plugin.tier === 'builtin'
   const timeoutMs = tool.timeout_ms ?? defaultTimeoutMs
   const spending = withIsolateFee(plugin, spendingOfTool(plugin, timeoutMs), deps)
-  const goesTo = goesToOf(plugin, tool)
+  const goesTo = goesToOf(plugin, tool, deps)
   // What calls others or spends is not repeated after a crash, whatever it says of itself.
   const mayRepeat = isConfirmed && !spending.inner
   return {

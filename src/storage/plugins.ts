@@ -65,6 +65,13 @@ export function createPluginStore(database: Database): PluginStore {
       const [row] = await all<VersionRow>(sql, id, hash)
       return row && { ...toVersion(row), manifest: JSON.parse(row.manifest) as unknown }
     },
+    numbered: (id, version) =>
+      all(`SELECT hash FROM plugin_versions WHERE plugin = ?1 AND version = ?2`, id, version),
+    async firstBy(id) {
+      const sql = `SELECT installed_by FROM plugin_versions WHERE plugin = ?1 ORDER BY installed_at_ms, hash DESC LIMIT 1`
+      const [row] = await all<Pick<VersionRow, 'installed_by'>>(sql, id)
+      return row?.installed_by
+    },
     async generation(number) {
       const sql = `SELECT number, plugins, (SELECT policy FROM policies WHERE generation <= number
           ORDER BY generation DESC LIMIT 1) AS policy, (SELECT exposure FROM exposures WHERE generation <= number

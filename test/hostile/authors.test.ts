@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { main } from '../../scripts/isola/main.mjs'
-import { buildFolder } from '../../scripts/isola/plugin-build.mjs'
+import { buildFolder, isPackageModule } from '../../scripts/isola/plugin-build.mjs'
 import { runAlone } from '../../scripts/isola/sandbox.mjs'
 
 // A stranger's folder on its reader's machine: what the commands for authors do with it.
@@ -237,6 +237,44 @@ export default () => ({ tools: { go: async () => text } })
     const path = folder(`outside-${name.replaceAll(/\W/g, '-')}`, files)
     symlinkSync(join(base, 'private.json'), join(path, 'link.json'))
     await expect(buildFolder(path)).rejects.toThrow(/is outside of the plugin's folder\. Copy it/)
+  })
+
+  const asText = (path: string, kind: string) =>
+    imports(path).replace('\n', ` with { type: '${kind}' }\n`)
+  const packed = (file: string) => join(base, 'node_modules/other', file)
+  it.each([
+    ['a hidden file', imports(packed('.dev.vars'))],
+    ['a hidden file as text', asText(packed('.dev.vars'), 'text')],
+    ['a hidden file as bytes', asText(packed('.dev.vars'), 'bytes')],
+    ['a script as text', asText(packed('index.js'), 'text')],
+    ['a file in a hidden folder', imports(packed('.wrangler/state.json'))],
+    ['a file that is no module', imports(packed('private.txt'))],
+    ['a link to one', imports('./node_modules/link/private.txt')],
+    ['a file of this clone', imports(join(import.meta.dirname, '../../package.json'))],
+  ])('takes from packages their modules, and nothing else: %s', async (name, main) => {
+    for (const file of ['.dev.vars', 'index.js', '.wrangler/state.json', 'private.txt', 'a.json']) {
+      mkdirSync(join(packed(file), '..'), { recursive: true })
+      writeFileSync(packed(file), JSON.stringify(canary))
+    }
+    const path = folder(`package-${name.replaceAll(/\W/g, '-')}`, { 'main.ts': main })
+    mkdirSync(join(path, 'node_modules'))
+    symlinkSync(packed(''), join(path, 'node_modules/link'))
+    await expect(buildFolder(path)).rejects.toThrow(
+      /is outside of the plugin's folder|is no module of a package/,
+    )
+    writeFileSync(join(path, 'main.ts'), asText(packed('a.json'), 'json'))
+    expect((await buildFolder(path)).bundle.code).toContain(canary)
+  })
+
+  it('takes nothing of an Isola that is installed beside it, and what that one has installed', () => {
+    const ours = join(base, 'node_modules/isola')
+    const files = ['src/a.js', 'secrets.json', 'node_modules/zod/index.js']
+    for (const file of files) {
+      mkdirSync(join(ours, file, '..'), { recursive: true })
+      writeFileSync(join(ours, file), '')
+    }
+    const taken = files.map((file) => isPackageModule(join(ours, file), {}, ours))
+    expect(taken).toEqual([false, false, true])
   })
 
   it('takes no README.md that is a link', async () => {

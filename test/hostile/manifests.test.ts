@@ -252,6 +252,7 @@ const disguises = {
   'a tag character': 'a.example\u{e0041}',
   'a variation selector': 'a.example\ufe01',
   'a filler': 'a.example\u3164',
+  'a blank of braille': 'a.example\u2800',
   'a separator of lines': 'a.example\u2028b',
 } as const
 const network = (host: string) => ({ grants: { network: [{ host, methods: ['GET'] }] } })
@@ -304,10 +305,37 @@ describe('T3: what an operator is shown of a manifest is all that there is', () 
   )
 
   it('takes lines, emoji and other alphabets in descriptions', async () => {
-    const description = 'Grüße.\n\tСпасибо 👩‍💻 ❤️ می‌خواهم'
+    const description = 'Grüße.\n\tСпасибо 👩‍💻 ❤️ می‌خواهم. Où\u00a0? 全角\u3000空白'
     const more = { description, ...tools({ description }) }
     const { manifest: read } = await readUpload({ json: { bundle: bundleOf(more) } }, uploadDeps())
     expect(read.description).toBe(description)
+  })
+
+  it('T3: refuses another blank in what is one line', async () => {
+    const sent = readUpload({ json: { bundle: bundleOf({ name: 'Nice\u00a0x' }) } }, uploadDeps())
+    await expect(sent).rejects.toThrow(/^plugin\.yaml: name: .*Nice\\u\{a0\}x/)
+  })
+
+  const agent = { integration_mode: 'tool', model: 'openai/x', instructions: 'a.md' }
+  it.each([
+    ['uses_tools[0]', { uses_tools: ['kv__set (allowed already)'] }],
+    ['agent.uses_tools[1]', { agent: { ...agent, uses_tools: ['kv', 'a b : ok'] } }],
+    ['agent.disallowed_tools[0]', { agent: { ...agent, disallowed_tools: ['a b'] } }],
+    ['agent.model', { agent: { ...agent, model: 'openai/x (allowed already)' } }],
+    ['grants.model.models[0]', { grants: { model: { max_tokens: 1, models: ['x: no limit'] } } }],
+  ])('T3: refuses sentences of its own where a name stands: %s', async (place, more) => {
+    const bundle = { ...bundleOf(more), files: { 'a.md': 'x' } }
+    await expect(readUpload({ json: { bundle } }, uploadDeps())).rejects.toThrow(place)
+  })
+
+  it('takes the names that there are', async () => {
+    const more = {
+      uses_tools: ['kv', 'files__read', 'kv__*', 'code-reviewer'],
+      agent: { ...agent, model: 'cloudflare/@cf/meta/llama-3.1-8b', uses_tools: ['kv'] },
+      grants: { model: { max_tokens: 1, models: ['openrouter/meta/llama:free', 'default'] } },
+    }
+    const bundle = { ...bundleOf(more), files: { 'a.md': 'x' } }
+    await expect(readUpload({ json: { bundle } }, uploadDeps())).resolves.toBeDefined()
   })
 
   it.each([
@@ -333,7 +361,7 @@ describe('T3: what an operator is shown of a manifest is all that there is', () 
     const deep = Array.from({ length: 30 }).reduce<object>((inner) => ({ items: inner }), {})
     for (const [more, why] of [
       [{ grants: { network: hosts } }, 'asks for 201 things'],
-      [{ uses_tools: ['x'.repeat(400)] }, 'longer than 300'],
+      [{ grants: { model: { max_tokens: 1, models: ['x'.repeat(400)] } } }, 'longer than 300'],
       [tools({ input_schema: { $ref: 'https://a.example/' } }), 'refers to a schema elsewhere'],
       [tools({ input_schema: deep }), 'deeper than 24'],
       [tools({ input_schema: { ['x'.repeat(201)]: 1 } }), '200 characters'],

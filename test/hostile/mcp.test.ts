@@ -292,6 +292,8 @@ describe('T13: what an operator reads before approving is all that is different'
     ['a list that became an object', { a: ['x'] }, { a: { 0: 'x' } }],
     ['a name with a dot', { a: { b: 1 } }, { 'a.b': 1 }],
     ['a blank of another width', { description: 'a b' }, { description: 'a\u2003b' }],
+    ['a blank of braille', { description: 'a b' }, { description: 'a\u2800b' }],
+    ['a filler', { description: 'a' }, { description: 'a\u3164' }],
     ['a backslash for what it spells', { description: '\u2003' }, { description: '\\u{2003}' }],
   ]
   it.each(cases)('%s', (_what, before, after) => {

@@ -3046,8 +3046,14 @@ const uploads = [
       {
         name: 'author-own-files',
         what: 'T24: a bundle has files of its folder and of packages',
-        find: "if (isInside(folder, path) || realpathSync(path).split(sep).includes('node_modules'))",
+        find: 'if (isInside(folder, path) || isPackageModule(path, attributes))',
         replace: 'if (true)',
+      },
+      {
+        name: 'author-package-modules',
+        what: 'T24: of a package its modules are bundled, and no hidden file of it',
+        find: "!inside.some((part) => part.startsWith('.')) &&",
+        replace: 'true &&',
       },
       {
         name: 'author-no-links',
@@ -3310,7 +3316,7 @@ const uploads = [
       {
         name: 'version-keeps-content',
         what: 'P27: a version number keeps its content',
-        find: 'if (!replace) refuseOtherContent(plugin, versions)',
+        find: 'if (!replace) refuseOtherContent(plugin, { sameNumber, versions })',
         replace: '',
       },
       {

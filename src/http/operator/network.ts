@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { elsewhere, openHosts } from '#contracts/network-rule.ts'
+import { elsewhere, maxOpenHosts, openHosts } from '#contracts/network-rule.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
@@ -10,7 +10,8 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
 const changeRequest = z.strictObject({
   allow: openHosts.default([]),
-  deny: openHosts.default([]),
+  // Whatever is in the list can be closed, by rules of a version before too.
+  deny: z.array(z.string().trim().toLowerCase().max(253)).max(maxOpenHosts).default([]),
   elsewhere: elsewhere.optional(),
 })
 

@@ -11,8 +11,10 @@ export interface AddOptions {
   /** Whether a version number may get another content than it had. */
   readonly replace: boolean
   readonly takeOver: boolean
-  /** All that were ever installed under this id. */
-  readonly versions: readonly Pick<NewPluginVersion, 'version' | 'hash'>[]
+  /** Those of its version number that were ever installed under this id. */
+  readonly sameNumber: readonly Pick<NewPluginVersion, 'hash'>[]
+  /** The newest that were: their numbers are not suggested. */
+  readonly versions: readonly Pick<NewPluginVersion, 'version'>[]
   /** Whose id it is; nobody's if empty. */
   readonly owner: string | undefined
   /** Who signed the version that is there, or was there last. */
@@ -28,7 +30,7 @@ const rank = { community: 0, trusted: 1, builtin: 2 } as const
 export function add(
   plugin: NewPluginVersion,
   { row, generation, by }: Situation,
-  { allowDowngrade, replace, takeOver, versions, owner, signer }: AddOptions,
+  { allowDowngrade, replace, takeOver, versions, sameNumber, owner, signer }: AddOptions,
 ): Outcome {
   const { id, hash, version, tier } = plugin
   const before = row?.state === 'removed' ? undefined : row
@@ -38,7 +40,7 @@ export function add(
   const isOwner = owner === by.principal && (signer === undefined || signer === plugin.signer)
   const isTaken = row !== undefined && !before && owner !== '' && !isOwner
   if (isTaken && !(takeOver && by.mayEnable)) throw kept(id)
-  if (!replace) refuseOtherContent(plugin, versions)
+  if (!replace) refuseOtherContent(plugin, { sameNumber, versions })
   const data = { plugin: id, version, hash, tier, source: plugin.source }
   const base = { version: plugin, event: 'plugin_added' as const, data }
   if (before?.hash === hash && before.tier === tier)
@@ -101,10 +103,9 @@ function notYours(id: string): IsolaError {
 /** What was looked at under a version number is what that number means, also after a removal. */
 function refuseOtherContent(
   { id, version, hash }: NewPluginVersion,
-  versions: AddOptions['versions'],
+  { sameNumber, versions }: Pick<AddOptions, 'sameNumber' | 'versions'>,
 ): void {
-  const same = versions.filter((one) => one.version === version)
-  if (same.length === 0 || same.some((one) => one.hash === hash)) return
+  if (sameNumber.length === 0 || sameNumber.some((one) => one.hash === hash)) return
   const taken = new Set(versions.map((one) => one.version))
   throw new IsolaError(
     'request_conflict',

@@ -111,7 +111,8 @@ export function remove(situation: Situation): Outcome {
 
 /** What it kept is gone: whoever comes under its id next finds nothing of it. */
 export function free(id: string, { row }: Situation): Outcome {
-  const isGone = row?.state === 'removed'
+  if (!row) throw notThere()
+  const isGone = row.state === 'removed'
   return {
     rows: isGone ? [{ ...row, owner: '' }] : [],
     event: 'plugin_removed',
@@ -122,8 +123,10 @@ export function free(id: string, { row }: Situation): Outcome {
 
 export function present({ row }: Situation): PluginRow {
   if (row && row.state !== 'removed') return row
-  throw new IsolaError('request_not_found', 'There is no such plugin.')
+  throw notThere()
 }
+
+const notThere = () => new IsolaError('request_not_found', 'There is no such plugin.')
 
 export function installed(situation: Situation): PluginRow {
   const row = present(situation)

@@ -7,7 +7,6 @@ import type {
   PluginChange,
   PluginRow,
   PluginStore,
-  PluginVersion,
 } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkPluginId } from '../install/plugin-names.ts'
@@ -64,10 +63,16 @@ export async function decide(
   switch (change.do) {
     case 'add': {
       checkPluginId(change.plugin.id, bundledIds)
-      const versions = await store.versions(change.plugin.id)
+      const { id, version } = change.plugin
       const { allowDowngrade = false, replace = false, takeOver = false } = change
-      const whose = whoseIs(row, versions)
-      const options = { allowDowngrade, replace, takeOver, versions, ...whose }
+      const options = {
+        allowDowngrade,
+        replace,
+        takeOver,
+        versions: await store.versions(id),
+        sameNumber: await store.numbered(id, version),
+        ...(await whoseIs(store, id, row)),
+      }
       return arrive(add(change.plugin, situation, options), { situation, proven })
     }
     case 'accept':
@@ -92,9 +97,9 @@ export async function decide(
 }
 
 /** Whose an id is. Of one that shipped with the deployment and does not any more it is no principal's. */
-function whoseIs(row: PluginRow | undefined, versions: readonly PluginVersion[]) {
-  const oldest = row?.tier === 'builtin' ? undefined : versions.at(-1)?.installedBy
-  const last = versions.find(({ hash }) => hash === row?.hash)
+async function whoseIs(store: PluginStore, id: string, row: PluginRow | undefined) {
+  const oldest = row?.tier === 'builtin' ? undefined : await store.firstBy(id)
+  const last = row && (await store.version(id, row.hash))
   return { owner: row?.owner ?? oldest, signer: last?.signer }
 }
 
@@ -147,7 +152,8 @@ async function accept(
     replace: true,
     takeOver: false,
     versions: [],
-    ...whoseIs(situation.row, await store.versions(id)),
+    sameNumber: [],
+    ...(await whoseIs(store, id, situation.row)),
   })
   const { version: _known, ...rest } = outcome
   return arrive({ ...rest, data: { ...outcome.data, accepted: true } }, arriving)

@@ -1,5 +1,8 @@
+import { IsolaError } from '#contracts/errors.ts'
+import { isOfThisMachine, maxOpenHosts } from '#contracts/network-rule.ts'
 import type { Generation, NetworkChange } from '#contracts/plugin-catalog.ts'
 import { defaultToolPolicy } from '#contracts/tool-policy.ts'
+import { isPublicHost } from '../egress-address.ts'
 import type { Outcome } from './changes.ts'
 import { setPolicy } from './set-policy.ts'
 
@@ -8,11 +11,24 @@ export function setNetwork({ allow, deny, elsewhere }: NetworkChange, now: Gener
   const { policy = defaultToolPolicy } = now
   const { network } = policy
   const unknown = deny.filter((host) => !network.hosts.includes(host))
+  for (const [index, host] of allow.entries()) refuseUnreachable(host, index)
   const hosts = [...new Set([...network.hosts, ...allow])].filter((host) => !deny.includes(host))
+  if (hosts.length > maxOpenHosts) {
+    const message = `allow: there would be ${hosts.length} hosts, and ${maxOpenHosts} may be open. Close some (isola http deny), or open a domain: *.example.com`
+    throw new IsolaError('request_invalid', message, { param: 'allow' })
+  }
   const next = { hosts: hosts.toSorted(), elsewhere: elsewhere ?? network.elsewhere }
   const outcome = setPolicy({ ...policy, network: next }, now)
   return {
     ...outcome,
     notes: [...outcome.notes, ...unknown.map((host) => `${host} was not allowed.`)],
   }
+}
+
+/** What egress refuses whatever is open: it is not in the list as if it could be reached. */
+function refuseUnreachable(host: string, index: number): void {
+  if (host === '*' || isOfThisMachine(host) || isPublicHost(host.replace(/^\*\./, ''))) return
+  const param = `allow[${index}]`
+  const message = `${param}: ${host} is not public: no call reaches a private address, or a name of a machine's own network, whatever is open.`
+  throw new IsolaError('request_invalid', message, { param })
 }

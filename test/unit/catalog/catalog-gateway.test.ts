@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { CatalogApi, PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import { createCatalogGateway } from '../../../src/catalog/catalog-gateway.ts'
+import { toolPolicySchema } from '../../../src/contracts/tool-policy.ts'
 import { systemSources } from '../../../src/sources.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -32,4 +33,12 @@ it.each([
   await vi.advanceTimersByTimeAsync(1_000)
   await gateway.snapshot()
   expect(known).toEqual(expected)
+})
+
+it('P4: a policy of a Catalog of the version before says nothing of what came since: there it is as shipped', async () => {
+  const { network, ...before } = toolPolicySchema.parse({ deny: ['kv__*'] })
+  const old = { ...snapshot, policy: before } as unknown as PluginSnapshot
+  const gateway = withCatalog(async () => ({ ok: true, value: { number: 7, snapshot: old } }))
+  expect((await gateway.snapshot()).policy).toEqual({ ...before, network })
+  expect(network).toEqual({ hosts: [], elsewhere: 'ask' })
 })

@@ -205,6 +205,17 @@ describe('isola plugin build', () => {
     expect(read.bundle.code?.match(/from\s*"[^"]+"/g)).toEqual(['from "isola/plugin"'])
   })
 
+  it('writes over a bundle, and over no file that is something else', async () => {
+    const path = folder('over', { 'plugin.yaml': yaml(), 'main.ts': mainText })
+    const main = join(path, 'main.ts')
+    const { code, err } = await isola(['plugin', 'build', path, '--out', main])
+    expect([code, err]).toEqual([1, expect.stringContaining(`--out: ${main} is there`)])
+    expect(readFileSync(main, 'utf8')).toBe(mainText)
+    const out = join(base, 'over.isola.json')
+    for (const _time of [1, 2])
+      expect((await isola(['plugin', 'build', path, '--out', out])).code).toBe(0)
+  })
+
   it.each([
     ['a zip', 'parts.zip'],
     ['a folder, to be put where others get it', 'built/'],

@@ -190,6 +190,13 @@ describe('the life of a plugin', () => {
       expect(await ownerOf()).toBe('bob')
     })
 
+    it('is freed only of what there was: an id that never was leaves no removal on the record', async () => {
+      await expect(host.change({ do: 'free', id: 'never' })).rejects.toMatchObject({
+        code: 'request_not_found',
+      })
+      expect(host.events()).not.toContain('plugin_removed')
+    })
+
     it('is taken over by an operator who says so, and by no author', async () => {
       await host.add('a', '1.0.0', {}, author)
       await host.change({ do: 'remove', id: 'a' })
@@ -572,6 +579,70 @@ it('T27: the versions of one plugin push no other one out of sight', async () =>
   for (let count = 1; count <= 1_100; count += 1) host.sqlite.prepare(insert).run(count)
   const views = await createPluginViews(host.store).list()
   expect(views.map(({ versions }) => versions.length)).toEqual([100, 1])
+})
+
+describe('of a plugin with more versions than are listed', () => {
+  /** A hundred and twenty by somebody else, after what is there. */
+  const pushDown = async (id: string) => {
+    const insert = `INSERT INTO plugin_versions SELECT plugin, hash || ?1, '9.0.' || ?1, tier, source, NULL, manifest,
+      'bob', installed_at_ms + ?1 FROM plugin_versions WHERE plugin = ?2 AND hash = ?3`
+    const { hash } = (await host.store.find(id))!
+    for (let count = 1; count <= 120; count += 1) host.sqlite.prepare(insert).run(count, id, hash)
+  }
+
+  it('P27: a version number keeps its content', async () => {
+    await host.add('a', '1.0.0')
+    await pushDown('a')
+    await host.change({ do: 'remove', id: 'a' })
+    await expect(host.add('a', '1.0.0', { description: 'Else.' })).rejects.toThrow(
+      'version: 1.0.0 of "a" was installed with another content. Set version in plugin.yaml to 1.0.1',
+    )
+    await host.add('a', '1.0.0')
+  })
+
+  it('T24: the id is that of who brought the oldest one', async () => {
+    await host.add('a', '1.0.0', {}, author)
+    await pushDown('a')
+    host.sqlite.exec('UPDATE manifests SET owner = NULL')
+    const bob: ChangeBy = { ...author, principal: 'bob' }
+    await expect(host.add('a', '9.1.0', {}, bob)).rejects.toThrow('somebody else')
+    await host.add('a', '9.1.0', {}, author)
+  })
+
+  it('T24: its owner is asked for the same signature', async () => {
+    const one = { ...(await host.prepare('a', '1.0.0')), signer: 'release', installedBy: 'ada' }
+    await host.change({ do: 'add', plugin: one }, author)
+    await pushDown('a')
+    await host.change({ do: 'remove', id: 'a' })
+    await expect(host.add('a', '9.1.0', {}, author)).rejects.toThrow('--take-over')
+  })
+})
+
+describe('the hosts that are open to the http tools', () => {
+  const open = (allow: readonly string[]) =>
+    host.change({ do: 'network', allow, deny: [] }).then(({ generation }) => generation.policy)
+  const hosts = (start: number, count: number) =>
+    Array.from({ length: count }, (_none, index) => `h${start + index}.example.com`)
+
+  it('are five hundred at most, however they come', async () => {
+    await open(hosts(0, 300))
+    await expect(open(hosts(300, 201))).rejects.toThrow(/^allow: .*501.*500/)
+    expect((await open(hosts(300, 200)))?.network.hosts).toHaveLength(500)
+  })
+
+  it.each(['10.0.0.1', '169.254.169.254', 'printer.local', '*.svc.cluster.local', '127.1.1.1'])(
+    'P4: have none that no call reaches anyway: %s is refused with why',
+    async (one) => {
+      await expect(open(['example.com', one])).rejects.toMatchObject({
+        code: 'request_invalid',
+        message: expect.stringMatching(/^allow\[1\]: .* is not public/) as unknown,
+      })
+    },
+  )
+
+  it('may be of this machine, in development', async () => {
+    expect((await open(['localhost:3000', '127.0.0.1:80']))?.network.hosts).toHaveLength(2)
+  })
 })
 
 describe('what the operator is told', () => {

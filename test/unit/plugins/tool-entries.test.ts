@@ -249,3 +249,31 @@ describe('Y10: a schedule as an entry', () => {
     expect(plugin.protocols).toEqual(['ToolProvider', 'AgentProvider', 'SchedulerProvider'])
   })
 })
+
+describe('where a tool says that its calls go', () => {
+  const goesTo = (annotations: object, url: unknown) => {
+    const input_schema = { type: 'object', properties: { url: { type: 'string' } } }
+    const tool = { name: 'go', description: 'Goes.', annotations, input_schema }
+    const grants = { network: [{ host: '*', methods: ['GET'] }] }
+    const entry = entryOf(async () => 1, { contributes: { tools: [tool] }, grants })
+    return entry.goesTo?.({ url } as JsonObject)
+  }
+  const page = 'https://shop.example.com/x'
+
+  test('P4: is said by one that reaches out, and by none that only names an address', () => {
+    expect(goesTo({ openWorldHint: true }, page)).toEqual({ method: 'GET', url: page })
+    expect(goesTo({ destructiveHint: true }, page)).toBeUndefined()
+  })
+
+  test.each([
+    'http://example.com/',
+    'https://example.com:8443/',
+    'https://10.0.0.1/',
+    'https://*.example.com/',
+    'https://a;$(id);.example.com/',
+    'https://a:b@example.com/',
+    'data:text/plain,x',
+  ])('P4: asks nobody about what is refused anyway: %s', (url) => {
+    expect(goesTo({ openWorldHint: true }, url)).toBeUndefined()
+  })
+})
