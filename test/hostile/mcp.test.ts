@@ -110,13 +110,11 @@ describe('T13, T15: what a hostile server lists', () => {
     )
   })
 
-  it('50,000 tools are looked at no further than the cap, within a second', async () => {
+  it('50,000 tools are looked at no further than the cap', async () => {
     const tools = Array.from({ length: 50_000 }, (_, index) => ({ name: `t${index}` }))
-    const atMs = Date.now()
     const listing = await createLinkWorld(createFakeMcp({ tools })).look()
     expect(listing.items).toHaveLength(500)
     expect(listing.notes.join()).toContain('only the first 500')
-    expect(Date.now() - atMs).toBeLessThan(1_500)
   })
 
   it('a list larger than 4 MiB is not taken in', async () => {

@@ -79,7 +79,7 @@ it('E1: the code of a plugin that it calls is told so, and gets no other model',
   await enablePlugin('asker')
   expect((await runOf({})).result.result).toContain('an unpriced answer')
   requests.length = 0
-  expect((await runOf({ limits })).result).toContain('model_price_unknown')
+  expect((await runOf({ limits })).result.result).toContain('model_price_unknown')
   expect(modelsOf(requests)).toEqual(['scripted'])
 })
 

@@ -32,6 +32,23 @@ const submissionOf = (text: string, more: Partial<SubmitRequest> = {}): SubmitRe
 })
 const outcomeOf = (reply: Answer): string => (reply.ok ? reply.value.state : reply.error.code)
 
+describe('a session', () => {
+  it('is made once by requests at once: the same body is answered alike, another is refused', async () => {
+    const create = (key: string, json: object) =>
+      call('/api/sessions', {
+        json: { agent: 'orchestrator', ...json },
+        headers: { 'Idempotency-Key': key },
+      })
+    const alike = await Promise.all(Array.from({ length: 8 }, () => create('alike', {})))
+    expect(new Set(await Promise.all(alike.map((one) => one.text()))).size).toBe(1)
+    const limits = [1_000, 2_000, 3_000]
+    const others = await Promise.all(
+      limits.map((maxTokens) => create('others', { limits: { maxTokens } })),
+    )
+    expect(others.map(({ status }) => status).toSorted()).toEqual([201, 422, 422])
+  })
+})
+
 describe('a run', () => {
   it('has another id than a run of another session under the same idempotency key', async () => {
     withModel((request) =>
