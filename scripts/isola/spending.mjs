@@ -4,6 +4,7 @@ import { UsageError } from './usage.mjs'
 import { range, rangeOptions } from './when.mjs'
 
 const path = '/api/operator/usage'
+const groups = ['principal', 'agent', 'model', 'plugin', 'session']
 const tokensOf = ({ tokens }) => (tokens === null ? 'no limit' : String(tokens))
 const costOf = ({ costUsd }) => (costUsd === null ? 'no limit' : dollars(costUsd))
 
@@ -19,6 +20,7 @@ const columns = [
 
 async function report({ values, request, print }) {
   const { by, principal, limit } = values
+  if (!groups.includes(by)) throw new UsageError(`--by is one of ${groups.join(', ')}, not ${by}.`)
   const query = new URLSearchParams({
     by,
     ...range(values),
@@ -62,9 +64,7 @@ function show(context) {
   const { by, since, until, limit } = context.values
   if (by !== undefined) return report(context)
   if ([since, until, limit].some((one) => one !== undefined))
-    throw new UsageError(
-      '--since, --until and --limit need --by: principal, agent, model, plugin or session.',
-    )
+    throw new UsageError(`--since, --until and --limit need --by: ${groups.join(', ')}.`)
   return day(context)
 }
 

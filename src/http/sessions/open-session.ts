@@ -45,9 +45,9 @@ export async function inSession<T>(
   }
 }
 
-/** A run as the path names it. */
+/** A run as the path names it, in a session that may be one: before a body is looked at. */
 export function runOf(context: HttpContext): string {
-  const run = context.req.param('run') ?? ''
-  if (!isRunId(run)) throw noSuchSession()
+  const { id = '', run = '' } = context.req.param()
+  if (!isSessionId(id) || !isRunId(run)) throw noSuchSession()
   return run
 }

@@ -211,4 +211,11 @@ describe('isola usage show', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('need --by')
   })
+
+  it('refuses what it cannot be added up by, as wrong usage', async () => {
+    const { fetch, queries } = answering({})
+    const { code, stderr } = await isola(['usage', 'show', '--by', 'moon'], { env, fetch })
+    expect([code, queries()]).toEqual([2, []])
+    expect(stderr).toContain('not moon')
+  })
 })
