@@ -148,23 +148,6 @@ function describeModel(settings) {
   return `${model || 'default'} at ${baseUrl ? shownUrl(baseUrl) : 'api.openai.com'}`
 }
 
-/**
- * What the server itself says: of its model, and of a setting for which it answers nothing. Nothing of either if it
- * cannot be asked, since it runs all the same.
- */
-async function serverProblems(url, key) {
-  try {
-    const response = await fetch(`${url}/api/operator/health`, {
-      headers: { authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(5_000),
-    })
-    const { models, error } = await response.json()
-    return { model: models?.problem, setting: response.status === 503 ? error?.message : undefined }
-  } catch {
-    return {}
-  }
-}
-
 /** One real request to each model server, and whether a cost limit meets a model without a price; start goes on. */
 async function describeTrial(trial, problem) {
   const findings = await trial
@@ -272,9 +255,22 @@ async function request(path, { method = 'GET', json } = {}) {
     ...(json && { body: JSON.stringify(json) }),
   })
   const answer = await response.json()
-  if (!response.ok) throw new Error(answer.error?.message ?? `answered ${response.status}`)
+  if (!response.ok) {
+    const { message = `answered ${response.status}` } = answer.error ?? {}
+    throw Object.assign(new Error(message), { status: response.status })
+  }
   return answer
 }
+
+/**
+ * What the server itself says: of its model, and of a setting for which it answers nothing. Nothing of either if it
+ * cannot be asked, since it runs all the same.
+ */
+const serverProblems = () =>
+  request('/api/operator/health').then(
+    ({ models }) => ({ model: models?.problem }),
+    ({ status, message }) => (status === 503 ? { setting: message } : {}),
+  )
 
 /** One line; before it a question where this is the first start, and somebody is there. */
 async function describeNetwork() {
@@ -288,8 +284,7 @@ if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRun
   if (!stopping) console.error('The server did not answer /healthz within a minute.')
   stop(1)
 } else if (!stopping) {
-  const local = `http://${host}:${probe.port}`
-  const problems = await serverProblems(local, vars.ISOLA_OPERATOR_KEY)
+  const problems = await serverProblems()
   const network = problems.setting ? 'not known' : await describeNetwork()
   const said = await describeTrial(trial, problems.model)
   if (problems.setting)

@@ -1,6 +1,6 @@
 // isola approval list|approve|deny: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
-import { createInterface } from 'node:readline/promises'
 import { waitingIn } from './chat/pauses.mjs'
+import { confirm } from './confirm.mjs'
 import { short, shown, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
 
@@ -58,10 +58,7 @@ async function approve({ args: [session, call], values, request, print, stdin, s
       throw new UsageError(
         'Without a terminal to ask on, --hash is needed, as `list --json` has it.',
       )
-    const terminal = createInterface({ input: stdin, output: stderr })
-    const answer = await terminal.question(`${shown(described(pause))}\nLet it run? [y/N] `)
-    terminal.close()
-    if (!/^y(es)?$/i.test(answer.trim())) return 1
+    if (!(await confirm(`${shown(described(pause))}\nLet it run?`, { stdin, stderr }))) return 1
   }
   const json = { call, decision: 'approve', argsHash: pause.argsHash }
   const view = await request(`${pathOf(id)}/runs/${run}/decisions`, { method: 'POST', json })

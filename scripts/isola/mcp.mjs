@@ -1,7 +1,7 @@
 // isola mcp …: remote MCP servers, what they offer, and what of it is approved.
 import { readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
+import { confirm as agreed } from './confirm.mjs'
 import { toServers } from './mcp-import.mjs'
 import { short, shown, table } from './text.mjs'
 import { UsageError } from './usage.mjs'
@@ -232,15 +232,6 @@ function checkItems(wanted, items) {
 
 const wanted = (items) =>
   items.length === 0 ? 'Approve all of this?' : `Approve of it: ${short(items.join(', '), 500)}?`
-
-async function agreed(question, { stdin, stderr }) {
-  const terminal = createInterface({ input: stdin, output: stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
-  } finally {
-    terminal.close()
-  }
-}
 
 const simple = (verb, about) => ({
   usage: `isola mcp ${verb} <id>`,

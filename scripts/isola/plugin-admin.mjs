@@ -1,5 +1,5 @@
 // isola plugin list|show|grant|…: what is installed, and what it may do.
-import { createInterface } from 'node:readline/promises'
+import { confirm } from './confirm.mjs'
 import { short, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
 
@@ -86,18 +86,14 @@ const outcome = ({ plugin, notes, generation }) =>
       : [`Generation ${generation}; it holds for every run that begins from now on.`]),
   ].join('\n')
 
-async function confirm(question, { isYes }) {
+async function isAllowed(question, { isYes }) {
   if (isYes) return true
-  if (!process.stdin.isTTY)
+  const { stdin, stderr } = process
+  if (!stdin.isTTY)
     throw new UsageError(
       'Say --yes to allow it without being asked: there is nobody at a terminal.',
     )
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim())
-  } finally {
-    terminal.close()
-  }
+  return confirm(question, { stdin, stderr })
 }
 
 function parseConfig(text) {
@@ -177,7 +173,7 @@ export const adminVerbs = {
       process.stderr.write(
         `${id} ${plugin.version} (${plugin.tier}, ${plugin.hash.slice(0, 12)}) asks for:\n${plugin.lines.map(lineOf).join('\n')}\n`,
       )
-      if (!(await confirm('Allow all of this? [y/N] ', { isYes: values.yes })))
+      if (!(await isAllowed('Allow all of this?', { isYes: values.yes })))
         throw new Error('Nothing was allowed.')
       const done = await post(request, of(id, 'grant'), { hash: plugin.hash, permit: plugin.asks })
       print(

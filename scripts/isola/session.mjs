@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { dirname } from 'node:path'
-import { createInterface } from 'node:readline/promises'
+import { confirm } from './confirm.mjs'
 import { followEvents } from './events.mjs'
 import { dollars, short, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
@@ -122,15 +122,6 @@ async function exportSession({ args: [id], values, connect, request, stdout }) {
   } finally {
     file.end()
     await once(file, 'close')
-  }
-}
-
-async function confirm(question, { stdin, stderr }) {
-  const terminal = createInterface({ input: stdin, output: stderr })
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
-  } finally {
-    terminal.close()
   }
 }
 
