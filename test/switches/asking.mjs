@@ -38,7 +38,7 @@ export const askingSwitches = [
     ],
   ),
   ...of(
-    'src/sessions/pauses.ts',
+    'src/sessions/waiting/pauses.ts',
     ['test/unit/sessions/asks.test.ts'],
     [
       {

@@ -8,7 +8,7 @@ const of = (file, tests, entries, project = 'unit') =>
 
 export const outcomes = [
   ...of(
-    'src/sessions/outcome-runs.ts',
+    'src/sessions/waiting/outcome-runs.ts',
     [outcomeRuns],
     [
       {
@@ -80,7 +80,7 @@ export const outcomes = [
     ],
   ),
   ...of(
-    'src/sessions/run-limits.ts',
+    'src/sessions/runs/run-limits.ts',
     [outcomeRuns],
     [
       {

@@ -8,10 +8,10 @@ import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
 import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../src/kernel/run.ts'
-import { admit } from '../../src/sessions/admission.ts'
+import { admit } from '../../src/sessions/runs/admission.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
-import type { SessionRow } from '../../src/sessions/store.ts'
-import type { Jobs } from '../../src/sessions/upkeep.ts'
+import type { SessionRow } from '../../src/sessions/storage/store.ts'
+import type { Jobs } from '../../src/sessions/upkeep/upkeep.ts'
 import {
   agentSpec,
   createFakeClock,

@@ -706,7 +706,7 @@ const agents = of(
 
 const session = [
   ...of(
-    'src/sessions/runs.ts',
+    'src/sessions/runs/runs.ts',
     [switchedSessions],
     [
       {
@@ -790,7 +790,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/run-execution.ts',
+    'src/sessions/runs/run-execution.ts',
     [switchedSessions],
     [
       {
@@ -802,7 +802,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/run-limits.ts',
+    'src/sessions/runs/run-limits.ts',
     [switchedSessions],
     [
       {
@@ -820,7 +820,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/run-limits.ts',
+    'src/sessions/runs/run-limits.ts',
     [parkedDay],
     [
       {
@@ -832,7 +832,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/views.ts',
+    'src/sessions/log/views.ts',
     [parkedDay],
     [
       {
@@ -844,7 +844,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/deletion.ts',
+    'src/sessions/upkeep/deletion.ts',
     [parkedDay],
     [
       {
@@ -856,7 +856,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/admission.ts',
+    'src/sessions/runs/admission.ts',
     [switchedSessions],
     [
       {
@@ -904,7 +904,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/outside.ts',
+    'src/sessions/waiting/outside.ts',
     [switchedSessions],
     [
       {
@@ -940,7 +940,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/pauses.ts',
+    'src/sessions/waiting/pauses.ts',
     [switchedSessions],
     [
       {
@@ -958,7 +958,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/stream-hub.ts',
+    'src/sessions/log/stream-hub.ts',
     [switchedHub],
     [
       {
@@ -989,7 +989,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/upkeep.ts',
+    'src/sessions/upkeep/upkeep.ts',
     [switchedSessions],
     [
       {
@@ -1037,7 +1037,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/courier.ts',
+    'src/sessions/waiting/courier.ts',
     [switchedSessions],
     [
       {
@@ -1049,7 +1049,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/errands.ts',
+    'src/sessions/waiting/errands.ts',
     [switchedSessions],
     [
       {
@@ -1067,7 +1067,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/store.ts',
+    'src/sessions/storage/store.ts',
     [switchedSessions],
     [
       {
@@ -1079,7 +1079,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/log-view.ts',
+    'src/sessions/log/log-view.ts',
     [switchedSessions],
     [
       {
@@ -1091,7 +1091,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/spending.ts',
+    'src/sessions/runs/spending.ts',
     [switchedSessions],
     [
       {
@@ -1103,7 +1103,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/deletion.ts',
+    'src/sessions/upkeep/deletion.ts',
     [switchedSessions],
     [
       {
@@ -1115,7 +1115,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/session-card.ts',
+    'src/sessions/log/session-card.ts',
     [switchedSessions],
     [
       {
@@ -1127,7 +1127,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/todo.ts',
+    'src/sessions/storage/todo.ts',
     [switchedSessions],
     [
       {
@@ -1139,7 +1139,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/audit-outbox.ts',
+    'src/sessions/upkeep/audit-outbox.ts',
     [switchedSessions],
     [
       {
@@ -1233,7 +1233,7 @@ const session = [
     'workers',
   ),
   ...of(
-    'src/sessions/response-places.ts',
+    'src/sessions/responses/response-places.ts',
     ['test/workers/responses.workers.test.ts'],
     [
       {
@@ -1866,7 +1866,7 @@ const exported = [
     ],
   ),
   ...of(
-    'src/sessions/trace-outbox.ts',
+    'src/sessions/upkeep/trace-outbox.ts',
     ['test/unit/sessions/trace-outbox.test.ts'],
     [
       {
@@ -1920,7 +1920,7 @@ const exported = [
     ],
   ),
   ...of(
-    'src/sessions/todo.ts',
+    'src/sessions/storage/todo.ts',
     ['test/unit/sessions/trace-outbox.test.ts'],
     [
       {
@@ -1933,7 +1933,7 @@ const exported = [
     ],
   ),
   ...of(
-    'src/sessions/runs.ts',
+    'src/sessions/runs/runs.ts',
     ['test/unit/sessions/trace-outbox.test.ts'],
     [
       {
@@ -2582,7 +2582,7 @@ const rest = [
     ],
   ),
   ...of(
-    'src/sessions/admission.ts',
+    'src/sessions/runs/admission.ts',
     ['test/workers/keys.workers.test.ts'],
     [
       {

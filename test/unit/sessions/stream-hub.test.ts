@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '#contracts/event.ts'
-import { createStreamHub } from '../../../src/sessions/stream-hub.ts'
+import { createStreamHub } from '../../../src/sessions/log/stream-hub.ts'
 
 const eventOf = (seq: number, output = ''): SessionEvent => ({
   seq,

@@ -4,9 +4,9 @@ import { defaultPrincipalTiming, type PrincipalLedger } from '#contracts/princip
 import type { RunOutcome } from '#contracts/session.ts'
 import { createDayLedger } from '../../../src/governance/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/governance/principal-rows.ts'
-import { deleteSession } from '../../../src/sessions/deletion.ts'
-import { decideCalls, takeDelivery } from '../../../src/sessions/outside.ts'
-import { spendingOf } from '../../../src/sessions/views.ts'
+import { deleteSession } from '../../../src/sessions/upkeep/deletion.ts'
+import { decideCalls, takeDelivery } from '../../../src/sessions/waiting/outside.ts'
+import { spendingOf } from '../../../src/sessions/log/views.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 import {

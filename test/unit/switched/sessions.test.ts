@@ -3,9 +3,14 @@ import { zeroUsage } from '#contracts/lease.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
-import { deleteSession } from '../../../src/sessions/deletion.ts'
-import { eventsAfter } from '../../../src/sessions/log-view.ts'
-import { decideCalls, expirePauses, steerRun, takeDelivery } from '../../../src/sessions/outside.ts'
+import { deleteSession } from '../../../src/sessions/upkeep/deletion.ts'
+import { eventsAfter } from '../../../src/sessions/log/log-view.ts'
+import {
+  decideCalls,
+  expirePauses,
+  steerRun,
+  takeDelivery,
+} from '../../../src/sessions/waiting/outside.ts'
 import {
   createSessionWorld,
   never,
@@ -594,7 +599,7 @@ describe('the lease of a run', () => {
     const life = wake()
     const { id: parentRun } = await life.run()
     const spent = async () => {
-      const { spentByRun } = await import('../../../src/sessions/spending.ts')
+      const { spentByRun } = await import('../../../src/sessions/runs/spending.ts')
       return spentByRun(life.row(parentRun), life.store.turns(1)).tokens
     }
     expect(await spent()).toBe(220 + 5_000)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent, StreamItem } from '#contracts/event.ts'
-import { createStreamHub } from '../../../src/sessions/stream-hub.ts'
+import { createStreamHub } from '../../../src/sessions/log/stream-hub.ts'
 
 const eventOf = (seq: number, type: SessionEvent['type'] = 'tool_finished'): SessionEvent => ({
   seq,

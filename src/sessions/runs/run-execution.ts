@@ -3,11 +3,11 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/session.ts'
 import { spanIdOf, toTraceHeaders } from '#contracts/trace.ts'
-import { fullEvents } from './log-view.ts'
-import { toView } from './pauses.ts'
-import type { RunRow, SessionStore } from './store.ts'
-import type { StreamHub } from './stream-hub.ts'
-import type { Transcript } from './transcript.ts'
+import { fullEvents } from '../log/log-view.ts'
+import { toView } from '../waiting/pauses.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { StreamHub } from '../log/stream-hub.ts'
+import type { Transcript } from '../log/transcript.ts'
 
 export interface ExecutionOptions {
   readonly runtime: SessionRuntime

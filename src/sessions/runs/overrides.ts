@@ -1,5 +1,5 @@
 import type { AgentOverrides } from '#contracts/runtime.ts'
-import type { RunRow } from './store.ts'
+import type { RunRow } from '../storage/store.ts'
 
 /** What a submission asks of its agent. */
 export function overridesOf({

@@ -2,8 +2,8 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { ResponsePlace, Submission } from '#contracts/session.ts'
-import { pausesOf } from './pauses.ts'
-import type { RunRow, SessionStore } from './store.ts'
+import { pausesOf } from '../waiting/pauses.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
 
 /** The turn with which the response that begins after `from` ends: it waited for the client there. `undefined` if it ends with the run. */
 export function lastTurnOf(turns: readonly TurnRecord[], from: number): number | undefined {

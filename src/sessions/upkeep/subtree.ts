@@ -1,8 +1,8 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionGateway } from '#contracts/session.ts'
-import type { LiveRun } from './runs.ts'
-import type { SessionStore } from './store.ts'
-import { childrenOf } from './tree.ts'
+import type { LiveRun } from '../runs/runs.ts'
+import type { SessionStore } from '../storage/store.ts'
+import { childrenOf } from '../log/tree.ts'
 
 /** Waits for the one outcome of a run that was cancelled. One that has not begun ends, unbegun, when it would have begun. */
 export async function stopped(live: LiveRun | undefined): Promise<void> {

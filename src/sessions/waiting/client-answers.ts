@@ -1,9 +1,9 @@
 import type { ClientAnswers, SubmitRequest } from '#contracts/session.ts'
 import { decideCalls, steerRun, type DecideOptions, type OutsideParts } from './outside.ts'
 import { conflict, pausesOf } from './pauses.ts'
-import { noSuchRun } from './refusals.ts'
-import { unanswered } from './response-places.ts'
-import type { RunRow } from './store.ts'
+import { noSuchRun } from '../runs/refusals.ts'
+import { unanswered } from '../responses/response-places.ts'
+import type { RunRow } from '../storage/store.ts'
 
 export interface AnswerOptions extends Omit<DecideOptions, 'decisions'> {
   readonly request: SubmitRequest

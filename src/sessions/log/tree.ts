@@ -1,7 +1,7 @@
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import type { RunView, SessionGateway, SessionTree } from '#contracts/session.ts'
-import { spentByRun } from './spending.ts'
-import type { RunRow, SessionRow, SessionStore } from './store.ts'
+import { spentByRun } from '../runs/spending.ts'
+import type { RunRow, SessionRow, SessionStore } from '../storage/store.ts'
 
 export interface TreeOptions {
   readonly session: SessionRow

@@ -1,9 +1,9 @@
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Kernel } from '#contracts/kernel.ts'
 import type { Message } from '#contracts/message.ts'
-import { answeredIn, lastTurnOf } from './response-places.ts'
-import { addedBetween } from './session-row.ts'
-import type { RunRow, SessionStore } from './store.ts'
+import { answeredIn, lastTurnOf } from '../responses/response-places.ts'
+import { addedBetween } from '../storage/session-row.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
 
 /** What was said in a session: a view over the rows. A run goes on from the one before it, or from a place it names. */
 export interface Transcript {

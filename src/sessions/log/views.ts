@@ -1,10 +1,10 @@
 import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunMemo, RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
-import { pausesOf, toView } from './pauses.ts'
-import type { Runs } from './runs.ts'
-import { heldByRun, spentByRun, stepOf } from './spending.ts'
-import type { RunRow, SessionStore } from './store.ts'
+import { pausesOf, toView } from '../waiting/pauses.ts'
+import type { Runs } from '../runs/runs.ts'
+import { heldByRun, spentByRun, stepOf } from '../runs/spending.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
 
 export interface ViewOptions {
   readonly store: SessionStore

@@ -2,8 +2,8 @@ import type { AgentResult } from '#contracts/agent.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ToolResult } from '#contracts/tool.ts'
-import type { RunRow } from './store.ts'
-import type { Errand } from './todo.ts'
+import type { RunRow } from '../storage/store.ts'
+import type { Errand } from '../storage/todo.ts'
 
 /** Whom the end of a run concerns besides its reader. Written with its last turn: after a crash nobody else would know. */
 export function errandsOf(

@@ -1,5 +1,5 @@
 import type { SessionGateway } from '#contracts/session.ts'
-import type { Errand, Todo } from './todo.ts'
+import type { Errand, Todo } from '../storage/todo.ts'
 
 export interface CourierOptions {
   readonly todo: Todo

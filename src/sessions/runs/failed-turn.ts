@@ -1,7 +1,7 @@
 import type { AgentResult, RunError } from '#contracts/agent.ts'
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
-import type { RunRow } from './store.ts'
+import type { RunRow } from '../storage/store.ts'
 
 export interface FailedTurnOptions {
   readonly row: RunRow

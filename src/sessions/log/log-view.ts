@@ -1,7 +1,7 @@
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Json } from '#contracts/json.ts'
-import type { RunRow, SessionStore } from './store.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
 
 /** The log is a view over the rows: an event's place is stored, what it tells is taken from its row. */
 export function fullEvents(turn: TurnRecord): SessionEvent[] {

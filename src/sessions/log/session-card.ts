@@ -1,5 +1,5 @@
 import type { SessionCard } from '#contracts/session.ts'
-import type { RunRow, SessionRow, SessionStore } from './store.ts'
+import type { RunRow, SessionRow, SessionStore } from '../storage/store.ts'
 import { viewOf, type ViewOptions } from './views.ts'
 
 /** The last run that was accepted. */

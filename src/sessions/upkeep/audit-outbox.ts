@@ -1,7 +1,7 @@
 import type { AuditOwner, AuditSink, SessionCard } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { eventsAfter } from './log-view.ts'
-import type { SessionRow, SessionStore } from './store.ts'
+import { eventsAfter } from '../log/log-view.ts'
+import type { SessionRow, SessionStore } from '../storage/store.ts'
 
 /** Runs that end close together share a batch. */
 const gatherMs = 1_000

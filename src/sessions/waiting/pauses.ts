@@ -10,7 +10,7 @@ import {
 } from '#contracts/pause.ts'
 import type { PauseView } from '#contracts/session.ts'
 import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
-import type { RunRow } from './store.ts'
+import type { RunRow } from '../storage/store.ts'
 
 /** What a run waits for, if it waits: no call of its open turn has anything else to do. */
 export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pause[] {

@@ -8,10 +8,10 @@ import type {
   ResponsePlace,
   SaidItem,
 } from '#contracts/session.ts'
-import { textOf } from './log-view.ts'
+import { textOf } from '../log/log-view.ts'
 import { clientCallsOf } from './response-places.ts'
-import { addedBetween } from './session-row.ts'
-import type { Addition, RunRow, SessionRow, SessionStore } from './store.ts'
+import { addedBetween } from '../storage/session-row.ts'
+import type { Addition, RunRow, SessionRow, SessionStore } from '../storage/store.ts'
 
 /** A page longer than this ends early: an answer of the object may have 32 MiB. */
 const maxPageChars = 4_000_000

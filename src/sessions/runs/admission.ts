@@ -7,15 +7,15 @@ import {
   type SubmitReceipt,
   type SubmitRequest,
 } from '#contracts/session.ts'
-import { keyedRunId } from './gateway.ts'
-import { answerRun } from './client-answers.ts'
+import { keyedRunId } from '../gateway.ts'
+import { answerRun } from '../waiting/client-answers.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
-import { checkNothingAsked, checkPlace, namedRun } from './response-places.ts'
+import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
 import { overridesOf } from './overrides.ts'
 import type { Audience, LiveRun, Runs } from './runs.ts'
-import type { SessionStore } from './store.ts'
-import type { Todo } from './todo.ts'
-import type { Transcript } from './transcript.ts'
+import type { SessionStore } from '../storage/store.ts'
+import type { Todo } from '../storage/todo.ts'
+import type { Transcript } from '../log/transcript.ts'
 
 /** A submission over this does not fit its row. */
 const maxSubmissionBytes = 1_900_000

@@ -1,9 +1,9 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { ExportOutcome, RunRecord } from '#contracts/telemetry.ts'
-import { overridesOf } from './overrides.ts'
-import type { RunRow, SessionStore } from './store.ts'
-import type { Todo } from './todo.ts'
-import type { Transcript } from './transcript.ts'
+import { overridesOf } from '../runs/overrides.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { Todo } from '../storage/todo.ts'
+import type { Transcript } from '../log/transcript.ts'
 
 /** So often a collector is asked to take what it did not take; then it is dropped. */
 const maxTries = 5

@@ -1,7 +1,7 @@
 import { besides, narrower, onlyLimited, type Limits } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { heldByRun, spentByRun, stepOf } from './spending.ts'
-import type { RunRow, SessionStore } from './store.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
 
 export interface RunLimitsOptions {
   readonly runtime: SessionRuntime

@@ -2,10 +2,10 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { afterFirstCall } from '#contracts/model.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Delivery, SubmitRequest } from '#contracts/session.ts'
-import { keyedRunId } from './gateway.ts'
-import type { LiveRun, Runs } from './runs.ts'
-import type { InboxItem, RunRow, SessionStore } from './store.ts'
-import type { Transcript } from './transcript.ts'
+import { keyedRunId } from '../gateway.ts'
+import type { LiveRun, Runs } from '../runs/runs.ts'
+import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
+import type { Transcript } from '../log/transcript.ts'
 
 /** So many runs in a row are begun by outcomes; after that somebody has to ask again. */
 export const maxOutcomeRuns = 4

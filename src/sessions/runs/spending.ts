@@ -1,6 +1,6 @@
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
-import type { InboxItem, RunRow } from './store.ts'
+import type { InboxItem, RunRow } from '../storage/store.ts'
 
 /** What a run has spent, everything below it included. What it started in the background counts with its whole lease until it reports. */
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {

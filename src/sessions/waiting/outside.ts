@@ -6,10 +6,10 @@ import type { Delivery } from '#contracts/session.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { beginsRun } from './outcome-runs.ts'
 import { conflict, expiredOf, outcome, pausesOf, toAnswer } from './pauses.ts'
-import { noSuchRun, otherBody } from './refusals.ts'
-import type { Runs } from './runs.ts'
-import type { InboxItem, RunRow, SessionStore } from './store.ts'
-import type { Transcript } from './transcript.ts'
+import { noSuchRun, otherBody } from '../runs/refusals.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
+import type { Transcript } from '../log/transcript.ts'
 
 const maxInbox = 64
 const maxInboxBytes = 500_000

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { SessionParts } from './session-parts.ts'
+import type { SessionParts } from '../session-parts.ts'
 import { deleteChildren } from './subtree.ts'
 
 /** Forgets everything of a session and below it. Throws `request_unavailable` if something is not over, or not yet known elsewhere. */
