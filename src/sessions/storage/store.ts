@@ -163,8 +163,9 @@ export function createSessionStore(
     const isNew = key.run > 0 && key.turn === 0 && index?.orders.has(key.id!) === false
     const put = () => {
       // What a row holds may get shorter; nothing of its longer form may stay behind.
-      if (key.turn === 0 && !isNew) {
-        exec('DELETE FROM log WHERE run = ? AND turn = 0 AND part >= ?', key.run, parts.length)
+      if (!isNew) {
+        const rest = 'DELETE FROM log WHERE run = ? AND turn = ? AND part >= ?'
+        exec(rest, key.run, key.turn, parts.length)
       }
       for (const [part, text] of parts.entries()) {
         exec(
@@ -180,7 +181,7 @@ export function createSessionStore(
         )
       }
     }
-    if (parts.length === 1) put()
+    if (isNew && parts.length === 1) put()
     else storage.transactionSync(put)
     if (key.lastSeq !== undefined) index?.note(key.run, key.lastSeq)
     if (key.run > 0) newest.wrote(key.run, key.turn, text, isNew)
