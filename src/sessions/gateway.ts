@@ -27,7 +27,7 @@ export function createSessionGateway({ namespace, sha256 }: GatewayOptions): Ses
       const stubOf = () => namespace.getByName(hash(['session', session])) as Stub
       return guarded(stubOf, (fault, method, args) => unavailable(fault, adviceOn(method, args)))
     },
-    idFor: async (kind, parts) => `ses_${toBase62(hash([kind, ...parts]))}`,
+    idFor: async (kind, parts) => sessionIdOf([kind, ...parts], sha256),
   }
 
   function adviceOn(method: Method, args: readonly unknown[]): string {
@@ -112,6 +112,15 @@ function guarded(
   ])
   return Object.fromEntries(calls) // every method of the contract: `kinds` would not compile without one
 }
+
+const sessionIdOf = (parts: readonly string[], sha256: GatewayOptions['sha256']): string =>
+  `ses_${toBase62(sha256(lengthPrefixed(parts)))}`
+
+/** The id of the session in which a call of an agent works: what `idFor` gives for the same parts. */
+export const childIdOf = (
+  of: { readonly session: string; readonly run: string; readonly call: string },
+  sha256: GatewayOptions['sha256'],
+): string => sessionIdOf(['child', of.session, of.run, of.call], sha256)
 
 /** The id of the run that a principal's key names in a session: the same for every attempt. */
 export function keyedRunId(

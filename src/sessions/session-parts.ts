@@ -1,6 +1,7 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Space } from '#contracts/session.ts'
 import { createAuditOutbox, type AuditOutbox } from './upkeep/audit-outbox.ts'
+import { createChildren, type Children } from './storage/children.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { cardOf } from './log/session-card.ts'
@@ -16,6 +17,7 @@ import { createUpkeep, type Jobs, type Upkeep } from './upkeep/upkeep.ts'
 export interface SessionParts {
   readonly store: SessionStore
   readonly todo: Todo
+  readonly children: Children
   readonly courier: Courier
   readonly hub: StreamHub
   readonly transcript: Transcript
@@ -48,6 +50,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     report('record_unreadable', `A row of run ${order} cannot be read.`),
   )
   const todo = createTodo(storage)
+  const children = createChildren(storage)
   const courier = createCourier({
     todo,
     sessions,
@@ -76,6 +79,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     runtime,
     store,
     todo,
+    children,
     hub,
     transcript,
     sync,
@@ -88,6 +92,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const parts: SessionParts = {
     store,
     todo,
+    children,
     courier,
     hub,
     transcript,
