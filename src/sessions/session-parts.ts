@@ -11,7 +11,8 @@ import { createStreamHub, type StreamHub } from './log/stream-hub.ts'
 import { createTodo, type Todo } from './storage/todo.ts'
 import { createTraceOutbox, type TraceOutbox } from './upkeep/trace-outbox.ts'
 import { createTranscript, type Transcript } from './log/transcript.ts'
-import { createUpkeep, type Jobs, type Upkeep } from './upkeep/upkeep.ts'
+import type { Jobs } from './upkeep/jobs.ts'
+import { createUpkeep, type Upkeep } from './upkeep/upkeep.ts'
 
 /** What an object remembers of its session and works on it with; made anew when the session is deleted. */
 export interface SessionParts {

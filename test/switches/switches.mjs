@@ -766,14 +766,14 @@ const session = [
       {
         name: 'errands-written',
         what: 'I10: whom the end of a run concerns is written with its last turn',
-        find: 'errands.forEach(todo.add)',
+        find: 'if (!isAlone) addErrands(row, final)',
         replace: '',
       },
       {
         name: 'errands-in-one-step',
         what: 'F7: the last turn and what is to be told land together or not at all',
-        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
-        replace: 'store.writeTurn(row.order, turn)\n    errands.forEach(todo.add)',
+        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      children.add(row.order, begun)\n      if (!isAlone) addErrands(row, final)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
+        replace: 'store.writeTurn(row.order, turn)\n    addErrands(row, final)',
       },
       {
         name: 'wakes-counted',
@@ -793,6 +793,13 @@ const session = [
     'src/sessions/runs/run-execution.ts',
     [switchedSessions],
     [
+      {
+        name: 'child-with-its-intent',
+        what: 'I10: a child is on record with the intent of the call that makes it',
+        tests: ['test/unit/sessions/children.test.ts'],
+        find: 'write()\n      children.add(order, begun)',
+        replace: 'write()',
+      },
       {
         name: 'wakes-charged',
         what: 'E1: a wake charges the model call that the crash may have cut',
@@ -989,7 +996,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/upkeep/upkeep.ts',
+    'src/sessions/upkeep/recovery.ts',
     [switchedSessions],
     [
       {
@@ -997,12 +1004,6 @@ const session = [
         what: 'F4: an accepted run has a timer that wakes its object without traffic',
         find: `jobs.push({ id: 'recover', fn: 'recover', time: inAWhile() }).catch(`,
         replace: 'Promise.resolve().catch(',
-      },
-      {
-        name: 'alarm-never-throws',
-        what: 'F10: a timer whose work fails comes back',
-        find: `report('alarm_failed', errorMessage(error))`,
-        replace: 'throw error',
       },
       {
         name: 'lost-runs-taken-up',
@@ -1017,16 +1018,28 @@ const session = [
         replace: '',
       },
       {
-        name: 'pause-timer',
-        what: 'E6: a wait has a timer for its end',
-        find: `jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(ensureRecovery)`,
-        replace: '',
-      },
-      {
         name: 'timer-kept-for-record',
         what: 'F15: the timer stays until the database has the record',
         find: '!runs.isBehind() && isCarried && outbox.isEmpty()',
         replace: '!runs.isBehind()',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/upkeep/upkeep.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'alarm-never-throws',
+        what: 'F10: a timer whose work fails comes back',
+        find: `report('alarm_failed', errorMessage(error))`,
+        replace: 'throw error',
+      },
+      {
+        name: 'pause-timer',
+        what: 'E6: a wait has a timer for its end',
+        find: `jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)`,
+        replace: '',
       },
       {
         name: 'day-settled',

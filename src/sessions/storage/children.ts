@@ -57,13 +57,16 @@ export function childrenIn(
   const invoked = events.filter(({ type }) => type === 'agent_invoked')
   const begun = calls.flatMap(({ id: call, name, input, reserved, pause, outcome }, index) => {
     const begins = reserved && !pause && !outcome ? names?.agentOf(name, input) : undefined
-    return begins ? [{ session: names!.sessionOf(call), place: first + index, call, ...begins }] : []
+    return begins
+      ? [{ session: names!.sessionOf(call), place: first + index, call, ...begins }]
+      : []
   })
   const told = invoked.flatMap(({ data, seq }): BegunChild[] => {
     const [session, call] = [String(data['session']), String(data['call'])]
     if (begun.some((child) => child.session === session)) return []
     const at = calls.findIndex(({ id }) => id === call)
-    const place = first + (at >= 0 ? at : firstInner + events.findIndex((event) => event.seq === seq))
+    const place =
+      first + (at >= 0 ? at : firstInner + events.findIndex((event) => event.seq === seq))
     const agent = String(data['agent'])
     return [{ session, place, call, agent, isBackground: data['background'] === true }]
   })
@@ -76,7 +79,12 @@ export function createChildren({ sql }: Pick<DurableObjectStorage, 'sql'>): Chil
     (isMade ??=
       sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'children'`).toArray().length > 0)
   const read = (query: string, ...values: SqlStorageValue[]): Child[] =>
-    exists() ? sql.exec(query, ...values).toArray().map(toChild) : []
+    exists()
+      ? sql
+          .exec(query, ...values)
+          .toArray()
+          .map(toChild)
+      : []
 
   return {
     add(order, begun) {

@@ -46,7 +46,13 @@ export function errandsOf(
     // What works in the background outlives its run, but not a cancel.
     .filter(({ isBackground }) => !isBackground || final.state === 'cancelled')
     .map(({ session, call }): Errand => {
-      return { kind: 'cancel', session, run: id, call, reason: 'The run that asked for it has ended.' }
+      return {
+        kind: 'cancel',
+        session,
+        run: id,
+        call,
+        reason: 'The run that asked for it has ended.',
+      }
     })
   return [...outcome, ...cancels]
 }

@@ -23,7 +23,12 @@ function worldOf(options: { readonly background?: boolean } = {}) {
         'reviewer__run',
         async ({ background }, { emit, run, call }) => {
           const child = `child(${session},${run},${call})`
-          const data = { agent: 'reviewer', session: child, call, ...(background === true && { background }) }
+          const data = {
+            agent: 'reviewer',
+            session: child,
+            call,
+            ...(background === true && { background }),
+          }
           emit({ type: 'agent_invoked', data })
           return background === true ? says('started') : never
         },
