@@ -1282,75 +1282,104 @@ const session = [
   ),
 ]
 
-const object = of(
-  'src/sessions/session-object.ts',
-  [objects],
-  [
-    {
-      name: 'sync-before-backlog',
-      what: 'What matters most, 5: a reader who comes back gets only what is durable',
-      filter: 'comes back with a cursor',
-      find: 'await this.#synced()\n        const isOpen',
-      replace: 'const isOpen',
-    },
-    {
-      name: 'sync-before-stream-backlog',
-      what: 'What matters most, 5: a reader who joins a run gets only what is durable',
-      filter: 'joins a run',
-      find: 'if (eventsOfRun(store, run).length > 0) await this.#synced()',
-      replace: '',
-    },
-    {
-      name: 'own-session',
-      what: 'T2: a session of another principal looks like one that is not there',
-      filter: 'T2',
-      find: 'if (!session || session.principal !== principal) {',
-      replace: 'if (!session) {',
-    },
-    {
-      name: 'resume-at-start',
-      what: 'I12: an object that is loaded takes up what it was working on',
-      tests: [sessionObject],
-      filter: 'I12',
-      find: 'this.#parts.runs.resume()',
-      replace: '',
-    },
-    {
-      name: 'cancel-buried',
-      what: 'E8: a cancel that comes before what it cancels is remembered',
-      tests: [outside],
-      filter: 'that comes before what it cancels',
-      find: 'todo.bury({ parentRun, call, reason, atMs: this.#runtime.clock.nowMs() })',
-      replace: '',
-    },
-    {
-      name: 'abandon-last-reader',
-      what: 'F28: a reader who leaves cancels a run only if nobody else waits for it',
-      tests: [regressions],
-      filter: 'goes on when a stream of it is closed',
-      find: 'if (!isAwaited) await stopped',
-      replace: 'await stopped',
-    },
-    {
-      name: 'delivery-wakes',
-      what: 'N12: what a parked run waited for wakes it',
-      tests: [outside],
-      filter: 'parks the whole branch',
-      find: 'this.#parts.runs.wake(run)',
-      replace: '',
-    },
-    {
-      name: 'nothing-into-a-deletion',
-      what: 'F18: a session that is being deleted takes in nothing',
-      tests: [regressions],
-      filter: 'that is deleted takes in nothing',
-      find: '#admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {\n      this.#refuseWhileDeleting()',
-      replace:
-        '#admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {',
-    },
-  ],
-  'workers',
-)
+const object = [
+  ...of(
+    'src/sessions/session-object.ts',
+    [objects],
+    [
+      {
+        name: 'resume-at-start',
+        what: 'I12: an object that is loaded takes up what it was working on',
+        tests: [sessionObject],
+        filter: 'I12',
+        find: 'this.#parts.runs.resume()',
+        replace: '',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/scope.ts',
+    [objects],
+    [
+      {
+        name: 'own-session',
+        what: 'T2: a session of another principal looks like one that is not there',
+        filter: 'T2',
+        find: 'if (!session || session.principal !== principal) {',
+        replace: 'if (!session) {',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/log/readers.ts',
+    [objects],
+    [
+      {
+        name: 'sync-before-backlog',
+        what: 'What matters most, 5: a reader who comes back gets only what is durable',
+        filter: 'comes back with a cursor',
+        find: 'await synced()\n      const { store, runs, hub } = parts()',
+        replace: 'const { store, runs, hub } = parts()',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/runs/submissions.ts',
+    [objects],
+    [
+      {
+        name: 'sync-before-stream-backlog',
+        what: 'What matters most, 5: a reader who joins a run gets only what is durable',
+        filter: 'joins a run',
+        find: 'if (eventsOfRun(store, run).length > 0) await scope.synced()',
+        replace: '',
+      },
+      {
+        name: 'abandon-last-reader',
+        what: 'F28: a reader who leaves cancels a run only if nobody else waits for it',
+        tests: [regressions],
+        filter: 'goes on when a stream of it is closed',
+        find: 'if (!isAwaited) await stopped',
+        replace: 'await stopped',
+      },
+      {
+        name: 'nothing-into-a-deletion',
+        what: 'F18: a session that is being deleted takes in nothing',
+        tests: [regressions],
+        filter: 'that is deleted takes in nothing',
+        find: 'refuseWhileDeleting()\n    onSession(session)',
+        replace: 'onSession(session)',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/waiting/arrivals.ts',
+    [objects],
+    [
+      {
+        name: 'cancel-buried',
+        what: 'E8: a cancel that comes before what it cancels is remembered',
+        tests: [outside],
+        filter: 'that comes before what it cancels',
+        find: 'todo.bury({ parentRun, call, reason, atMs: runtime.clock.nowMs() })',
+        replace: '',
+      },
+      {
+        name: 'delivery-wakes',
+        what: 'N12: what a parked run waited for wakes it',
+        tests: [outside],
+        filter: 'parks the whole branch',
+        find: 'runs.wake(run)',
+        replace: '',
+      },
+    ],
+    'workers',
+  ),
+]
 
 const governance = [
   ...of(
