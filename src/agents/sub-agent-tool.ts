@@ -88,6 +88,7 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
     isIdempotent: true,
     timeoutMs: limits.maxTimeMs + timeoutGraceMs,
     spends: limits,
+    agent: manifest.id,
     definitionHash: `${hash}:${name}`,
     record: { plugin: manifest.id, version: manifest.version, tier },
   }

@@ -41,7 +41,12 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<Acted> {
   const { scope, stamp, maxConcurrency } = ports
   const isResumed = draft.calls.length > 0
   if (!isResumed) draft.calls = draft.steps.flatMap((step) => intentOf(step, scope))
-  const tell = (event: EventDraft) => void draft.events.push(stamp(event))
+  const tell = (event: EventDraft) => {
+    draft.events.push(stamp(event))
+    // A session that a call's code begins has no intent of its own: its record is written before it is asked for.
+    if (event.type === 'agent_invoked' && !isOwnCall(event)) checkpoint()
+  }
+  const isOwnCall = ({ data }: EventDraft) => draft.calls.some(({ id }) => id === data['call'])
   const known = new Set(
     draft.events.flatMap(({ type, data }) => (type === 'tool_finished' ? [data['call']] : [])),
   )

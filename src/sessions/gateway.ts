@@ -21,13 +21,12 @@ export interface GatewayOptions {
  * true if another attempt may follow soon, false if the object has too much to do already (SECURITY.md F1, F30).
  */
 export function createSessionGateway({ namespace, sha256 }: GatewayOptions): SessionGateway {
-  const hash = (parts: readonly string[]) => sha256(lengthPrefixed(parts))
   return {
     at: (session) => {
-      const stubOf = () => namespace.getByName(hash(['session', session])) as Stub
+      const stubOf = () => namespace.getByName(hashOf(['session', session], sha256)) as Stub
       return guarded(stubOf, (fault, method, args) => unavailable(fault, adviceOn(method, args)))
     },
-    idFor: async (kind, parts) => `ses_${toBase62(hash([kind, ...parts]))}`,
+    idFor: async (kind, parts) => sessionIdOf([kind, ...parts], sha256),
   }
 
   function adviceOn(method: Method, args: readonly unknown[]): string {
@@ -112,6 +111,18 @@ function guarded(
   ])
   return Object.fromEntries(calls) // every method of the contract: `kinds` would not compile without one
 }
+
+const hashOf = (parts: readonly string[], sha256: GatewayOptions['sha256']): string =>
+  sha256(lengthPrefixed(parts))
+
+const sessionIdOf = (parts: readonly string[], sha256: GatewayOptions['sha256']): string =>
+  `ses_${toBase62(hashOf(parts, sha256))}`
+
+/** The id of the session in which a call of an agent works: what `idFor` gives for the same parts. */
+export const childIdOf = (
+  of: { readonly session: string; readonly run: string; readonly call: string },
+  sha256: GatewayOptions['sha256'],
+): string => sessionIdOf(['child', of.session, of.run, of.call], sha256)
 
 /** The id of the run that a principal's key names in a session: the same for every attempt. */
 export function keyedRunId(

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
-import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import { errorMessage } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
@@ -22,27 +22,24 @@ import type {
   SubmitRequest,
   SubmitReceipt,
 } from '#contracts/session.ts'
-import { admit, type Admitted } from './runs/admission.ts'
-import { deleteSession } from './upkeep/deletion.ts'
-import { itemsPage } from './responses/items.ts'
-import { eventsAfter, eventsOfRun } from './log/log-view.ts'
-import { beginByOutcome } from './waiting/outcome-runs.ts'
-import { decideCalls, steerRun, takeDelivery } from './waiting/outside.ts'
-import { noSuchRun, noSuchSession, otherBody, unknownAgent } from './runs/refusals.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
-import type { Audience } from './runs/runs.ts'
-import { openParts, type SessionParts } from './session-parts.ts'
+import { createReaders } from './log/readers.ts'
 import { goneText } from './platform-fault.ts'
+import { otherBody, unknownAgent } from './runs/refusals.ts'
+import { createSubmissions, type StartedStream } from './runs/submissions.ts'
+import { createScope } from './scope.ts'
+import { openParts, type SessionParts } from './session-parts.ts'
 import { amendSession, begun, created, isSameAs } from './storage/session-row.ts'
-import type { RunRow, SessionRow } from './storage/store.ts'
-import { stopped } from './upkeep/subtree.ts'
-import { treeOf } from './log/tree.ts'
-import { memoOf, outcomeOf, spendingOf, viewOf, type ViewOptions } from './log/views.ts'
+import type { SessionRow } from './storage/store.ts'
+import { deleteSession } from './upkeep/deletion.ts'
+import { createArrivals } from './waiting/arrivals.ts'
 
 /** Between the answer that a session is deleted and the end of its database. */
 const vanishMs = 1_000
 const vanishAgainMs = 60_000
 const vanishJob = 'vanish'
+
+type CreateRequest = Parameters<SessionApi['create']>[0]
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
@@ -54,7 +51,18 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     #isDeleting = false
     #answering = 0
     #isGone = false
-    readonly #waiting = new Map<string, number>()
+    readonly #scope = createScope({
+      runtime: this.#runtime,
+      parts: () => this.#parts,
+      id: () => this.#id,
+      isDeleting: () => this.#isDeleting,
+      sync: () => this.ctx.storage.sync(),
+    })
+    readonly #readers = createReaders(this.#scope)
+    readonly #submissions = createSubmissions(this.#scope, (session) => {
+      if (this.#id === '') this.#id = session
+    })
+    readonly #arrivals = createArrivals(this.#scope, this.#submissions.admit)
 
     #open(): SessionParts {
       return openParts({
@@ -79,26 +87,27 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return next === undefined ? undefined : { rescheduleAt: next }
     }
 
-    create(about: Parameters<SessionApi['create']>[0]): Promise<Reply<SessionTree>> {
+    create(about: CreateRequest): Promise<Reply<SessionTree>> {
       return this.#answer(async () => {
         const { agent } = about
         const isKnown = this.#isMade(about)
         if (!isKnown && agent !== undefined && !(await this.#runtime.agents.load(agent, {})))
           throw unknownAgent(agent)
         // Others may have asked for the same while the agent was looked for: the first one made it.
-        if (isKnown || this.#isMade(about)) return this.#tree(this.#own(about.principal))
+        if (isKnown || this.#isMade(about))
+          return this.#readers.tree(this.#scope.own(about.principal))
         this.#id = about.session
         this.#write(created(about, this.#runtime.clock.nowMs()))
         this.#parts.upkeep.afterCreate()
-        return this.#tree(this.#own(about.principal))
+        return this.#readers.tree(this.#scope.own(about.principal))
       })
     }
 
     /** Whether it is there already, as it was asked for. Throws if it is another one, or is being deleted. */
-    #isMade(about: Parameters<SessionApi['create']>[0]): boolean {
-      this.#refuseWhileDeleting()
+    #isMade(about: CreateRequest): boolean {
+      this.#scope.refuseWhileDeleting()
       if (!this.#parts.store.session()) return false
-      if (!isSameAs(this.#own(about.principal), about)) throw otherBody()
+      if (!isSameAs(this.#scope.own(about.principal), about)) throw otherBody()
       return true
     }
 
@@ -107,128 +116,54 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       change: Parameters<SessionApi['amend']>[1],
     ): Promise<Reply<SessionTree>> {
       return this.#answer(async () => {
-        this.#refuseWhileDeleting()
+        this.#scope.refuseWhileDeleting()
         const { store, runs } = this.#parts
-        amendSession({ store, isIdle: runs.isIdle }, this.#own(principal), change)
-        return this.#tree(this.#own(principal))
+        amendSession({ store, isIdle: runs.isIdle }, this.#scope.own(principal), change)
+        return this.#readers.tree(this.#scope.own(principal))
       })
     }
 
     submit(session: string, request: SubmitRequest): Promise<Reply<SubmitReceipt>> {
-      return this.#answer(async () => {
-        const { receipt, live } = await this.#admit(session, request, 'reader')
-        await live?.accepted
-        return this.#receipt(receipt)
-      })
+      return this.#answer(() => this.#submissions.submit(session, request))
     }
 
     run(session: string, request: SubmitRequest): Promise<Reply<RunOutcome>> {
-      return this.#answer(async () => {
-        const { receipt, live } = await this.#admit(session, request, 'result')
-        await live?.accepted
-        if (live) return this.#awaited(receipt.run, live.done)
-        const outcome = outcomeOf(this.#row(receipt.run), this.#viewOptions())
-        if (outcome) return outcome
-        throw new IsolaError('request_unavailable', 'The run is being taken up again. Try again.')
-      })
+      return this.#answer(() => this.#submissions.run(session, request))
     }
 
-    runStream(session: string, request: SubmitRequest): ReturnType<SessionApi['runStream']> {
-      return this.#answer(async () => {
-        const { store, hub } = this.#parts
-        const { receipt, live } = await this.#admit(session, request, 'reader')
-        const { run } = receipt
-        // Usually nothing is written yet: the model's request goes first.
-        if (eventsOfRun(store, run).length > 0) await this.#synced()
-        const reader = this.#runtime.ids.next('req')
-        const stream = hub.attach({
-          id: reader,
-          afterSeq: 0,
-          run,
-          follow: this.#parts.runs.live(run) !== undefined,
-          backlog: eventsOfRun(store, run),
-        })
-        await live?.accepted.catch((error: unknown) => {
-          hub.detach(reader)
-          throw error
-        })
-        return { receipt: this.#receipt(receipt), reader, stream }
-      })
+    runStream(session: string, request: SubmitRequest): Promise<Reply<StartedStream>> {
+      return this.#answer(() => this.#submissions.runStream(session, request))
     }
 
     owner(): Promise<Reply<string>> {
-      return this.#answer(async () => {
-        const session = this.#parts.store.session()
-        if (!session) throw noSuchSession()
-        return session.principal
-      })
+      return this.#answer(async () => this.#readers.owner())
     }
 
     result(principal: string, run: string): Promise<Reply<RunView>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        return this.#view(run)
-      })
+      return this.#answer(async () => this.#readers.result(principal, run))
     }
 
     recall(principal: string, run: string): Promise<Reply<RunMemo>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        return memoOf(this.#row(run), this.#viewOptions())
-      })
+      return this.#answer(async () => this.#readers.recall(principal, run))
     }
 
     hide(principal: string, run: string): Promise<Reply<RunMemo>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        this.#refuseWhileDeleting()
-        const { runs } = this.#parts
-        runs.change(this.#row(run), { isHidden: true })
-        // Nobody could read what it comes to, and what it holds is wanted elsewhere.
-        runs.cancel(this.#row(run), 'The response was deleted.')
-        return memoOf(this.#row(run), this.#viewOptions())
-      })
+      return this.#answer(async () => this.#submissions.hide(principal, run))
     }
 
     events(
       principal: string,
       options: Parameters<SessionApi['events']>[1],
     ): Promise<Reply<ReadableStream<Uint8Array>>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        if (options.run !== undefined) this.#row(options.run)
-        await this.#synced()
-        const isOpen =
-          options.run === undefined
-            ? !this.#parts.runs.isIdle()
-            : this.#parts.runs.live(options.run) !== undefined
-        return this.#parts.hub.attach({
-          afterSeq: options.afterSeq,
-          ...(options.run !== undefined && { run: options.run }),
-          follow: options.follow && isOpen,
-          backlog: eventsAfter(this.#parts.store, options.afterSeq, 'full'),
-        })
-      })
+      return this.#answer(() => this.#readers.events(principal, options))
     }
 
     cancel(principal: string, run: string, reason: string): Promise<Reply<RunView>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        await stopped(this.#parts.runs.cancel(this.#row(run), reason))
-        return this.#view(run)
-      })
+      return this.#answer(() => this.#submissions.cancel(principal, run, reason))
     }
 
     abandon(principal: string, run: string, reader: string): Promise<Reply<RunView>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        const row = this.#row(run)
-        const { hub, runs } = this.#parts
-        hub.detach(reader)
-        const isAwaited = this.#waiting.has(run) || hub.hasReaders(run)
-        if (!isAwaited) await stopped(runs.cancel(row, 'The client closed its stream.'))
-        return this.#view(run)
-      })
+      return this.#answer(() => this.#submissions.abandon(principal, run, reader))
     }
 
     steer(
@@ -237,14 +172,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       message: Message,
       idempotencyKey?: string,
     ): Promise<Reply<SteerReceipt>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        this.#refuseWhileDeleting()
-        const id =
-          idempotencyKey === undefined ? this.#runtime.ids.next('evt') : `key:${idempotencyKey}`
-        const place = steerRun(this.#row(run), { id, message }, this.#parts)
-        return { session: this.#id, run, place }
-      })
+      return this.#answer(async () =>
+        this.#arrivals.steer(principal, run, { message, idempotencyKey }),
+      )
     }
 
     decide(
@@ -254,111 +184,51 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       decision: Decision,
       by?: string,
     ): Promise<Reply<RunView>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        this.#refuseWhileDeleting()
-        const { clock, timing, sha256 } = this.#runtime
-        const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
-        const options = { decisions: [{ call, decision }], ...now, ...(by !== undefined && { by }) }
-        decideCalls(this.#row(run), options, this.#parts)
-        return this.#view(run)
-      })
+      return this.#answer(async () => this.#arrivals.decide(principal, run, { call, decision, by }))
     }
 
     retry(run: string): Promise<Reply<SubmitReceipt>> {
-      return this.#answer(async () => {
-        const { submission, order } = this.#row(run)
-        if (this.#parts.store.final(order)?.error?.code !== 'run_given_up') {
-          throw new IsolaError('request_conflict', 'Only a run that was given up can be retried.')
-        }
-        if (submission.lineage) {
-          throw new IsolaError(
-            'request_conflict',
-            'Its caller has gone on: retry the run above it.',
-          )
-        }
-        const again = { ...submission, idempotencyKey: `retry:${run}` }
-        const { receipt, live } = await this.#admit(this.#id, again, 'result')
-        await live?.accepted
-        return this.#receipt(receipt)
-      })
+      return this.#answer(() => this.#submissions.retry(run))
     }
 
     async cancelCall(parentRun: string, call: string, reason: string): Promise<void> {
       this.#leaveIfGone()
       await this.lifecycle.start()
-      const { runs, todo, upkeep } = this.#parts
-      const started = runs.cancelCall(parentRun, call, reason)
-      if (started.length === 0) {
-        todo.bury({ parentRun, call, reason, atMs: this.#runtime.clock.nowMs() })
-        upkeep.keepGraves()
-      }
-      await Promise.all(started.map(stopped))
+      await this.#arrivals.cancelCall(parentRun, call, reason)
     }
 
     deliver(delivery: Delivery): Promise<Reply<null>> {
-      return this.#answer(async () => {
-        const { store, todo, upkeep } = this.#parts
-        const { parentRun: run, isBackground } = delivery
-        // Nothing begins here any more while it is deleted: the outcome is only noted.
-        const { onOutcome: _refused, ...note } = delivery
-        // What it did not use goes back to the session at once, and to the day as soon as that can be told.
-        store.together(() => {
-          const taken = takeDelivery(this.#isDeleting ? note : delivery, this.#parts)
-          if (taken === 'late' || (taken === 'taken' && isBackground))
-            todo.add({ kind: 'settle', session: this.#id, run })
-        })
-        this.#parts.runs.wake(run)
-        upkeep.carry()
-        // It is acknowledged when its run is there, or refused: until then it comes again.
-        const admit = (request: SubmitRequest) => this.#admit(this.#id, request, 'result')
-        await beginByOutcome(delivery, {
-          ...this.#parts,
-          runtime: this.#runtime,
-          sessionId: this.#id,
-          isDeleting: () => this.#isDeleting,
-          admit,
-        })
-        return null
-      })
+      return this.#answer(() => this.#arrivals.deliver(delivery))
     }
 
     async spentBy(run: string): Promise<RunSpending> {
       this.#leaveIfGone()
       await this.lifecycle.start()
-      const { store, runs } = this.#parts
-      const spending = spendingOf(store.findRun(run), this.#parts)
-      return runs.live(run) ? { ...spending, state: 'open' } : spending
+      return this.#arrivals.spentBy(run)
     }
 
     transcript(principal: string): Promise<Reply<readonly Message[]>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        return this.#parts.transcript.all()
-      })
+      return this.#answer(async () => this.#readers.transcript(principal))
     }
 
     items(principal: string, query: ItemsQuery): Promise<Reply<ItemsPage>> {
-      return this.#answer(async () => {
-        this.#own(principal)
-        return itemsPage(this.#parts.store, query)
-      })
+      return this.#answer(async () => this.#readers.items(principal, query))
     }
 
     tree(principal: string): Promise<Reply<SessionTree>> {
-      return this.#answer(async () => this.#tree(this.#own(principal)))
+      return this.#answer(async () => this.#readers.tree(this.#scope.own(principal)))
     }
 
     delete(principal: string): Promise<Reply<{ deleted: true }>> {
       return this.#answer(async () => {
-        this.#own(principal)
+        this.#scope.own(principal)
         await this.#forget(principal)
         return { deleted: true }
       })
     }
 
     async #forget(principal: string): Promise<void> {
-      this.#refuseWhileDeleting()
+      this.#scope.refuseWhileDeleting()
       this.#isDeleting = true
       try {
         await deleteSession(principal, this.#parts, this.#runtime)
@@ -400,44 +270,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#parts.store.rowsWritten()
     }
 
-    /** What is sent with an id must be durable, also what was written while we waited for that. */
-    async #synced(): Promise<void> {
-      const { store } = this.#parts
-      for (let seq = -1; seq !== store.lastSeq();) {
-        seq = store.lastSeq()
-        await this.ctx.storage.sync()
-      }
-    }
-
-    /** While somebody waits for a run, a closed stream of somebody else does not cancel it. */
-    async #awaited<T>(run: string, done: Promise<T>): Promise<T> {
-      this.#waiting.set(run, (this.#waiting.get(run) ?? 0) + 1)
-      try {
-        return await done
-      } finally {
-        const left = (this.#waiting.get(run) ?? 1) - 1
-        if (left > 0) this.#waiting.set(run, left)
-        else this.#waiting.delete(run)
-      }
-    }
-
-    #refuseWhileDeleting(): void {
-      if (this.#isDeleting)
-        throw new IsolaError('request_unavailable', 'The session is being deleted.')
-    }
-
-    #admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {
-      this.#refuseWhileDeleting()
-      if (this.#id === '') this.#id = session
-      return admit(request, {
-        ...this.#parts,
-        runtime: this.#runtime,
-        session,
-        audience,
-        refuseWhileDeleting: () => this.#refuseWhileDeleting(),
-      })
-    }
-
     #begin(submission: Submission): void {
       const { store } = this.#parts
       const now = { id: this.#id, nowMs: this.#runtime.clock.nowMs() }
@@ -450,43 +282,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       const isNew = !store.session()
       store.writeSession(row)
       if (isNew) outbox.begin()
-    }
-
-    /** The session, if it is this principal's; an absent one and another's look alike. */
-    #own(principal: string): SessionRow {
-      const session = this.#parts.store.session()
-      if (!session || session.principal !== principal) {
-        throw noSuchSession()
-      }
-      return session
-    }
-
-    #row(run: string): RunRow {
-      const row = this.#parts.store.findRun(run)
-      if (!row) throw noSuchRun()
-      return row
-    }
-
-    #receipt(receipt: Admitted['receipt']): SubmitReceipt {
-      const { state, createdAtMs } = this.#view(receipt.run)
-      return { ...receipt, state, createdAtMs }
-    }
-
-    #view(run: string): RunView {
-      return viewOf(this.#row(run), this.#viewOptions())
-    }
-
-    #viewOptions(): ViewOptions {
-      return { ...this.#parts, runtime: this.#runtime, session: this.#id }
-    }
-
-    #tree(session: SessionRow): Promise<SessionTree> {
-      return treeOf({
-        session,
-        store: this.#parts.store,
-        sessions: this.#runtime.sessions,
-        viewOf: (row) => viewOf(row, this.#viewOptions()),
-      })
     }
 
     async #start(): Promise<void> {

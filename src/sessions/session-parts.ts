@@ -1,6 +1,7 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Space } from '#contracts/session.ts'
 import { createAuditOutbox, type AuditOutbox } from './upkeep/audit-outbox.ts'
+import { createChildren, type Children } from './storage/children.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { cardOf } from './log/session-card.ts'
@@ -10,12 +11,14 @@ import { createStreamHub, type StreamHub } from './log/stream-hub.ts'
 import { createTodo, type Todo } from './storage/todo.ts'
 import { createTraceOutbox, type TraceOutbox } from './upkeep/trace-outbox.ts'
 import { createTranscript, type Transcript } from './log/transcript.ts'
-import { createUpkeep, type Jobs, type Upkeep } from './upkeep/upkeep.ts'
+import type { Jobs } from './upkeep/jobs.ts'
+import { createUpkeep, type Upkeep } from './upkeep/upkeep.ts'
 
 /** What an object remembers of its session and works on it with; made anew when the session is deleted. */
 export interface SessionParts {
   readonly store: SessionStore
   readonly todo: Todo
+  readonly children: Children
   readonly courier: Courier
   readonly hub: StreamHub
   readonly transcript: Transcript
@@ -48,6 +51,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     report('record_unreadable', `A row of run ${order} cannot be read.`),
   )
   const todo = createTodo(storage)
+  const children = createChildren(storage)
   const courier = createCourier({
     todo,
     sessions,
@@ -76,6 +80,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     runtime,
     store,
     todo,
+    children,
     hub,
     transcript,
     sync,
@@ -88,6 +93,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const parts: SessionParts = {
     store,
     todo,
+    children,
     courier,
     hub,
     transcript,

@@ -11,7 +11,7 @@ import { createKernel } from '../../src/kernel/run.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
 import type { SessionRow } from '../../src/sessions/storage/store.ts'
-import type { Jobs } from '../../src/sessions/upkeep/upkeep.ts'
+import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
 import {
   agentSpec,
   createFakeClock,

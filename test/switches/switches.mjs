@@ -766,14 +766,14 @@ const session = [
       {
         name: 'errands-written',
         what: 'I10: whom the end of a run concerns is written with its last turn',
-        find: 'errands.forEach(todo.add)',
+        find: 'if (!isAlone) addErrands(row, final)',
         replace: '',
       },
       {
         name: 'errands-in-one-step',
         what: 'F7: the last turn and what is to be told land together or not at all',
-        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      errands.forEach(todo.add)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
-        replace: 'store.writeTurn(row.order, turn)\n    errands.forEach(todo.add)',
+        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      children.add(row.order, begun)\n      if (!isAlone) addErrands(row, final)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
+        replace: 'store.writeTurn(row.order, turn)\n    addErrands(row, final)',
       },
       {
         name: 'wakes-counted',
@@ -793,6 +793,13 @@ const session = [
     'src/sessions/runs/run-execution.ts',
     [switchedSessions],
     [
+      {
+        name: 'child-with-its-intent',
+        what: 'I10: a child is on record with the intent of the call that makes it',
+        tests: ['test/unit/sessions/children.test.ts'],
+        find: 'write()\n      children.add(order, begun)',
+        replace: 'write()',
+      },
       {
         name: 'wakes-charged',
         what: 'E1: a wake charges the model call that the crash may have cut',
@@ -989,7 +996,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/upkeep/upkeep.ts',
+    'src/sessions/upkeep/recovery.ts',
     [switchedSessions],
     [
       {
@@ -997,12 +1004,6 @@ const session = [
         what: 'F4: an accepted run has a timer that wakes its object without traffic',
         find: `jobs.push({ id: 'recover', fn: 'recover', time: inAWhile() }).catch(`,
         replace: 'Promise.resolve().catch(',
-      },
-      {
-        name: 'alarm-never-throws',
-        what: 'F10: a timer whose work fails comes back',
-        find: `report('alarm_failed', errorMessage(error))`,
-        replace: 'throw error',
       },
       {
         name: 'lost-runs-taken-up',
@@ -1017,16 +1018,28 @@ const session = [
         replace: '',
       },
       {
-        name: 'pause-timer',
-        what: 'E6: a wait has a timer for its end',
-        find: `jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(ensureRecovery)`,
-        replace: '',
-      },
-      {
         name: 'timer-kept-for-record',
         what: 'F15: the timer stays until the database has the record',
         find: '!runs.isBehind() && isCarried && outbox.isEmpty()',
         replace: '!runs.isBehind()',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/upkeep/upkeep.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'alarm-never-throws',
+        what: 'F10: a timer whose work fails comes back',
+        find: `report('alarm_failed', errorMessage(error))`,
+        replace: 'throw error',
+      },
+      {
+        name: 'pause-timer',
+        what: 'E6: a wait has a timer for its end',
+        find: `jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)`,
+        replace: '',
       },
       {
         name: 'day-settled',
@@ -1269,75 +1282,104 @@ const session = [
   ),
 ]
 
-const object = of(
-  'src/sessions/session-object.ts',
-  [objects],
-  [
-    {
-      name: 'sync-before-backlog',
-      what: 'What matters most, 5: a reader who comes back gets only what is durable',
-      filter: 'comes back with a cursor',
-      find: 'await this.#synced()\n        const isOpen',
-      replace: 'const isOpen',
-    },
-    {
-      name: 'sync-before-stream-backlog',
-      what: 'What matters most, 5: a reader who joins a run gets only what is durable',
-      filter: 'joins a run',
-      find: 'if (eventsOfRun(store, run).length > 0) await this.#synced()',
-      replace: '',
-    },
-    {
-      name: 'own-session',
-      what: 'T2: a session of another principal looks like one that is not there',
-      filter: 'T2',
-      find: 'if (!session || session.principal !== principal) {',
-      replace: 'if (!session) {',
-    },
-    {
-      name: 'resume-at-start',
-      what: 'I12: an object that is loaded takes up what it was working on',
-      tests: [sessionObject],
-      filter: 'I12',
-      find: 'this.#parts.runs.resume()',
-      replace: '',
-    },
-    {
-      name: 'cancel-buried',
-      what: 'E8: a cancel that comes before what it cancels is remembered',
-      tests: [outside],
-      filter: 'that comes before what it cancels',
-      find: 'todo.bury({ parentRun, call, reason, atMs: this.#runtime.clock.nowMs() })',
-      replace: '',
-    },
-    {
-      name: 'abandon-last-reader',
-      what: 'F28: a reader who leaves cancels a run only if nobody else waits for it',
-      tests: [regressions],
-      filter: 'goes on when a stream of it is closed',
-      find: 'if (!isAwaited) await stopped',
-      replace: 'await stopped',
-    },
-    {
-      name: 'delivery-wakes',
-      what: 'N12: what a parked run waited for wakes it',
-      tests: [outside],
-      filter: 'parks the whole branch',
-      find: 'this.#parts.runs.wake(run)',
-      replace: '',
-    },
-    {
-      name: 'nothing-into-a-deletion',
-      what: 'F18: a session that is being deleted takes in nothing',
-      tests: [regressions],
-      filter: 'that is deleted takes in nothing',
-      find: '#admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {\n      this.#refuseWhileDeleting()',
-      replace:
-        '#admit(session: string, request: SubmitRequest, audience: Audience): Promise<Admitted> {',
-    },
-  ],
-  'workers',
-)
+const object = [
+  ...of(
+    'src/sessions/session-object.ts',
+    [objects],
+    [
+      {
+        name: 'resume-at-start',
+        what: 'I12: an object that is loaded takes up what it was working on',
+        tests: [sessionObject],
+        filter: 'I12',
+        find: 'this.#parts.runs.resume()',
+        replace: '',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/scope.ts',
+    [objects],
+    [
+      {
+        name: 'own-session',
+        what: 'T2: a session of another principal looks like one that is not there',
+        filter: 'T2',
+        find: 'if (!session || session.principal !== principal) {',
+        replace: 'if (!session) {',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/log/readers.ts',
+    [objects],
+    [
+      {
+        name: 'sync-before-backlog',
+        what: 'What matters most, 5: a reader who comes back gets only what is durable',
+        filter: 'comes back with a cursor',
+        find: 'await synced()\n      const { store, runs, hub } = parts()',
+        replace: 'const { store, runs, hub } = parts()',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/runs/submissions.ts',
+    [objects],
+    [
+      {
+        name: 'sync-before-stream-backlog',
+        what: 'What matters most, 5: a reader who joins a run gets only what is durable',
+        filter: 'joins a run',
+        find: 'if (eventsOfRun(store, run).length > 0) await scope.synced()',
+        replace: '',
+      },
+      {
+        name: 'abandon-last-reader',
+        what: 'F28: a reader who leaves cancels a run only if nobody else waits for it',
+        tests: [regressions],
+        filter: 'goes on when a stream of it is closed',
+        find: 'if (!isAwaited) await stopped',
+        replace: 'await stopped',
+      },
+      {
+        name: 'nothing-into-a-deletion',
+        what: 'F18: a session that is being deleted takes in nothing',
+        tests: [regressions],
+        filter: 'that is deleted takes in nothing',
+        find: 'refuseWhileDeleting()\n    onSession(session)',
+        replace: 'onSession(session)',
+      },
+    ],
+    'workers',
+  ),
+  ...of(
+    'src/sessions/waiting/arrivals.ts',
+    [objects],
+    [
+      {
+        name: 'cancel-buried',
+        what: 'E8: a cancel that comes before what it cancels is remembered',
+        tests: [outside],
+        filter: 'that comes before what it cancels',
+        find: 'todo.bury({ parentRun, call, reason, atMs: runtime.clock.nowMs() })',
+        replace: '',
+      },
+      {
+        name: 'delivery-wakes',
+        what: 'N12: what a parked run waited for wakes it',
+        tests: [outside],
+        filter: 'parks the whole branch',
+        find: 'runs.wake(run)',
+        replace: '',
+      },
+    ],
+    'workers',
+  ),
+]
 
 const governance = [
   ...of(

@@ -3,6 +3,8 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/session.ts'
 import { spanIdOf, toTraceHeaders } from '#contracts/trace.ts'
+import { childIdOf } from '../gateway.ts'
+import { childrenIn, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../waiting/pauses.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
@@ -12,6 +14,7 @@ import type { Transcript } from '../log/transcript.ts'
 export interface ExecutionOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
+  readonly children: Children
   readonly hub: StreamHub
   readonly transcript: Transcript
   readonly sync: () => Promise<void>
@@ -34,6 +37,7 @@ export async function executeRun(
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link, messages, pauses } = submission
+  const noteChildren = createChildNotes(options, toolset)
   let published = 0
   let failure: unknown
   const outcome = await runtime.kernel.run(
@@ -69,6 +73,8 @@ export async function executeRun(
           const turns = store.turns(order)
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
+          // What an older version began is not noted yet.
+          if (turns.length > 0) noteChildren(turns.at(-1)!, () => {})
           return turns
         },
         write(turn) {
@@ -77,7 +83,7 @@ export async function executeRun(
           try {
             options.persist()
             if (turn.final) options.writeFinal(turn, turn.final)
-            else store.writeTurn(order, turn)
+            else noteChildren(turn, () => store.writeTurn(order, turn))
           } catch (error) {
             failure = error
             throw error
@@ -95,6 +101,34 @@ export async function executeRun(
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}
+
+/** Writes a turn together with the children that it begins. */
+function createChildNotes(
+  { runtime, store, children, row, sessionId }: ExecutionOptions,
+  toolset: ReadyAgent['toolset'],
+): (turn: TurnRecord, write: () => void) => void {
+  const { id: run, order } = row()
+  const names: ChildNames = {
+    sessionOf: (call) => childIdOf({ session: sessionId(), run, call }, runtime.sha256),
+    agentOf(name, input) {
+      const resolved = toolset.resolve(name, input)
+      const { agent } = resolved?.entry ?? {}
+      return agent === undefined
+        ? undefined
+        : { agent, isBackground: resolved!.input['background'] === true }
+    },
+  }
+  const noted = new Set<string>()
+  return (turn, write) => {
+    const begun = childrenIn(turn, names).filter(({ session }) => !noted.has(session))
+    if (begun.length === 0) return write()
+    store.together(() => {
+      write()
+      children.add(order, begun)
+    })
+    for (const { session } of begun) noted.add(session)
+  }
 }
 
 /** One that goes on from an earlier response than the last leaves behind what was said since. */

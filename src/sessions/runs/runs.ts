@@ -4,6 +4,7 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
 import { createAcceptance } from './acceptance.ts'
+import { childrenIn, type Children } from '../storage/children.ts'
 import { errandsOf } from '../waiting/errands.ts'
 import { failedTurn } from './failed-turn.ts'
 import { fullEvents, runStarted } from '../log/log-view.ts'
@@ -46,6 +47,7 @@ export interface RunsOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
   readonly todo: Todo
+  readonly children: Children
   readonly hub: StreamHub
   readonly transcript: Transcript
   readonly sync: () => Promise<void>
@@ -89,7 +91,7 @@ interface Entry extends LiveRun {
 }
 
 export function createRuns(options: RunsOptions): Runs {
-  const { runtime, store, todo, hub, sessionId } = options
+  const { runtime, store, todo, children, hub, sessionId } = options
   const { clock } = runtime
   const live = new Map<string, Entry>()
   let queue: Promise<unknown> = Promise.resolve()
@@ -348,16 +350,26 @@ export function createRuns(options: RunsOptions): Runs {
 
   /** The end of a run, together with what has to be told elsewhere. */
   function writeFinal(row: RunRow, turn: TurnRecord, final: AgentResult): void {
-    const isAlone = final.state === 'completed' && !row.submission.lineage
-    const turns = isAlone ? [] : [...store.turns(row.order), turn]
-    const errands = isAlone ? [] : errandsOf(row, turns, final)
     const hasTrace = isTraced(row, runtime)
-    if (errands.length === 0 && !hasTrace) return store.writeTurn(row.order, turn)
+    const isAlone = final.state === 'completed' && !row.submission.lineage
+    const begun = childrenIn(turn)
+    if (isAlone && !hasTrace && begun.length === 0) return store.writeTurn(row.order, turn)
     store.together(() => {
       store.writeTurn(row.order, turn)
-      errands.forEach(todo.add)
+      children.add(row.order, begun)
+      if (!isAlone) addErrands(row, final)
       if (hasTrace) todo.addTrace(row.id, 0)
     })
+  }
+
+  /** Whom the end of a run concerns that did not just complete, or that somebody above waits for. */
+  function addErrands(row: RunRow, final: AgentResult): void {
+    const turns = store.turns(row.order)
+    // What an older version began may be in its turns only.
+    if (!store.session()?.hasChildrenNoted)
+      for (const before of turns) children.add(row.order, childrenIn(before))
+    const begun = children.ofRun(row.order)
+    errandsOf(row, { turns, final, children: begun }).forEach(todo.add)
   }
 }
 

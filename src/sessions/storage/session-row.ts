@@ -12,7 +12,8 @@ export const isSameAs = (existing: SessionRow, about: About): boolean =>
 
 /** A session that is made before anything is said in it. */
 export function created({ session: id, messages, ...about }: About, nowMs: number): SessionRow {
-  return { id, ...about, ...(messages?.length && { preamble: messages }), createdAtMs: nowMs }
+  const preamble = messages?.length && { preamble: messages }
+  return { id, ...about, ...preamble, createdAtMs: nowMs, hasChildrenNoted: true }
 }
 
 /** The session as it is from this submission on; `undefined` if that changes nothing. */
@@ -28,7 +29,7 @@ export function begun(
       ...(lineage && { lineage }),
       ...(isStateless && { isStateless }),
     }
-    return { id: now.id, ...about, createdAtMs: now.nowMs }
+    return { id: now.id, ...about, createdAtMs: now.nowMs, hasChildrenNoted: true }
   }
   const { isStateless: wasStateless, ...named } = existing
   const isNamedNow = wasStateless && !isStateless

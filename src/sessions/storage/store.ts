@@ -29,6 +29,8 @@ export interface SessionRow {
   /** Nobody named it. */
   readonly isStateless?: boolean
   readonly lineage?: Lineage
+  /** Every child of it is in the table of children; absent if older ones are in its events only. */
+  readonly hasChildrenNoted?: true
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>
 }

@@ -1,25 +1,19 @@
 import { errorMessage } from '#contracts/errors.ts'
-import type { Incident } from '#contracts/principal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/session.ts'
-import { expirePauses } from '../waiting/outside.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
+import { createReport, type Report } from './incidents.ts'
+import type { Jobs } from './jobs.ts'
+import { createRecovery } from './recovery.ts'
+import { createRetention } from './retention.ts'
 import type { Courier } from '../waiting/courier.ts'
 import type { Runs } from '../runs/runs.ts'
-import { lastUsedMs } from '../log/session-card.ts'
-import type { RunRow, SessionRow, SessionStore } from '../storage/store.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { TraceOutbox } from './trace-outbox.ts'
 import type { Transcript } from '../log/transcript.ts'
 import { spendingOf } from '../log/views.ts'
-
-/** The object's durable timers: the part of `agents/lifecycle`'s jobs that is used here. */
-export interface Jobs {
-  readonly get: (id: string) => { readonly time: number } | undefined
-  readonly push: (job: { id: string; fn: string; time: number }) => Promise<unknown>
-  readonly cancel: (id: string) => Promise<unknown>
-}
 
 export interface UpkeepParts {
   readonly store: SessionStore
@@ -59,103 +53,17 @@ export interface Upkeep {
   /** A call was cancelled before it came: that is remembered for as long as it may still come. */
   readonly keepGraves: () => void
   /** Without a message: it is over. */
-  readonly report: (kind: Incident['kind'], message: string | undefined, run?: string) => void
+  readonly report: Report
   /** The session was deleted. */
   readonly end: () => Promise<void>
 }
 
-const maxProblemChars = 200
-const maxBackoffFactor = 360
-/** How long it takes at most until a session notices that it is to be kept for less. */
-const lookEveryMs = 30 * 86_400_000
-
-function attempt(work: () => boolean): boolean {
-  try {
-    return work()
-  } catch {
-    return false
-  }
-}
-
-export function createUpkeep({
-  runtime,
-  jobs,
-  sessionId,
-  parts,
-  onExpired,
-}: UpkeepOptions): Upkeep {
+export function createUpkeep(options: UpkeepOptions): Upkeep {
+  const { runtime, jobs, sessionId, parts } = options
   const { clock, timing, principals } = runtime
-  const told = new Set<Incident['kind']>()
-  let hasRecoveryJob = false
-  const inAWhile = () => clock.nowMs() + timing.recoverEveryMs
-
-  const report: Upkeep['report'] = (kind, message, run) => {
-    const about = { kind, session: sessionId(), ...(run !== undefined && { run }) }
-    if (message !== undefined) {
-      // What was told is remembered over a restart, so that its end is told too; where nothing can be stored, it is not.
-      told.add(kind)
-      attempt(() => parts().todo.noteTrouble(kind))
-      principals.report({ ...about, message: message.slice(0, maxProblemChars) })
-      return
-    }
-    const wasStored = attempt(() => parts().todo.clearTrouble(kind))
-    if (told.delete(kind) || wasStored) principals.report({ ...about, message: '', isOver: true })
-  }
-
-  const expire = () => expirePauses(parts(), { nowMs: clock.nowMs(), pauseMs: timing.pauseMs })
-
-  const ensureRecovery = () => {
-    if (hasRecoveryJob) return
-    hasRecoveryJob = true
-    jobs.push({ id: 'recover', fn: 'recover', time: inAWhile() }).catch(() => {
-      hasRecoveryJob = false // the next run asks for it again
-    })
-  }
-
-  const recover = async (): Promise<number | undefined> => {
-    const { runs, outbox, courier, traces } = parts()
-    if (runs.isBehind()) runs.resume()
-    await courier.carry()
-    const isCarried = await outbox.flush()
-    report('audit_behind', isCarried ? undefined : 'The database does not take the audit log.')
-    report('alarm_failed', undefined)
-    expire()
-    traces.retry()
-    const isQuiet = runs.isIdle() && !runs.isBehind() && isCarried && outbox.isEmpty()
-    if (isQuiet && courier.isDone() && traces.isDone()) {
-      hasRecoveryJob = false
-      keep()
-      return undefined
-    }
-    // Somebody who cannot be reached for hours is not asked every few seconds.
-    const failures = Math.max(courier.failures(), traces.failures())
-    const factor = isQuiet ? Math.min(2 ** failures, maxBackoffFactor) : 1
-    return clock.nowMs() + timing.recoverEveryMs * factor
-  }
-
-  /** One job for the life of the session: it looks when it is due whether anything has happened meanwhile. */
-  const keep = () => {
-    const session = parts().store.session()
-    if (!session || session.lineage || jobs.get('retention')) return
-    const time = nextLookMs(expiresAtMs(session))
-    // Not even that could be stored: the next run asks for it again.
-    jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
-  }
-  const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
-  const expiresAtMs = (session: SessionRow) =>
-    lastUsedMs(parts().store, session) +
-    (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
-
-  const expireSession = async (): Promise<number | undefined> => {
-    const { store, runs } = parts()
-    const session = store.session()
-    if (!session) return undefined
-    const dueMs = expiresAtMs(session)
-    if (clock.nowMs() < dueMs) return nextLookMs(dueMs)
-    if (!runs.isIdle()) return inAWhile()
-    await onExpired()
-    return undefined
-  }
+  const report = createReport({ principals, sessionId, todo: () => parts().todo })
+  const retention = createRetention(options)
+  const recovery = createRecovery({ ...options, report, onRest: retention.keep })
 
   const keepGraves = () => {
     if (jobs.get('graves')) return
@@ -172,7 +80,7 @@ export function createUpkeep({
     if (ends.length === 0) return
     const planned = jobs.get('pauses')?.time ?? Number.MAX_SAFE_INTEGER
     const time = Math.min(planned, ...ends)
-    jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(ensureRecovery)
+    jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)
   }
 
   const settle = async (run: string) => {
@@ -189,31 +97,29 @@ export function createUpkeep({
 
   const carry = () => {
     if (parts().courier.isDone()) return
-    ensureRecovery()
+    recovery.ensure()
     void parts().courier.carry()
   }
 
   return {
     report,
-    ensureRecovery,
+    ensureRecovery: recovery.ensure,
     settle,
     carry,
     keepGraves,
+    begin: recovery.begin,
     afterCreate() {
-      ensureRecovery()
+      recovery.ensure()
       parts().outbox.nudge()
-    },
-    begin() {
-      hasRecoveryJob = sessionId() !== '' && jobs.get('recover') !== undefined
     },
     async onJob(fn) {
       try {
-        if (fn === 'pauses') return expire()
+        if (fn === 'pauses') return recovery.expire()
         if (fn === 'graves') return dropGraves()
-        return fn === 'retention' ? await expireSession() : await recover()
+        return fn === 'retention' ? await retention.expire() : await recovery.recover()
       } catch (error) {
         report('alarm_failed', errorMessage(error))
-        return inAWhile()
+        return clock.nowMs() + timing.recoverEveryMs
       }
     },
     afterRun(row, outcome) {
@@ -236,7 +142,7 @@ export function createUpkeep({
       if (runs.isIdle()) hub.rest()
     },
     async end() {
-      hasRecoveryJob = false
+      recovery.end()
       await jobs.cancel('recover')
       await jobs.cancel('pauses')
       await jobs.cancel('retention')

@@ -2,14 +2,22 @@ import type { AgentResult } from '#contracts/agent.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ToolResult } from '#contracts/tool.ts'
+import type { Child } from '../storage/children.ts'
 import type { RunRow } from '../storage/store.ts'
 import type { Errand } from '../storage/todo.ts'
 
 /** Whom the end of a run concerns besides its reader. Written with its last turn: after a crash nobody else would know. */
 export function errandsOf(
   { id, submission }: RunRow,
-  turns: readonly TurnRecord[],
-  final: AgentResult,
+  {
+    turns,
+    final,
+    children,
+  }: {
+    readonly turns: readonly TurnRecord[]
+    readonly final: AgentResult
+    readonly children: readonly Child[]
+  },
 ): readonly Errand[] {
   const { lineage } = submission
   const events = turns.flatMap((turn) => turn.events)
@@ -33,24 +41,31 @@ export function errandsOf(
       ]
     : []
   if (final.state === 'completed') return outcome
-  const over = new Set(
-    events.flatMap(({ type, data }) => (type === 'agent_result' ? [data['session']] : [])),
-  )
-  const cancels = events.flatMap(({ type, data }): Errand[] => {
-    if (type !== 'agent_invoked' || over.has(data['session'])) return []
+  const cancels = children
+    .filter((child) => mayWork(child, turns))
     // What works in the background outlives its run, but not a cancel.
-    if (data['background'] === true && final.state !== 'cancelled') return []
-    return [
-      {
+    .filter(({ isBackground }) => !isBackground || final.state === 'cancelled')
+    .map(({ session, call }): Errand => {
+      return {
         kind: 'cancel',
-        session: String(data['session']),
+        session,
         run: id,
-        call: String(data['call']),
+        call,
         reason: 'The run that asked for it has ended.',
-      },
-    ]
-  })
+      }
+    })
   return [...outcome, ...cancels]
+}
+
+/** A child that was noted may have been refused before it began, or have told what came of it. */
+function mayWork({ session, call, isOver }: Child, turns: readonly TurnRecord[]): boolean {
+  if (isOver) return false
+  const told = turns
+    .flatMap(({ events }) => events)
+    .flatMap(({ type, data }) => (data['session'] === session ? [type] : []))
+  if (told.includes('agent_result')) return false
+  const record = turns.flatMap(({ calls }) => calls).find(({ id }) => id === call)
+  return told.includes('agent_invoked') || !record?.outcome
 }
 
 const maxDeliveredChars = 400_000

@@ -1,0 +1,89 @@
+import type { Message } from '#contracts/message.ts'
+import type { Decision } from '#contracts/pause.ts'
+import type { Delivery, RunSpending, RunView, SteerReceipt } from '#contracts/session.ts'
+import { spendingOf } from '../log/views.ts'
+import type { Submissions } from '../runs/submissions.ts'
+import type { Scope } from '../scope.ts'
+import { stopped } from '../upkeep/subtree.ts'
+import { beginByOutcome } from './outcome-runs.ts'
+import { decideCalls, steerRun, takeDelivery } from './outside.ts'
+
+/** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
+export interface Arrivals {
+  readonly steer: (
+    principal: string,
+    run: string,
+    said: { readonly message: Message; readonly idempotencyKey: string | undefined },
+  ) => SteerReceipt
+  readonly decide: (
+    principal: string,
+    run: string,
+    decided: {
+      readonly call: string
+      readonly decision: Decision
+      readonly by: string | undefined
+    },
+  ) => RunView
+  readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
+  readonly deliver: (delivery: Delivery) => Promise<null>
+  readonly spentBy: (run: string) => RunSpending
+}
+
+export function createArrivals(scope: Scope, admit: Submissions['admit']): Arrivals {
+  const { runtime, parts, own, row, view, refuseWhileDeleting } = scope
+  return {
+    steer(principal, run, { message, idempotencyKey }) {
+      own(principal)
+      refuseWhileDeleting()
+      const id = idempotencyKey === undefined ? runtime.ids.next('evt') : `key:${idempotencyKey}`
+      const place = steerRun(row(run), { id, message }, parts())
+      return { session: scope.id(), run, place }
+    },
+    decide(principal, run, { call, decision, by }) {
+      own(principal)
+      refuseWhileDeleting()
+      const { clock, timing, sha256 } = runtime
+      const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
+      const options = { decisions: [{ call, decision }], ...now, ...(by !== undefined && { by }) }
+      decideCalls(row(run), options, parts())
+      return view(run)
+    },
+    async cancelCall(parentRun, call, reason) {
+      const { runs, todo, upkeep } = parts()
+      const started = runs.cancelCall(parentRun, call, reason)
+      if (started.length === 0) {
+        todo.bury({ parentRun, call, reason, atMs: runtime.clock.nowMs() })
+        upkeep.keepGraves()
+      }
+      await Promise.all(started.map(stopped))
+    },
+    async deliver(delivery) {
+      const { store, todo, upkeep, runs } = parts()
+      const { parentRun: run, isBackground } = delivery
+      // Nothing begins here any more while it is deleted: the outcome is only noted.
+      const { onOutcome: _refused, ...note } = delivery
+      // What it did not use goes back to the session at once, and to the day as soon as that can be told.
+      store.together(() => {
+        const taken = takeDelivery(scope.isDeleting() ? note : delivery, parts())
+        if (taken === 'late' || (taken === 'taken' && isBackground))
+          todo.add({ kind: 'settle', session: scope.id(), run })
+      })
+      runs.wake(run)
+      upkeep.carry()
+      // It is acknowledged when its run is there, or refused: until then it comes again.
+      await beginByOutcome(delivery, {
+        ...parts(),
+        runtime,
+        sessionId: scope.id(),
+        isDeleting: scope.isDeleting,
+        admit: (request) => admit(scope.id(), request, 'result'),
+      })
+      return null
+    },
+    spentBy(run) {
+      const { store, runs } = parts()
+      const spending = spendingOf(store.findRun(run), parts())
+      return runs.live(run) ? { ...spending, state: 'open' } : spending
+    },
+  }
+}
