@@ -38,7 +38,10 @@ export const destroys = ({ kind, definition }: McpItem): boolean | 'presumed' =>
   kind === 'tool' && remoteToolDestroys(definition['annotations'])
 
 /** The operator's word in place of none; against what a tool says of itself it does not count. */
-export function withHarmless(names: readonly string[], items: readonly McpItem[]): readonly McpItem[] {
+export function withHarmless(
+  names: readonly string[],
+  items: readonly McpItem[],
+): readonly McpItem[] {
   for (const name of names) {
     const tool = items.find(({ kind, key }) => kind === 'tool' && key === name)
     if (name !== '*' && (!tool || destroys(tool) === true))
@@ -56,7 +59,10 @@ export function withHarmless(names: readonly string[], items: readonly McpItem[]
 }
 
 /** The names of tools whose hints the operator confirms; throws `request_invalid` for one that is not approved. */
-export function confirmedTools(names: readonly string[], items: readonly McpItem[]): readonly string[] {
+export function confirmedTools(
+  names: readonly string[],
+  items: readonly McpItem[],
+): readonly string[] {
   const unknown = names.find(
     (name) => !items.some(({ kind, key }) => kind === 'tool' && key === name),
   )

@@ -125,7 +125,7 @@ export const mcp = [
     ],
   ),
   ...of(
-    'src/mcp/server-link.ts',
+    'src/mcp/quarantine.ts',
     [listed],
     [
       {
@@ -136,6 +136,7 @@ export const mcp = [
       },
       {
         name: 'mcp-fresh-list',
+        file: 'src/mcp/server-listing.ts',
         what: 'T14: a list that is old is looked at again before a call',
         find: 'seen && ageMs >= 0 && ageMs < freshListMs ? seen',
         replace: 'seen ? seen',
