@@ -285,7 +285,7 @@ export const mcp = [
     ],
   ),
   ...of(
-    'src/mcp/oauth/sign-in.ts',
+    'src/mcp/oauth/finish-login.ts',
     [signIn],
     [
       {
@@ -309,6 +309,7 @@ export const mcp = [
       },
       {
         name: 'mcp-rights-deadline',
+        file: 'src/mcp/oauth/step-up.ts',
         what: 'T15: an authorization server that never answers holds no sign-in for more rights',
         tests: [login],
         find: 'await within(timeoutMs, () => auth(provider, asked))',
