@@ -2293,7 +2293,7 @@ const rest = [
     ],
   ),
   ...of(
-    'src/plugins/capabilities.ts',
+    'src/plugins/call-guard.ts',
     ['test/unit/plugins/capabilities.test.ts'],
     [
       {
@@ -2619,7 +2619,7 @@ const isolateTests = (name) => `test/unit/plugins/isolate/${name}.test.ts`
 
 const isolates = [
   ...of(
-    'src/plugins/capabilities.ts',
+    'src/plugins/refusal.ts',
     ['test/unit/plugins/capabilities.test.ts'],
     [
       {
