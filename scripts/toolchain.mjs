@@ -70,10 +70,10 @@ export const tools = {
  * Runs `node <args>` with the tool environment.
  * @returns Exit code, and the output if `capture` is set (otherwise it goes to the terminal).
  */
-export function runNode(args, { capture = false, env = {} } = {}) {
+export function runNode(args, { capture = false, env = {}, cwd = root } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(toolNode(), ['--no-warnings', ...args], {
-      cwd: root,
+      cwd,
       env: toolEnv(env),
       stdio: capture ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
     })

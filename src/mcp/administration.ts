@@ -1,23 +1,15 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import {
-  parseApproval,
-  type McpApproval,
-  type McpItem,
-  type McpListing,
-  type McpServerApi,
-  type McpServerRow,
-  type McpServerStore,
-  type McpStanding,
-} from '#contracts/mcp.ts'
-import type { McpAdministration, McpServerView } from '#contracts/mcp-administration.ts'
+import type { McpApproval, McpServerApi, McpServerStore } from '#contracts/mcp.ts'
+import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import { fromReply } from '#contracts/reply.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
-import { remoteToolDestroys } from '#contracts/decide-tool.ts'
-import { compare } from './compare.ts'
-import { lookAlikeNotes, shown } from './listing.ts'
+import { approvalLines, chooseItems, confirmedTools, withHarmless } from './approve-items.ts'
+import { shown } from './listing.ts'
 import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
+import { createServerViews } from './server-view.ts'
 
+/** Who keeps the servers, and how each one's object is reached. */
 export interface McpAdministrationDeps {
   readonly store: McpServerStore
   readonly catalog: Pick<PluginAdministration, 'change'>
@@ -30,42 +22,10 @@ export interface McpAdministrationDeps {
   readonly toolNames: () => readonly string[]
 }
 
+/** What an operator does about remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */
 export function createMcpAdministration(deps: McpAdministrationDeps): McpAdministration {
   const { store, catalog, bundles, at, sha256 } = deps
-  const rowOf = async (id: string): Promise<McpServerRow> => {
-    const row = await store.find(id)
-    if (row && row.state !== 'removed') return row
-    throw new IsolaError('request_not_found', 'There is no such MCP server.')
-  }
-  const approvedOf = async ({ approvedHash }: McpServerRow): Promise<readonly McpItem[]> =>
-    approvedHash === undefined
-      ? []
-      : parseApproval(
-          (JSON.parse(await bundles.load(approvedHash)) as { readonly manifest: unknown }).manifest,
-        )
-  const viewOf = async (
-    row: McpServerRow,
-    { listing, ...standing }: McpStanding,
-  ): Promise<McpServerView> => {
-    const approved = await approvedOf(row)
-    const items = listing?.items ?? []
-    const harmless = approved.filter(({ isHarmless }) => isHarmless)
-    const isHarmless = ({ hash }: McpItem) => harmless.some((one) => one.hash === hash)
-    return {
-      ...row,
-      ...standing,
-      ...(listing && { listing: withLookAlikes(listing, row.id) }),
-      differences: compare(approved, items),
-      asking: items
-        .filter((item) => destroys(item) !== false && !isHarmless(item))
-        .map(({ key }) => key),
-      harmless: harmless.map(({ key }) => key),
-    }
-  }
-  const withLookAlikes = (listing: McpListing, id: string): McpListing => ({
-    ...listing,
-    notes: [...listing.notes, ...lookAlikeNotes(listing, id, deps.toolNames())],
-  })
+  const { rowOf, approvedOf, viewOf } = createServerViews(deps)
   const change: McpAdministration['change'] = async (asked, by) => {
     const id = asked.do === 'add' ? asked.config.id : asked.id
     const { generation, notes } = await catalog
@@ -121,29 +81,19 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
           `hash: is not what "${id}" has now. Look again (isola mcp show ${id}) and approve what you see.`,
           { param: 'hash' },
         )
-      const chosen = withHarmless(harmless, choose(listing.items, items))
-      const before = await approvedOf(row)
+      const chosen = withHarmless(harmless, chooseItems(listing.items, items))
+      const lines = approvalLines(await approvedOf(row), chosen)
       const approval: McpApproval = { server: id, items: chosen }
       const text = toCanonicalJson({ manifest: approval, files: {} })
       const approvedHash = sha256(text)
       await bundles.save(approvedHash, text)
-      const lines = compare(before, chosen)
-        .filter(({ state }) => state !== 'same')
-        .map(({ state, kind, key }) =>
-          state === 'gone' ? `not approved any more: ${kind} ${key}` : `${state} ${kind} ${key}`,
-        )
-        .concat(
-          chosen
-            .filter(({ isHarmless }) => isHarmless)
-            .map(({ key }) => `called without asking: tool ${key}`),
-        )
       const { epoch } = row
       const done = await change(
         {
           do: 'approve',
           id,
           hash: approvedHash,
-          confirmed: confirmed(confirm, chosen),
+          confirmed: confirmedTools(confirm, chosen),
           epoch,
           lines,
         },
@@ -152,65 +102,4 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
       return { ...done, notes: [...lines.map(shown), ...done.notes] }
     },
   }
-}
-
-function choose(
-  all: readonly McpItem[],
-  wanted: readonly string[] | undefined,
-): readonly McpItem[] {
-  if (!wanted) return all
-  const isWanted = ({ kind, key }: McpItem) =>
-    wanted.includes(key) || wanted.includes(`${kind}:${key}`)
-  const unknown = wanted.find(
-    (name) => !all.some(({ kind, key }) => name === key || name === `${kind}:${key}`),
-  )
-  if (unknown !== undefined)
-    throw new IsolaError(
-      'request_invalid',
-      `items: the server has no "${unknown.slice(0, 100)}".`,
-      { param: 'items' },
-    )
-  for (const name of wanted) {
-    const kinds = all.filter(({ key }) => key === name).map(({ kind }) => `${kind}:${name}`)
-    if (kinds.length > 1)
-      throw new IsolaError(
-        'request_invalid',
-        `items: "${name.slice(0, 100)}" is more than one thing; say which: ${kinds.join(' or ').slice(0, 300)}.`,
-        { param: 'items' },
-      )
-  }
-  return all.filter(isWanted)
-}
-
-const destroys = ({ kind, definition }: McpItem): boolean | 'presumed' =>
-  kind === 'tool' && remoteToolDestroys(definition['annotations'])
-
-/** The operator's word in place of none; against what a tool says of itself it does not count. */
-function withHarmless(names: readonly string[], items: readonly McpItem[]): readonly McpItem[] {
-  for (const name of names) {
-    const tool = items.find(({ kind, key }) => kind === 'tool' && key === name)
-    if (name !== '*' && (!tool || destroys(tool) === true))
-      throw new IsolaError(
-        'request_invalid',
-        `harmless: "${name.slice(0, 100)}" ${tool ? 'says itself that it destroys; allow_destructive of the policy lets it be called without asking' : 'is no tool that is approved'}.`,
-        { param: 'harmless' },
-      )
-  }
-  return items.map((item) =>
-    destroys(item) === 'presumed' && (names.includes('*') || names.includes(item.key))
-      ? { ...item, isHarmless: true }
-      : item,
-  )
-}
-
-function confirmed(names: readonly string[], items: readonly McpItem[]): readonly string[] {
-  const unknown = names.find(
-    (name) => !items.some(({ kind, key }) => kind === 'tool' && key === name),
-  )
-  if (unknown === undefined) return names
-  throw new IsolaError(
-    'request_invalid',
-    `confirm: "${unknown.slice(0, 100)}" is no tool that is approved.`,
-    { param: 'confirm' },
-  )
 }

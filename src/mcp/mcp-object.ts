@@ -11,7 +11,8 @@ import type {
 import { toReply, type Reply } from '#contracts/reply.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { createSealedStore, resealAll, type Seal } from './oauth/sealed-store.ts'
-import { createSignIn, type SignInDeps } from './oauth/sign-in.ts'
+import { createSignIn } from './oauth/sign-in.ts'
+import type { SignInDeps } from './oauth/sign-in-deps.ts'
 import { replied } from './replied.ts'
 import { createServerLink, type LinkDeps } from './server-link.ts'
 

@@ -1,6 +1,5 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
-import type { JsonObject } from '#contracts/json.ts'
-import type { McpCall, McpCaller, McpListing, McpServerConfig } from '#contracts/mcp.ts'
+import type { McpCall, McpCaller, McpServerConfig } from '#contracts/mcp.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -10,12 +9,13 @@ import { isSessionGone, toCallFailure } from './call-failure.ts'
 import { createConnections, type Line } from './connections.ts'
 import { createGuardedFetch, type CheckUrl, type FetchFunction } from './guarded-fetch.ts'
 import { createKeptValues, type LinkStore } from './kept-values.ts'
-import { listAll, tooMuchListed } from './list-all.ts'
-import { toListing } from './listing.ts'
 import { failure } from './outcome.ts'
+import { createQuarantine, type OnQuarantined } from './quarantine.ts'
 import { createSentSecrets, type RedactorOf } from './sent-secrets.ts'
+import { ageListing, createServerListing } from './server-listing.ts'
 import { untilAborted } from './until-aborted.ts'
 
+/** The network, the secrets and whoever is told: what a link to a server does not have itself. */
 export interface LinkDeps {
   readonly fetch: FetchFunction
   readonly checkUrl: CheckUrl
@@ -25,39 +25,28 @@ export interface LinkDeps {
   readonly validator: SchemaValidator
   readonly version: string
   readonly redactorOf: RedactorOf
-  /** Told once for each definition that is not the approved one any more. Never throws. */
-  readonly onQuarantined: (what: JsonObject) => void
+  readonly onQuarantined: OnQuarantined
   /** Signs in where the server wants it. */
   readonly providerOf?: (config: McpServerConfig) => Promise<OAuthClientProvider | undefined>
 }
 
-/** So old may be what is known of a server's lists when something of them is called. */
-const freshListMs = 5 * 60_000
-const listTimeoutMs = 30_000
-
 /**
  * One remote server for all sessions: its connection, and what it said it has. A call finds both as they were, also
- * after the object slept, and is then one HTTP request; what is called is compared first with what was approved (T14).
+ * after the object slept, and is then one HTTP request; what is called is compared first with what was approved (docs/security.md T14).
  */
 export function createServerLink(store: LinkStore, deps: LinkDeps) {
   const { clock, sha256 } = deps
-  let listing: { readonly key: string; readonly work: Promise<McpListing> } | undefined
   const under = new Map<string, AbortController>()
   const sent = createSentSecrets(deps.redactorOf)
 
   const keyOf = (config: McpServerConfig): string => sha256(toCanonicalJson(config))
   const kept = createKeptValues(store)
 
-  const age = (key: string): void => {
-    const seen = kept.get<McpListing>('listing', key)
-    if (seen) kept.keep('listing', key, { ...seen, atMs: 0 })
-  }
-
   const connectDeps = (config: McpServerConfig) => ({
     guardedFetch: createGuardedFetch(config, { ...deps, onSecret: sent.add }),
     validator: deps.validator,
     version: deps.version,
-    onListChanged: () => age(keyOf(config)),
+    onListChanged: () => ageListing(kept, keyOf(config)),
   })
 
   const connections = createConnections({
@@ -66,81 +55,18 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     keyOf,
     connectDeps,
     providerOf: async (config) => (config.auth === 'oauth' ? deps.providerOf?.(config) : undefined),
-    onAnew: age,
+    onAnew: (key) => ageListing(kept, key),
   })
   const { using } = connections
-
-  const listNow = async (config: McpServerConfig): Promise<McpListing> => {
-    const key = keyOf(config)
-    const list = ({ client }: Line) => listAll(client, { timeoutMs: listTimeoutMs })
-    const raw = await using(config, list).catch((error: unknown) => {
-      if (isSessionGone(error)) return using(config, list)
-      throw error
-    })
-    const { entries, ...about } = raw
-    const said = { ...sent.fromJson(about), entries: sent.fromJson(entries) }
-    const before = kept.get<McpListing>('listing', key)
-    // A session that goes on from before does not say them again.
-    const instructions = said.instructions ?? instructionsOf(before)
-    const seen = toListing(
-      {
-        ...said,
-        ...(instructions !== undefined && { instructions }),
-        server: said.server.name === '' && before ? before.server : said.server,
-      },
-      { sha256, nowMs: clock.nowMs },
-    )
-    if (!kept.keep('listing', key, seen)) throw tooMuchListed()
-    return seen
-  }
-
-  /** Who asks while somebody asks already gets the same answer. */
-  const look = (config: McpServerConfig): Promise<McpListing> => {
-    const key = keyOf(config)
-    if (listing?.key === key) return listing.work
-    const mine = { key, work: listNow(config) }
-    listing = mine
-    const done = () => {
-      if (listing === mine) listing = undefined
-    }
-    mine.work.then(done, done)
-    return mine.work
-  }
-
-  const seenOf = (config: McpServerConfig): McpListing | undefined =>
-    kept.get<McpListing>('listing', keyOf(config))
-
-  const freshOf = async (config: McpServerConfig): Promise<McpListing> => {
-    const seen = seenOf(config)
-    const ageMs = seen ? clock.nowMs() - seen.atMs : Infinity
-    return seen && ageMs >= 0 && ageMs < freshListMs ? seen : look(config)
-  }
-
-  /** Nothing that is not as it was approved is called, whatever it is called. */
-  const refusal = ({ config, item }: McpCall, seen: McpListing): ToolResult | undefined => {
-    const now = seen.items.find(({ kind, key }) => kind === item.kind && key === item.key)
-    const told = `told ${item.kind} ${item.key}`
-    if (now?.hash === item.hash) {
-      if (store.get(told) !== undefined) store.delete(told)
-      return undefined
-    }
-    const hash = now?.hash ?? 'gone'
-    if (store.get(told) !== hash) {
-      store.put(told, hash)
-      deps.onQuarantined({
-        server: config.id,
-        kind: item.kind,
-        key: item.key.slice(0, 200),
-        approved: item.hash,
-        now: hash,
-      })
-    }
-    const what = now ? 'changed it since it was approved' : 'does not offer it any more'
-    return failure(
-      `The MCP server ${config.id} ${what}. The operator can look: isola mcp show ${config.id}`,
-      { code: 'tool_denied' },
-    )
-  }
+  const { look, seenOf, freshOf } = createServerListing({
+    clock,
+    sha256,
+    kept,
+    keyOf,
+    using,
+    sent,
+  })
+  const refusal = createQuarantine(store, deps.onQuarantined)
 
   const carryOut = async (
     call: McpCall,
@@ -201,11 +127,6 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       for (const name of ['resume', 'listing']) kept.drop(name)
     },
   }
-}
-
-const instructionsOf = (seen: McpListing | undefined): string | undefined => {
-  const text = seen?.items.find(({ kind }) => kind === 'instructions')?.definition['text']
-  return typeof text === 'string' ? text : undefined
 }
 
 function stopped(reason: unknown, { config }: McpCall): ToolResult {

@@ -2,7 +2,7 @@ import { toLimits, toNanoUsd } from '#contracts/agent-limits.ts'
 import { defaultAgentLimits, unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from '#contracts/manifest.ts'
 import type { InnerReach, ToolEntry } from '#contracts/tool.ts'
-import type { CapabilityDeps } from './capabilities.ts'
+import type { CapabilityDeps } from './capability-deps.ts'
 import { maxLanes, newIsolateNanoUsd } from './granted-isolate.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 

@@ -1,4 +1,4 @@
-import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
 
 /** A shop whose prices the test changes; a page without a price, one that is gone, one that never answers. */
 export function createShop() {

@@ -1,4 +1,4 @@
-import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
 import { braveAnswer, searxngAnswer, tavilyAnswer } from '../fixtures/web-search/answers.ts'
 import { readerOf } from '../fakes/secrets.ts'
 

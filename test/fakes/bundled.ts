@@ -1,7 +1,7 @@
 import type { ToolEntry } from '#contracts/tool.ts'
 import { bundledPlugins } from '../../src/bundled.gen.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
 import { loadPlugins } from '../../src/plugins/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { createCapabilityDeps } from './plugins.ts'

@@ -1,6 +1,6 @@
 import type { ToolEntry } from '#contracts/tool.ts'
 import { connectCode } from '../../src/agents/code-reach.ts'
-import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
 import type { LoadedPlugin } from '../../src/plugins/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { createCapabilityDeps } from './plugins.ts'

@@ -7,7 +7,7 @@ import { createIsolateHost } from '../../src/plugins/isolate/isolate-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { systemSources } from '../../src/sources.ts'
 import { createCapabilityDeps, passAll } from './plugins.ts'
-import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
 
 export interface Folder {
   readonly manifest: unknown

@@ -6,7 +6,7 @@ import { sha256 } from './kernel.ts'
 import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
-import type { CapabilityDeps } from '../../src/plugins/capabilities.ts'
+import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
 import { createHooks, type HooksDeps } from '../../src/plugins/hooks/create-hooks.ts'
 import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
 

@@ -78,7 +78,7 @@ export const granted = [
     'workers',
   ),
   ...of(
-    'src/plugins/capabilities.ts',
+    'src/plugins/granted-parts.ts',
     ['test/hostile/model-code.workers.test.ts'],
     [
       {

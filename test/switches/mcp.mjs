@@ -125,7 +125,7 @@ export const mcp = [
     ],
   ),
   ...of(
-    'src/mcp/server-link.ts',
+    'src/mcp/quarantine.ts',
     [listed],
     [
       {
@@ -136,6 +136,7 @@ export const mcp = [
       },
       {
         name: 'mcp-fresh-list',
+        file: 'src/mcp/server-listing.ts',
         what: 'T14: a list that is old is looked at again before a call',
         find: 'seen && ageMs >= 0 && ageMs < freshListMs ? seen',
         replace: 'seen ? seen',
@@ -284,7 +285,7 @@ export const mcp = [
     ],
   ),
   ...of(
-    'src/mcp/oauth/sign-in.ts',
+    'src/mcp/oauth/finish-login.ts',
     [signIn],
     [
       {
@@ -308,6 +309,7 @@ export const mcp = [
       },
       {
         name: 'mcp-rights-deadline',
+        file: 'src/mcp/oauth/step-up.ts',
         what: 'T15: an authorization server that never answers holds no sign-in for more rights',
         tests: [login],
         find: 'await within(timeoutMs, () => auth(provider, asked))',

@@ -673,6 +673,7 @@ const agents = of(
     },
     {
       name: 'cancel-goes-down',
+      file: 'src/agents/sub-agent-reach.ts',
       what: 'E8: a cancel reaches the child, in its own object',
       find: `else context.signal.addEventListener('abort', cancel, { once: true })`,
       replace: '',
@@ -685,18 +686,21 @@ const agents = of(
     },
     {
       name: 'child-key',
+      file: 'src/agents/sub-agent-submission.ts',
       what: 'F20: a call that is taken up again joins the child that is there',
       find: 'idempotencyKey: context.call,',
       replace: '',
     },
     {
       name: 'reattach',
+      file: 'src/agents/sub-agent-reach.ts',
       what: 'F21: a connection to the child that broke is taken up again',
       find: 'if (tries >= maxReattaches || signal.aborted || !mayReattach(error)) throw error',
       replace: 'throw error',
     },
     {
       name: 'overloaded-child-left-alone',
+      file: 'src/agents/sub-agent-reach.ts',
       what: 'F30: a child that has too much to do is not asked again',
       find: `'transient' in error && error.transient === true`,
       replace: 'true',
@@ -2335,7 +2339,7 @@ const rest = [
     ],
   ),
   ...of(
-    'src/plugins/capabilities.ts',
+    'src/plugins/call-guard.ts',
     ['test/unit/plugins/capabilities.test.ts'],
     [
       {
@@ -2661,7 +2665,7 @@ const isolateTests = (name) => `test/unit/plugins/isolate/${name}.test.ts`
 
 const isolates = [
   ...of(
-    'src/plugins/capabilities.ts',
+    'src/plugins/refusal.ts',
     ['test/unit/plugins/capabilities.test.ts'],
     [
       {

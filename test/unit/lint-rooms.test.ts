@@ -6,6 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
+const functionOf = (lines: number) =>
+  `export const a = () => {\n${'  // one line\n'.repeat(lines - 2)}}\n`
+const fileOf = (lines: number) => `export const a = 1\n${'// one line\n'.repeat(lines - 1)}`
+
 /** Fixture files by path; each ends up as one file of a copy of this repository's lint set-up. */
 const fixtures: Record<string, string> = {
   // What the good cases import.
@@ -87,6 +91,13 @@ const fixtures: Record<string, string> = {
   'src/catalog/floating.ts': `const later = async () => 1\nexport const a = () => {\n  later()\n}\n`,
   'src/catalog/exhaustive.ts': `export const a = (kind: 'one' | 'two') => {\n  switch (kind) {\n    case 'one':\n      return 1\n  }\n  return 2\n}\n`,
   'src/catalog/console.ts': `export const a = () => console.log('a')\n`,
+
+  // Lengths, comments counted.
+  'src/catalog/long-enough.ts': `${functionOf(120)}${'// one line\n'.repeat(180)}`,
+  'src/catalog/long-function.ts': functionOf(121),
+  'src/catalog/long-file.ts': fileOf(301),
+  'src/models/price-data.ts': fileOf(301),
+  'src/bundled.gen.ts': fileOf(301),
 }
 
 interface Report {
@@ -225,5 +236,12 @@ describe('lint rules', () => {
     ['console', 'eslint(no-console)'],
   ])('refuses %s by %s', (name, rule) => {
     expect(refusals(`src/catalog/${name}.ts`)).toContain(rule)
+  })
+
+  it('refuses a function over 120 lines and a file over 300, but not of data and generated files', () => {
+    expect(refusals('src/catalog/long-function.ts')).toEqual(['eslint(max-lines-per-function)'])
+    expect(refusals('src/catalog/long-file.ts')).toEqual(['eslint(max-lines)'])
+    for (const path of ['catalog/long-enough.ts', 'models/price-data.ts', 'bundled.gen.ts'])
+      expect(refusals(`src/${path}`)).toEqual([])
   })
 })

@@ -3,7 +3,7 @@ import { defaultAgentLimits, unlimited, zeroUsage, type Limits } from '#contract
 import type { TrustTier } from '#contracts/manifest.ts'
 import type { StorageRequest } from '#contracts/session.ts'
 import { leaseFor } from '#contracts/share.ts'
-import type { CapabilityDeps } from '../../../../src/plugins/capabilities.ts'
+import type { CapabilityDeps } from '../../../../src/plugins/capability-deps.ts'
 import { loadPlugins } from '../../../../src/plugins/in-process-host.ts'
 import { createIsolateHost } from '../../../../src/plugins/isolate/isolate-host.ts'
 import { createIsolateMeter } from '../../../../src/plugins/isolate/isolate-meter.ts'

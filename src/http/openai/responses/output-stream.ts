@@ -1,0 +1,106 @@
+import type { ClientCall } from '../fold.ts'
+import { functionCallItem, messageItem, type ResponseHead, textPart } from './resource.ts'
+import { type Emit, numberAt, numberOfCall, offsets } from './sequence.ts'
+
+/**
+ * Writes the items of a response as they come, each family of events in its order, and keeps them whole. Text comes in
+ * pieces; of the first one, what the reader has already (`after`) is left out.
+ */
+export function createOutputStream(head: ResponseHead, emit: Emit, after: number) {
+  const { place } = head
+  const items: object[] = []
+  let open: { readonly turn: number; text: string } | undefined
+
+  const part = (turn: number) => ({
+    item_id: messageItem(place, { turn, status: '' }).id,
+    output_index: items.length,
+    content_index: 0,
+  })
+  const begin = (turn: number): string => {
+    open = { turn, text: '' }
+    const item = messageItem(place, { turn, status: 'in_progress' })
+    const where = part(turn)
+    const { output_index } = where
+    return (
+      emit('response.output_item.added', numberAt(turn, offsets.itemAdded), {
+        output_index,
+        item,
+      }) +
+      emit('response.content_part.added', numberAt(turn, offsets.partAdded), {
+        ...where,
+        part: textPart(''),
+      })
+    )
+  }
+
+  return {
+    items: items as readonly object[],
+    /** A piece of a message. */
+    say(turn: number, text: string): string {
+      const opening = open?.turn === turn ? '' : begin(turn)
+      const before = open!.text.length
+      open!.text += text
+      const start = numberAt(turn, offsets.textBegins + before)
+      // Of a piece that the reader has the beginning of, the rest.
+      const known = Math.min(text.length, Math.max(0, after - start))
+      return (
+        opening +
+        emit('response.output_text.delta', start + text.length, {
+          ...part(turn),
+          delta: text.slice(known),
+          logprobs: [],
+        })
+      )
+    },
+    /** The end of a message, with all of its text. */
+    finishMessage(turn: number, text: string): string {
+      const opening = open?.turn === turn ? '' : begin(turn)
+      const where = part(turn)
+      const item = messageItem(place, { turn, text, status: 'completed' })
+      const { output_index } = where
+      items.push(item)
+      open = undefined
+      return (
+        opening +
+        emit('response.output_text.done', numberAt(turn, offsets.textDone), {
+          ...where,
+          text,
+          logprobs: [],
+        }) +
+        emit('response.content_part.done', numberAt(turn, offsets.partDone), {
+          ...where,
+          part: textPart(text),
+        }) +
+        emit('response.output_item.done', numberAt(turn, offsets.itemDone), { output_index, item })
+      )
+    },
+    /** A call for the client, whole: how it was written is not told. */
+    callOut(turn: number, call: ClientCall, index: number): string {
+      const number = numberOfCall(turn, index)
+      const output_index = items.length
+      const item = functionCallItem(head, call, 'completed')
+      items.push(item)
+      const where = { item_id: item.id, output_index }
+      const text = item.arguments
+      const added = functionCallItem(head, call, 'in_progress')
+      return (
+        emit('response.output_item.added', number, { output_index, item: added }) +
+        emit('response.function_call_arguments.delta', number + 1, { ...where, delta: text }) +
+        emit('response.function_call_arguments.done', number + 2, {
+          ...where,
+          name: item.name,
+          arguments: text,
+        }) +
+        emit('response.output_item.done', number + 3, { output_index, item })
+      )
+    },
+    /** Whether this text is that of a message already. */
+    hasSaid: (text: string): boolean => items.some((item) => textOf(item) === text.trimEnd()),
+  }
+}
+
+function textOf(item: object): string | undefined {
+  if (!('content' in item) || !Array.isArray(item.content)) return undefined
+  const [first] = item.content as readonly { readonly text?: string }[]
+  return first?.text?.trimEnd()
+}

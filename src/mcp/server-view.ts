@@ -1,0 +1,63 @@
+import { IsolaError } from '#contracts/errors.ts'
+import {
+  parseApproval,
+  type McpItem,
+  type McpListing,
+  type McpServerRow,
+  type McpServerStore,
+  type McpStanding,
+} from '#contracts/mcp.ts'
+import type { McpServerView } from '#contracts/mcp-administration.ts'
+import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import { destroys } from './approve-items.ts'
+import { compare } from './compare.ts'
+import { lookAlikeNotes } from './listing.ts'
+
+/** Where the rows of servers and what was approved of them are kept, and which names are taken. */
+export interface ServerViewDeps {
+  readonly store: Pick<McpServerStore, 'find'>
+  readonly bundles: Pick<BundleStore, 'load'>
+  /** Full names of the tools that are here. */
+  readonly toolNames: () => readonly string[]
+}
+
+/** What an operator is shown of one remote server: its row, what it offers now, and how that differs from what was approved. */
+export function createServerViews({ store, bundles, toolNames }: ServerViewDeps) {
+  /** The row of a server that is there; throws `request_not_found`. */
+  const rowOf = async (id: string): Promise<McpServerRow> => {
+    const row = await store.find(id)
+    if (row && row.state !== 'removed') return row
+    throw new IsolaError('request_not_found', 'There is no such MCP server.')
+  }
+  /** What the operator approved of it; nothing if they never did. */
+  const approvedOf = async ({ approvedHash }: McpServerRow): Promise<readonly McpItem[]> =>
+    approvedHash === undefined
+      ? []
+      : parseApproval(
+          (JSON.parse(await bundles.load(approvedHash)) as { readonly manifest: unknown }).manifest,
+        )
+  const viewOf = async (
+    row: McpServerRow,
+    { listing, ...standing }: McpStanding,
+  ): Promise<McpServerView> => {
+    const approved = await approvedOf(row)
+    const items = listing?.items ?? []
+    const harmless = approved.filter(({ isHarmless }) => isHarmless)
+    const isHarmless = ({ hash }: McpItem) => harmless.some((one) => one.hash === hash)
+    return {
+      ...row,
+      ...standing,
+      ...(listing && { listing: withLookAlikes(listing, row.id) }),
+      differences: compare(approved, items),
+      asking: items
+        .filter((item) => destroys(item) !== false && !isHarmless(item))
+        .map(({ key }) => key),
+      harmless: harmless.map(({ key }) => key),
+    }
+  }
+  const withLookAlikes = (listing: McpListing, id: string): McpListing => ({
+    ...listing,
+    notes: [...listing.notes, ...lookAlikeNotes(listing, id, toolNames())],
+  })
+  return { rowOf, approvedOf, viewOf }
+}

@@ -1,0 +1,39 @@
+import type { MemoryClient } from '#contracts/memory.ts'
+import type { ReadSecrets } from '#contracts/secrets.ts'
+import type { SessionGateway } from '#contracts/session.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
+import type { SchemaValidator } from '#contracts/tool.ts'
+import type { FetchFunction } from './egress.ts'
+import type { FaultReport } from './fault-report.ts'
+import type { PluginDatabases } from './granted-database.ts'
+import type { ModelCodeRunner } from './granted-isolate.ts'
+import type { AskStorage } from './granted-storage.ts'
+import type { IsolateMeter } from './isolate/isolate-meter.ts'
+import type { NetworkNow } from './open-network.ts'
+import type { ScopedStorage } from './scoped-storage.ts'
+import type { TakeLeave } from './standing.ts'
+
+/** What the capabilities of any call are made from. One for a deployment: nothing in it belongs to a call. */
+export interface CapabilityDeps {
+  readonly sessions: SessionGateway
+  /** The memory room's scratchpad over the storage verbs. */
+  readonly createMemory: (ask: AskStorage) => MemoryClient
+  readonly fetch: FetchFunction
+  readonly readSecrets: ReadSecrets
+  readonly ids: Pick<Ids, 'next'>
+  readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
+  readonly sleep: Clock['sleep']
+  readonly isDevelopment: boolean
+  readonly network: NetworkNow
+  readonly databases: PluginDatabases
+  /** Absent where there are no isolates. */
+  readonly modelCode?: ModelCodeRunner
+  readonly sha256: (text: string) => string
+  /** Checks what a person answered against the schema of what was asked. */
+  readonly validator: SchemaValidator
+  /** Absent where no plugin can be switched off. */
+  readonly takeLeave?: TakeLeave
+  readonly faults?: FaultReport
+  /** Absent where isolates cost nothing. */
+  readonly meter?: IsolateMeter
+}
