@@ -4,10 +4,9 @@ import { matchedRoutes } from 'hono/route'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
-import type { HttpApp, HttpContext, HttpDeps, HttpEnv } from './deps.ts'
+import type { HttpApp, HttpContext, HttpDeps, HttpEnv, HttpHandler } from './deps.ts'
 import { addFrontRoutes } from './front/front.ts'
 import { allowedHosts } from './mcp/hosts.ts'
-import { createMcp } from './mcp/mcp.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
 import { addConversationRoutes } from './openai/responses/conversations.ts'
@@ -61,11 +60,20 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addConversationRoutes(addRoute, deps)
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
-  const mcp = createMcp(deps)
+  const mcp = createLazyMcp(deps)
   addRoute('/mcp', { GET: mcp, POST: mcp, DELETE: mcp })
   addSessionRoutes(addRoute, deps)
   addOperatorRoutes(addRoute, deps)
   return app
+}
+
+/** Its libraries are read with the first request that speaks MCP, not at each start. */
+function createLazyMcp(deps: HttpDeps): HttpHandler {
+  let mcp: Promise<HttpHandler> | undefined
+  return async (context, next) => {
+    mcp ??= import('./mcp/mcp.ts').then(({ createMcp }) => createMcp(deps))
+    return (await mcp)(context, next)
+  }
 }
 
 /** Also the last net: what is thrown and is no Error passes the router's own handler by. */
