@@ -404,7 +404,7 @@ export function composeRuntime(
       stateKey: createStateKey(config.masterKeys, { ...secrets, sha256 }),
       pluginProblems: () => agents.current().problems,
       onFault,
-      onRequest: log.request,
+      ...(log.request && { onRequest: log.request }),
       onClientGone: async ({ session: id, run, principal, reader }) => {
         await clock.sleep(goneGraceMs)
         await sessions.at(id).abandon(principal, run, reader)

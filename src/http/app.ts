@@ -88,8 +88,14 @@ function addRequestId(app: HttpApp, deps: HttpDeps): void {
     } catch (error) {
       context.res = errorResponse(context, error, { deps })
     }
-    context.res.headers.set('x-request-id', requestId)
-    context.res.headers.set('x-content-type-options', 'nosniff')
+    const { headers } = context.res
+    headers.set('x-request-id', requestId)
+    headers.set('x-content-type-options', 'nosniff')
+    const exposed = context.get('corsExposed')
+    if (exposed !== undefined) {
+      headers.set('access-control-allow-origin', '*')
+      headers.set('access-control-expose-headers', exposed)
+    }
     deps.onRequest?.(entryOf(context, Math.max(0, clock.nowMs() - startedAtMs)))
   })
 }
@@ -113,7 +119,8 @@ function entryOf(context: HttpContext, ms: number): RequestEntry {
 
 /**
  * Chat clients in a browser, whatever page they are on. A key is sent by the page itself and never by the browser, so
- * no page gains what it did not have.
+ * no page gains what it did not have. The headers are put on the finished answer: before it there is none, and the
+ * router would make one for them and then another.
  */
 function addCors(app: HttpApp): void {
   const exposeHeaders = [
@@ -125,8 +132,14 @@ function addCors(app: HttpApp): void {
     'idempotent-replayed',
     'www-authenticate',
   ]
+  const exposed = exposeHeaders.join(',')
   const answer = cors({ origin: '*', allowMethods, exposeHeaders, maxAge: 86_400 })
-  app.use('/v1/*', (context, next) => (isAnyOtherOptions(context) ? next() : answer(context, next)))
+  app.use('/v1/*', async (context, next) => {
+    if (context.req.method === 'OPTIONS')
+      return isAnyOtherOptions(context) ? next() : answer(context, next)
+    context.set('corsExposed', exposed)
+    await next()
+  })
 }
 
 const allowMethods = ['GET', 'POST', 'DELETE']
