@@ -1,10 +1,10 @@
 // npm run check: everything but the tests. Each step is named and timed; all run, then the verdict.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
 import { maxKernelLines, measureKernel } from './kernel-size.mjs'
 import { ensureInstalled, root, runNode, tools } from './toolchain.mjs'
+import { dryRun, measureUpload } from './upload-size.mjs'
 
 const script = (name) => join(root, 'scripts', name)
 const kib = (sizeBytes) => `${(sizeBytes / 1024).toFixed(1)} KiB`
@@ -17,16 +17,6 @@ const tool = (name, args, options = {}) => ({
     return { ok: code === 0, output: code === 0 ? (options.show?.(output) ?? '') : output.trim() }
   },
 })
-
-/** Size of what `wrangler deploy` would upload: every module of the dry run, without source maps. */
-function bundleSize(folder) {
-  const modules = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !/\.map$|README\.md$/.test(entry.name))
-    .map((entry) => readFileSync(join(entry.parentPath ?? entry.path, entry.name)))
-  const sum = (sizes) => sizes.reduce((total, size) => total + size, 0)
-  const raw = sum(modules.map((bytes) => bytes.length))
-  return `bundle: ${kib(raw)}, ${kib(sum(modules.map((bytes) => gzipSync(bytes).length)))} gzip`
-}
 
 const lintSummary = (output) =>
   output
@@ -67,9 +57,17 @@ const steps = [
   tool('tsc test', [tools.tsc, '-p', 'test/tsconfig.json']),
   tool('knip', [tools.knip, '--no-progress', '--no-config-hints']),
   tool('wrangler types', [script('types.mjs'), '--check']),
-  tool('wrangler deploy --dry-run', [tools.wrangler, 'deploy', '--dry-run', '--outdir', 'dist'], {
-    show: () => bundleSize(join(root, 'dist')),
-  }),
+  {
+    name: 'wrangler deploy --dry-run',
+    run: async () => {
+      const folder = join(root, 'dist')
+      const { code, output } = await runNode([tools.wrangler, ...dryRun(folder)], { capture: true })
+      if (code !== 0) return { ok: false, output: output.trim() }
+      const { rawBytes, gzipBytes, problem } = measureUpload(folder)
+      const size = `upload: ${kib(rawBytes)}, ${kib(gzipBytes)} gzip`
+      return { ok: problem === undefined, output: problem ?? size }
+    },
+  },
   {
     name: 'kernel size',
     run: async () => {

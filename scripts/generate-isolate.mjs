@@ -29,11 +29,11 @@ const modelSources = {
 const toModules = (files) =>
   Object.fromEntries(Object.entries(files).map(([name, path]) => [name, toModule(path)]))
 
-/** The TypeScript without its types. */
+/** The TypeScript without its types, minified: it is read by machines alone. */
 function toModule(path) {
   const { transformSync } = createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
   const code = readFileSync(join(root, path), 'utf8')
-  const options = { loader: 'ts', format: 'esm', target: 'es2024', minifyWhitespace: true }
+  const options = { loader: 'ts', format: 'esm', target: 'es2024', minify: true }
   return transformSync(code, options).code.replaceAll('"../../', '"./')
 }
 

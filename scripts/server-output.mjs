@@ -2,6 +2,8 @@
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import { hasColour } from './isola/style.mjs'
+import { createSourcePlaces } from './source-places.mjs'
+import { root } from './toolchain.mjs'
 
 /** First lines of messages that are left out whole. */
 const idle = [
@@ -33,8 +35,9 @@ export function createLineFilter({ isColoured = false } = {}) {
 /** Passes on what is worth showing from one stream to another. */
 export function passOn(from, to) {
   const pick = createLineFilter({ isColoured: hasColour(to) })
+  const withSources = createSourcePlaces(root)
   createInterface({ input: from, crlfDelay: Infinity }).on('line', (line) => {
     const text = pick(line)
-    if (text !== undefined) to.write(`${text}\n`)
+    if (text !== undefined) to.write(`${withSources(text)}\n`)
   })
 }

@@ -45,7 +45,7 @@ import { parallelExecutor } from './kernel/executor.ts'
 import { createKernel } from './kernel/run.ts'
 import { finishReflector, modelPlanner } from './agents/model-planner.ts'
 import { createMcpRoom } from './mcp/compose.ts'
-import type { McpServerRuntime } from './mcp/mcp-object.ts'
+import type { McpServerRuntime } from './mcp/server-parts.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
 import { createScratchpad } from './memory/scratchpad.ts'
 import { createModelProviders } from './models/model-providers.ts'
@@ -90,7 +90,7 @@ import { createSessionIndex } from './storage/session-index.ts'
 import { createUsageReport } from './storage/usage-report.ts'
 import { createTrustStore } from './storage/trusted-keys.ts'
 import { readDatabaseState, readReadiness } from './storage/readiness.ts'
-import packageJson from '../package.json' with { type: 'json' }
+import { version } from '../package.json'
 
 export interface Runtime {
   readonly session: SessionRuntime
@@ -190,6 +190,7 @@ export function composeRuntime(
   const deploymentLog = createDeploymentLog(env.DB)
   const hooks = createLiveHooks(() => agents.now())
   const outputTool = createOutputTool(sessions)
+  const bundledIds = () => new Set(agents.current().manifests.map(({ id }) => id))
   const mcp = createMcpRoom({
     namespace: env.MCP_SERVER,
     store: createMcpServerStore(env.DB),
@@ -197,7 +198,7 @@ export function composeRuntime(
     clock,
     sha256,
     validator,
-    version: packageJson.version,
+    version,
     readSecrets: capabilities.readSecrets,
     sealing: secrets.sealing,
     learn: learned.learn,
@@ -206,7 +207,7 @@ export function composeRuntime(
     fetch: capabilities.fetch,
     checkUrl: (url) => checkPublicUrl(url, config),
     takeLeave: createServerLeave({ snapshot: installed.snapshot, clock }),
-    bundledIds: () => bundledIds,
+    bundledIds,
     log: deploymentLog,
     onFault,
   })
@@ -257,8 +258,6 @@ export function composeRuntime(
     onFault,
     build: wire,
   })
-  const bundled = agents.current().manifests
-  const bundledIds = new Set(bundled.map(({ id }) => id))
   const lifecycle = createPluginLifecycle({
     store,
     bundles,
@@ -286,7 +285,7 @@ export function composeRuntime(
           url,
           headers,
           serviceName,
-          version: packageJson.version,
+          version,
           redact,
           clock,
           sha256,
@@ -396,16 +395,16 @@ export function composeRuntime(
         const readiness = await readReadiness(env.DB)
         // The table serves the operator's eyes: work does not wait for it to succeed.
         if (readiness.state === 'ready')
-          await manifests.syncBundled(bundled).catch((error: unknown) => onFault(error))
+          await manifests.syncBundled(agents.current().manifests).catch((error: unknown) => onFault(error))
         return readiness
       }),
-      version: packageJson.version,
+      version,
       isDevelopment: config.isDevelopment,
       hosts: config.hosts,
       stateKey: createStateKey(config.masterKeys, { ...secrets, sha256 }),
       pluginProblems: () => agents.current().problems,
       onFault,
-      onRequest: log.request,
+      ...(log.request && { onRequest: log.request }),
       onClientGone: async ({ session: id, run, principal, reader }) => {
         await clock.sleep(goneGraceMs)
         await sessions.at(id).abandon(principal, run, reader)

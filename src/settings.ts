@@ -1,6 +1,6 @@
 // What the deployment was told: variables and secrets. Imported by the Worker, and by `isola doctor`, which asks the same
 // code what is wrong with them.
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'

@@ -36,14 +36,17 @@ export function createLiveDirectory<T extends AgentCatalog>({
   build,
   onFault,
 }: LiveDirectoryDeps<T>): LiveDirectory<T> {
-  let built = wire(initial)
+  type Built = ReturnType<typeof wire>
+  let last: Built | undefined
+  /** What was wired last. Nothing is before somebody asks: an isolate that starts for a database row wires no plugin. */
+  const built = (): Built => (last ??= wire(initial))
   function wire(given: PluginSnapshot) {
     return { number: given.number, version: versionOf(given), catalog: build(given) }
   }
   /** What cannot be wired at all leaves the generation before in its place. */
   function rewire(given: PluginSnapshot): void {
     try {
-      built = wire(given)
+      last = wire(given)
     } catch (error) {
       onFault(error)
     }
@@ -56,20 +59,21 @@ export function createLiveDirectory<T extends AgentCatalog>({
       throw error
     })
     // An answer that was late does not bring back what was before.
-    if (versionOf(given) !== built.version && given.number >= built.number) rewire(given)
-    return built.catalog
+    if (!last) rewire(given)
+    else if (versionOf(given) !== last.version && given.number >= last.number) rewire(given)
+    return built().catalog
   }
   return {
     directory: {
       load: async (agent, overrides) => (await now()).directory.load(agent, overrides),
-      list: () => built.catalog.directory.list(),
-      toolNames: () => built.catalog.directory.toolNames(),
-      tools: () => built.catalog.directory.tools(),
-      offers: () => built.catalog.directory.offers(),
+      list: () => built().catalog.directory.list(),
+      toolNames: () => built().catalog.directory.toolNames(),
+      tools: () => built().catalog.directory.tools(),
+      offers: () => built().catalog.directory.offers(),
     },
     now,
     refresh: async () => void (await now().catch(() => {})),
-    current: () => built.catalog,
+    current: () => built().catalog,
   }
 }
 

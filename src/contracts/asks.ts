@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { contentBlockSchema } from './content.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import { ToolError } from './plugin.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { cronProblem } from './cron.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AskRequest } from './asks.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Reply } from './reply.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { capped } from './visible-text.ts'
 
 /** Where a call goes that reads whatever address it is given. */

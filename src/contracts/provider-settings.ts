@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { DeclaredModel, ModelServer } from './config.ts'
 import { IsolaError } from './errors.ts'
 import type { TokenPrice } from './model.ts'

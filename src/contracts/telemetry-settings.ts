@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** An address that spans are posted to, from a base as OTLP/HTTP has it: `/v1/traces` is added. */
 export const otlpEndpoint = z

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { networkRuleSchema } from './network-rule.ts'
 
 const pattern = z

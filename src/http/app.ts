@@ -4,10 +4,9 @@ import { matchedRoutes } from 'hono/route'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
-import type { HttpApp, HttpContext, HttpDeps, HttpEnv } from './deps.ts'
+import type { HttpApp, HttpContext, HttpDeps, HttpEnv, HttpHandler } from './deps.ts'
 import { addFrontRoutes } from './front/front.ts'
 import { allowedHosts } from './mcp/hosts.ts'
-import { createMcp } from './mcp/mcp.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
 import { addConversationRoutes } from './openai/responses/conversations.ts'
@@ -61,11 +60,20 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addConversationRoutes(addRoute, deps)
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
-  const mcp = createMcp(deps)
+  const mcp = createLazyMcp(deps)
   addRoute('/mcp', { GET: mcp, POST: mcp, DELETE: mcp })
   addSessionRoutes(addRoute, deps)
   addOperatorRoutes(addRoute, deps)
   return app
+}
+
+/** Its libraries are read with the first request that speaks MCP, not at each start. */
+function createLazyMcp(deps: HttpDeps): HttpHandler {
+  let mcp: Promise<HttpHandler> | undefined
+  return async (context, next) => {
+    mcp ??= import('./mcp/mcp.ts').then(({ createMcp }) => createMcp(deps))
+    return (await mcp)(context, next)
+  }
 }
 
 /** Also the last net: what is thrown and is no Error passes the router's own handler by. */
@@ -80,8 +88,14 @@ function addRequestId(app: HttpApp, deps: HttpDeps): void {
     } catch (error) {
       context.res = errorResponse(context, error, { deps })
     }
-    context.res.headers.set('x-request-id', requestId)
-    context.res.headers.set('x-content-type-options', 'nosniff')
+    const { headers } = context.res
+    headers.set('x-request-id', requestId)
+    headers.set('x-content-type-options', 'nosniff')
+    const exposed = context.get('corsExposed')
+    if (exposed !== undefined) {
+      headers.set('access-control-allow-origin', '*')
+      headers.set('access-control-expose-headers', exposed)
+    }
     deps.onRequest?.(entryOf(context, Math.max(0, clock.nowMs() - startedAtMs)))
   })
 }
@@ -105,7 +119,8 @@ function entryOf(context: HttpContext, ms: number): RequestEntry {
 
 /**
  * Chat clients in a browser, whatever page they are on. A key is sent by the page itself and never by the browser, so
- * no page gains what it did not have.
+ * no page gains what it did not have. The headers are put on the finished answer: before it there is none, and the
+ * router would make one for them and then another.
  */
 function addCors(app: HttpApp): void {
   const exposeHeaders = [
@@ -117,8 +132,14 @@ function addCors(app: HttpApp): void {
     'idempotent-replayed',
     'www-authenticate',
   ]
+  const exposed = exposeHeaders.join(',')
   const answer = cors({ origin: '*', allowMethods, exposeHeaders, maxAge: 86_400 })
-  app.use('/v1/*', (context, next) => (isAnyOtherOptions(context) ? next() : answer(context, next)))
+  app.use('/v1/*', async (context, next) => {
+    if (context.req.method === 'OPTIONS')
+      return isAnyOtherOptions(context) ? next() : answer(context, next)
+    context.set('corsExposed', exposed)
+    await next()
+  })
 }
 
 const allowMethods = ['GET', 'POST', 'DELETE']

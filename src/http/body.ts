@@ -69,6 +69,10 @@ async function readBytes(
   maxBytes = maxBodyBytes,
 ): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array()
+  // A body that says its length is no longer than that: it needs no watch.
+  const said = request.headers.get('content-length')
+  if (hasContentType && said !== null && Number(said) <= maxBytes)
+    return readWhole(request, maxBytes)
   const chunks: Uint8Array[] = []
   let sizeBytes = 0
   const reader = request.body.getReader()
@@ -83,13 +87,22 @@ async function readBytes(
     // Read on without keeping it: a body that is broken off breaks the connection before the refusal is read.
     await discard(reader, maxDiscardedBytes).catch(() => undefined)
     if (error instanceof IsolaError) throw error
-    throw new IsolaError('request_invalid', 'The body could not be read to its end.', {
-      cause: error,
-    })
+    throw brokenBody(error)
   }
   const only = chunks[0]
   return chunks.length === 1 && only ? only : concatenate(chunks, sizeBytes)
 }
+
+async function readWhole(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const whole = await request.arrayBuffer().catch((cause: unknown) => {
+    throw brokenBody(cause)
+  })
+  if (whole.byteLength > maxBytes) throw tooLarge(maxBytes)
+  return new Uint8Array(whole)
+}
+
+const brokenBody = (cause: unknown) =>
+  new IsolaError('request_invalid', 'The body could not be read to its end.', { cause })
 
 /** Up to a limit: a client that never stops must not hold up its own refusal. */
 async function discard(
@@ -114,9 +127,11 @@ function concatenate(chunks: readonly Uint8Array[], sizeBytes: number): Uint8Arr
   return all
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    return utf8.decode(bytes)
   } catch (cause) {
     throw new IsolaError('request_invalid', 'The body is not valid UTF-8.', { cause })
   }

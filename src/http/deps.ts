@@ -98,6 +98,8 @@ export interface HttpDeps {
 export interface HttpEnv {
   Variables: {
     requestId: string
+    /** The headers that a page of another origin may read of the answer; absent where it may read none of it. */
+    corsExposed?: string
     principal: Principal
     /** What a token would have needed: for the answer that refuses it. */
     neededScopes?: readonly Scope[]

@@ -50,7 +50,7 @@ export function toEventStream(
 
   const end = (how: 'complete' | 'gone') => {
     if (ended.signal.aborted) return
-    ended.abort()
+    ended.abort('the stream ended') // without a reason it would make an error with a stack
     options.signal?.removeEventListener('abort', leave)
     reader.cancel()
     options.onEnd?.(how)

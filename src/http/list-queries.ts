@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** A whole number in a query. */
 export const digits = (max: number) =>

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { toParam } from './json-shape.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Usage } from '#contracts/lease.ts'
 import { zeroUsage } from '#contracts/lease.ts'

@@ -53,6 +53,13 @@ function copy(value: unknown, path: string, above: readonly object[]): Json {
 function refuseInstance(value: object, path: string): void {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype === null || prototype === Object.prototype) return
-  const name = typeof value.constructor === 'function' ? value.constructor.name : 'class'
-  throw new NotJsonError(path, `a ${name || 'class'} instance`)
+  throw new NotJsonError(path, `a ${platformName(value.constructor) ?? 'class'} instance`)
+}
+
+/** The name of what the platform has, such as Date. Other names are the minifier's. */
+function platformName(constructor: unknown): string | undefined {
+  const { name }: { readonly name?: unknown } = Object(constructor)
+  return typeof name === 'string' && Reflect.get(globalThis, name) === constructor
+    ? name
+    : undefined
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { contentBlockSchema, type ContentBlock, type RichOutput } from '#contracts/content.ts'
 import type { Json } from '#contracts/json.ts'
 import { NotJsonError, toJson } from './json-border.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { answerTo, askSchema, type AskRequest } from '#contracts/asks.ts'
 import type { Json } from '#contracts/json.ts'
 import type { RequestedGrants } from '#contracts/manifest.ts'

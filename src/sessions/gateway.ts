@@ -71,7 +71,6 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   delete: 'change',
   storage: 'change',
 }
-const methods = Object.keys(kinds) as readonly Method[]
 const notThere: Reply<never> = {
   ok: false,
   error: { code: 'request_not_found', message: 'There is no such session.' },
@@ -105,12 +104,14 @@ function guarded(
     if (outcome.fault) throw toError(outcome.fault, method, args)
     return outcome.value
   }
-  const calls = methods.map((method) => [
-    method,
-    (...args: readonly unknown[]) => call(method, args),
-  ])
-  return Object.fromEntries(calls) // every method of the contract: `kinds` would not compile without one
+  // A method is made when it is called: there are many, and one call is what most stubs are for.
+  return new Proxy({} as SessionApi, {
+    get: (_target, name) =>
+      isMethod(name) ? (...args: readonly unknown[]) => call(name, args) : undefined,
+  })
 }
+
+const isMethod = (name: string | symbol): name is Method => Object.hasOwn(kinds, name)
 
 const hashOf = (parts: readonly string[], sha256: GatewayOptions['sha256']): string =>
   sha256(lengthPrefixed(parts))

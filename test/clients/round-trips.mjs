@@ -17,7 +17,7 @@ import { ChatOpenAI } from '@langchain/openai'
 import { generateText, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import OpenAI6 from 'openai6'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const baseURL = `${process.env.ISOLA_URL}/v1`
 const apiKey = process.env.ISOLA_KEY

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const anyValue = z.union([
   z.strictObject({ stringValue: z.string() }),

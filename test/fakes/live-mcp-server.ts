@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What a server made with the SDK says of its one tool, from its next answer on. */
 export interface LiveMcpState {

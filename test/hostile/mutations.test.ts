@@ -133,7 +133,7 @@ function open() {
     store,
     bundles,
     clock: { nowMs: () => 1, sleep: async () => {} },
-    bundledIds: new Set(['kv']),
+    bundledIds: () => new Set(['kv']),
     signers: async () => [],
     tryOut: async () => ({ runsOwnAgent: false }),
   })

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { OAuthGrant } from '#contracts/oauth.ts'
 import type { Sources } from '#contracts/sources.ts'
 

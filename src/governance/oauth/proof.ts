@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /**
  * What a grant rests on. It is sealed into each token, and looked up anew with each request: a key by its id, the

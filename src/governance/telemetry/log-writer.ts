@@ -14,7 +14,8 @@ export interface LogWriterOptions {
 
 /** The Worker's log: one line of JSON for each request and for each fault. Nothing else writes to it. */
 export interface LogWriter {
-  readonly request: (entry: RequestEntry) => void
+  /** Absent where no request is logged: then nobody has to make an entry of it. */
+  readonly request?: (entry: RequestEntry) => void
   /** @param secrets What came in with the request and is known to nobody else, such as a key that was shown. */
   readonly fault: (error: unknown, requestId?: string, secrets?: readonly string[]) => void
 }
@@ -31,10 +32,7 @@ export function createLogWriter({ level, redact, clock, write }: LogWriterOption
     write(severity, JSON.stringify({ level: severity, event, at, ...fields }))
   }
   return {
-    request(entry) {
-      if (level !== 'info') return
-      line('info', 'request', entry)
-    },
+    ...(level === 'info' && { request: (entry) => line('info', 'request', entry) }),
     fault(error, requestId, secrets = []) {
       if (level === 'off') return
       const redactShown = createRedactor(secrets)

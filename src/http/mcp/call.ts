@@ -1,5 +1,5 @@
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { RunView } from '#contracts/session.ts'
 import { isRunId, isSessionId } from '../headers.ts'

@@ -1,7 +1,6 @@
 import type { ResourceListing } from '#contracts/offer.ts'
 import { matchUriTemplate, parseUriTemplate } from '#contracts/uri-template.ts'
 import type { Inventory } from './offered.ts'
-import { isOurs } from './transcripts.ts'
 
 export interface OfferedResources {
   readonly listed: readonly ResourceListing[]
@@ -67,3 +66,6 @@ export function contestedNotes({ contested }: OfferedResources): readonly string
   const more = notes.length - maxNotes
   return more > 0 ? [...notes.slice(0, maxNotes), `… and ${more} more resources.`] : notes
 }
+
+/** Under our scheme, in which no plugin and no server has anything. */
+const isOurs = (uri: string): boolean => /^isola:/i.test(uri)

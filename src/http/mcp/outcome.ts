@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { z } from 'zod'
+import * as z from 'zod'
 import { toContentBlocks, toStructured } from '#contracts/content.ts'
 import type { DirectOutcome } from '#contracts/direct-call.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'

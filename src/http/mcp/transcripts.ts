@@ -22,9 +22,6 @@ export const transcriptTemplate = {
   mimeType,
 }
 
-/** Under our scheme, in which no plugin and no server has anything. */
-export const isOurs = (uri: string): boolean => /^isola:/i.test(uri)
-
 export const isTranscript = (uri: string): boolean => uri.startsWith(prefix)
 
 /** The caller's own conversations, newest first. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { ToolChoice, ToolDefinition } from '#contracts/model.ts'

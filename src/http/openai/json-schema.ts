@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 const typeNames = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'] as const
 const typeName = z.enum(typeNames, `must be one of ${typeNames.join(', ')}`)

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 import type { Upload } from '#contracts/plugin-upload.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { GivenUpRun } from '#contracts/operations.ts'
 import type { RunView } from '#contracts/session.ts'

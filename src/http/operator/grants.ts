@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { OAuthGrant } from '#contracts/oauth.ts'
 import { readJsonObject } from '../body.ts'

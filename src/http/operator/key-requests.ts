@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { roles, type KeyEnd, type Rights, type RightsChange } from '#contracts/keys.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { stateOf, type IssuedKey, type KeyView, type Rights } from '#contracts/keys.ts'
 import { readJsonObject } from '../body.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { mcpServerSchema, type McpChange, type McpServerRow } from '#contracts/mcp.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Metrics } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { dayMs, maxWindowMs, moment } from '../list-queries.ts'

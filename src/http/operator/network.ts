@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { elsewhere, maxOpenHosts, openHosts } from '#contracts/network-rule.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Permit } from '#contracts/permit.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { decideTool, ratesOf, toolDestroys } from '#contracts/decide-tool.ts'
 import {
   defaultToolPolicy,

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
 import { usageKeys } from '#contracts/operations.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { EventType, StreamItem } from '#contracts/event.ts'
 import { toOutgoingError } from '../errors.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Limits } from '#contracts/lease.ts'
 
 const nanoPerUsd = 1e9

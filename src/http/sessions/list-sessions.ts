@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Principal, SessionCursor, SessionQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelParameters } from '#contracts/model.ts'

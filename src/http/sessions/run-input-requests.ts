@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Decision } from '#contracts/pause.ts'
 import { parseFields } from '../validate.ts'

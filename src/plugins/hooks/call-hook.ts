@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { errorCode } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
 import type { HookPoint } from '#contracts/manifest.ts'

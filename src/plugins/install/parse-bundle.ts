@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { parseManifest, type Manifest } from '#contracts/manifest.ts'

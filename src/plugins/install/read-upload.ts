@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { bundleCaps, toBundleText } from '#contracts/plugin-bundle.ts'
 import type { PluginSignature, ReadUpload, Upload } from '#contracts/plugin-upload.ts'
 import { hasHiddenInLine } from '#contracts/visible-text.ts'

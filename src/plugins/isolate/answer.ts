@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { ToolError } from '#contracts/plugin.ts'
 import { OutputError } from '../output-error.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json } from '#contracts/json.ts'
 import type { Ask, Capabilities, LogLevel } from '#contracts/plugin.ts'

@@ -24,7 +24,7 @@ export interface DecideDeps {
   readonly store: PluginStore
   readonly clock: Clock
   /** Ids of the plugins that ship with the deployment. */
-  readonly bundledIds: ReadonlySet<string>
+  readonly bundledIds: () => ReadonlySet<string>
   /** Names of the keys whose signatures count now. */
   readonly signers: () => Promise<readonly string[]>
   /** Decides changes of remote MCP servers; none are possible if absent. */
@@ -62,7 +62,7 @@ export async function decide(
   if (startsOne.has(change.do)) await refuseServersId(servers, idOf(change) ?? '')
   switch (change.do) {
     case 'add': {
-      checkPluginId(change.plugin.id, bundledIds)
+      checkPluginId(change.plugin.id, bundledIds())
       const { id, version } = change.plugin
       const { allowDowngrade = false, replace = false, takeOver = false } = change
       const options = {

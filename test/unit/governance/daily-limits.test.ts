@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import { unlimited } from '../../../src/contracts/lease.ts'
 import { composeRuntime } from '../../../src/composition.ts'
 import { dailyCostUsd, dailyTokens } from '../../../src/governance/daily-limits.ts'

@@ -50,7 +50,7 @@ function setUp() {
     store,
     bundles,
     clock,
-    bundledIds: new Set(['kv']),
+    bundledIds: () => new Set(['kv']),
     signers: async () => [...signers],
     servers,
     tryOut: async (_snapshot, { hash }) => {

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { people, type Person } from './people.ts'
 import type { UpstreamConfig } from './upstream.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { roles, type Role } from '#contracts/keys.ts'
 import type { Proof } from '../proof.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Sources } from '#contracts/sources.ts'
 import { verifyIdToken, type Verified } from './id-token.ts'
 import { isLoopback } from '../origins.ts'

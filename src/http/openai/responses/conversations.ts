@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionTree } from '#contracts/session.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { invalid, type Said } from '../history.ts'
 import { type RunPlace, parseItemId } from '../wire-ids.ts'
 

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { ItemsPage, ItemsQuery, SaidItem } from '#contracts/session.ts'
 import { jsonResponse } from '../../responses.ts'
 import { parseFields } from '../../validate.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunMemo } from '#contracts/session.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'

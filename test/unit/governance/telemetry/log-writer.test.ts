@@ -22,7 +22,7 @@ const request = { requestId: 'req_1', method: 'GET', route: null, status: 404, m
 describe('the log', () => {
   it('is one line of JSON for a request and for a fault', () => {
     const { log, lines, read } = setUp()
-    log.request(request)
+    log.request?.(request)
     log.fault(new IsolaError('model_network', 'away', { detail: 'a\nb' }), 'req_1')
     expect(read()).toMatchObject([
       { level: 'info', event: 'request', at: '2026-09-21T14:13:20.000Z', ...request },
@@ -37,7 +37,7 @@ describe('the log', () => {
     ['info', ['request', 'fault']],
   ] as const)('with level %s has %j', (level, events) => {
     const { log, read } = setUp(level)
-    log.request(request)
+    log.request?.(request)
     log.fault(new Error('boom'))
     expect(read().map(({ event }) => event)).toEqual(events)
   })

@@ -1,0 +1,1 @@
+export declare function createSourcePlaces(base: string): (line: string) => string

@@ -1,0 +1,68 @@
+// npm run size: what `wrangler deploy` would upload, by package and by room. `npm run check` holds its size.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { root, runNode, tools } from './toolchain.mjs'
+
+/** KiB of the upload, compressed by this Node. What is bigger fails, and what is smaller: then this is lowered. */
+const uploadGzipKib = 550
+/** How far from it the upload may be. */
+const tolerance = 0.01
+
+const kib = (sizeBytes) => sizeBytes / 1024
+const shown = (sizeBytes) => kib(sizeBytes).toFixed(1).padStart(8)
+
+/** Arguments of the dry run that `measureUpload` reads. */
+export const dryRun = (folder) => ['deploy', '--dry-run', '--metafile', '--outdir', folder]
+
+/** Size of every module of the dry run, without source maps, and what is wrong with it. */
+export function measureUpload(folder) {
+  const modules = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.map$|\.json$|README\.md$/.test(entry.name))
+    .map((entry) => readFileSync(join(entry.parentPath ?? entry.path, entry.name)))
+  const sum = (sizes) => sizes.reduce((total, size) => total + size, 0)
+  const rawBytes = sum(modules.map((bytes) => bytes.length))
+  const gzipBytes = sum(modules.map((bytes) => gzipSync(bytes, { level: 6 }).length))
+  const limits = { lower: uploadGzipKib * (1 - tolerance), upper: uploadGzipKib * (1 + tolerance) }
+  const isWithin = kib(gzipBytes) >= limits.lower && kib(gzipBytes) <= limits.upper
+  return {
+    rawBytes,
+    gzipBytes,
+    problem: isWithin
+      ? undefined
+      : `upload: ${kib(gzipBytes).toFixed(1)} KiB gzip are not ${uploadGzipKib} ± 1 %: see \`npm run size\`, ` +
+        'and change uploadGzipKib (scripts/upload-size.mjs) only with a reason',
+  }
+}
+
+/** Where a module of the bundle is from: a package, a room of `src/`, or another folder. */
+function originOf(path) {
+  const inPackage = path.lastIndexOf('node_modules/')
+  const parts = path.slice(inPackage < 0 ? 0 : inPackage + 'node_modules/'.length).split('/')
+  if (inPackage < 0) return parts[0] === 'src' ? parts.slice(0, 2).join('/') : parts[0]
+  return parts[0].startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]
+}
+
+/** Minified bytes by origin, most first. Compressed bytes belong to no single module. */
+function sizesByOrigin(folder) {
+  const { outputs } = JSON.parse(readFileSync(join(folder, 'bundle-meta.json'), 'utf8'))
+  const sizes = {}
+  for (const { inputs = {} } of Object.values(outputs))
+    for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
+      const origin = originOf(path)
+      sizes[origin] = (sizes[origin] ?? 0) + bytesInOutput
+    }
+  return Object.entries(sizes).toSorted(([, a], [, b]) => b - a)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = join(root, 'dist')
+  const { code, output } = await runNode([tools.wrangler, ...dryRun(folder)], { capture: true })
+  if (code !== 0) throw new Error(output.trim())
+  const { rawBytes, gzipBytes } = measureUpload(folder)
+  console.log(`KiB minified; ${shown(gzipBytes).trim()} KiB of it all are left by gzip`)
+  for (const [origin, sizeBytes] of sizesByOrigin(folder))
+    console.log(`${shown(sizeBytes)}  ${origin}`)
+  console.log(`${shown(rawBytes)}  in all`)
+}
