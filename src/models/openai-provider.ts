@@ -8,7 +8,7 @@ import { createClient } from './openai/client.ts'
 import { createDialects, refusedField } from './openai/dialect.ts'
 import { toModelError } from './openai/failures.ts'
 import type { Assembled } from './openai/reply-assembly.ts'
-import { toBody } from './openai/request-body.ts'
+import { toBodyText } from './openai/request-body.ts'
 import { requestOnce, type Translate } from './openai/request-once.ts'
 import { defaultTimeoutMs, type BackendCall, type ModelBackend } from './model-backend.ts'
 import { costOf, type PriceOf } from './prices.ts'
@@ -62,17 +62,18 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
 
     async function tryRepeatedly(): Promise<Assembled> {
       let dialect = dialects.of(model)
+      let body: string | undefined
       const refusedFields = new Set<string>()
       for (let tries = 1; ; tries += 1) {
         watch.signal.throwIfAborted()
-        const body = toBody({ ...request, model }, dialect)
+        body ??= toBodyText({ ...request, model }, dialect, call)
         try {
           const reply = await requestOnce({
             client,
             body,
             call,
             watch,
-            timeoutMs,
+            sleep,
             toFailure,
             translate,
           })
@@ -86,6 +87,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
           if (refused && !refusedFields.has(refused.field) && call.mayRetry(failure)) {
             refusedFields.add(refused.field)
             dialect = refused.instead
+            body = undefined
             tries -= 1
             continue
           }

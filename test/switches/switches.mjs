@@ -1727,7 +1727,7 @@ const models = [
         name: 'reply-weighed',
         what: 'A7: every byte of a reply is weighed before it is kept',
         tests: [switchedModels],
-        find: 'meter.add(sizeBytes)',
+        find: 'if (bytes) meter.add(bytes.length)',
         replace: '',
       },
     ],

@@ -1,23 +1,28 @@
 import type { OpenAI } from 'openai'
 import type { Message } from '#contracts/message.ts'
-import type { ModelRequest, ToolChoice } from '#contracts/model.ts'
+import type { ModelCallOptions, ModelRequest, ToolChoice } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 import type { Dialect } from './dialect.ts'
 
-export type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
+type Body = OpenAI.Chat.Completions.ChatCompletionCreateParams
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
 
-/** The same request, for an answer that comes as one JSON body. */
-export function inOnePiece({
-  stream: _stream,
-  stream_options: _options,
-  ...body
-}: Body): OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming {
-  return { ...body, stream: false }
+/** One request as `POST /chat/completions` takes it: streamed, with usage, or in one piece if nobody reads along. */
+export function toBodyText(
+  request: ModelRequest & { readonly model: string },
+  dialect: Dialect,
+  { isUnwatched }: Pick<ModelCallOptions, 'isUnwatched'>,
+): string {
+  const body = toBody(request, dialect)
+  return JSON.stringify({
+    ...body,
+    ...(isUnwatched
+      ? { stream: false }
+      : { stream: true, stream_options: { include_usage: true } }),
+  } satisfies Body)
 }
 
-/** One request as `POST /chat/completions` takes it: streamed, with usage. */
-export function toBody(
+function toBody(
   request: ModelRequest & { readonly model: string },
   { capField, omitsTemperature }: Dialect,
 ): Body {
@@ -27,8 +32,6 @@ export function toBody(
   return {
     model,
     messages: messages.map(toBodyMessage),
-    stream: true,
-    stream_options: { include_usage: true },
     // Always sent: what a call may cost was reserved with this cap (Invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
