@@ -63,7 +63,6 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
     ids: countedIds(),
     scopedStorage: createFakeScopedStorage(),
     sleep: () => new Promise(() => {}),
-    sha256,
     validator: passAll,
     ...overrides,
   }

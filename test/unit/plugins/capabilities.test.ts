@@ -67,7 +67,7 @@ describe('the network', () => {
     const { fetch, context } = { ...open(grants, deps) }
     await fetch('https://a.example/')
     const { trace, run, call } = context
-    expect(asked).toEqual([`00-${trace}-${spanIdOf(sha256, run, call)}-01`])
+    expect(asked).toEqual([`00-${trace}-${spanIdOf(run, call)}-01`])
   })
 })
 

@@ -85,7 +85,6 @@ function setUp(
     serviceName: 'isola',
     version: '1',
     redact: createRedactor([secret]),
-    sha256,
     clock,
     fetch: async (url, init) => (sent.push({ url, init }), answer()),
     ...more,
