@@ -8,7 +8,7 @@ import { createClient } from './openai/client.ts'
 import { createDialects, refusedField } from './openai/dialect.ts'
 import { toModelError } from './openai/failures.ts'
 import type { Assembled } from './openai/reply-assembly.ts'
-import { toBodyText } from './openai/request-body.ts'
+import { createBodyWriter } from './openai/request-body.ts'
 import { requestOnce, type Translate } from './openai/request-once.ts'
 import { defaultTimeoutMs, type BackendCall, type ModelBackend } from './model-backend.ts'
 import { costOf, type PriceOf } from './prices.ts'
@@ -52,6 +52,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
   const { idleMs = defaultIdleMs, onFailed } = options
   const dialects = createDialects(baseUrl, options.outputCapField)
   const client = createClient(options)
+  const writeBody = createBodyWriter()
 
   async function generate(request: ModelRequest, call: BackendCall): Promise<ModelReply> {
     const model = request.model ?? ''
@@ -66,7 +67,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
       const refusedFields = new Set<string>()
       for (let tries = 1; ; tries += 1) {
         watch.signal.throwIfAborted()
-        body ??= toBodyText({ ...request, model }, dialect, call)
+        body ??= writeBody({ ...request, model }, dialect, call)
         try {
           const reply = await requestOnce({
             client,

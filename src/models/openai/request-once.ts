@@ -101,7 +101,7 @@ async function readPiece(
 }
 
 /** How long a stream may take to end after it has said that it is over. */
-const maxEndWaitMs = 1_000
+const maxEndWaitMs = 250
 
 /** Only a connection whose reply was read to its end serves another request. Nobody waits for this. */
 async function readToEnd(

@@ -182,7 +182,7 @@ describe('a streamed reply that said it is over', () => {
     const headers = { 'content-type': 'text/event-stream' }
     const provider = createOpenAiProvider({
       fetch: async () => new Response(body, { headers }),
-      sleep: (ms, signal) => sleep(ms === 1_000 ? 1 : ms, signal),
+      sleep: (ms, signal) => sleep(ms === 250 ? 1 : ms, signal),
       tokens: createTokenEstimator(),
       priceOf: () => undefined,
     })

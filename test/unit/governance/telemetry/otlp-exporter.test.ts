@@ -10,7 +10,7 @@ import {
 } from '../../../../src/governance/telemetry/otlp-exporter.ts'
 import { spansIn } from '../../../fakes/collector.ts'
 import { resultOf } from '../../../fakes/http-deps.ts'
-import { createFakeClock, sha256 } from '../../../fakes/kernel.ts'
+import { createFakeClock } from '../../../fakes/kernel.ts'
 
 const trace = 'c0ffee00'.repeat(4)
 const secret = 'sk-live-0123456789'

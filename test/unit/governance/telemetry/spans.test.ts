@@ -15,7 +15,6 @@ import {
   createMemoryJournal,
   runInput,
   runPorts,
-  sha256,
   toolEntry,
   toolsetOf,
   type Line,
