@@ -173,7 +173,6 @@ export function composeRuntime(
     network: createNetworkNow({ ...installed, ...config }),
     ...(runner && isolates && { modelCode: { runner, sha256, shimVersion: isolateVersion } }),
     databases: toPluginDatabases(config.sqlDatabases, env),
-    sha256,
     readSecrets: createSecretReader(secrets),
     ids: sources.ids,
     validator,
@@ -288,7 +287,6 @@ export function composeRuntime(
           version,
           redact,
           clock,
-          sha256,
           fetch: (input, init) => fetch(input, init),
           ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
         })

@@ -21,7 +21,10 @@ export interface PinnedPlugin {
   readonly agentName?: string
 }
 
-/** Tools are listed once a plugin, since the routing text is the plugin's; their own texts are in the definitions. */
+/**
+ * Tools are listed once a plugin, since the routing text is the plugin's; their own texts are in the definitions. An
+ * agent's routing text is in its definition: here is what it is, said once.
+ */
 export function summarizeCapabilities(plugins: readonly PinnedPlugin[]): CapabilitySummary {
   return {
     tools: plugins
@@ -31,13 +34,18 @@ export function summarizeCapabilities(plugins: readonly PinnedPlugin[]): Capabil
         description: routingText(manifest),
       })),
     agents: plugins.flatMap(({ manifest, agentName }) =>
-      agentName === undefined ? [] : [{ name: agentName, description: routingText(manifest) }],
+      agentName === undefined
+        ? []
+        : [{ name: agentName, description: toLine(manifest.description) }],
     ),
   }
 }
 
+const routingText = ({ natural_language_description: routing, description }: Manifest): string =>
+  toLine(routing ?? description)
+
 /** One line, so that a description cannot start a section of its own in the prompt. */
-function routingText({ natural_language_description: routing, description }: Manifest): string {
-  const text = (routing ?? description).replace(/\s+/g, ' ').trim()
+function toLine(given: string): string {
+  const text = given.replace(/\s+/g, ' ').trim()
   return text.length > maxDescriptionChars ? `${text.slice(0, maxDescriptionChars - 1)}…` : text
 }

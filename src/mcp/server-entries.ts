@@ -118,7 +118,7 @@ export async function callServer(
       idempotencyKey: context.idempotencyKey,
       traceparent: toTraceparent({
         trace: context.trace,
-        span: spanIdOf(deps.sha256, context.run, context.call),
+        span: spanIdOf(context.run, context.call),
         link: context.traceLink,
       }),
       timeoutMs: config.timeoutMs,

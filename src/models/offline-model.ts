@@ -43,15 +43,10 @@ export function createOfflineModel(options: {
       onBegun()
       const { text, toolCalls, finishReason } = decide(request)
       for (const word of text.match(/\s*\S+\s*/g) ?? []) onDelta(word)
-      const outputTokens =
-        tokens.ofText(text) + (toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0)
-      const usage = {
-        inputTokens: tokens.ofRequest(request),
-        outputTokens,
-        costNanoUsd: 0,
-        priced: true,
-        estimated: false,
-      }
+      const inputTokens = tokens.ofRequest(request)
+      const calls = toolCalls.length > 0 ? tokens.ofText(JSON.stringify(toolCalls)) : 0
+      const outputTokens = tokens.ofText(text) + calls
+      const usage = { inputTokens, outputTokens, costNanoUsd: 0, priced: true, estimated: false }
       return { text, toolCalls, finishReason, usage, provider: 'offline', model: offlineModelName }
     },
   }

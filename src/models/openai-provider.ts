@@ -8,7 +8,7 @@ import { createClient } from './openai/client.ts'
 import { createDialects, refusedField } from './openai/dialect.ts'
 import { toModelError } from './openai/failures.ts'
 import type { Assembled } from './openai/reply-assembly.ts'
-import { toBody } from './openai/request-body.ts'
+import { createBodyWriter } from './openai/request-body.ts'
 import { requestOnce, type Translate } from './openai/request-once.ts'
 import { defaultTimeoutMs, type BackendCall, type ModelBackend } from './model-backend.ts'
 import { costOf, type PriceOf } from './prices.ts'
@@ -52,6 +52,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
   const { idleMs = defaultIdleMs, onFailed } = options
   const dialects = createDialects(baseUrl, options.outputCapField)
   const client = createClient(options)
+  const writeBody = createBodyWriter()
 
   async function generate(request: ModelRequest, call: BackendCall): Promise<ModelReply> {
     const model = request.model ?? ''
@@ -62,17 +63,18 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
 
     async function tryRepeatedly(): Promise<Assembled> {
       let dialect = dialects.of(model)
+      let body: string | undefined
       const refusedFields = new Set<string>()
       for (let tries = 1; ; tries += 1) {
         watch.signal.throwIfAborted()
-        const body = toBody({ ...request, model }, dialect)
+        body ??= writeBody({ ...request, model }, dialect, call)
         try {
           const reply = await requestOnce({
             client,
             body,
             call,
             watch,
-            timeoutMs,
+            sleep,
             toFailure,
             translate,
           })
@@ -86,6 +88,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
           if (refused && !refusedFields.has(refused.field) && call.mayRetry(failure)) {
             refusedFields.add(refused.field)
             dialect = refused.instead
+            body = undefined
             tries -= 1
             continue
           }

@@ -28,7 +28,6 @@ export interface CapabilityDeps {
   readonly databases: PluginDatabases
   /** Absent where there are no isolates. */
   readonly modelCode?: ModelCodeRunner
-  readonly sha256: (text: string) => string
   /** Checks what a person answered against the schema of what was asked. */
   readonly validator: SchemaValidator
   /** Absent where no plugin can be switched off. */

@@ -49,7 +49,7 @@ export function createPluginFetch(
     secrets: deps.secrets,
     sleep: deps.sleep,
     idempotencyKey,
-    traceparent: toTraceparent({ trace, span: spanIdOf(deps.sha256, run, call), link }),
+    traceparent: toTraceparent({ trace, span: spanIdOf(run, call), link }),
     signal: deps.signal,
   })
 }

@@ -2,7 +2,6 @@ import type { BundledPlugin } from '#contracts/manifest.ts'
 import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import { createScratchpad } from '../../src/memory/scratchpad.ts'
-import { sha256 } from './kernel.ts'
 import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
@@ -63,7 +62,6 @@ export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): C
     ids: countedIds(),
     scopedStorage: createFakeScopedStorage(),
     sleep: () => new Promise(() => {}),
-    sha256,
     validator: passAll,
     ...overrides,
   }

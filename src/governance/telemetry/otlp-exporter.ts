@@ -11,7 +11,6 @@ export interface ExporterOptions extends OtlpOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly clock: Pick<Clock, 'sleep'>
-  readonly sha256: (text: string) => string
   /** Set if what was said is captured. */
   readonly content?: ContentOf
 }
@@ -23,11 +22,11 @@ const maxAnswerChars = 65_536
 
 /** Sends the spans of a run to a collector over OTLP/HTTP in JSON: one request, or a few if it is a long run. */
 export function createOtlpExporter(options: ExporterOptions): Telemetry {
-  const { content = noContent, sha256 } = options
+  const { content = noContent } = options
   return {
     capturesContent: options.content !== undefined,
     async export(run) {
-      for (const body of toBodies(toSpans(run, { sha256, content }), run, options)) {
+      for (const body of toBodies(toSpans(run, { content }), run, options)) {
         const outcome = await send(body, options)
         if (!outcome.ok) return outcome
       }

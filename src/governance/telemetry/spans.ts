@@ -8,7 +8,6 @@ import { limitContent, newestParts, type TurnPart } from './span-limits.ts'
 import type { Attributes, Span } from './span.ts'
 
 export interface SpanOptions {
-  readonly sha256: (text: string) => string
   /** What was said, as attributes; nothing unless it is captured. */
   readonly content: ContentOf
 }
@@ -22,9 +21,9 @@ export interface SpanOptions {
  *
  * A sub-agent's run is exported by its own session: its parent is the span of the call that asked for it.
  */
-export function toSpans(run: RunRecord, { sha256, ...options }: SpanOptions): readonly Span[] {
+export function toSpans(run: RunRecord, options: SpanOptions): readonly Span[] {
   const content = limitContent(options.content)
-  const idOf = (...place: (string | number)[]) => spanIdOf(sha256, run.run, ...place)
+  const idOf = (...place: (string | number)[]) => spanIdOf(run.run, ...place)
   const toTurn = ({ turn, requests, calls }: TurnPart): readonly Span[] => {
     const parts = [
       ...requests.map((event) => {
@@ -58,7 +57,7 @@ export function toSpans(run: RunRecord, { sha256, ...options }: SpanOptions): re
   }
   const root = toRunSpan(run, { id, content: { ...captured, ...cut } })
   const { parent } = run
-  const above = parent ? spanIdOf(sha256, parent.run, parent.call) : run.link?.span
+  const above = parent ? spanIdOf(parent.run, parent.call) : run.link?.span
   return [
     {
       ...root,

@@ -53,12 +53,11 @@ function lineFor(call: MadeCall): string {
 }
 
 function toolList(all: readonly ToolDefinition[]): readonly string[] {
-  const lines = all
-    .filter((tool) => !isCore(tool))
-    .map(({ name, description, inputSchema }) => {
-      const required = requiredOf(inputSchema).map((one) => one.name)
-      const about = /^[^\n]{1,200}?(?:[.!?](?=\s|$)|$|(?=\n))/.exec(description)?.[0] ?? ''
-      return `- ${name}(${required.join(', ')}): ${about}`
-    })
+  const shown = all.filter((tool) => !isCore(tool))
+  const lines = shown.map(({ name, description, inputSchema }) => {
+    const required = requiredOf(inputSchema).map((one) => one.name)
+    const about = /^[^\n]{1,200}?(?:[.!?](?=\s|$)|$|(?=\n))/.exec(description)?.[0] ?? ''
+    return `- ${name}(${required.join(', ')}): ${about}`
+  })
   return lines.length > 0 ? ['', 'Tools and agents here:', ...lines] : []
 }

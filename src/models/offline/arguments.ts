@@ -39,15 +39,13 @@ export function fillArguments({ tool, step, rest }: Candidate, previous?: string
   const said = { step, previous, rest: required.length === 1 ? rest : undefined }
   const json = /^[^{]*(\{.*\})$/s.exec(unmask(step, 'raw'))?.[1] ?? ''
   const given = toValue({ type: 'object' }, json)
-  const values = parametersOf(tool.inputSchema).map(
-    (one) => [one.name, valueFor(one, said)] as const,
-  )
-  const input = isJsonObject(given) ? given : Object.fromEntries(values.filter(isSaid))
+  const values = parametersOf(tool.inputSchema).flatMap((one) => {
+    const value = valueFor(one, said)
+    return value === undefined ? [] : [[one.name, value] as const]
+  })
+  const input = isJsonObject(given) ? given : Object.fromEntries(values)
   return { input, missing: required.filter((name) => !Object.hasOwn(input, name)) }
 }
-
-const isSaid = (entry: readonly [string, Json | undefined]): entry is readonly [string, Json] =>
-  entry[1] !== undefined
 
 interface Said extends Pick<Candidate, 'step' | 'rest'> {
   readonly previous: string | undefined

@@ -1,5 +1,6 @@
-import type { Json, JsonObject } from '#contracts/json.ts'
-import type { ModelRequest, ToolDefinition } from '#contracts/model.ts'
+import type { Json } from '#contracts/json.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ModelRequest, ModelToolCall, ToolDefinition } from '#contracts/model.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import { fillArguments } from './arguments.ts'
 import { isJsonObject, sampleOf } from './schema.ts'
@@ -10,16 +11,10 @@ import { createToolChooser } from './tool-choice.ts'
 const findName = 'isola__find'
 const callName = 'isola__call'
 
-interface Call {
-  readonly name: string
-  readonly input: JsonObject
-}
+type Call = Omit<ModelToolCall, 'id'>
 
 /** A call that this run has made, with what came back. */
-export interface MadeCall extends Call {
-  readonly output: Json
-  readonly isError: boolean
-}
+export type MadeCall = Call & Pick<Extract<Message, { role: 'tool' }>, 'output' | 'isError'>
 
 export interface Plan {
   readonly task: string
@@ -70,24 +65,22 @@ export function planNext(request: ModelRequest, buildIndex: BuildSearchIndex): P
       } else if (isRequest(step)) {
         if (!search && !isSubAgent(request.tools))
           return { name: findName, input: { queries: steps.slice(0, 8).map(quoted) } }
-        const { tool, missing } = best ?? {}
-        notes.push(
-          tool
-            ? `I did not call ${tool.name}: the message does not say its ${missing?.join(', ')}.`
-            : `No installed tool clearly fits "${quoted(step)}".`,
-        )
+        const lack = best && `the message does not say its ${best.missing.join(', ')}.`
+        if (lack) notes.push(`I did not call ${best.tool.name}: ${lack}`)
+        else notes.push(`No installed tool clearly fits "${quoted(step)}".`)
       }
     }
     return undefined
   }
 
-  const planned = nextCall()
-  const plan = { task, made, notes, next: toolChoice === 'none' ? undefined : planned }
+  const next = nextCall()
+  const plan = { task, made, notes, next: toolChoice === 'none' ? undefined : next }
   // A caller insists on the first call only: insisted on for ever, it would be made for ever.
   if (calls.length > 0 || toolChoice === 'auto' || toolChoice === 'none') return plan
-  const forced = own.find(({ name }) => toolChoice === 'required' || name === toolChoice.tool)
-  const isPlanned = planned && (toolChoice === 'required' || planned.name === forced?.name)
-  if (!forced || isPlanned) return plan
+  const isMeant = ({ name }: Pick<Call, 'name'>) =>
+    toolChoice === 'required' || name === toolChoice.tool
+  const forced = own.find(isMeant)
+  if (!forced || (next && isMeant(next))) return plan
   const [step = { text: '', literals: [] }] = steps
   // Only here arguments are made up: a sample of the schema for what was not said.
   const sample = sampleOf({ ...forced.inputSchema, type: 'object' }, task)

@@ -1,22 +1,17 @@
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 
-export interface Parameter {
-  readonly name: string
-  readonly schema: JsonSchema
-  readonly isRequired: boolean
-}
+export type Parameter = ReturnType<typeof parametersOf>[number]
 
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export const parametersOf = ({ properties, required }: JsonSchema): readonly Parameter[] =>
-  Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => ({
-    name,
-    schema: isJsonObject(schema) ? schema : {},
-    isRequired: Array.isArray(required) && required.includes(name),
-  }))
+export const parametersOf = ({ properties, required }: JsonSchema) =>
+  Object.entries(isJsonObject(properties) ? properties : {}).map(([name, given]) => {
+    const isRequired = Array.isArray(required) && required.includes(name)
+    return { name, schema: isJsonObject(given) ? given : {}, isRequired }
+  })
 
-export const requiredOf = (schema: JsonSchema): readonly Parameter[] =>
+export const requiredOf = (schema: JsonSchema) =>
   parametersOf(schema).filter(({ isRequired }) => isRequired)
 
 /** A phrase as a value of the schema; `undefined` if it cannot be one. */
@@ -33,8 +28,7 @@ export function toValue({ type, enum: allowed }: JsonSchema, text: string): Json
 
 function parseJson(text: string): Json | undefined {
   try {
-    // JSON.parse makes JSON only.
-    return JSON.parse(text) as Json
+    return JSON.parse(text) as Json // it makes nothing else
   } catch {
     return undefined
   }
@@ -45,21 +39,13 @@ export function sampleOf(schema: JsonSchema, text: string): Json {
   const { anyOf, enum: allowed, minimum = 0, maxLength } = schema
   if (Array.isArray(anyOf)) return sampleOf(anyOf.find(isJsonObject) ?? {}, text)
   if (Array.isArray(allowed)) return allowed[0] ?? null
-  switch ([schema.type].flat()[0]) {
-    case 'object':
-      return Object.fromEntries(
-        requiredOf(schema).map((one) => [one.name, sampleOf(one.schema, text)]),
-      )
-    case 'array':
-      return []
-    case 'number':
-    case 'integer':
-      return minimum
-    case 'boolean':
-      return false
-    case 'null':
-      return null
-    default:
-      return typeof maxLength === 'number' ? text.slice(0, maxLength) : text
-  }
+  const type = String([schema.type].flat()[0])
+  if (type === 'object')
+    return Object.fromEntries(
+      requiredOf(schema).map((one) => [one.name, sampleOf(one.schema, text)]),
+    )
+  const samples = { array: [], number: minimum, integer: minimum, boolean: false, null: null }
+  const sample = Object.entries(samples).find(([name]) => name === type)?.[1]
+  if (sample !== undefined) return sample
+  return typeof maxLength === 'number' ? text.slice(0, maxLength) : text
 }

@@ -36,9 +36,8 @@ export function createToolChooser(tools: readonly ToolDefinition[], buildIndex: 
 
   return (asked: Step): readonly Candidate[] => {
     const [opening = '', asking, name = ''] = address.exec(asked.text) ?? []
-    const addressed = documents
-      .filter(({ id, owner }) => id === name || (asking && owner === name))
-      .map(({ id }) => id)
+    const isAsked = ({ id, owner }: SearchDocument) => id === name || (asking && owner === name)
+    const addressed = documents.filter(isAsked).map(({ id }) => id)
     // Called by its full name and not among these: another one is not what was meant.
     if (addressed.length === 0 && /\w__\w/.test(asked.text)) return []
     const text = addressed.length > 0 ? asked.text.slice(opening.length) : asked.text
@@ -66,15 +65,10 @@ export function createToolChooser(tools: readonly ToolDefinition[], buildIndex: 
 
 function toDocument({ name: id, description, inputSchema }: ToolDefinition): SearchDocument {
   const [, owner = '', own = id] = /^(.+?)__(.+)$/.exec(id) ?? []
-  return {
-    id,
-    owner,
-    // Every agent's tool is called `run`: what it is called by is its owner's name.
-    name: own === 'run' && owner !== '' ? owner : own,
-    // "DO NOT USE for …" names what a tool is not for.
-    description: description.replace(/\b(?:do not|don't|never)\b[^.!?\n]*/gi, ''),
-    parameters: parametersOf(inputSchema)
-      .map(({ name }) => name)
-      .join(' '),
-  }
+  // Every agent's tool is called `run`: what it is called by is its owner's name.
+  const name = own === 'run' && owner !== '' ? owner : own
+  // "DO NOT USE for …" names what a tool is not for.
+  const what = description.replace(/\b(?:do not|don't|never)\b[^.!?\n]*/gi, '')
+  const parameters = parametersOf(inputSchema).map((one) => one.name)
+  return { id, owner, name, description: what, parameters: parameters.join(' ') }
 }

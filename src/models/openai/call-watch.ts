@@ -5,6 +5,8 @@ import type { Clock } from '#contracts/sources.ts'
 export interface CallWatch {
   /** Aborts with the caller's own reason or with a `model_timeout`. */
   readonly signal: AbortSignal
+  /** The same promise, or the signal's reason as soon as it aborts: not everything that waits listens to a signal. */
+  readonly unlessStopped: <T>(work: Promise<T>) => Promise<T>
   /** Something arrived; from the first time on silence is limited too. */
   readonly beat: () => void
   /** Something arrived. */
@@ -18,6 +20,7 @@ export interface CallWatch {
 /** How finely silence is measured: it is noticed after 1 to 1.25 times the limit. */
 const checksPerLimit = 4
 
+/** One timer for both limits: it looks a few times within the limit of silence, and at last at the deadline. */
 export function watchCall(options: {
   readonly sleep: Clock['sleep']
   readonly signal: AbortSignal
@@ -29,46 +32,48 @@ export function watchCall(options: {
   const ended = new AbortController()
   let quietChecks = 0
   let isListening = false
-  let isMeasured = false
 
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true })
+  })
+  stopped.catch(() => {})
   const onAbort = (): void => stop.abort(signal.reason)
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
 
-  async function limitTotal(): Promise<void> {
-    await sleep(timeoutMs, ended.signal)
-    if (!ended.signal.aborted)
-      stop.abort(timeout(`The model did not finish within ${timeoutMs} ms.`))
-  }
-
-  async function limitSilence(): Promise<void> {
+  async function limit(): Promise<void> {
+    let leftMs = timeoutMs
     while (!ended.signal.aborted && !stop.signal.aborted) {
-      await sleep(idleMs / checksPerLimit, ended.signal)
+      const waitMs = Math.min(leftMs, idleMs / checksPerLimit)
+      await sleep(waitMs, ended.signal)
+      if (ended.signal.aborted) return
+      leftMs -= waitMs
       quietChecks = isListening ? quietChecks + 1 : 0
-      if (quietChecks > checksPerLimit && !ended.signal.aborted) {
+      if (leftMs <= 0) stop.abort(timeout(`The model did not finish within ${timeoutMs} ms.`))
+      else if (quietChecks > checksPerLimit)
         stop.abort(timeout(`The model sent nothing for ${idleMs} ms.`))
-      }
     }
   }
 
-  void limitTotal()
+  void limit()
   return {
     signal: stop.signal,
+    unlessStopped: (work) => Promise.race([work, stopped]),
     beat() {
       quietChecks = 0
       isListening = true
-      if (isMeasured) return
-      isMeasured = true
-      void limitSilence()
     },
     hasHeard: () => isListening,
     forget: () => void (isListening = false),
     end() {
-      ended.abort()
+      // With a reason: without one an error is made, with its stack.
+      ended.abort(over)
       signal.removeEventListener('abort', onAbort)
     },
   }
 }
+
+const over = 'The call is over.'
 
 const timeout = (message: string): IsolaError =>
   new IsolaError('model_timeout', message, { transient: true })

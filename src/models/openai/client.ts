@@ -1,16 +1,24 @@
-import { OpenAI } from 'openai'
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import type { Clock } from '#contracts/sources.ts'
-import { brokenOff, notAStream } from './failures.ts'
+import { notAStream } from './failures.ts'
 
-/** What one request wants to hear of its way; given to `fetchOptions` by `asFetchOptions`. */
-export interface RequestHooks {
+/** One request, and what its sender wants to hear of its way. */
+export interface Sending {
+  /** JSON. */
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly onSent: () => void
   /** The server accepted the request: a reply follows, or breaks off. */
   readonly onBegun: () => void
-  /** Bytes of the reply as they arrive; what it throws ends the reply. */
-  readonly onBytes: (sizeBytes: number) => void
 }
+
+/**
+ * Sends one request, never again by itself. Resolves with a response whose body is a reply. Throws an `APIError` of the
+ * package with what a server refused, an `APIConnectionError` where there is no answer, `model_invalid_reply` for a web
+ * page; after an abort anything.
+ */
+export type Client = (sending: Sending) => Promise<Response>
 
 export interface ClientOptions {
   readonly apiKey?: string | undefined
@@ -23,91 +31,83 @@ export interface ClientOptions {
 const maxErrorBytes = 64 * 1024
 const maxErrorWaitMs = 2_000
 
-/** The way to one server, for all calls: one request each, never sent again by itself. */
-export function createClient({ apiKey, baseUrl, fetch, sleep }: ClientOptions): OpenAI {
-  return new OpenAI({
-    apiKey: apiKey ?? 'none',
-    // Given explicitly, since the package reads the environment for whatever is left out (N4).
-    baseURL: baseUrl ?? 'https://api.openai.com/v1',
-    organization: null,
-    project: null,
-    adminAPIKey: null,
-    webhookSecret: null,
-    logLevel: 'off',
-    maxRetries: 0,
-    dangerouslyAllowBrowser: true,
-    ...(apiKey === undefined && { defaultHeaders: { Authorization: null } }),
-    async fetch(url, init) {
-      const { hooks, ...request } = (init ?? {}) as RequestInit & { hooks: RequestHooks }
+/** The way to one server, for all calls. */
+export function createClient({ apiKey, baseUrl, fetch, sleep }: ClientOptions): Client {
+  const address = addressOf(baseUrl ?? 'https://api.openai.com/v1')
+  const ours = {
+    accept: 'application/json',
+    'content-type': 'application/json',
+    // Some servers answer nobody without a name.
+    'user-agent': 'isola',
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+  }
+  return async ({ body, headers, signal, onSent, onBegun }) => {
+    const underway = fetch(address, {
+      method: 'POST',
+      headers: { ...ours, ...headers },
+      body,
+      signal,
       // Followed, a redirect would carry key and conversation to whoever it names.
-      const underway = fetch(url, { ...request, redirect: 'manual' })
-      hooks.onSent()
-      const response = await underway
-      const startOf = () => readStart(response, hooks.signal, sleep)
-      if (!response.ok) {
-        const { status, headers } = response
-        // Status 0 is a redirect that the platform keeps to itself. 304 may have no body, not even an empty one.
-        return status < 200
-          ? response
-          : new Response(asError(await startOf()) || null, { status, headers })
-      }
-      hooks.onBegun()
-      const type = response.headers.get('content-type')
-      if (type !== null && !isReply(type)) throw notAStream(type, await startOf())
-      return guarded(response, hooks.onBytes)
-    },
-  })
-}
-
-/** The package hands these to our fetch untouched, and no further: one client serves all calls. */
-export const asFetchOptions = (hooks: RequestHooks): object => ({ hooks })
-
-/** The package reads what is under `error`: a server that puts it beside is read all the same. */
-function asError(text: string): string {
-  try {
-    const body: unknown = JSON.parse(text)
-    if (typeof body !== 'object' || body === null || Array.isArray(body) || 'error' in body)
-      return text
-    const said = Object(body) as Readonly<Record<string, unknown>>
-    const message = typeof said['message'] === 'string' ? said['message'] : text
-    return JSON.stringify({ error: { ...said, message } })
-  } catch {
-    return text
+      redirect: 'manual',
+    })
+    onSent()
+    const response = await underway.catch((error: unknown) => {
+      throw unreachable(error)
+    })
+    // Whoever asked has gone, and their books are closed.
+    signal.throwIfAborted()
+    const startOf = () => readStart(response, signal, sleep)
+    // Status 0 is a redirect that the platform keeps to itself.
+    if (response.status < 200) throw new APIConnectionError({ message: undefined })
+    if (!response.ok) throw refusal(response, await startOf())
+    onBegun()
+    const type = response.headers.get('content-type')
+    if (type !== null && !isReply(type)) throw notAStream(type, await startOf())
+    return response
   }
 }
 
+/** What the base URL asks for stays behind the path. One that is none is the fetch's to refuse. */
+function addressOf(baseUrl: string): string {
+  const path = (base: string) => `${base.replace(/\/$/, '')}/chat/completions`
+  if (!URL.canParse(baseUrl)) return path(baseUrl)
+  const url = new URL(baseUrl)
+  url.pathname = path(url.pathname)
+  return url.href
+}
+
+/** There was no answer; a platform that gave up waiting says so in words only. */
+function unreachable(error: unknown): APIConnectionError {
+  const cause = error instanceof Error ? error : new Error(String(error))
+  const said = `${String(cause)}${cause.cause === undefined ? '' : String(cause.cause)}`
+  const isTimeout = cause.name === 'AbortError' || /timed? ?out/i.test(said)
+  return isTimeout
+    ? Object.assign(new APIConnectionTimeoutError(), { cause })
+    : new APIConnectionError({ message: undefined, cause })
+}
+
+/** A refusal in the words of the package, which reads what is under `error`: what is beside it is read all the same. */
+function refusal({ status, headers }: Response, text: string): APIError {
+  const said = parsed(text)
+  if (!said) return APIError.generate(status, undefined, text, headers)
+  if (!isObject(said) || Array.isArray(said) || 'error' in said)
+    return APIError.generate(status, said, undefined, headers)
+  const message = 'message' in said && typeof said.message === 'string' ? said.message : text
+  return APIError.generate(status, { error: { ...said, message } }, undefined, headers)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
 const isReply = (contentType: string): boolean =>
   /text\/event-stream|application\/json/i.test(contentType)
-
-/** The same response, with its bytes counted as they are read. */
-function guarded(response: Response, onBytes: RequestHooks['onBytes']): Response {
-  if (!response.body) return response
-  const reader = response.body.getReader()
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read().catch((error: unknown) => {
-          throw brokenOff(error)
-        })
-        if (done) return controller.close()
-        try {
-          onBytes(value.length)
-        } catch (error) {
-          void reader.cancel(error).catch(() => {})
-          throw error
-        }
-        controller.enqueue(value)
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  )
-  const headers = new Headers(response.headers)
-  // What we read is decoded already.
-  headers.delete('content-encoding')
-  headers.delete('content-length')
-  return new Response(body, { status: response.status, headers })
-}
 
 /** The beginning of a body that is not what we asked for, as far as it comes soon. */
 async function readStart(

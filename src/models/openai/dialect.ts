@@ -1,4 +1,4 @@
-import { APIError } from 'openai'
+import { APIError } from 'openai/error'
 import type { OutputCapField } from '#contracts/config.ts'
 import type { ModelParameters } from '#contracts/model.ts'
 

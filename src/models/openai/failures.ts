@@ -1,4 +1,4 @@
-import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai'
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import { IsolaError, errorMessage, type ModelErrorCode } from '#contracts/errors.ts'
 
 const maxDetailChars = 2_000

@@ -99,6 +99,7 @@ export function createReplyAssembly(): ReplyAssembly {
         model = chunk.model.slice(0, maxNameChars)
       usage = usageOf(chunk?.usage) ?? usage
       const choice = Array.isArray(chunk?.choices) ? chunk.choices[0] : undefined
+      if (choice === null) throw new TypeError('A choice in the stream is null.')
       if (!choice) return ''
       hasChoice = true
       if (typeof choice.finish_reason === 'string') finishReason = choice.finish_reason

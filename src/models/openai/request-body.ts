@@ -1,23 +1,58 @@
 import type { OpenAI } from 'openai'
 import type { Message } from '#contracts/message.ts'
-import type { ModelRequest, ToolChoice } from '#contracts/model.ts'
+import type {
+  ModelCallOptions,
+  ModelRequest,
+  ToolChoice,
+  ToolDefinition,
+} from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 import type { Dialect } from './dialect.ts'
 
-export type Body = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming
+type Body = OpenAI.Chat.Completions.ChatCompletionCreateParams
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
 
-/** The same request, for an answer that comes as one JSON body. */
-export function inOnePiece({
-  stream: _stream,
-  stream_options: _options,
-  ...body
-}: Body): OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming {
-  return { ...body, stream: false }
+/** The JSON of one request, for the dialect of its model. */
+export type WriteBody = (
+  request: ModelRequest & { readonly model: string },
+  dialect: Dialect,
+  call: Pick<ModelCallOptions, 'isUnwatched'>,
+) => string
+
+/**
+ * Writes requests as `POST /chat/completions` takes them: streamed, with usage, or in one piece if nobody reads along.
+ * Most of a request are its tools, which every call sends again: each is written once and kept, by identity.
+ */
+export function createBodyWriter(): WriteBody {
+  const written = new WeakMap<ToolDefinition, string>()
+
+  function toolText(tool: ToolDefinition): string {
+    const before = written.get(tool)
+    if (before !== undefined) return before
+    const { name, description, inputSchema: parameters } = tool
+    const text = JSON.stringify({
+      type: 'function',
+      function: { name, description, parameters },
+    } satisfies OpenAI.Chat.Completions.ChatCompletionFunctionTool)
+    written.set(tool, text)
+    return text
+  }
+
+  return (request, dialect, { isUnwatched }) => {
+    const body = JSON.stringify({
+      ...toBody(request, dialect),
+      ...(isUnwatched
+        ? { stream: false }
+        : { stream: true, stream_options: { include_usage: true } }),
+    } satisfies Body)
+    const { tools } = request
+    if (tools.length === 0) return body
+    return `${body.slice(0, -1)},"tools":[${tools.map(toolText).join(',')}]}`
+  }
 }
 
-/** One request as `POST /chat/completions` takes it: streamed, with usage. */
-export function toBody(
+/** All but the tools, and how the answer comes. */
+function toBody(
   request: ModelRequest & { readonly model: string },
   { capField, omitsTemperature }: Dialect,
 ): Body {
@@ -27,8 +62,6 @@ export function toBody(
   return {
     model,
     messages: messages.map(toBodyMessage),
-    stream: true,
-    stream_options: { include_usage: true },
     // Always sent: what a call may cost was reserved with this cap (Invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
@@ -36,10 +69,6 @@ export function toBody(
     ...(stop !== undefined && stop.length > 0 && { stop: [...stop] }),
     ...(seed !== undefined && { seed }),
     ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, inputSchema }) => ({
-        type: 'function' as const,
-        function: { name, description, parameters: inputSchema },
-      })),
       // Without tools a service refuses the field.
       ...(toolChoice !== undefined && { tool_choice: toBodyChoice(toolChoice) }),
       ...(parallelToolCalls === false && { parallel_tool_calls: false }),

@@ -1,76 +1,164 @@
-import { APIError, type OpenAI } from 'openai'
+import { APIError } from 'openai/error'
 import type { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions } from '#contracts/model.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { CallWatch } from './call-watch.ts'
-import { asFetchOptions } from './client.ts'
+import type { Client } from './client.ts'
+import { brokenOff } from './failures.ts'
+import { createEventDecoder, type StreamEvent } from './event-stream.ts'
 import { createReplyAssembly, toChunk, type Assembled } from './reply-assembly.ts'
-import { createByteMeter, maxBodyBytes, maxEventBytes } from './reply-limits.ts'
-import { inOnePiece, type Body } from './request-body.ts'
+import { createByteMeter, maxBodyBytes, maxEventBytes, type ByteMeter } from './reply-limits.ts'
 
 /** What a service said, as JSON of a stranger, in a chat completion's words. */
 export type Translate = (said: unknown) => unknown
 
 export interface RequestOnce {
-  readonly client: OpenAI
-  readonly body: Body
+  readonly client: Client
+  /** JSON; asks for a stream unless nobody reads along. */
+  readonly body: string
   readonly call: ModelCallOptions
   readonly watch: CallWatch
-  readonly timeoutMs: number
+  readonly sleep: Clock['sleep']
   readonly toFailure: (error: unknown) => IsolaError
   readonly translate: Translate | undefined
 }
 
 /**
  * Sends one request and takes in what comes of it, within the limits of a reply. A stream that breaks after its finish
- * reason is whole. Throws whatever went wrong, as it is.
+ * reason is whole. Throws whatever went wrong, as it is, and the watch's reason as soon as that aborts.
  */
 export async function requestOnce(request: RequestOnce): Promise<Assembled> {
-  const { client, body, call, watch, timeoutMs, toFailure } = request
-  const { translate = asItIs } = request
-  const { onSent, onBegun, onDelta, isUnwatched } = call
-  const { signal } = watch
+  const { client, body, call, watch, sleep, toFailure, translate = asItIs } = request
+  const { signal, unlessStopped } = watch
+  const { onDelta, onSent, onBegun } = call
+  const headers = call.headers?.() ?? {}
+  const response = await unlessStopped(client({ body, headers, signal, onSent, onBegun }))
   const assembly = createReplyAssembly()
-  const meter = createByteMeter(isUnwatched ? maxBodyBytes : maxEventBytes)
-  const hooks = {
-    signal,
-    onSent,
-    onBegun,
-    onBytes(sizeBytes: number) {
-      meter.add(sizeBytes)
-      // A comment that keeps the line alive is a sign of life too.
-      if (watch.hasHeard()) watch.beat()
-    },
-  }
-  const settings = {
-    signal,
-    timeout: timeoutMs,
-    headers: call.headers?.() ?? {},
-    fetchOptions: asFetchOptions(hooks),
-  }
-  if (isUnwatched) {
-    const completion = await client.chat.completions.create(inOnePiece(body), settings)
-    if (hasError(completion)) throw new APIError(undefined, completion.error, undefined, undefined)
-    assembly.add(toChunk(translate(completion)))
+  if (call.isUnwatched) {
+    const said = await unlessStopped(readJson(response))
+    if (hasError(said)) throw new APIError(undefined, said.error, undefined, undefined)
+    assembly.add(toChunk(translate(said)))
     return assembly.finish()
   }
-  const stream = await client.chat.completions.create(body, settings)
+  const meter = createByteMeter(maxEventBytes)
+  const reader = response.body?.getReader()
+  let isDone = false
   try {
-    for await (const chunk of stream) {
-      meter.endPiece()
-      watch.beat()
-      const added = assembly.add(translate(chunk))
-      if (added !== '') onDelta(added)
-    }
-    // The package ends an aborted stream without a word.
-    signal.throwIfAborted()
+    await unlessStopped(readEvents())
   } catch (error) {
     const isLostOnly = ['model_network', 'model_timeout'].includes(toFailure(error).code)
     if (call.signal.aborted || !isLostOnly || !assembly.isWhole()) throw error
+  } finally {
+    if (reader) void (isDone ? readToEnd(reader, sleep) : reader.cancel()).catch(() => {})
   }
   return assembly.finish()
+
+  async function readEvents(): Promise<void> {
+    if (!reader) return
+    const decoder = createEventDecoder()
+    for (;;) {
+      const bytes = await readPiece(reader, meter)
+      // Nobody waits for it any more.
+      if (signal.aborted) return
+      if (!bytes) break
+      // A comment that keeps the line alive is a sign of life too.
+      if (watch.hasHeard()) watch.beat()
+      for (const event of decoder.push(bytes)) if (!take(event)) return
+    }
+    const begun = decoder.end()
+    if (begun && parsed(begun.data) !== undefined) take(begun)
+  }
+
+  /** @returns False after the last event. */
+  function take({ type, data }: StreamEvent): boolean {
+    isDone = data === '[DONE]'
+    if (isDone) return false
+    const said = parsed(data)
+    if (said === undefined) throw new SyntaxError('An event of the stream is not JSON.')
+    const error = errorIn(said) ?? (type === 'error' ? said : undefined)
+    if (error !== undefined)
+      throw new APIError(undefined, Object(error), undefined, response.headers)
+    meter.endPiece()
+    watch.beat()
+    const added = assembly.add(translate(said))
+    if (added !== '') onDelta(added)
+    return true
+  }
 }
 
 const asItIs: Translate = (said) => said
+
+/** `undefined` at the end. Throws `model_network` if there is none. */
+async function readPiece(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  meter: ByteMeter,
+): Promise<Uint8Array | undefined> {
+  const { value: bytes } = await reader.read().catch((error: unknown) => {
+    throw brokenOff(error)
+  })
+  if (bytes) meter.add(bytes.length)
+  return bytes
+}
+
+/** How long a stream may take to end after it has said that it is over. */
+const maxEndWaitMs = 250
+
+/** Only a connection whose reply was read to its end serves another request. Nobody waits for this. */
+async function readToEnd(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  sleep: Clock['sleep'],
+): Promise<void> {
+  const isRead = new AbortController()
+  const isLate = sleep(maxEndWaitMs, isRead.signal)
+  const end = await Promise.race([reader.read().catch(() => undefined), isLate])
+  isRead.abort(end)
+  if (!end?.done) await reader.cancel()
+}
+
+/** A body in one piece; nothing at all is `undefined`. */
+async function readJson(response: Response): Promise<unknown> {
+  const text = await (isKnownSmall(response.headers) ? readAtOnce(response) : readWeighed(response))
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** Compressed, it may be of any size once it is unpacked. */
+const isKnownSmall = (headers: Headers): boolean =>
+  Number(headers.get('content-length') ?? Number.NaN) <= maxBodyBytes &&
+  !headers.has('content-encoding')
+
+const readAtOnce = (response: Response): Promise<string> =>
+  response.text().catch((error: unknown) => {
+    throw brokenOff(error)
+  })
+
+async function readWeighed({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  if (!reader) return ''
+  const meter = createByteMeter(maxBodyBytes)
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    for (;;) {
+      const bytes = await readPiece(reader, meter)
+      if (!bytes) return text + decoder.decode()
+      text += decoder.decode(bytes, { stream: true })
+    }
+  } finally {
+    void reader.cancel().catch(() => {})
+  }
+}
+
+/** JSON has no `undefined`: that is what is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const errorIn = (said: unknown): unknown =>
+  (isObject(said) && 'error' in said && said.error) || undefined
 
 /** Some services say 200 and put what went wrong into the body. */
 const hasError = (body: unknown): body is { readonly error: object } =>

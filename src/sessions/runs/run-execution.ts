@@ -64,7 +64,7 @@ export async function executeRun(
       onSent: options.persist,
       onDelta: hub.delta,
       headersOf: (turn, request) =>
-        toTraceHeaders({ trace, span: spanIdOf(runtime.sha256, id, turn, request), link }),
+        toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
       isWatched: () => audience === 'reader' || hub.hasReaders(),
       received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
       answerTo: (call) => row().answers?.[call],

@@ -182,6 +182,18 @@ describe('the orchestrator', () => {
     expect(agents).toBe('- rev__run: The rev.')
   })
 
+  test('Y18: its prompt says what an agent is, and the definition when to use it: nothing is sent twice', async () => {
+    const use = 'Use when a review is asked for.'
+    const { directory } = setUp([agentPlugin('rev', { natural_language_description: use })])
+    const { spec, toolset } = (await directory.load('orchestrator', {}))!
+    expect(spec.instructions).toContain('- rev__run: The rev.\n')
+    expect(spec.instructions).not.toContain(use)
+    expect(toolset.definitions.at(-1)).toMatchObject({
+      name: 'rev__run',
+      description: `The rev.\n${use}`,
+    })
+  })
+
   test('Y15: does not see what its own uses_tools leaves out', async () => {
     const catalog = setUp([shell, files, agentPlugin('rev', { uses_tools: ['shell'] })], {
       orchestratorUsesTools: ['files', 'rev'],

@@ -4,7 +4,6 @@ import type { StorageRequest } from '#contracts/session.ts'
 import { spanIdOf } from '#contracts/trace.ts'
 import { openCapabilities } from '../../../src/plugins/capabilities.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
-import { sha256 } from '../../fakes/kernel.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
@@ -67,7 +66,7 @@ describe('the network', () => {
     const { fetch, context } = { ...open(grants, deps) }
     await fetch('https://a.example/')
     const { trace, run, call } = context
-    expect(asked).toEqual([`00-${trace}-${spanIdOf(sha256, run, call)}-01`])
+    expect(asked).toEqual([`00-${trace}-${spanIdOf(run, call)}-01`])
   })
 })
 

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/governance/telemetry/otlp-exporter.ts'
 import { spansIn } from '../../../fakes/collector.ts'
 import { resultOf } from '../../../fakes/http-deps.ts'
-import { createFakeClock, sha256 } from '../../../fakes/kernel.ts'
+import { createFakeClock } from '../../../fakes/kernel.ts'
 
 const trace = 'c0ffee00'.repeat(4)
 const secret = 'sk-live-0123456789'
@@ -85,7 +85,6 @@ function setUp(
     serviceName: 'isola',
     version: '1',
     redact: createRedactor([secret]),
-    sha256,
     clock,
     fetch: async (url, init) => (sent.push({ url, init }), answer()),
     ...more,

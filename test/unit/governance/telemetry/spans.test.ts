@@ -15,7 +15,6 @@ import {
   createMemoryJournal,
   runInput,
   runPorts,
-  sha256,
   toolEntry,
   toolsetOf,
   type Line,
@@ -82,7 +81,7 @@ async function runOf(
   }
 }
 
-const spansOf = (run: RunRecord) => toSpans(run, { sha256, content: noContent })
+const spansOf = (run: RunRecord) => toSpans(run, { content: noContent })
 
 const treeOf = (spans: readonly Span[]): readonly string[] => {
   const byId = new Map(spans.map((span) => [span.id, span]))
@@ -201,7 +200,7 @@ describe('the spans of a run', () => {
     expect(spansOf({ ...run, link })[0]).toMatchObject({ parent: link.span, isParentRemote: true })
     const parent = { run: 'run_0', call: 'call_1' }
     expect(spansOf({ ...run, link, parent })[0]).toMatchObject({
-      parent: spanIdOf(sha256, 'run_0', 'call_1'),
+      parent: spanIdOf('run_0', 'call_1'),
       isParentRemote: false,
     })
   })
