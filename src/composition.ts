@@ -291,7 +291,7 @@ export function composeRuntime(
           clock,
           sha256,
           fetch: (input, init) => fetch(input, init),
-          ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
+          ...(capturesContent && { content: createContent(redact) }),
         })
   const logins = composeLogins({
     ...sources,
