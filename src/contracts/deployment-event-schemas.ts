@@ -62,15 +62,20 @@ export const deploymentEventSchemas = {
   }),
   key_revoked: kind('A key was taken back.', { key: text, owner, ...request }),
   principal_changed: kind('What a principal may do was changed.', { owner, ...rights, ...request }),
-  login_failed: kind('Somebody came with a wrong key; told now and then, not each time.', {
-    count: number.describe('how many there were'),
-    refused: number.optional().describe('of those that were refused without a look'),
-    address: text.optional().describe('the network; absent where it is the sum of all'),
-    reason: text.optional().describe('`unknown`, or what is wrong with the key'),
-    key: text.optional(),
-    owner: owner.optional(),
-    ...request,
-  }),
+  login_failed: kind(
+    'Somebody came with a wrong key. Of each address and key the first in ten minutes is told, the tenth, the hundredth, and the one that was too many.',
+    {
+      count: number,
+      refused: number.optional().describe('how many before it got 429 without being counted'),
+      address: text
+        .optional()
+        .describe('of IPv6 the /64 network; absent of a flood, which is told as a sum'),
+      reason: text.optional().describe('`unknown`, `expired` or `revoked`'),
+      key: text.optional().describe('of one that has ended'),
+      owner: owner.optional(),
+      ...request,
+    },
+  ),
   oauth_client_registered: kind('A program registered itself.', {
     ...oauthClient,
     clientName: text,

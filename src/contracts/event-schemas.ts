@@ -39,8 +39,8 @@ const tokens = number.describe('tokens')
 const durationMs = number.describe('milliseconds')
 const model = { provider: text, model: text }
 
-const json = z.json() as z.ZodType<Json>
-const jsonObject = z.record(text, json) as z.ZodType<JsonObject>
+const json = (z.json() as z.ZodType<Json>).meta({ title: 'JSON' })
+const jsonObject = (z.record(text, z.json()) as z.ZodType<JsonObject>).meta({ title: 'object' })
 const failure = z.object({ code: text, message: text, transient: flag.optional() })
 
 /** Whose the tool is: copied from its entry, read by nobody but people. */
@@ -87,8 +87,10 @@ const hasFields =
     isObject(value) && names.every((name) => Object.hasOwn(value as object, name))
 
 /** Types of their own, of which an event is not the place: only what every reader leans on is looked at. */
-const agentResult = z.custom<AgentResult>(hasFields('id', 'state', 'result', 'usage', 'agent'))
-const message = z.custom<Message>(hasFields('role'))
+const agentResult = z
+  .custom<AgentResult>(hasFields('id', 'state', 'result', 'usage', 'agent'))
+  .meta({ title: 'result of a run' })
+const message = z.custom<Message>(hasFields('role')).meta({ title: 'message' })
 
 /** The place of an event within its run, out of the row. */
 const turn = number.describe('counts from 1 within the run')
@@ -123,13 +125,10 @@ export const eventSchemas = {
       .optional()
       .describe('the background call whose outcome began it, where no person did'),
   }),
-  run_resumed: kind(
-    'A run went on after a crash, a new deployment, or an answer to what it waited for.',
-    {
-      turn,
-      lostCalls: number.describe('model requests that were sent and of which nothing is known'),
-    },
-  ),
+  run_resumed: kind('An open turn was taken up again, after a crash or a pause.', {
+    turn,
+    lostCalls: number.describe('model requests that a crash may have cut, each charged in full'),
+  }),
   run_parked: kind(
     'Nothing is left to do until somebody outside decides or answers. The run is not over.',
     {
@@ -189,13 +188,13 @@ export const eventSchemas = {
     { told: toldTurn },
   ),
   model_failed: kind(
-    'A request to a model failed, or nothing is known of it.',
+    'A request to a model failed, or a crash may have cut it after it was sent (`code`: `lost`). There is one for each.',
     {
       ...modelRequest,
       code: text,
       bookedTokens: number.describe('what it may have cost, and is booked'),
       bookedCostNanoUsd: number,
-      partialChars: number.optional().describe('text that had come and was dropped'),
+      partialChars: number.optional().describe('text that a reader saw and that is not kept'),
       durationMs,
     },
     { told: toldTurn },
@@ -237,7 +236,7 @@ export const eventSchemas = {
       },
     },
   ),
-  agent_invoked: kind('A sub-agent is asked.', {
+  agent_invoked: kind('A sub-agent is asked; once more for the same call when a crash cut it.', {
     ...child,
     background: z.literal(true).optional().describe('nobody waits for it'),
     onOutcome: text.optional().describe('`run` if its outcome is to begin a run'),
@@ -299,11 +298,11 @@ export const eventSchemas = {
   capability_refused: kind('A plugin’s code used what it was not granted; told once a call.', {
     call,
     capability: text,
-    tool: text.optional(),
-    secret: text.optional(),
+    tool: text.optional().describe('of `tools`'),
+    secret: text.optional().describe('of `secrets`'),
     ...inHook,
   }),
-  hook_called: kind('A plugin was asked at one of the points where it listens.', {
+  hook_called: kind('A plugin was asked at a point where it listens; never what it was about.', {
     ...ofCall,
     plugin: text,
     version: text,
@@ -318,16 +317,21 @@ export const eventSchemas = {
       .optional()
       .describe('those that it did not simply allow'),
   }),
-  isolate_started: kind('Code got an isolate that is billed anew today.', {
-    call,
-    ...owner,
-    isolate: text.describe('the beginning of its id'),
-    costNanoUsd: number.describe('billionths of a US dollar'),
-  }),
-  call_denied: kind('The policy did not allow a call, or it was made too often.', {
+  isolate_started: kind(
+    'The first use of an isolate on a day, and each that model-written code is given.',
+    {
+      call,
+      ...owner,
+      isolate: text.describe('12 characters of its id'),
+      costNanoUsd: number.describe('billionths of a US dollar'),
+    },
+  ),
+  call_denied: kind('The policy did not allow a call; its `tool_finished` comes after it.', {
     call,
     tool: text,
-    reason: text,
+    reason: text.describe(
+      '`denied_by_rule`, `not_in_allow_list`, `host_not_allowed`, `destructive`, `over_rate`; `policy_unknown` and `rate_unknown` where it could not be asked',
+    ),
     rule: text,
   }),
 } as const
