@@ -24,11 +24,11 @@ function check(type: string, data: object, schema: Schema | undefined): void {
   if (wrong !== '') throw new Error(`${type} ${JSON.stringify(data)}: ${wrong}`)
 }
 
-export const checkStored = ({ type, data }: Pick<SessionEvent, 'type' | 'data'>): void =>
+export const checkStored = ({ type, data }: SessionEvent): void =>
   check(type, data, eventSchemas[type]?.data)
 
-export const checkTold = ({ type, data }: Pick<ToldEvent, 'type' | 'data'>): void =>
+export const checkTold = ({ type, data }: ToldEvent): void =>
   check(type, data, eventSchemas[type]?.told)
 
-export const checkDeployment = ({ type, data }: Pick<DeploymentEvent, 'type' | 'data'>): void =>
+export const checkDeployment = ({ type, data }: DeploymentEvent): void =>
   check(type, data, deploymentEventSchemas[type])

@@ -12,9 +12,9 @@ export const toStoredTurn = (turn: TurnRecord): StoredTurn => ({ ...turn, v: eve
  * deployment that was rolled back finds, are left as they are: what is added later, nobody here asks for.
  */
 export function fromStoredTurn(stored: StoredTurn): TurnRecord {
-  const { v = 1 } = stored
-  if (v >= eventVersion) return stored
-  return { ...stored, events: stored.events.map((event) => fromFirst(event, stored)) }
+  const { v = 1, ...turn } = stored
+  if (v >= eventVersion) return turn
+  return { ...turn, events: turn.events.map((event) => fromFirst(event, turn)) }
 }
 
 /** What the first version had not from the beginning is in the row all the same. */

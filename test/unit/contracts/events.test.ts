@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
 import type {
   DeploymentEventType,
   EventDraft,
@@ -24,7 +25,7 @@ const types = Object.keys(eventSchemas) as EventType[]
 const deploymentTypes = Object.keys(deploymentEventSchemas) as DeploymentEventType[]
 
 /** An event alone in a turn of the first version. */
-const rowOf = (event: (typeof first.session)[number]): TurnRecord =>
+const rowOf = (event: OldEvent): TurnRecord =>
   ({
     turn: 3,
     steps: [],
@@ -34,7 +35,13 @@ const rowOf = (event: (typeof first.session)[number]): TurnRecord =>
     usage: {},
     isDone: true,
   }) as unknown as TurnRecord
-const stored = first.session.map((event) => fromStoredTurn(rowOf(event)).events[0]!)
+interface OldEvent {
+  readonly type: string
+  readonly data: object
+}
+const stored = (first.session as readonly OldEvent[]).map(
+  (event) => fromStoredTurn(rowOf(event)).events[0]!,
+)
 const turnsOf = (rows: readonly unknown[]) => rows as readonly TurnRecord[]
 
 /** Every turn that the version before this fixture's stored. */
@@ -55,7 +62,8 @@ describe('the payloads of events', () => {
     for (const event of events) {
       checkStored(event)
       const { data } = JSON.parse(JSON.stringify(event)) as SessionEvent
-      expect(eventSchemas[type].data.parse(data)).toEqual(event.data)
+      const schema: z.ZodType = eventSchemas[type].data
+      expect(schema.parse(data)).toEqual(event.data)
     }
   })
 
@@ -68,7 +76,7 @@ describe('the payloads of events', () => {
   })
 
   it.each(types)('%s: a wrong payload is refused', (type) => {
-    const { data: schema } = eventSchemas[type]
+    const schema: z.ZodType = eventSchemas[type].data
     for (const { data } of stored.filter((event) => event.type === type))
       for (const [name] of Object.entries(data))
         expect(schema.safeParse({ ...data, [name]: { wrong: true } }).success).toBe(false)
@@ -76,13 +84,14 @@ describe('the payloads of events', () => {
   })
 
   it.each(deploymentTypes)('%s: fits its schema, and a wrong payload does not', (type) => {
-    const events = first.deployment.filter((event) => event.type === type)
+    const events = (first.deployment as readonly OldEvent[]).filter((event) => event.type === type)
     expect(events.length).toBeGreaterThan(0)
     for (const { data } of events) {
       // The database puts in which grant it was.
       const whole = type === 'oauth_revoked' ? { grant: 'grant_1', ...data } : data
       checkDeployment({ type, data: JSON.parse(JSON.stringify(whole)) } as never)
-      expect(deploymentEventSchemas[type].safeParse([whole]).success).toBe(false)
+      const schema: z.ZodType = deploymentEventSchemas[type]
+      expect(schema.safeParse([whole]).success).toBe(false)
     }
   })
 
@@ -135,7 +144,7 @@ describe('the version of stored events', () => {
   it('those of this version and of a newer one are left as they are', () => {
     for (const v of [eventVersion, eventVersion + 1]) {
       const turn = { ...oldTurns[0]!, v }
-      expect(fromStoredTurn(turn)).toBe(turn)
+      expect(fromStoredTurn(turn)).toEqual(oldTurns[0])
     }
   })
 })
