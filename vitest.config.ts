@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers'
 import { defineConfig } from 'vitest/config'
+import { checkedEvents, deploymentPlace, places } from './test/setup/checked-events.mjs'
 import { isolatedCode } from './test/setup/isolated-code.mjs'
 import { switchedOff } from './test/switches/plugin.mjs'
 
@@ -42,7 +43,7 @@ export default defineConfig({
     projects: [
       {
         resolve,
-        plugins: [switchedOff()],
+        plugins: [switchedOff(), checkedEvents()],
         test: {
           name: 'unit',
           environment: 'node',
@@ -55,6 +56,7 @@ export default defineConfig({
         resolve,
         plugins: [
           switchedOff(),
+          checkedEvents([...places, deploymentPlace]),
           isolatedCode(),
           cloudflareTest(async () => ({
             wrangler: { configPath: './wrangler.toml' },
@@ -101,7 +103,7 @@ export default defineConfig({
       },
       {
         resolve,
-        plugins: [switchedOff()],
+        plugins: [switchedOff(), checkedEvents()],
         test: {
           name: 'e2e',
           environment: 'node',

@@ -11,6 +11,7 @@ import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { SchemaValidator, Tool } from '#contracts/tool.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import { parallelExecutor } from './kernel/executor.ts'
@@ -54,7 +55,7 @@ export interface AgentListeners {
   /** After each turn. */
   readonly step: (turn: TurnRecord) => void
   /** After each tool call. */
-  readonly tool: (event: SessionEvent) => void
+  readonly tool: (event: SessionEvent<'tool_finished'>) => void
 }
 
 const timeoutMs = 60_000
@@ -123,7 +124,7 @@ export class Agent {
       throw new IsolaError('request_conflict', 'An embedded run has nobody to wait for.')
     } finally {
       this.#running.delete(run)
-      messages.push(...[...turns.values()].flatMap((turn) => kernel.messagesOf(turn)))
+      messages.push(...[...turns.values()].flatMap((turn) => toTurnSaid(turn).messages))
     }
   }
 

@@ -288,7 +288,7 @@ export function composeRuntime(
           redact,
           clock,
           fetch: (input, init) => fetch(input, init),
-          ...(capturesContent && { content: createContent(kernel.messagesOf, redact) }),
+          ...(capturesContent && { content: createContent(redact) }),
         })
   const logins = composeLogins({
     ...sources,

@@ -115,11 +115,11 @@ async function callAgent(
   const where = { agent, session, context }
   const { onOutcome } = input
   const data = {
+    call: context.call,
     agent,
     session,
-    call: context.call,
-    ...(isBackground && { background: true }),
-    ...(onOutcome !== undefined && { onOutcome }),
+    ...(isBackground && { background: true as const }),
+    ...(onOutcome !== undefined && { onOutcome: String(onOutcome) }),
   }
   context.emit({ type: 'agent_invoked', data })
   const submission = toSubmission(agent, input, context)
@@ -135,7 +135,7 @@ async function callAgent(
       : await settle(await again(() => child().run(session, submission)), where, onStopped)
   } catch (error) {
     const detail = errorMessage(error).slice(0, maxReasonChars)
-    const data = { agent, session, call: context.call, code: 'tool_outcome_unknown', detail }
+    const data = { call: context.call, agent, session, code: 'tool_outcome_unknown', detail }
     context.emit({ type: 'agent_error', data })
     return failed(
       'tool_outcome_unknown',
@@ -168,7 +168,7 @@ interface Where {
 }
 
 function emitError({ agent, session, context }: Where, code: string, message: string): void {
-  context.emit({ type: 'agent_error', data: { agent, session, call: context.call, code, message } })
+  context.emit({ type: 'agent_error', data: { call: context.call, agent, session, code, message } })
 }
 
 function failed(code: ToolFailure['code'], message: string, usage?: Usage): ToolResult {
@@ -208,9 +208,9 @@ async function settle(
   context.emit({
     type: 'agent_result',
     data: {
+      call: context.call,
       agent,
       session,
-      call: context.call,
       state,
       usage: { ...usage },
       costEstimateUsd,

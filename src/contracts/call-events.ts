@@ -1,6 +1,6 @@
 import type { EventDraft } from './event.ts'
 import type { JsonObject } from './json.ts'
-import type { ToolResult } from './tool.ts'
+import type { ToolOwner, ToolResult } from './tool.ts'
 
 export interface StartedCall {
   readonly id: string
@@ -10,7 +10,7 @@ export interface StartedCall {
   readonly input: JsonObject
   readonly argsHash: string
   readonly definitionHash: string
-  readonly record: Readonly<Record<string, string>> | undefined
+  readonly record: ToolOwner | undefined
 }
 
 /** What the record says of a call that begins: the same for every tool. */
@@ -36,7 +36,7 @@ export interface FinishedCall {
   readonly argsHash?: string
   readonly result: ToolResult | undefined
   readonly durationMs: number
-  readonly record: Readonly<Record<string, string>> | undefined
+  readonly record: ToolOwner | undefined
 }
 
 /** What the record says of a call that is over: the same for every tool. */

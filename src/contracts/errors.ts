@@ -84,11 +84,19 @@ export type RequestErrorCode =
   | 'request_insufficient_quota'
   | 'request_unavailable'
 
+/** A tool call and the run that it is of. */
+export interface ErrorCall {
+  readonly run: string
+  readonly call: string
+}
+
 export interface ErrorOptionsFor {
   /** For operators only: never sent to a caller or a model. */
   readonly detail?: string
   /** The field that is wrong, as the caller spelled it (`messages[0].role`). */
   readonly param?: string
+  /** The tool call that it is about; its surface names it as its client knows it. */
+  readonly call?: ErrorCall
   /** True if the same call may succeed later. It never permits a re-run of an effect. */
   readonly transient?: boolean
   /** How long to wait, in milliseconds, if the other side said so. */
@@ -105,6 +113,7 @@ export class IsolaError extends Error {
   readonly code: ErrorCode
   readonly detail: string | undefined
   readonly param: string | undefined
+  readonly call: ErrorCall | undefined
   readonly transient: boolean
   readonly retryAfterMs: number | undefined
 
@@ -114,6 +123,7 @@ export class IsolaError extends Error {
     this.code = code
     this.detail = options.detail
     this.param = options.param
+    this.call = options.call
     this.transient = options.transient ?? false
     this.retryAfterMs = options.retryAfterMs
   }

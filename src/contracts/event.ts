@@ -1,40 +1,30 @@
+import type { z } from 'zod'
+import type { deploymentEventSchemas } from './deployment-event-schemas.ts'
+import type { eventSchemas } from './event-schemas.ts'
 import type { JsonObject } from './json.ts'
 
+/**
+ * Of the payloads below: stored turns say which one theirs have, those without a number have 1. A change that a reader
+ * could trip over takes the next one, and a step in `sessions/storage/event-version.ts`.
+ */
+export const eventVersion = 2
+
+type Schemas = typeof eventSchemas
+
 /** Every kind of thing that can happen, as `noun_verb`. The stream, the audit log, traces and the console are views of these. */
-export type EventType =
-  | 'run_started'
-  | 'run_resumed'
-  | 'run_parked'
-  | 'run_steered'
-  | 'pause_answered'
-  | 'run_finished'
-  | 'message_finished'
-  | 'model_called'
-  | 'model_failed'
-  | 'model_substituted'
-  | 'tool_started'
-  | 'tool_finished'
-  | 'agent_invoked'
-  | 'agent_result'
-  | 'agent_error'
-  | 'lease_refused'
-  | 'lease_overdrawn'
-  | 'tool_log'
-  | 'tool_progress'
-  | 'network_requested'
-  | 'capability_refused'
-  | 'hook_called'
-  | 'isolate_started'
-  | 'call_denied'
+export type EventType = keyof Schemas
 
-/** An event before it has its place in the log. `data` is JSON and holds no secret. */
-export interface EventDraft {
-  readonly type: EventType
-  readonly data: JsonObject
-}
+/** What an event of a kind says, as it is emitted and stored. JSON without a secret. */
+export type EventData<Type extends EventType = EventType> = Readonly<z.infer<Schemas[Type]['data']>>
 
-/** One entry of a session's log. `seq` counts from 1 without gaps; the SSE id is `<run>:<seq>`. */
-export interface SessionEvent extends EventDraft {
+/** The same as a reader of the session gets it: with texts, arguments and results, without what went wrong inside. */
+export type ToldData<Type extends EventType = EventType> = Readonly<z.infer<Schemas[Type]['told']>>
+
+type DraftOf<Type extends EventType> = { readonly type: Type; readonly data: EventData<Type> }
+type ToldOf<Type extends EventType> = { readonly type: Type; readonly data: ToldData<Type> }
+
+/** Where and when something happened. `seq` counts from 1 without gaps; the SSE id is `<run>:<seq>`. */
+export interface EventPlace {
   readonly seq: number
   readonly run: string
   readonly agent: string
@@ -42,6 +32,21 @@ export interface SessionEvent extends EventDraft {
   /** Epoch milliseconds. */
   readonly atMs: number
 }
+
+/** An event before it has its place in the log; of one kind, of some, or of any. */
+export type EventDraft<Type extends EventType = EventType> = {
+  [Each in Type]: DraftOf<Each>
+}[Type]
+
+/** One entry of a session's log as it is stored, and on the audit record. */
+export type SessionEvent<Type extends EventType = EventType> = {
+  [Each in Type]: EventPlace & DraftOf<Each>
+}[Type]
+
+/** One entry of a session's log as its readers get it. */
+export type ToldEvent<Type extends EventType = EventType> = {
+  [Each in Type]: EventPlace & ToldOf<Each>
+}[Type]
 
 /** What a live reader sees besides the log: pieces of a message that is not finished. They have no id and are never stored. */
 export interface MessageDelta {
@@ -53,59 +58,45 @@ export interface MessageDelta {
   readonly text: string
 }
 
-export type StreamItem = SessionEvent | MessageDelta
+export type StreamItem = ToldEvent | MessageDelta
 
 /** Every kind of thing that happens to the deployment and is of no session. */
-export type DeploymentEventType =
-  | 'key_added'
-  | 'key_rotated'
-  | 'key_revoked'
-  | 'principal_changed'
-  | 'login_failed'
-  | 'oauth_client_registered'
-  | 'oauth_granted'
-  | 'oauth_refused'
-  | 'oauth_revoked'
-  | 'trust_added'
-  | 'trust_removed'
-  | 'plugin_added'
-  | 'plugin_granted'
-  | 'plugin_revoked'
-  | 'plugin_enabled'
-  | 'plugin_disabled'
-  | 'plugin_rolled_back'
-  | 'plugin_removed'
-  | 'plugin_refused'
-  | 'plugin_tripped'
-  | 'generation_restored'
-  | 'policy_changed'
-  | 'mcp_added'
-  | 'mcp_approved'
-  | 'mcp_enabled'
-  | 'mcp_disabled'
-  | 'mcp_removed'
-  | 'mcp_quarantined'
-  | 'mcp_signed_in'
-  | 'mcp_sign_in_refused'
-  | 'exposure_changed'
-  | 'secret_set'
-  | 'secret_removed'
-  | 'secrets_rotated'
-  | 'run_cancelled'
-  | 'call_decided'
-  | 'session_deleted'
-  | 'hook_called'
+export type DeploymentEventType = keyof typeof deploymentEventSchemas
 
-/** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
-export interface DeploymentEvent {
-  readonly type: DeploymentEventType
+export type DeploymentEventData<Type extends DeploymentEventType = DeploymentEventType> = Readonly<
+  z.infer<(typeof deploymentEventSchemas)[Type]>
+>
+
+type DeploymentDraftOf<Type extends DeploymentEventType> = {
+  readonly type: Type
+  readonly data: DeploymentEventData<Type>
+}
+
+/** Something an operator did, or somebody tried, before it is known who and when. */
+export type DeploymentDraft<Type extends DeploymentEventType = DeploymentEventType> = {
+  [Each in Type]: DeploymentDraftOf<Each>
+}[Type]
+
+/** By whom, in which request and when something was done. */
+export interface DeploymentEventPlace {
   /** Who did it; empty if that is not known. */
   readonly principal: string
   /** Of the request in which it happened; empty if it has none. */
   readonly trace: string
   readonly atMs: number
-  readonly data: JsonObject
 }
+
+/** Something an operator did, or somebody tried. `data` is JSON and holds no secret. */
+export type DeploymentEvent<Type extends DeploymentEventType = DeploymentEventType> = {
+  [Each in Type]: DeploymentEventPlace & DeploymentDraftOf<Each>
+}[Type]
+
+/** One of them, of a kind that is not known until it runs: that its data fits is said by the types of the arguments. */
+export const deploymentEvent = <Type extends DeploymentEventType>(
+  type: Type,
+  { principal, trace, atMs }: DeploymentEventPlace,
+  data: DeploymentEventData<Type>,
+): DeploymentEvent => ({ type, principal, trace, atMs, data }) as DeploymentEvent
 
 /** Where the deployment's own events go. Throws `request_unavailable`. */
 export interface DeploymentLog {
@@ -113,11 +104,32 @@ export interface DeploymentLog {
 }
 
 /**
- * One row of the audit log: an event with who it was for. The deployment's own events are a log as well, that of no
- * session: `session`, `run` and `agent` are empty, `seq` counts without gaps.
+ * One row of the audit log: an event with who it was for, as it was written then, by whatever version. The deployment's
+ * own events are a log as well, that of no session: `session`, `run` and `agent` are empty, `seq` counts without gaps.
  */
-export interface AuditRecord extends Omit<SessionEvent, 'type'> {
+export interface AuditRecord extends EventPlace {
   readonly type: EventType | DeploymentEventType
   readonly session: string
   readonly principal: string
+  readonly data: JsonObject
 }
+
+/** The call that an event is of, if it is of one. */
+export const callOf = ({ data }: { readonly data: EventData | ToldData }): string | undefined =>
+  'call' in data ? data.call : undefined
+
+/** The session of the sub-agent that an event is about, if it is about one. */
+export const childOf = ({ data }: { readonly data: EventData | ToldData }): string | undefined =>
+  'session' in data ? data.session : undefined
+
+/** An event as one of a call, unless it says already of which one. */
+export const ofCall = <Event extends EventDraft>(call: string, event: Event): Event => ({
+  ...event,
+  data: { call, ...event.data },
+})
+
+/** An event with more in its payload. The type says that it fits its kind, which the compiler cannot follow. */
+export const withData = <Event extends { readonly data: object }>(
+  event: Event,
+  more: Partial<Event['data']>,
+): Event => ({ ...event, data: { ...event.data, ...more } })

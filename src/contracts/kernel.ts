@@ -60,8 +60,4 @@ export interface Parked {
 /** The loop, as those see it who host it. */
 export interface Kernel {
   readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult | Parked>
-  /** The messages a turn adds to the transcript. */
-  readonly messagesOf: (
-    turn: Pick<TurnRecord, 'steps' | 'calls' | 'received'>,
-  ) => readonly Message[]
 }

@@ -1,4 +1,4 @@
-import type { DeploymentEventType } from './event.ts'
+import type { DeploymentDraft } from './event.ts'
 import type { JsonObject } from './json.ts'
 import type {
   McpChange,
@@ -15,8 +15,8 @@ export interface McpOutcome {
   readonly servers: readonly McpServerRow[]
   /** Absent if what is enabled stays as it is. */
   readonly mcp?: readonly McpPin[]
-  readonly event: DeploymentEventType
-  readonly data: JsonObject
+  /** What the record says of it. */
+  readonly told: DeploymentDraft
   readonly notes: readonly string[]
 }
 

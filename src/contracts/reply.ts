@@ -1,4 +1,4 @@
-import { errorCode, errorMessage, IsolaError } from './errors.ts'
+import { errorCode, errorMessage, IsolaError, type ErrorCall } from './errors.ts'
 
 /** What a Durable Object answers: faults that are expected are values, since classes do not survive RPC. */
 export type Reply<T> =
@@ -9,6 +9,7 @@ export type Reply<T> =
         readonly code: string
         readonly message: string
         readonly param?: string
+        readonly call?: ErrorCall
         readonly retryAfterMs?: number
       }
     }
@@ -26,10 +27,11 @@ export async function toReply<T>(work: () => Promise<T>): Promise<Reply<T>> {
 export function toFailureReply(error: unknown): Extract<Reply<never>, { readonly ok: false }> {
   const code = errorCode(error)
   if (code === undefined) throw error
-  const { param, retryAfterMs }: Pick<IsolaError, 'param' | 'retryAfterMs'> =
-    error instanceof IsolaError ? error : { param: undefined, retryAfterMs: undefined }
+  const { param, call, retryAfterMs }: Partial<IsolaError> =
+    error instanceof IsolaError ? error : {}
   const more = {
     ...(param !== undefined && { param }),
+    ...(call && { call }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   }
   return { ok: false, error: { code, message: errorMessage(error), ...more } }

@@ -1,5 +1,5 @@
 import type { ToolErrorCode, LeaseErrorCode } from './errors.ts'
-import type { EventDraft } from './event.ts'
+import type { EventData, EventDraft } from './event.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
@@ -133,6 +133,9 @@ export type ToolResult =
       readonly pause?: PauseRequest
     }
 
+/** Whose a tool is, for people who read the record. */
+export type ToolOwner = Pick<EventData<'tool_started'>, 'plugin' | 'version' | 'tier' | 'server'>
+
 /**
  * A tool with what the host knows about it and the loop needs. All of it means the same for every tool.
  */
@@ -160,7 +163,7 @@ export interface ToolEntry {
   /** sha-256 of the definition, pinned in the journal at first use. */
   readonly definitionHash: string
   /** Copied into events verbatim and read by nobody here (N3: for logs only). */
-  readonly record: Readonly<Record<string, string>>
+  readonly record: ToolOwner
 }
 
 /** The tools of one agent, fixed for a session. */

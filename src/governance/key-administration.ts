@@ -1,6 +1,10 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { DeploymentEvent, DeploymentEventType } from '#contracts/event.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import {
+  deploymentEvent,
+  type DeploymentEvent,
+  type DeploymentEventData,
+  type DeploymentEventType,
+} from '#contracts/event.ts'
 import {
   stateOf,
   type Administrator,
@@ -108,16 +112,16 @@ function endOf(end: KeyEnd, nowMs: number): number | undefined {
   throw new IsolaError('request_invalid', message, { param: 'expiresAtMs' })
 }
 
-function eventOf(
-  type: DeploymentEventType,
-  { principal, trace, requestId }: Administrator,
+function eventOf<Type extends DeploymentEventType>(
+  type: Type,
+  { principal, trace, requestId: request }: Administrator,
   atMs: number,
-  data: JsonObject,
+  data: DeploymentEventData<Type>,
 ): DeploymentEvent {
-  return { type, principal, trace, atMs, data: { ...data, request: requestId } }
+  return deploymentEvent(type, { principal, trace, atMs }, { ...data, request })
 }
 
-const shown = ({ role, agents, models, limits }: Rights): JsonObject => ({
+const shown = ({ role, agents, models, limits }: Rights) => ({
   role,
   agents: agents ? [...agents] : null,
   models: models ? [...models] : null,

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { DeploymentEvent, DeploymentEventType } from '#contracts/event.ts'
+import { deploymentEvent, type DeploymentEvent } from '#contracts/event.ts'
 import type { Administrator } from '#contracts/keys.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustAdministration, TrustedKey, TrustStore } from '#contracts/trust.ts'
@@ -35,12 +35,12 @@ export function createTrustAdministration({
 }
 
 function eventOf(
-  type: DeploymentEventType,
+  type: 'trust_added' | 'trust_removed',
   { id, name, publicKey }: TrustedKey,
   { by, atMs }: { readonly by: Administrator; readonly atMs: number },
 ): DeploymentEvent {
   const data = { key: id, name, publicKey, request: by.requestId }
-  return { type, principal: by.principal, trace: by.trace, atMs, data }
+  return deploymentEvent(type, { principal: by.principal, trace: by.trace, atMs }, data)
 }
 
 /** Ends of the curve's small subgroups: under these "keys" one signature fits many texts (RFC 8032, 5.1.7). */

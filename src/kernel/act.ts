@@ -1,5 +1,5 @@
 import { finishedEvent, startedEvent } from '#contracts/call-events.ts'
-import type { EventDraft } from '#contracts/event.ts'
+import { callOf, type EventDraft } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import { addUsage, type Amount } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from '#contracts/plan.ts'
@@ -46,9 +46,9 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<Acted> {
     // A session that a call's code begins has no intent of its own: its record is written before it is asked for.
     if (event.type === 'agent_invoked' && !isOwnCall(event)) checkpoint()
   }
-  const isOwnCall = ({ data }: EventDraft) => draft.calls.some(({ id }) => id === data['call'])
+  const isOwnCall = (event: EventDraft) => draft.calls.some(({ id }) => id === callOf(event))
   const known = new Set(
-    draft.events.flatMap(({ type, data }) => (type === 'tool_finished' ? [data['call']] : [])),
+    draft.events.flatMap((event) => (event.type === 'tool_finished' ? [event.data.call] : [])),
   )
   const states = draft.calls.map((record, index) =>
     stateOf({ record, index, scope, isResumed, tell, isReported: known.has(record.id) }),
@@ -205,7 +205,7 @@ function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOpt
     name: record.name,
     input: record.input,
     emit(event) {
-      if (event.type === 'tool_finished' && event.data['call'] === record.id) ending.push(event)
+      if (event.type === 'tool_finished' && event.data.call === record.id) ending.push(event)
       else if (!call.hasEnded) tell(event)
     },
     hasRun: false,

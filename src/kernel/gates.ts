@@ -1,5 +1,6 @@
 import { finishedEvent } from '#contracts/call-events.ts'
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
+import { ofCall } from '#contracts/event.ts'
 import { addUsage, zeroUsage, type Limits } from '#contracts/lease.ts'
 import { answersIn } from '#contracts/pause.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
@@ -275,7 +276,7 @@ async function run(
     idempotencyKey: `${scope.caller.run}:${call.id}`,
     lease: call.grant!,
     signal,
-    emit: ({ type, data }) => call.emit({ type, data: { call: call.id, ...data } }),
+    emit: (event) => call.emit(ofCall(call.id, event)),
     answers: answersIn(scope.answerTo(call.id)),
     ...(call.isApproved && { isApproved: true }),
     ...(inner && { inner: inner.calls }),

@@ -1,7 +1,6 @@
 import type { ModelCallSummary } from '#contracts/agent.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { EventDraft } from '#contracts/event.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import type { EventData, EventDraft } from '#contracts/event.ts'
 import {
   amountText,
   zeroUsage,
@@ -30,7 +29,7 @@ export interface GenerateOptions {
   /** What each request spent, with its summary if it was answered. */
   readonly onSpent: (usage: Usage, call?: ModelCallSummary) => void
   /** What the record says of the n-th request besides. */
-  readonly about: (request: number) => JsonObject
+  readonly about: (request: number) => ModelRequestOf
   /** Says no to a model that must not take a request, nor take it over; all may if absent. */
   readonly mayUse?: (selection: ModelSelection) => boolean
   readonly onDelta: (text: string) => void
@@ -138,7 +137,7 @@ export function createGenerate(options: GenerateOptions) {
       })
     }
 
-    function tellFailed(request: number, code: string, spent: Spent, more: JsonObject) {
+    function tellFailed(request: number, code: string, spent: Spent, more: Failed) {
       const { provider, model } = selection
       const booked = { bookedTokens: spent.tokens, bookedCostNanoUsd: spent.costNanoUsd }
       const data = { ...options.about(request), provider, model, code, ...booked, ...more }
@@ -173,6 +172,13 @@ export function createGenerate(options: GenerateOptions) {
     }
   }
 }
+
+/** Whose request it is: a turn's n-th, or that of a tool's code. */
+type ModelRequestOf = Pick<
+  EventData<'model_called'>,
+  'turn' | 'request' | 'plugin' | 'version' | 'tier' | 'server'
+>
+type Failed = Pick<EventData<'model_failed'>, 'partialChars' | 'durationMs'>
 
 type Spent = Pick<Usage, 'tokens' | 'costNanoUsd'>
 

@@ -1,4 +1,5 @@
 import { startedEvent } from '#contracts/call-events.ts'
+import { ofCall } from '#contracts/event.ts'
 import { addUsage, onlyLimited, narrower, zeroUsage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentUsage } from './call.ts'
@@ -108,7 +109,7 @@ export function openInner(
             ledger: ownModels,
             signal: within,
             mayUse,
-            emit: ({ type, data }) => call.emit({ type, data: { call: call.id, ...data } }),
+            emit: (event) => call.emit(ofCall(call.id, event)),
             about: () => record,
             onSpent: (spent) => void (usage = addUsage(usage, spent)),
             lostCalls: 0,

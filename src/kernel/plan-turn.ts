@@ -2,12 +2,13 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { addUsage, defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
 import type { TurnScope } from './call.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import { createGenerate } from './generate.ts'
 import { checkPlan } from './check-plan.ts'
 import { maxOutputChars } from './inner.ts'
 import type { Segment } from './segment.ts'
 import { shareOf } from '#contracts/share.ts'
-import { messagesOf, type TurnDraft } from './turn.ts'
+import type { TurnDraft } from './turn.ts'
 
 export interface OpenTurn {
   readonly draft: TurnDraft
@@ -57,7 +58,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     messages: [
       { role: 'system', text: input.agent.instructions },
       ...input.messages,
-      ...turns.flatMap(messagesOf),
+      ...turns.flatMap((turn) => toTurnSaid(turn).messages),
       ...draft.received,
     ],
     tools: input.toolset.definitions,

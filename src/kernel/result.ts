@@ -2,7 +2,8 @@ import type { AgentResult, FinalState } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { RunInput } from '#contracts/kernel.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { messagesOf, usageOf } from './turn.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
+import { usageOf } from './turn.ts'
 
 /** How a run ended, and what it says. */
 export interface Ending {
@@ -28,11 +29,7 @@ export function finalOf({ input, ending, turns, finishedAtMs }: FinalOptions): A
   const usage = usageOf(turns)
   const modelCalls = turns.flatMap((turn) => turn.modelCalls)
   const models = [...new Set(modelCalls.map(({ provider, model }) => `${provider}/${model}`))]
-  const said = turns.flatMap((turn) =>
-    messagesOf(turn).flatMap((message) =>
-      message.role === 'assistant' && message.text !== '' ? [message.text] : [],
-    ),
-  )
+  const said = turns.map((turn) => toTurnSaid(turn).text).filter((text) => text !== '')
   return {
     id: run,
     success: ending.state === 'completed',

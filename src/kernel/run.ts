@@ -9,10 +9,10 @@ import { act } from './act.ts'
 import { planTurn, receivedBy, scopeOf, type OpenTurn } from './plan-turn.ts'
 import { finalOf, type Ending } from './result.ts'
 import { openSegment, type KernelParts, type Segment } from './segment.ts'
-import { messagesOf, openTurn, recordOf, usageOf, type TurnDraft } from './turn.ts'
+import { openTurn, recordOf, usageOf, type TurnDraft } from './turn.ts'
 
 export function createKernel(parts: KernelParts): Kernel {
-  return { run: (input, ports) => runAgent(parts, input, ports), messagesOf }
+  return { run: (input, ports) => runAgent(parts, input, ports) }
 }
 
 /**

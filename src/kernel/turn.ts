@@ -53,47 +53,6 @@ export function recordOf(draft: TurnDraft, isDone: boolean, final?: AgentResult)
   }
 }
 
-/** The messages a turn adds to the transcript: what came in, what the agent said and called, then what came back. */
-export function messagesOf({
-  received = [],
-  steps,
-  calls,
-}: Pick<TurnRecord, 'received' | 'steps' | 'calls'>): Message[] {
-  const text = steps
-    .flatMap((step) => (step.type === 'message' || step.type === 'finish' ? [step.message] : []))
-    .join('\n')
-  const toolCalls = steps.flatMap((step) =>
-    step.type === 'tool' ? [{ id: step.callId, name: step.toolId, input: step.input }] : [],
-  )
-  if (text === '' && toolCalls.length === 0) return [...received]
-  const said: Message = {
-    role: 'assistant',
-    text,
-    ...(toolCalls.length > 0 && { toolCalls }),
-    taint: ['model'],
-  }
-  return [...received, said, ...calls.map(answerOf)]
-}
-
-function answerOf(call: CallRecord): Message {
-  const { outcome } = call
-  const base = { role: 'tool', callId: call.id, name: call.name } as const
-  if (outcome?.ok) {
-    const taint = outcome.taint ?? [`tool:${call.tool}` as const]
-    return { ...base, output: outcome.output, isError: false, taint }
-  }
-  const error = outcome?.error ?? (call.pause ? stillWaiting : noOutcome)
-  return {
-    ...base,
-    output: { error: { code: error.code, message: error.message } },
-    isError: true,
-    taint: [`tool:${call.tool}`],
-  }
-}
-
-const stillWaiting = { code: 'tool_pending', message: 'Waiting for someone; not done so far.' }
-const noOutcome = { code: 'tool_outcome_unknown', message: 'No outcome is known.' }
-
 export const usageOf = (turns: readonly TurnRecord[]): Usage =>
   turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
 

@@ -1,5 +1,4 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { JsonObject } from '#contracts/json.ts'
 import {
   type McpChange,
   type McpPin,
@@ -123,13 +122,15 @@ function add(
   return {
     servers: [row],
     ...(before?.state === 'enabled' && { mcp: without(now, id) }),
-    event: 'mcp_added',
-    data: {
-      server: id,
-      url: config.url,
-      headers: Object.keys(config.headers),
-      auth: config.auth,
-      allow: config.allow,
+    told: {
+      type: 'mcp_added',
+      data: {
+        server: id,
+        url: config.url,
+        headers: Object.keys(config.headers),
+        auth: config.auth,
+        allow: config.allow,
+      },
     },
     notes: [
       ...(isThere ? [`"${id}" was there before: nothing is approved of it any more.`] : []),
@@ -188,7 +189,7 @@ type RowChange = Exclude<McpChange, { readonly do: 'add' }>
 function changeRow(change: RowChange, row: McpServerRow, now: Generation): McpOutcome {
   const { id } = row
   const next = { ...row, epoch: row.epoch + 1 }
-  const about: JsonObject = { server: id }
+  const data = { server: id }
   switch (change.do) {
     case 'approve': {
       if (change.epoch !== row.epoch)
@@ -200,12 +201,14 @@ function changeRow(change: RowChange, row: McpServerRow, now: Generation): McpOu
       return {
         servers: [approved],
         ...(row.state === 'enabled' && { mcp: withRow(now, approved) }),
-        event: 'mcp_approved',
-        data: {
-          ...about,
-          hash: change.hash,
-          confirmed: change.confirmed,
-          lines: change.lines.slice(0, 500),
+        told: {
+          type: 'mcp_approved',
+          data: {
+            ...data,
+            hash: change.hash,
+            confirmed: change.confirmed,
+            lines: change.lines.slice(0, 500),
+          },
         },
         notes: row.state === 'enabled' ? [] : [`Next: isola mcp enable ${id}`],
       }
@@ -220,8 +223,7 @@ function changeRow(change: RowChange, row: McpServerRow, now: Generation): McpOu
       return {
         servers: [enabled],
         mcp: withRow(now, enabled),
-        event: 'mcp_enabled',
-        data: about,
+        told: { type: 'mcp_enabled', data },
         notes: [],
       }
     }
@@ -229,8 +231,7 @@ function changeRow(change: RowChange, row: McpServerRow, now: Generation): McpOu
       return {
         servers: [{ ...next, state: 'disabled' }],
         mcp: without(now, id),
-        event: 'mcp_disabled',
-        data: about,
+        told: { type: 'mcp_disabled', data },
         notes: [],
       }
     case 'remove': {
@@ -238,8 +239,7 @@ function changeRow(change: RowChange, row: McpServerRow, now: Generation): McpOu
       return {
         servers: [{ ...rest, confirmed: [], state: 'removed' }],
         mcp: without(now, id),
-        event: 'mcp_removed',
-        data: about,
+        told: { type: 'mcp_removed', data },
         notes: [],
       }
     }

@@ -1,5 +1,4 @@
-import type { JsonObject } from '#contracts/json.ts'
-import type { DeploymentEventType, DeploymentLog } from '#contracts/event.ts'
+import type { DeploymentDraft, DeploymentLog } from '#contracts/event.ts'
 import type { McpPin, McpServerStore } from '#contracts/mcp.ts'
 import type {
   BundleStore,
@@ -38,15 +37,17 @@ export function createMcpRoom(deps: McpRoomDeps) {
     id === 'orchestrator' ||
     deps.bundledIds().has(id) ||
     installed.some((pin) => pin.id === id)
-  const append = (type: DeploymentEventType, data: JsonObject) =>
+  const append = (draft: DeploymentDraft) =>
     log
-      .append({ type, principal: '', trace: '', atMs: clock.nowMs(), data })
+      .append({ ...draft, principal: '', trace: '', atMs: clock.nowMs() })
       .catch((error: unknown) => onFault(error))
   const runtime: McpServerRuntime = {
     ...deps,
-    onQuarantined: (data) => void append('mcp_quarantined', data),
+    onQuarantined: (data) => void append({ type: 'mcp_quarantined', data }),
     onSignedIn: (data) =>
-      void append('refused' in data ? 'mcp_sign_in_refused' : 'mcp_signed_in', data),
+      void append(
+        'refused' in data ? { type: 'mcp_sign_in_refused', data } : { type: 'mcp_signed_in', data },
+      ),
   }
   return {
     runtime,

@@ -1,11 +1,11 @@
-import type { JsonObject } from '#contracts/json.ts'
+import type { DeploymentEventData } from '#contracts/event.ts'
 import type { McpCall, McpListing } from '#contracts/mcp.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { LinkStore } from './kept-values.ts'
 import { failure } from './outcome.ts'
 
 /** Told once for each definition that is not the approved one any more. Never throws. */
-export type OnQuarantined = (what: JsonObject) => void
+export type OnQuarantined = (what: DeploymentEventData<'mcp_quarantined'>) => void
 
 /**
  * Nothing that is not as it was approved is called, whatever it is called (docs/security.md T14).

@@ -104,8 +104,10 @@ export function openCapabilities(
       const options = { granted: plugin.granted.request, context, deps, refuse, onAsk }
       return (made.request ??= guardAll(guard, createPluginRequest(options)) as PluginRequest)
     },
-    log: (message, level) => log('tool_log', message, toLevel(level)),
-    progress: (message, at) => log('tool_progress', message, toNumbers(at)),
+    log: (message, level) =>
+      log(message, (said) => ({ type: 'tool_log', data: { ...said, ...toLevel(level) } })),
+    progress: (message, at) =>
+      log(message, (said) => ({ type: 'tool_progress', data: { ...said, ...toNumbers(at) } })),
     get signal() {
       return signalOf()
     },

@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import type { JsonObject } from '#contracts/json.ts'
 import type { Usage } from '#contracts/lease.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { ToolError, type PluginIsolate, type PluginTools } from '#contracts/plugin.ts'
-import type { ToolContext } from '#contracts/tool.ts'
+import type { ToolContext, ToolOwner } from '#contracts/tool.ts'
 import { refusal } from './isolate/call-gate.ts'
 import type { CallStubs } from './isolate/inside/capabilities.ts'
 import type { PluginRunnerStub } from './isolate/isolate-host.ts'
@@ -61,7 +60,7 @@ const answerSchema = z.union([
 export function createGrantedIsolate(
   { runner, sha256, shimVersion }: ModelCodeRunner,
   context: Pick<ToolContext, 'rootSession' | 'lease' | 'signal' | 'call' | 'emit'>,
-  { tools, record }: { readonly tools: PluginTools; readonly record: JsonObject },
+  { tools, record }: { readonly tools: PluginTools; readonly record: ToolOwner },
 ): GrantedIsolate {
   const { rootSession, lease, signal, call, emit } = context
   let opened = 0

@@ -4,7 +4,7 @@ import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
-import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
+import type { ToolContext, ToolEntry, ToolFailure, ToolOwner, ToolResult } from '#contracts/tool.ts'
 import { openCapabilities } from './capabilities.ts'
 import type { CapabilityDeps } from './capability-deps.ts'
 import { defaultTimeoutMs, maxOutputBytes, scheduleTimeoutMs } from './call-limits.ts'
@@ -153,7 +153,7 @@ function toNotice(value: unknown): Json {
 
 type AgentInvoke = NonNullable<LoadedPlugin['parts']['agent']>['invoke']
 
-function toRecord({ manifest, tier }: LoadedPlugin): Readonly<Record<string, string>> {
+function toRecord({ manifest, tier }: LoadedPlugin): ToolOwner {
   return { plugin: manifest.id, version: manifest.version, tier }
 }
 

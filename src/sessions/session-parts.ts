@@ -59,7 +59,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     onTrouble: (problem) => report('delivery_behind', problem),
   })
   const hub = createStreamHub(sync)
-  const transcript = createTranscript(store, kernel.messagesOf)
+  const transcript = createTranscript(store)
   const view = () => ({ store, runs, runtime, session: sessionId() })
   const outbox = createAuditOutbox({
     store,

@@ -25,9 +25,10 @@ export function listGivenUp(
   events: readonly SessionEvent[],
 ): readonly Statement[] {
   const rows = events
-    .filter(({ type, data }) => type === 'run_finished' && data['code'] === givenUp)
-    .map(({ run, agent, trace, atMs, data }) => {
-      return { run, agent, trace, atMs, data: { message: data['message'] } }
+    .flatMap((event) => (event.type === 'run_finished' ? [event] : []))
+    .filter(({ data }) => data.code === givenUp)
+    .map(({ run, agent, trace, atMs, data: { message } }) => {
+      return { run, agent, trace, atMs, data: { message } }
     })
   if (rows.length === 0) return []
   return [database.prepare(insert).bind(session, sinceMs, principal, JSON.stringify(rows))]

@@ -39,7 +39,8 @@ export function createGrantStore(database: Database): GrantStore {
           AND (?2 NOT LIKE 'https://%' OR redirect_uri = ?4)`
       const insert = `INSERT INTO oauth_grants (${given}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
       const { principal, client, resource, redirectUri, createdAtMs } = grant
-      const end = { owner: principal, reason: 'replaced', by: grant.id }
+      // Which one it is, the database knows.
+      const end = { owner: principal, reason: 'replaced', by: grant.id, grant: '' }
       const statements = [
         eventRow(
           database,

@@ -27,6 +27,7 @@ import {
   toolsetOf,
   type MemoryJournal,
 } from '../fakes/kernel.ts'
+import { dataOf } from '../fakes/events.ts'
 
 /** Inputs that make one tool do each thing. What a tool cannot do is left out, and only that is not asked of it. */
 export interface ToolInputs {
@@ -290,7 +291,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
         const outcome = calls[index]?.outcome
         const told = JSON.stringify(outcome?.ok ? outcome.output : outcome?.error)
         expect(data).toMatchObject({ ...record, tool: tool.name, outputChars: told.length })
-        expect(data['durationMs']).toBeGreaterThanOrEqual(0)
+        expect(dataOf({ data })['durationMs']).toBeGreaterThanOrEqual(0)
       })
     })
 
@@ -364,7 +365,10 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
       expect(resumed.result.state).toBe('completed')
       expect(resumed.calls[1]?.outcome).toEqual(rows[0]?.calls[1]?.outcome)
       const finished = ownEvents(resumed.events, 'tool_finished')
-      expect(finished.map(({ data }) => data['tool'])).toEqual(['blocker', one.entry.tool.name])
+      expect(finished.map((event) => dataOf(event)['tool'])).toEqual([
+        'blocker',
+        one.entry.tool.name,
+      ])
       expect(keysOf(finished[1]!, one.entry.record)).toEqual(finishedKeys)
     })
 
@@ -398,7 +402,7 @@ const isSearch = (answer: Json | undefined) =>
 
 /** Of the calls of the loop: what their code begins has events of its own, with a `parent`. */
 const ownEvents = (events: readonly SessionEvent[], wanted: SessionEvent['type']) =>
-  events.filter(({ type, data }) => type === wanted && data['parent'] === undefined)
+  events.filter((event) => event.type === wanted && dataOf(event)['parent'] === undefined)
 
 const compare = (a: string, b: string) => a.localeCompare(b)
 

@@ -2,8 +2,7 @@ import { defaultExposure } from '../../src/contracts/exposure.ts'
 import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
-import type { StreamItem } from '../../src/contracts/event.ts'
-import type { JsonObject } from '../../src/contracts/json.ts'
+import type { StreamItem, ToldEvent } from '../../src/contracts/event.ts'
 import { unlimited, zeroUsage } from '../../src/contracts/lease.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
 import type {
@@ -135,8 +134,8 @@ export function delta(text: string, at: { turn?: number; offset?: number } = {})
   return { type: 'message_delta', run: testRun, turn, offset, text }
 }
 
-export function finished(result: AgentResult, seq = 9): StreamItem {
-  const data = { state: result.state, result } as unknown as JsonObject
+export function finished(result: AgentResult, seq = 9): ToldEvent {
+  const data = { state: result.state, turns: 1, result }
   return {
     type: 'run_finished',
     run: testRun,

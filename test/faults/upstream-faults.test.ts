@@ -17,6 +17,7 @@ import type { Fault } from './upstream-faults.fault.ts'
 import { faults } from './upstream-faults.table.ts'
 import { deadlineMs, play, watchLedgers, type Outcome } from './upstream-faults.world.ts'
 import { calls, call, fine, noAnswer, raw, status, usage, chunk } from './upstream-faults.wire.ts'
+import { dataOf } from '../fakes/events.ts'
 
 // SECURITY.md: F12 "bounded backoff honouring a capped Retry-After, total deadline, budget settled",
 // F13 "idle timeout 30 s, partial text marked, no duplicate tool run", F14 "tool error back to the model; turn
@@ -31,7 +32,7 @@ afterEach(() => {
 })
 
 const ofType = ({ events }: Outcome, type: string) =>
-  events.filter((event) => event.type === type).map(({ data }) => data)
+  events.filter((event) => event.type === type).map(dataOf)
 const sum = (values: readonly unknown[]): number =>
   values.reduce<number>((total, value) => total + Number(value), 0)
 

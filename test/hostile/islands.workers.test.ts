@@ -14,6 +14,7 @@ import { isolate, isolatedEntries, isolates, loadIsolated } from '../fakes/isola
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { createToolContext } from '../fakes/tool-context.ts'
 import { toFolder } from './probe.ts'
+import { dataOf } from '../fakes/events.ts'
 
 /** Plugins that act over several calls; `input.step` says which one this is. */
 const bodies = vi.hoisted(() => ({
@@ -233,7 +234,7 @@ describe('T8: floods', () => {
     const context = createToolContext()
     expect(await output(entry!.tool.execute({}, context))).toBe('done')
     expect(context.events).toHaveLength(200)
-    for (const { data } of context.events) expect(data['message']).toHaveLength(2_000)
+    for (const event of context.events) expect(dataOf(event)['message']).toHaveLength(2_000)
   })
 })
 

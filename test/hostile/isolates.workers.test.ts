@@ -7,6 +7,7 @@ import { createToolContext } from '../fakes/tool-context.ts'
 import { toFolder, type Probe } from './probe.ts'
 import { answerProbes, errorProbes, moduleProbes } from './probes-answers.ts'
 import { codeProbes, networkProbes, surroundingProbes } from './probes-inside.ts'
+import { dataOf } from '../fakes/events.ts'
 
 vi.mock('../../src/bundled.gen.ts', async () => {
   const [{ isolate: toIsolated }, probe, inside, answers, neighbour] = await Promise.all([
@@ -44,7 +45,7 @@ async function attack(probe: Probe): Promise<void> {
   if (/not granted/.test(JSON.stringify(result)))
     expect(
       context.events.filter(
-        ({ type, data }) => type === 'capability_refused' || data['refused'] === true,
+        (event) => event.type === 'capability_refused' || dataOf(event)['refused'] === true,
       ),
     ).not.toEqual([])
   expect(requests.filter((url) => !url.startsWith('https://api.example.com/'))).toEqual([])

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Outcome, Probe } from './probe.ts'
+import { dataOf } from '../fakes/events.ts'
 
 /** What the operator set. Each can be told by its middle, however it is written. */
 export const canaries: Readonly<Record<string, string>> = {
@@ -23,8 +24,9 @@ const grants = {
   ],
 }
 
-const isRefusal = ({ type, data }: Outcome['events'][number]) =>
-  (type === 'capability_refused' && data['capability'] === 'secrets') || data['refused'] === true
+const isRefusal = (event: Outcome['events'][number]) =>
+  (event.type === 'capability_refused' && event.data.capability === 'secrets') ||
+  dataOf(event)['refused'] === true
 
 const prelude = `
 const [header, basic, path, sign] = ['HEADER', 'BASIC', 'IN_PATH', 'SIGN'].map((name) => can.secrets.ref(name))

@@ -19,6 +19,7 @@ import {
 } from '../fakes/kernel.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
 import { createSqliteDatabase } from '../fakes/sqlite-database.ts'
+import { storedEvent } from '../fakes/events.ts'
 
 const event = {
   run: 'run_1',
@@ -176,7 +177,8 @@ describe('the composition', () => {
     const runtime = compose(env)
     const nowMs = runtime.session.clock.nowMs()
     const { audit } = runtime.session
-    const at = (seq: number, days: number) => ({ ...event, seq, atMs: nowMs - days * 86_400_000 })
+    const at = (seq: number, days: number) =>
+      storedEvent({ ...event, seq, atMs: nowMs - days * 86_400_000 })
     const owner = { session: 'ses_a', principal: 'operator', sinceMs: 1 }
     await audit.append(owner, batchOf([at(1, ageDays), at(2, 0)], { usedAtMs: nowMs }))
     await runtime.daily()

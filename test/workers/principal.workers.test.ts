@@ -10,6 +10,7 @@ import { batchOf } from '../fakes/audit-batch.ts'
 import { call, callJson } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
+import { storedEvent } from '../fakes/events.ts'
 
 const sweepEveryMs = 60_000
 const limits: DayAmount = { tokens: 1_000, costNanoUsd: unlimited }
@@ -190,7 +191,7 @@ describe("the operator's page", () => {
     const sink = createAuditSink(env.DB)
     const owner = { session: `ses_${'G'.repeat(22)}`, principal: 'operator', sinceMs: 1 }
     for (const _ of [1, 2])
-      await sink.append(owner, batchOf([{ ...event, type: 'run_finished', data }]))
+      await sink.append(owner, batchOf([storedEvent({ ...event, type: 'run_finished', data })]))
     const { runs } = await callJson('/api/operator/runs')
     expect(runs).toMatchObject([{ run, state: 'open', message: 'Interrupted too often.' }])
     // Its session was never there: the row tells what is known.

@@ -1,28 +1,27 @@
-import type { DeploymentEvent, DeploymentEventType } from '#contracts/event.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import {
+  deploymentEvent,
+  type DeploymentEvent,
+  type DeploymentEventData,
+  type DeploymentEventType,
+} from '#contracts/event.ts'
 import type { OAuthGrant } from '#contracts/oauth.ts'
 import type { Client } from '#contracts/operations.ts'
 
 /** What the record has of a sign-in. No token, no code, no key. */
-export function eventOf(
-  type: Extract<DeploymentEventType, `oauth_${string}`>,
+export function eventOf<Type extends Extract<DeploymentEventType, `oauth_${string}`>>(
+  type: Type,
   at: { readonly principal?: string; readonly nowMs: number; readonly client?: Client },
-  data: JsonObject,
+  data: DeploymentEventData<Type>,
 ): DeploymentEvent {
-  const { principal = '', nowMs, client } = at
-  return {
-    type,
-    principal,
-    trace: '',
-    atMs: nowMs,
-    data: { ...data, ...(client?.requestId !== undefined && { request: client.requestId }) },
-  }
+  const { principal = '', nowMs: atMs, client } = at
+  const request = client?.requestId === undefined ? {} : { request: client.requestId }
+  return deploymentEvent(type, { principal, trace: '', atMs }, { ...data, ...request })
 }
 
 /** A client says what it likes about itself: the record keeps the beginning. */
 export const short = (text: string): string => text.slice(0, 200)
 
-export function grantData(grant: OAuthGrant): JsonObject {
+export function grantData(grant: OAuthGrant): DeploymentEventData<'oauth_granted'> {
   const { id, client, clientName, redirectUri, resource, scopes, signedInWith } = grant
   return {
     grant: id,

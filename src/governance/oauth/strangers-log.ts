@@ -1,4 +1,4 @@
-import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
+import { withData, type DeploymentEvent, type DeploymentLog } from '#contracts/event.ts'
 import type { Client } from '#contracts/operations.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 
@@ -18,7 +18,7 @@ export function createStrangersLog(
 ): StrangersLog {
   const left = new Map<string, number>()
   return async (event, client) => {
-    const { type, data } = event
+    const { type } = event
     const rules = [
       { key: `${type} ${networkOf(client.address)}`, most: most.network },
       { key: type, most: most.all },
@@ -27,6 +27,6 @@ export function createStrangersLog(
     const unrecorded = left.get(type) ?? 0
     if (retryAfterMs !== undefined) return void left.set(type, unrecorded + 1)
     left.delete(type)
-    await log.append(unrecorded > 0 ? { ...event, data: { ...data, unrecorded } } : event)
+    await log.append(unrecorded > 0 ? withData(event, { unrecorded }) : event)
   }
 }

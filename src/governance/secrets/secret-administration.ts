@@ -1,6 +1,9 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { DeploymentEvent, DeploymentEventType } from '#contracts/event.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import {
+  deploymentEvent,
+  type DeploymentEventData,
+  type DeploymentEventType,
+} from '#contracts/event.ts'
 import type { Administrator } from '#contracts/keys.ts'
 import {
   secretNameForm,
@@ -30,8 +33,11 @@ export interface SecretAdministrationDeps {
 
 export function createSecretAdministration(deps: SecretAdministrationDeps): SecretAdministration {
   const { secrets, sealing, clock } = deps
-  const eventOf = (type: DeploymentEventType, by: Administrator, data: JsonObject) =>
-    toEvent(type, by, clock.nowMs(), data)
+  const eventOf = <Type extends DeploymentEventType>(
+    type: Type,
+    { principal, trace, requestId: request }: Administrator,
+    data: DeploymentEventData<Type>,
+  ) => deploymentEvent(type, { principal, trace, atMs: clock.nowMs() }, { ...data, request })
   return {
     list: async () => (await secrets.list()).map(toView),
     async set({ name, value }, by) {
@@ -110,13 +116,4 @@ function checkValue(value: string): void {
   if (new TextEncoder().encode(value).byteLength > maxBytes)
     throw wrong('must be at most 16 KiB (16,384 bytes)')
   if (value.includes('\0') || !value.isWellFormed()) throw wrong('must be text without NUL')
-}
-
-function toEvent(
-  type: DeploymentEventType,
-  { principal, trace, requestId }: Administrator,
-  atMs: number,
-  data: JsonObject,
-): DeploymentEvent {
-  return { type, principal, trace, atMs, data: { ...data, request: requestId } }
 }

@@ -1,15 +1,14 @@
-import type { SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
-import type { Kernel } from '#contracts/kernel.ts'
 import type { Message } from '#contracts/message.ts'
 import type { RunRecord } from '#contracts/telemetry.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import type { Redact } from '../redactor.ts'
-import type { Attributes } from './span.ts'
+import type { Attributes, ModelRequestEvent } from './span.ts'
 
 /** What was said, as attributes of the spans in which it was said. */
 export interface ContentOf {
   readonly ofRun: (run: RunRecord) => Attributes
-  readonly ofModelCall: (run: RunRecord, turn: TurnRecord, event: SessionEvent) => Attributes
+  readonly ofModelCall: (run: RunRecord, turn: TurnRecord, event: ModelRequestEvent) => Attributes
   readonly ofCall: (call: CallRecord) => Attributes
 }
 
@@ -28,7 +27,7 @@ const maxTextChars = 4_000
  * Captures messages in the form of the GenAI conventions, as JSON. Secrets are taken out before anything is cut, and a
  * list that is too long loses its oldest messages.
  */
-export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact): ContentOf {
+export function createContent(redact: Redact): ContentOf {
   const cut = (value: string, maxChars: number) => {
     const safe = redact(value)
     return safe.length <= maxChars
@@ -52,7 +51,7 @@ export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact):
   function* saidBefore({ content, turns }: RunRecord, turn: TurnRecord): Iterable<Message> {
     yield* turn.received?.toReversed() ?? []
     for (const other of turns.slice(0, turns.indexOf(turn)).toReversed())
-      yield* messagesOf(other).toReversed()
+      yield* toTurnSaid(other).messages.toReversed()
     yield* content?.messages.toReversed() ?? []
   }
   return {
@@ -66,22 +65,18 @@ export function createContent(messagesOf: Kernel['messagesOf'], redact: Redact):
     },
     ofModelCall(run, turn, event) {
       // What a tool's code asked is in nobody's transcript.
-      if (event.data['call'] !== undefined) return {}
+      if (event.data.call !== undefined) return {}
       const instructions = run.content?.instructions
-      const isLast =
-        turn.events.findLast(
-          ({ type, data }) => type === 'model_called' && data['call'] === undefined,
-        ) === event
-      const said = isLast ? messagesOf({ steps: turn.steps, calls: [] }) : []
+      // What came in is no output, and what the calls returned comes after it.
+      const { messages: said, reply } = toTurnSaid({ ...turn, received: [], calls: [] })
       return {
         'gen_ai.system_instructions':
           instructions === undefined
             ? undefined
             : JSON.stringify([{ type: 'text', content: cut(instructions, maxAttributeChars) }]),
         'gen_ai.input.messages': toList(withoutHost(saidBefore(run, turn))),
-        'gen_ai.output.messages': isLast
-          ? toList(said.toReversed(), String(event.data['finishReason']))
-          : undefined,
+        'gen_ai.output.messages':
+          reply === event ? toList(said.toReversed(), reply.data.finishReason) : undefined,
       }
     },
     ofCall({ input, outcome }) {

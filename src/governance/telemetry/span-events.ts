@@ -1,9 +1,10 @@
-import type { SessionEvent } from '#contracts/event.ts'
-import type { Json } from '#contracts/json.ts'
+import type { EventData, EventType, SessionEvent } from '#contracts/event.ts'
 import type { Attributes, AttributeValue, SpanEvent } from './span.ts'
 
 /** Which fields of which events go out with a span, and under which name: never a text that somebody wrote. */
-const shown: Readonly<Partial<Record<SessionEvent['type'], Readonly<Record<string, string>>>>> = {
+const shown: {
+  readonly [Type in EventType]?: Readonly<Partial<Record<keyof EventData<Type>, string>>>
+} = {
   network_requested: {
     host: 'server.address',
     method: 'http.request.method',
@@ -42,13 +43,13 @@ function toShown(events: readonly SessionEvent[]): readonly SpanEvent[] {
     const fields = shown[type]
     if (!fields) return []
     const attributes: Attributes = Object.fromEntries(
-      Object.entries(fields).map(([field, name]) => [name, plain(data[field])]),
+      Object.entries(fields).map(([field, name]) => [name, plain(Reflect.get(data, field))]),
     )
     return [{ name: `isola.${type}`, atMs, attributes }]
   })
 }
 
-const plain = (value: Json | undefined): AttributeValue | undefined =>
+const plain = (value: unknown): AttributeValue | undefined =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
     ? value
     : undefined

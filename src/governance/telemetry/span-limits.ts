@@ -1,7 +1,7 @@
 import type { SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import type { ContentOf } from './content.ts'
-import type { Attributes } from './span.ts'
+import type { Attributes, ModelRequestEvent } from './span.ts'
 
 /** Of one run: what a session can hold twice, beside the rows that they are made of. */
 const maxSpans = 2_000
@@ -10,7 +10,7 @@ const maxContentChars = 2_000_000
 /** A turn that becomes a span, with what becomes one below it. */
 export interface TurnPart {
   readonly turn: TurnRecord
-  readonly requests: readonly SessionEvent[]
+  readonly requests: readonly ModelRequestEvent[]
   readonly calls: readonly CallRecord[]
 }
 
@@ -40,8 +40,8 @@ export function newestParts(turns: readonly TurnRecord[]): {
 const newest = <Item>(items: readonly Item[], count: number): readonly Item[] =>
   items.slice(Math.max(0, items.length - count))
 
-const isModelRequest = ({ type }: SessionEvent) =>
-  type === 'model_called' || type === 'model_failed'
+const isModelRequest = (event: SessionEvent): event is ModelRequestEvent =>
+  event.type === 'model_called' || event.type === 'model_failed'
 
 /** What is captured until it is `maxContentChars`; then nothing more is read, and it is counted. */
 export function limitContent(content: ContentOf): ContentOf & { readonly leftOut: () => number } {

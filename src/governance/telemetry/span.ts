@@ -1,3 +1,8 @@
+import type { SessionEvent } from '#contracts/event.ts'
+
+/** A request to a model, however it ended. */
+export type ModelRequestEvent = SessionEvent<'model_called' | 'model_failed'>
+
 /** A `double` stays one when it is whole. */
 export type AttributeValue =
   | string

@@ -1,11 +1,11 @@
-import type { SessionEvent } from '#contracts/event.ts'
+import { callOf, type EventType, type SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import type { RunRecord } from '#contracts/telemetry.ts'
 import { spanIdOf } from '#contracts/trace.ts'
 import type { ContentOf } from './content.ts'
 import { toSpanEvents } from './span-events.ts'
 import { limitContent, newestParts, type TurnPart } from './span-limits.ts'
-import type { Attributes, Span } from './span.ts'
+import type { Attributes, ModelRequestEvent, Span } from './span.ts'
 
 export interface SpanOptions {
   /** What was said, as attributes; nothing unless it is captured. */
@@ -28,8 +28,8 @@ export function toSpans(run: RunRecord, options: SpanOptions): readonly Span[] {
     const parts = [
       ...requests.map((event) => {
         // One of a version that did not number them has a place of its own: its number in the log.
-        const place = requestOf(event) ?? `event ${event.seq}`
-        const id = idOf(Number(event.data['turn'] ?? turn.turn), place)
+        const { request, turn: number = turn.turn } = event.data
+        const id = idOf(number, request ?? `event ${event.seq}`)
         return toModelSpan(event, turn, { id, content: content.ofModelCall(run, turn, event) })
       }),
       ...calls.map((call) =>
@@ -74,8 +74,6 @@ interface SpanParts {
   readonly content: Attributes
 }
 
-const requestOf = ({ data }: SessionEvent) => number(data['request'])
-
 function toRunSpan(run: RunRecord, { id, content }: SpanParts): Span {
   const { final } = run
   const last = final.modelCalls.at(-1)
@@ -115,56 +113,58 @@ function toTurnSpan(turn: TurnRecord, parts: readonly Span[], id: string): Span 
     kind: 'internal',
     startMs: Math.min(...parts.map(({ startMs }) => startMs), ...times),
     endMs: Math.max(...parts.map(({ endMs }) => endMs), ...times),
-    events: toSpanEvents(turn.events.filter(({ data }) => data['call'] === undefined)),
+    events: toSpanEvents(turn.events.filter((event) => callOf(event) === undefined)),
     attributes: { 'isola.turn': turn.turn, 'isola.turn.active_ms': turn.usage.timeMs },
   }
 }
 
-function toModelSpan(event: SessionEvent, turn: TurnRecord, { id, content }: SpanParts): Span {
+function toModelSpan(event: ModelRequestEvent, turn: TurnRecord, { id, content }: SpanParts): Span {
   const { data, atMs } = event
-  const asked = text(data['requestedModel']) ?? text(data['model'])
-  const isAnswered = event.type === 'model_called'
+  const answer = event.type === 'model_called' ? event.data : undefined
+  const failure = event.type === 'model_failed' ? event.data : undefined
+  const asked = text(answer?.requestedModel) ?? text(data.model)
   const substitution = turn.events.findLast(
-    ({ type, seq }) => type === 'model_substituted' && seq < event.seq,
+    (one): one is SessionEvent<'model_substituted'> =>
+      one.type === 'model_substituted' && one.seq < event.seq,
   )
-  const isSubstitute = substitution && text(substitution.data['model']) === asked
-  const firstTextMs = number(data['firstTextMs'])
+  const isSubstitute = substitution && text(substitution.data.model) === asked
+  const firstTextMs = answer?.firstTextMs
   return {
     id,
     name: `chat ${asked ?? ''}`.trim(),
     kind: 'client',
-    startMs: atMs - (number(data['durationMs']) ?? 0),
+    startMs: atMs - data.durationMs,
     endMs: atMs,
-    error: isAnswered ? undefined : (text(data['code']) ?? '_OTHER'),
+    error: failure && (text(failure.code) ?? '_OTHER'),
     events: [],
     attributes: {
       'gen_ai.operation.name': 'chat',
-      'gen_ai.provider.name': text(data['provider']),
+      'gen_ai.provider.name': text(data.provider),
       'gen_ai.request.model': asked,
-      'gen_ai.response.model': isAnswered ? text(data['model']) : undefined,
-      'gen_ai.usage.input_tokens': number(data['inputTokens']),
-      'gen_ai.usage.output_tokens': number(data['outputTokens']),
-      'gen_ai.response.finish_reasons': isAnswered ? [String(data['finishReason'])] : undefined,
+      'gen_ai.response.model': text(answer?.model),
+      'gen_ai.usage.input_tokens': answer?.inputTokens,
+      'gen_ai.usage.output_tokens': answer?.outputTokens,
+      'gen_ai.response.finish_reasons': answer && [answer.finishReason],
       'gen_ai.request.stream': firstTextMs === undefined ? undefined : true,
       'gen_ai.response.time_to_first_chunk':
         firstTextMs === undefined ? undefined : { double: firstTextMs / 1_000 },
       'isola.model.substituted_for': isSubstitute
-        ? text(substitution.data['asked']) || 'default'
+        ? text(substitution.data.asked) || 'default'
         : undefined,
-      'isola.model.request': requestOf(event),
-      'isola.lease.reserved_tokens': number(data['reservedTokens']),
-      'isola.lease.booked_tokens': number(data['bookedTokens']),
-      'isola.usage.estimated': data['estimated'] === true ? true : undefined,
-      'isola.usage.cost_usd':
-        data['priced'] === true ? { double: (number(data['costNanoUsd']) ?? 0) / 1e9 } : undefined,
+      'isola.model.request': data.request,
+      'isola.lease.reserved_tokens': answer?.reservedTokens,
+      'isola.lease.booked_tokens': failure?.bookedTokens,
+      'isola.usage.estimated': answer?.estimated ? true : undefined,
+      'isola.usage.cost_usd': answer?.priced ? { double: answer.costNanoUsd / 1e9 } : undefined,
       ...content,
     },
   }
 }
 
 function toToolSpan(call: CallRecord, turn: TurnRecord, { id, content }: SpanParts): Span {
-  const events = turn.events.filter(({ data }) => data['call'] === call.id)
-  const of = (type: SessionEvent['type']) => events.find((event) => event.type === type)
+  const events = turn.events.filter((event) => callOf(event) === call.id)
+  const of = <Type extends EventType>(type: Type) =>
+    events.find((event): event is Extract<SessionEvent, { type: Type }> => event.type === type)
   const [started, finished, child] = [of('tool_started'), of('tool_finished'), of('agent_invoked')]
   const startMs = call.startedAtMs
   // What waited, or was cut, has its own duration after that only.
@@ -187,19 +187,15 @@ function toToolSpan(call: CallRecord, turn: TurnRecord, { id, content }: SpanPar
       'gen_ai.tool.call.id': call.id,
       'gen_ai.tool.type': 'function',
       'isola.tool.args_hash': call.argsHash,
-      'isola.tool.input_chars': number(started?.data['inputChars']),
-      'isola.tool.output_chars': number(finished?.data['outputChars']),
-      'isola.plugin.id': text(started?.data['plugin']),
-      'isola.plugin.version': text(started?.data['version']),
-      'isola.plugin.tier': text(started?.data['tier']),
-      'isola.child.session': text(child?.data['session']),
+      'isola.tool.input_chars': started?.data.inputChars,
+      'isola.tool.output_chars': finished?.data.outputChars,
+      'isola.plugin.id': text(started?.data.plugin),
+      'isola.plugin.version': text(started?.data.version),
+      'isola.plugin.tier': text(started?.data.tier),
+      'isola.child.session': text(child?.data.session),
       ...content,
     },
   }
 }
 
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
-
-const number = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) ? value : undefined
+const text = (value: string | undefined): string | undefined => value || undefined

@@ -1,6 +1,5 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
-import type { StreamItem } from '#contracts/event.ts'
-import { levelOf } from '#contracts/log-level.ts'
+import type { StreamItem, ToldData } from '#contracts/event.ts'
 
 /**
  * Tells the client what happens, if it asked: turns and tool calls of a run. Contract: never throws; whether anybody
@@ -11,26 +10,24 @@ export function createTeller({ mcpReq }: ServerContext): (item: StreamItem) => v
   let progress = 0
   const tell = (
     message: string,
-    at: { readonly progress?: unknown; readonly total?: unknown } = {},
+    at: Pick<ToldData<'tool_progress'>, 'progress' | 'total'> = {},
   ) => {
     if (token === undefined) return
     // It has to grow: what counts by itself goes on from where the other stopped.
-    progress = typeof at.progress === 'number' ? Math.max(at.progress, progress) : progress + 1
-    const total = typeof at.total === 'number' ? { total: at.total } : {}
+    progress = at.progress === undefined ? progress + 1 : Math.max(at.progress, progress)
+    const total = at.total === undefined ? {} : { total: at.total }
     const params = { progressToken: token, progress, ...total, message }
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined)
   }
   return (item) => {
     if (item.type === 'message_delta') return
-    const { data } = item
-    if (item.type === 'tool_log')
-      mcpReq.log(levelOf(data['level']) ?? 'info', textOf(data['message'])).catch(() => undefined)
-    if (item.type === 'tool_progress') tell(textOf(data['message']), data)
-    if (item.type === 'tool_started' && data['parent'] === undefined)
-      tell(`calls ${textOf(data['tool'])}`)
-    if (item.type === 'message_finished') tell(`turn ${textOf(data['turn'])}`)
+    if (item.type === 'tool_log') {
+      const { level = 'info', message = '' } = item.data
+      mcpReq.log(level, message).catch(() => undefined)
+    }
+    if (item.type === 'tool_progress') tell(item.data.message, item.data)
+    if (item.type === 'tool_started' && item.data.parent === undefined)
+      tell(`calls ${item.data.tool}`)
+    if (item.type === 'message_finished') tell(`turn ${item.data.turn}`)
   }
 }
-
-const textOf = (value: unknown): string =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : ''

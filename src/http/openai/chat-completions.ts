@@ -12,6 +12,7 @@ import {
 } from './chat-response.ts'
 import { type ChatRequest, parseChatRequest } from './chat-request.ts'
 import { type PlannedSubmission, toSubmission } from './chat-submission.ts'
+import { betweenTurns } from './fold.ts'
 import { carryOut } from './plan.ts'
 import { foldResponse, headersFor, readLog, streamRun } from './run-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
@@ -68,7 +69,9 @@ async function answerFromLog(
   const { changes, tokens } = foldResponse(await readLog(deps, principal, place), place)
   const end = changes.at(-1)
   if (end?.type === 'calls') {
-    const text = changes.flatMap((one) => (one.type === 'message' ? [one.text] : [])).join('\n\n')
+    const text = changes
+      .flatMap((one) => (one.type === 'message' ? [one.text] : []))
+      .join(betweenTurns)
     const toolCalls = toToolCalls(place, end.calls)
     const head = headOf(request, place, end.atMs)
     return jsonResponse(toCallingCompletion(head, { text, toolCalls, tokens }), { headers })

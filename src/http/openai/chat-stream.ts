@@ -1,10 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import type { MessageDelta, StreamItem } from '#contracts/event.ts'
-import type { JsonObject } from '#contracts/json.ts'
 import { toOutgoingError } from '../errors.ts'
 import { brokenOff, type StreamView } from '../event-stream.ts'
-import { type ClientCall, createFold, type TokenCount } from './fold.ts'
-import { createSpokenText } from './spoken-text.ts'
+import { betweenTurns, type Change, type ClientCall, createFold, type TokenCount } from './fold.ts'
 import {
   type CompletionHead,
   contentOf,
@@ -40,8 +37,21 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
   const content = (text: string) =>
     text === '' ? '' : chunk(`{"content":${JSON.stringify(text)}}`, 'null')
 
-  const spoken = createSpokenText()
+  let hasSpoken = false
   let isComplete = false
+
+  const begin = (text: string): string => {
+    const between = hasSpoken ? betweenTurns : ''
+    hasSpoken = true
+    return content(between + text)
+  }
+  /** The outcome's text, as far as no message brought it. */
+  const sayRest = (result: AgentResult): string => {
+    const text = contentOf(result)
+    if (fold.isSaid({ ...result, result: text })) return ''
+    const last = fold.lastMessage()
+    return last !== '' && text.startsWith(last) ? content(text.slice(last.length)) : begin(text)
+  }
 
   const fail = (error: unknown, reference = options.requestId): string => {
     isComplete = true
@@ -54,8 +64,9 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     const fault = faultOf(result)
     if (fault) return fail(fault, run)
     isComplete = true
-    const text = content(spoken.addFinal({ ...result, result: contentOf(result) }))
-    return text + last(finishReasonOf(result), after === 0 ? result.usage : fold.tokens())
+    return (
+      sayRest(result) + last(finishReasonOf(result), after === 0 ? result.usage : fold.tokens())
+    )
   }
   const last = (finishReason: string, tokens: TokenCount): string => {
     const usage = includeUsage
@@ -73,37 +84,28 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     return chunks.join('') + last('tool_calls', fold.tokens())
   }
 
-  /** Deltas are not stored: one who joins a run late reads its earlier messages whole. */
-  const addFinished = ({ turn, text }: JsonObject): string =>
-    typeof turn === 'number' && turn > after && typeof text === 'string'
-      ? spoken.add(turn, 0, text)
-      : ''
-
-  const finishOrFail = (result: AgentResult | undefined) =>
-    result ? finish(result) : fail(brokenOff())
+  const show = (change: Change): string => {
+    switch (change.type) {
+      case 'text':
+        return change.offset === 0 ? begin(change.text) : content(change.text)
+      case 'message':
+        return ''
+      case 'calls':
+        return callOut(change.calls)
+      case 'end':
+        return finish(change.result)
+    }
+  }
 
   return {
     opening: chunk('{"role":"assistant","content":"","refusal":null}', 'null'),
     show: (item) => {
-      if (item.run !== run) return ''
-      if (item.type === 'message_delta') {
-        return item.turn > after ? content(spoken.add(item.turn, item.offset, item.text)) : ''
-      }
-      // Of the fold only calls and tokens are wanted: the pieces of text need not pass through it too.
-      const called = fold.apply(item).find(({ type }) => type === 'calls')
-      if (called?.type === 'calls') return callOut(called.calls)
-      if (item.type === 'message_finished') return content(addFinished(item.data))
-      return item.type === 'run_finished' ? finishOrFail(resultOf(item)) : ''
+      let text = ''
+      for (const change of fold.apply(item)) text += show(change)
+      return text
     },
     isComplete: () => isComplete,
     close: () => (isComplete ? '' : fail(brokenOff())),
     fail: (error) => fail(error),
   }
-}
-
-/** On a live stream the session adds the run's result to its terminal event. */
-function resultOf(event: Exclude<StreamItem, MessageDelta>): AgentResult | undefined {
-  const result = event.data['result']
-  const isResult = typeof result === 'object' && result !== null && 'state' in result
-  return isResult ? (result as unknown as AgentResult) : undefined
 }

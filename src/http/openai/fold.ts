@@ -1,7 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
-import type { MessageDelta, SessionEvent, StreamItem } from '#contracts/event.ts'
+import type { MessageDelta, StreamItem, ToldEvent } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { turnOfCall } from './wire-ids.ts'
 
 /** A call that goes out to the client, by the name the model used. */
 export interface ClientCall {
@@ -31,7 +30,17 @@ export interface Fold {
   readonly apply: (item: StreamItem) => readonly Change[]
   /** What the response's own model calls took, and what its sub-agents took. */
   readonly tokens: () => TokenCount
+  /**
+   * Whether a run's result has been said: as one of the response's messages, or as all of them together. One that was
+   * stopped in the middle of a message keeps less than was said.
+   */
+  readonly isSaid: (result: Pick<AgentResult, 'state' | 'result'>) => boolean
+  /** The message that was begun last, as far as it has come. */
+  readonly lastMessage: () => string
 }
+
+/** As a result joins the messages of several turns. */
+export const betweenTurns = '\n\n'
 
 /**
  * Reads one response out of its run's log: from the turn after which it begins to where it waits for the client, or
@@ -67,14 +76,11 @@ export function createFold({
     finished.add(turn)
     return [...rest, { type: 'message', turn, text: said.get(turn) ?? '' }]
   }
-  const count = ({ inputTokens: input, outputTokens: output }: JsonObject): Change[] => {
-    inputTokens += Number(input ?? 0)
-    outputTokens += Number(output ?? 0)
-    return []
+  const count = (took: TokenCount): void => {
+    inputTokens += took.inputTokens
+    outputTokens += took.outputTokens
   }
-  const park = ({ data, atMs }: SessionEvent): Change[] => {
-    const pauses = data['pauses'] as unknown as readonly { readonly call: string }[]
-    const turn = turnOfCall(pauses[0]?.call ?? '')
+  const park = ({ data: { pauses, turn }, atMs }: ToldEvent<'run_parked'>): Change[] => {
     if (turn <= after) return []
     isOver = true
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
@@ -84,33 +90,30 @@ export function createFold({
   const close = (before: number): Change[] =>
     [...said].flatMap(([turn, text]) => (turn <= before ? finish(turn, text) : []))
 
-  const see = (event: SessionEvent): readonly Change[] => {
-    const { data } = event
-    // A model that a tool's code asks is of the turn of that tool's call.
-    const turn = Number(data['turn'] ?? turnOfCall(String(data['call'])))
+  const see = (event: ToldEvent): readonly Change[] => {
     switch (event.type) {
-      case 'message_finished':
-        return turn > after ? [...close(turn - 1), ...finish(turn, String(data['text'] ?? ''))] : []
+      case 'message_finished': {
+        const { turn, text } = event.data
+        return turn > after ? [...close(turn - 1), ...finish(turn, text)] : []
+      }
       case 'model_called':
-        return turn > after ? count(data) : []
+        if (event.data.turn > after) count(event.data)
+        return []
       case 'agent_result':
-        return turnOfCall(String(data['call'])) > after
-          ? count((data['usage'] ?? {}) as JsonObject)
-          : []
+        if (event.data.turn > after) count(event.data.usage)
+        return []
       case 'tool_started': {
-        const call = String(data['call'])
-        calls.set(call, {
-          call,
-          tool: String(data['tool']),
-          input: (data['input'] ?? {}) as JsonObject,
-        })
+        const { call, tool, input = {} } = event.data
+        calls.set(call, { call, tool, input })
         return []
       }
       case 'run_parked':
         return park(event)
       case 'run_finished': {
+        const { result } = event.data
+        // Without it nobody can tell what came of the run: the stream has broken off.
+        if (!result) return []
         isOver = true
-        const result = data['result'] as unknown as AgentResult
         return [...close(Number.MAX_SAFE_INTEGER), { type: 'end', result, atMs: event.atMs }]
       }
       default:
@@ -121,13 +124,21 @@ export function createFold({
 
   return {
     tokens: () => ({ inputTokens, outputTokens }),
+    lastMessage: () => said.get(speaking) ?? '',
+    isSaid({ state, result }) {
+      const messages = [...said.values()]
+      const all = messages.join(betweenTurns)
+      const isOne = [...messages, all].some((text) => text.trimEnd() === result.trimEnd())
+      return result === '' || isOne || (state === 'stopped' && all.startsWith(result))
+    },
     apply(item) {
       if (isOver || item.run !== run) return []
       if (!isPiece(item)) return see(item)
       const { turn, offset, text } = item
       if (turn <= after) return []
-      const closed = turn === speaking ? [] : close(turn - 1)
-      return [...closed, ...say(turn, offset, text)]
+      // There is one of these for each piece of text.
+      if (turn === speaking) return say(turn, offset, text)
+      return [...close(turn - 1), ...say(turn, offset, text)]
     },
   }
 }

@@ -1,10 +1,10 @@
-import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { SubmitRequest } from '#contracts/session.ts'
 import { unwrap } from '../responses.ts'
 import { type History, invalid, type ToolOutput } from './history.ts'
-import { parseCallId, type PlaceInSession, toCallId, turnOfCall } from './wire-ids.ts'
+import { parseCallId, type PlaceInSession, toCallId } from './wire-ids.ts'
 
 /** Where a request goes and what of its history it takes there. */
 export interface Plan {
@@ -68,18 +68,20 @@ export function planAlone(fresh: string, history: History): Plan {
 
 interface CallOutput {
   readonly call: string
+  readonly turn: number
   readonly output: ToolOutput['output']
 }
 
 function planAnswer(
   { session, run }: { readonly session: string; readonly run: string },
-  outputs: readonly CallOutput[],
+  given: readonly CallOutput[],
   messages: readonly Message[],
 ): Plan {
+  const outputs = given.map(({ call, output }) => ({ call, output }))
   return {
     session,
     request: { answers: { run, outputs }, messages, mustExist: true },
-    turn: turnOfCall(outputs[0]!.call),
+    turn: given[0]!.turn,
   }
 }
 
@@ -89,7 +91,7 @@ function toOutput(
 ): CallOutput {
   const parsed = parseCallId(given.callId)
   if (parsed?.run !== place.run || parsed.session !== place.session) throw unknownCall(given)
-  return { call: parsed.call, output: given.output }
+  return { call: parsed.call, turn: parsed.turn, output: given.output }
 }
 
 const unknownCall = ({ at }: ToolOutput) =>
@@ -112,12 +114,10 @@ export async function carryOut<T>(
 const isPast = (code: string): boolean =>
   code === 'request_conflict' || code === 'request_not_found'
 
-/** A message that names a call names it as the client knows it. */
+/** An error about a call names it as the client knows it. */
 function withWireIds(error: unknown, { session }: Plan): unknown {
-  const named = /\b(call_\d+_\d+_[0-9a-f]{8}) of (run_[0-9A-Za-z]{22})\b/
-  if (errorCode(error) !== 'request_invalid' || !named.test(errorMessage(error))) return error
-  const message = errorMessage(error).replace(named, (_all, call: string, run: string) =>
-    toCallId({ session, run }, call),
-  )
+  if (!(error instanceof IsolaError) || !error.call) return error
+  const { run, call } = error.call
+  const message = `input: has no output for the function call ${toCallId({ session, run }, call)}.`
   return new IsolaError('request_invalid', message, { param: 'input', cause: error })
 }

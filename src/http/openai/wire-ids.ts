@@ -12,9 +12,10 @@ export interface PlaceInSession extends ResponsePlace {
 
 const key = '[0-9A-Za-z]{22}'
 const responseId = new RegExp(`^resp_(${key})(${key})(?:_([1-9]\\d{0,5}))?$`)
-const callId = new RegExp(`^call_(${key})(${key})_(\\d{1,6}_\\d{1,3}_[0-9a-f]{8})$`)
+const ownCall = '(\\d{1,6})_\\d{1,3}_[0-9a-f]{8}'
+const callId = new RegExp(`^call_(${key})(${key})_(${ownCall})$`)
 const messageId = new RegExp(`^msg_(${key})(${key})_\\d{1,6}$`)
-const functionCallId = new RegExp(`^fc_(${key})(${key})_\\d{1,6}_\\d{1,3}_[0-9a-f]{8}$`)
+const functionCallId = new RegExp(`^fc_(${key})(${key})_${ownCall}$`)
 const itemId = new RegExp(`^(msg|fc|fco)_(${key})(${key})?_(\\w{1,40})$`)
 const conversationId = new RegExp(`^conv_(${key})$`)
 
@@ -35,37 +36,52 @@ export function parseResponseId(text: string): PlaceInSession | undefined {
     : undefined
 }
 
+/** A call of ours without what every one begins with, and back: what its place within the run is for a client's ids. */
+const toOwnKey = (call: string): string => call.slice('call_'.length)
+const fromOwnKey = (own: string): string => `call_${own}`
+const isOwnKey = new RegExp(`^${ownCall}$`)
+const isOwnCall = new RegExp(`^call_${ownCall}$`)
+
 /** At most 64 characters up to turn 999, as OpenAI's own. */
 export const toCallId = (place: RunPlace, call: string): string =>
-  `call_${keysOf(place)}_${call.slice('call_'.length)}`
+  `call_${keysOf(place)}_${toOwnKey(call)}`
 
-/** Our call behind the id that a client was given; `undefined` if it is not one of ours. */
-export function parseCallId(text: string): (RunPlace & { readonly call: string }) | undefined {
-  const [, session, run, call] = callId.exec(text) ?? []
-  return session !== undefined && run !== undefined
-    ? { ...toPlace(session, run), call: `call_${call}` }
-    : undefined
+/** A call that went out to a client, and the turn that asked for it. */
+export interface CallPlace extends PlaceInSession {
+  readonly call: string
 }
 
-export const turnOfCall = (call: string): number => Number(call.split('_')[1])
+/** Our call behind the id that a client was given; `undefined` if it is not one of ours. */
+export function parseCallId(text: string): CallPlace | undefined {
+  const [, session, run, own, turn] = callId.exec(text) ?? []
+  return session !== undefined && run !== undefined && own !== undefined
+    ? { ...toPlace(session, run), call: fromOwnKey(own), turn: Number(turn) }
+    : undefined
+}
 
 export const toMessageId = (place: RunPlace, turn: number): string => `msg_${keysOf(place)}_${turn}`
 
 export const toFunctionCallId = (place: RunPlace, call: string): string =>
-  `fc_${keysOf(place)}_${call.slice('call_'.length)}`
+  `fc_${keysOf(place)}_${toOwnKey(call)}`
 
 const prefixes = { message: 'msg', call: 'fc', output: 'fco' } as const
 
 /** Of what the model said it is the id that its response has. */
-export const toItemId = ({ type, run = '', key: own }: ItemPlace, session: string): string =>
-  `${prefixes[type]}_${keysOf({ session, run })}_${own}`
+export function toItemId({ type, run = '', key: place }: ItemPlace, session: string): string {
+  const own = isOwnCall.test(place) ? toOwnKey(place) : place
+  return `${prefixes[type]}_${keysOf({ session, run })}_${own}`
+}
 
 /** The item of this session behind an id; `undefined` if there can be none. */
 export function parseItemOf(session: string, text: string): ItemPlace | undefined {
   const [, prefix, owner, run, own] = itemId.exec(text) ?? []
   const type = (['message', 'call', 'output'] as const).find((one) => prefixes[one] === prefix)
   if (!type || own === undefined || `ses_${owner}` !== session) return undefined
-  return { type, key: own, ...(run && { run: `run_${run}` }) }
+  return {
+    type,
+    key: isOwnKey.test(own) ? fromOwnKey(own) : own,
+    ...(run && { run: `run_${run}` }),
+  }
 }
 
 /** The run that an item is of. */

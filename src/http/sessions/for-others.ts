@@ -1,5 +1,4 @@
-import type { DeploymentEventType } from '#contracts/event.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { RunView } from '#contracts/session.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -7,24 +6,28 @@ import { administrator } from '../operator/administrator.ts'
 import { unwrap } from '../responses.ts'
 import type { OpenSession } from './open-session.ts'
 
-type Act = Extract<DeploymentEventType, 'run_cancelled' | 'call_decided' | 'session_deleted'>
+type Acts = 'run_cancelled' | 'call_decided' | 'session_deleted'
+type Act = {
+  readonly [Type in Acts]: {
+    readonly type: Type
+    readonly about: Omit<DeploymentEventData<Type>, 'session' | 'owner' | 'request'>
+  }
+}[Acts]
 
 /** Puts on the record what an operator does with somebody else's session; what anybody does with an own one is not. */
 async function record(
   deps: HttpDeps,
   context: HttpContext,
-  act: {
-    readonly type: Act
-    readonly opened: OpenSession
-    readonly about: JsonObject
-  },
+  act: Act & { readonly opened: OpenSession },
 ): Promise<void> {
-  const { type, opened, about } = act
+  const { opened } = act
   if (opened.by === undefined) return
   const { principal, trace, requestId: request } = administrator(deps, context)
-  const data = { session: opened.id, owner: opened.principal, ...about, request }
-  const atMs = deps.sources.clock.nowMs()
-  await deps.deploymentLog.append({ type, principal, trace, atMs, data })
+  const place = { principal, trace, atMs: deps.sources.clock.nowMs() }
+  const about = { session: opened.id, owner: opened.principal }
+  await deps.deploymentLog.append(
+    deploymentEvent(act.type, place, { ...about, ...act.about, request }),
+  )
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#contracts/json.ts'
+import type { DeploymentEventData } from '#contracts/event.ts'
 import type { McpServerConfig } from '#contracts/mcp.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { ConnectDeps } from '../connection.ts'
@@ -18,7 +18,9 @@ export interface SignInDeps {
   /** Told each value that nobody may read, before it is used. */
   readonly learn: (value: string) => void
   /** Told that somebody signed in, or that what the browser brought back was refused. Never throws. */
-  readonly onSignedIn: (what: JsonObject) => void
+  readonly onSignedIn: (
+    what: DeploymentEventData<'mcp_signed_in'> | DeploymentEventData<'mcp_sign_in_refused'>,
+  ) => void
   /** A text that nobody can guess. */
   readonly secret: () => string
   readonly clientMetadataUrl?: string

@@ -1,4 +1,4 @@
-import type { EventDraft } from '#contracts/event.ts'
+import { withData, type EventDraft } from '#contracts/event.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -85,7 +85,7 @@ function toContext(context: ToolContext, { manifest }: LoadedPlugin, hook: HookP
   return {
     ...context,
     idempotencyKey: `${idempotencyKey}:${hook}:${manifest.id}`,
-    emit: ({ type, data }) => emit({ type, data: { ...data, plugin: manifest.id, hook } }),
+    emit: (event) => emit(withData(event, { plugin: manifest.id, hook })),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DeploymentEvent, EventDraft } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { EndedSession } from '#contracts/session.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
@@ -42,8 +43,9 @@ export function createSessionEnded(
     await askPoint({ on, asked: [asked], listeners }, deps)
     const atMs = deps.clock.nowMs()
     for (const { type, data } of events) {
-      const what = type === 'hook_called' ? {} : { event: type }
-      const about = { ...data, session, ...what }
+      const event = type === 'hook_called' ? {} : { event: type }
+      // What else it says is JSON, like all that an event says.
+      const about = { ...(data as JsonObject), session, ...event }
       await deps.record({ type: 'hook_called', principal, trace, atMs, data: about })
     }
   }

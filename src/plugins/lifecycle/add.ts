@@ -42,7 +42,8 @@ export function add(
   if (isTaken && !(takeOver && by.mayEnable)) throw kept(id)
   if (!replace) refuseOtherContent(plugin, { sameNumber, versions })
   const data = { plugin: id, version, hash, tier, source: plugin.source }
-  const base = { version: plugin, event: 'plugin_added' as const, data }
+  const told = { type: 'plugin_added', data } as const
+  const base = { version: plugin, told }
   if (before?.hash === hash && before.tier === tier)
     return { ...base, rows: [], notes: ['This version is installed already.'] }
   const arrived: PluginRow = {

@@ -25,8 +25,7 @@ export function grant(
   return {
     rows: [granted],
     ...(generation && { generation }),
-    event: 'plugin_granted',
-    data,
+    told: { type: 'plugin_granted', data },
     notes: [],
   }
 }
@@ -41,8 +40,7 @@ export function revoke(situation: Situation): Outcome {
   return {
     rows: [{ ...row, state, grantEpoch: row.grantEpoch + 1 }],
     generation: without(situation.generation, row.id),
-    event: 'plugin_revoked',
-    data: { plugin: row.id, hash: row.hash },
+    told: { type: 'plugin_revoked', data: { plugin: row.id, hash: row.hash } },
     notes: [],
   }
 }
@@ -56,7 +54,7 @@ export function enable(
   const row = present(situation)
   if (hash !== undefined && hash !== row.hash) throw changed('hash', row)
   const data = { plugin: row.id, version: row.version, hash: row.hash }
-  const base = { event: 'plugin_enabled' as const, data, notes: [] }
+  const base = { told: { type: 'plugin_enabled', data } as const, notes: [] }
   const { problem: _solved, ...solved } = row
   const enabled: PluginRow = { ...solved, state: 'enabled', ...(config && { config }) }
   if (row.tier === 'builtin') {
@@ -92,9 +90,11 @@ export function disable(
   }
   const next =
     row.tier === 'builtin' ? switched(generation, row.id, 'disabled') : without(generation, row.id)
-  const data = { plugin: row.id, version: row.version, hash: row.hash, ...trip }
-  const event = trip ? 'plugin_tripped' : 'plugin_disabled'
-  return { rows: [off], generation: next, event, data, notes: [] }
+  const data = { plugin: row.id, version: row.version, hash: row.hash }
+  const told = trip
+    ? ({ type: 'plugin_tripped', data: { ...data, ...trip } } as const)
+    : ({ type: 'plugin_disabled', data } as const)
+  return { rows: [off], generation: next, told, notes: [] }
 }
 
 /** Gone from the list; its versions stay, so that the record can say what ran. */
@@ -103,8 +103,7 @@ export function remove(situation: Situation): Outcome {
   return {
     rows: [{ ...row, state: 'removed', grantEpoch: row.grantEpoch + 1 }],
     generation: without(situation.generation, row.id),
-    event: 'plugin_removed',
-    data: { plugin: row.id, hash: row.hash },
+    told: { type: 'plugin_removed', data: { plugin: row.id, hash: row.hash } },
     notes: [],
   }
 }
@@ -115,8 +114,7 @@ export function free(id: string, { row }: Situation): Outcome {
   const isGone = row.state === 'removed'
   return {
     rows: isGone ? [{ ...row, owner: '' }] : [],
-    event: 'plugin_removed',
-    data: { plugin: id, purged: isGone },
+    told: { type: 'plugin_removed', data: { plugin: id, purged: isGone } },
     notes: [],
   }
 }

@@ -1,5 +1,4 @@
-import type { DeploymentEventType } from '#contracts/event.ts'
-import type { JsonObject } from '#contracts/json.ts'
+import type { DeploymentDraft } from '#contracts/event.ts'
 import type { McpServerRow } from '#contracts/mcp.ts'
 import type {
   ChangeBy,
@@ -17,8 +16,8 @@ export interface Outcome {
   readonly servers?: readonly McpServerRow[]
   /** Absent if what is enabled stays as it is. */
   readonly generation?: Pick<Generation, 'installed' | 'bundled' | 'policy' | 'mcp' | 'exposed'>
-  readonly event: DeploymentEventType
-  readonly data: JsonObject
+  /** What the record says of it. */
+  readonly told: DeploymentDraft
   readonly notes: readonly string[]
 }
 

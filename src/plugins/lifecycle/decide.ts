@@ -1,4 +1,5 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { withData } from '#contracts/event.ts'
 import type { McpChange } from '#contracts/mcp.ts'
 import type { McpDecisions } from '#contracts/mcp-administration.ts'
 import type {
@@ -156,7 +157,7 @@ async function accept(
     ...(await whoseIs(store, id, situation.row)),
   })
   const { version: _known, ...rest } = outcome
-  return arrive({ ...rest, data: { ...outcome.data, accepted: true } }, arriving)
+  return arrive({ ...rest, told: withData(outcome.told, { accepted: true }) }, arriving)
 }
 
 const arrive = (outcome: Outcome, { situation, proven }: Arriving): Promise<Outcome> =>

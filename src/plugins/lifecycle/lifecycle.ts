@@ -44,7 +44,7 @@ const isolaItself: ChangeBy = { principal: '', trace: '', requestId: '', mayEnab
 /** Decides changes of what is enabled, tries them out, and writes them. Refusals are thrown, with `plugin_` or `request_` codes. */
 export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
   const { store, bundles, tryOut } = deps
-  const { eventOf, write, refuse } = createChangeWriter(deps)
+  const { placeOf, write, refuse } = createChangeWriter(deps)
   const current = async (): Promise<Generation> => (await store.generation()) ?? noGeneration
   const sourceOf = async (hash: string): Promise<PluginSource> => {
     return toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
@@ -90,9 +90,9 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       const problem = { code: 'plugin_keeps_failing', message }
       // Without it what it guards would be open: it stays, what it is asked about is denied, and it is listed.
       if (row.permit?.hooks.some(({ on }) => decidingPoints.has(on))) {
-        const { about, ...event } = eventOf('plugin_tripped', isolaItself)
-        const data = about({ plugin: id, hash, ...problem, isKept: true })
-        await store.commit({ rows: [{ ...row, problem }], event: { ...event, data } })
+        const data = { plugin: id, hash, ...problem, isKept: true as const }
+        const event = { type: 'plugin_tripped', ...placeOf(isolaItself), data } as const
+        await store.commit({ rows: [{ ...row, problem }], event })
         return
       }
       begin?.()

@@ -20,8 +20,10 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
   return {
     rows: [back],
     generation: withRow(situation.generation, back),
-    event: 'plugin_rolled_back',
-    data: { plugin: row.id, version: pin.version, hash: pin.hash, from: row.hash },
+    told: {
+      type: 'plugin_rolled_back',
+      data: { plugin: row.id, version: pin.version, hash: pin.hash, from: row.hash },
+    },
     notes: [
       `Version ${pin.version} is enabled again, with what it was allowed then.`,
       ...regained([[row, pin]]),
@@ -96,11 +98,13 @@ export async function restore(
       bundled: target.bundled,
       ...(withPolicy && { policy: target.policy ?? defaultToolPolicy }),
     },
-    event: 'generation_restored',
-    data: {
-      restored: number,
-      ...(regainedNow.length > 0 && { regained: regainedNow }),
-      ...(withPolicy && { policy: policyDiff(policyOf(now), policyOf(target)) }),
+    told: {
+      type: 'generation_restored',
+      data: {
+        restored: number,
+        ...(regainedNow.length > 0 && { regained: regainedNow }),
+        ...(withPolicy && { policy: policyDiff(policyOf(now), policyOf(target)) }),
+      },
     },
     notes: [...notes, ...regainedNow],
   }

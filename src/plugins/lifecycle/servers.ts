@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import { withData } from '#contracts/event.ts'
 import type { McpChange } from '#contracts/mcp.ts'
 import type { McpDecisions } from '#contracts/mcp-administration.ts'
 import type { Generation } from '#contracts/plugin-catalog.ts'
@@ -27,7 +28,7 @@ export async function withServers(
   return {
     ...outcome,
     servers: rows,
-    ...(regained.length > 0 && { data: { ...outcome.data, regainedServers: regained } }),
+    ...(regained.length > 0 && { told: withData(outcome.told, { regainedServers: regained }) }),
     generation: { ...outcome.generation, mcp },
     notes: [...outcome.notes, ...notes],
   }

@@ -1,3 +1,4 @@
+import { withData } from '#contracts/event.ts'
 import { defaultExposure, exposureDiff, withoutOwner, type Exposure } from '#contracts/exposure.ts'
 import type { Generation } from '#contracts/plugin-catalog.ts'
 import type { Outcome } from './changes.ts'
@@ -12,8 +13,7 @@ export function setExposure(
   return {
     rows: [],
     ...(!isSame && { generation: { installed, bundled, exposed } }),
-    event: 'exposure_changed',
-    data: { added, removed },
+    told: { type: 'exposure_changed', data: { added, removed } },
     notes: isSame
       ? ['This is offered already.']
       : [...added.map((line) => `+ ${line}`), ...removed.map((line) => `- ${line}`)],
@@ -32,7 +32,7 @@ export function withoutExposed(
   return {
     ...outcome,
     generation: { installed, bundled, ...outcome.generation, exposed },
-    data: { ...outcome.data, unexposed: removed },
+    told: withData(outcome.told, { unexposed: removed }),
     notes: [...outcome.notes, ...removed.map((line) => `No longer offered at /mcp: ${line}`)],
   }
 }

@@ -12,8 +12,7 @@ export function setPolicy(
   return {
     rows: [],
     ...(!isSame && { generation: { installed, bundled, policy } }),
-    event: 'policy_changed',
-    data: { added, removed },
+    told: { type: 'policy_changed', data: { added, removed } },
     notes: isSame
       ? ['This is the policy already.']
       : [...added.map((line) => `+ ${line}`), ...removed.map((line) => `- ${line}`)],

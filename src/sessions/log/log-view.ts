@@ -1,40 +1,72 @@
-import type { SessionEvent } from '#contracts/event.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
-import type { Json } from '#contracts/json.ts'
+import type { SessionEvent, ToldEvent } from '#contracts/event.ts'
+import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
+import { toTurnSaid, type TurnSaid } from '#contracts/turn-said.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
 /** The log is a view over the rows: an event's place is stored, what it tells is taken from its row. */
-export function fullEvents(turn: TurnRecord): SessionEvent[] {
-  const calls = new Map(turn.calls.map((call) => [call.id, call]))
-  return turn.events.map((stored) => {
-    // What went wrong inside is for the audit log only.
-    const { detail: _detail, ...data } = stored.data
-    const event = { ...stored, data }
-    const call = calls.get(String(event.data['call']))
-    switch (event.type) {
-      case 'run_steered':
-        return withData(event, { messages: (turn.received ?? []) as unknown as Json })
-      case 'message_finished':
-        return withData(event, { text: textOf(turn) })
-      case 'run_finished':
-        return withData(event, { result: (turn.final ?? null) as unknown as Json })
-      case 'tool_started':
-        return call ? withData(event, { input: call.input }) : event
-      case 'tool_finished': {
-        const { outcome } = call ?? {}
-        if (!outcome) return event
-        return withData(
-          event,
-          outcome.ok ? { output: outcome.output } : { error: { ...outcome.error } },
-        )
-      }
-      default:
-        return event
-    }
-  })
+export function fullEvents(turn: TurnRecord): ToldEvent[] {
+  const said = toTurnSaid(turn)
+  const calls = new Map(said.calls.map((call) => [call.id, call]))
+  return turn.events.map((event) => told(event, { turn, said, calls }))
 }
 
-export function runStarted({ id, submission, startSeq, startedAtMs }: RunRow): SessionEvent[] {
+interface Row {
+  readonly turn: TurnRecord
+  readonly said: TurnSaid
+  readonly calls: ReadonlyMap<string, CallRecord>
+}
+
+function told(event: SessionEvent, { turn, said, calls }: Row): ToldEvent {
+  switch (event.type) {
+    case 'run_steered':
+      return { ...event, data: { ...event.data, messages: turn.received ?? [] } }
+    case 'message_finished':
+      return { ...event, data: { ...event.data, text: said.text } }
+    case 'run_finished': {
+      const { detail: _inside, ...data } = event.data
+      return { ...event, data: { ...data, result: turn.final ?? null } }
+    }
+    case 'tool_started': {
+      const call = calls.get(event.data.call)
+      return call ? { ...event, data: { ...event.data, input: call.input } } : event
+    }
+    case 'tool_finished': {
+      const { outcome } = calls.get(event.data.call) ?? {}
+      if (!outcome) return event
+      const { data } = event
+      return outcome.ok
+        ? { ...event, data: { ...data, output: outcome.output } }
+        : { ...event, data: { ...data, error: { ...outcome.error } } }
+    }
+    // Their turn, so that nobody has to look for it in the id of a call.
+    case 'run_parked':
+      return { ...event, data: { ...event.data, turn: turn.turn } }
+    case 'agent_result':
+      return { ...event, data: { ...event.data, turn: turn.turn } }
+    case 'model_called':
+      return { ...event, data: { ...event.data, turn: turn.turn } }
+    case 'model_failed':
+      return { ...event, data: { ...event.data, turn: turn.turn } }
+    case 'agent_error': {
+      const { detail: _inside, ...data } = event.data
+      return { ...event, data }
+    }
+    case 'tool_log': {
+      const { detail: _inside, ...data } = event.data
+      return { ...event, data }
+    }
+    default:
+      return event
+  }
+}
+
+/** The first event of a run: it has no row of its own, and says the same to everybody. */
+export function runStarted({
+  id,
+  submission,
+  startSeq,
+  startedAtMs,
+}: RunRow): SessionEvent<'run_started'>[] {
   if (startSeq === undefined) return []
   const { agent, trace, principal, key, lineage, begunBy } = submission
   return [
@@ -57,31 +89,25 @@ export function runStarted({ id, submission, startSeq, startedAtMs }: RunRow): S
 }
 
 /** All that one run has put into the log so far. */
-export function eventsOfRun(store: SessionStore, id: string): SessionEvent[] {
+export function eventsOfRun(store: SessionStore, id: string): ToldEvent[] {
   const row = store.findRun(id)
   return row ? [...runStarted(row), ...store.turns(row.order).flatMap(fullEvents)] : []
 }
 
-/** Everything after `seq`, in order; with `bare` as stored, for the audit log: no texts, arguments or results. */
+/** Everything after `seq`, in order; `bare` as stored, for the audit log: no texts, arguments or results. */
+export function eventsAfter(store: SessionStore, seq: number, kind: 'full'): ToldEvent[]
+export function eventsAfter(store: SessionStore, seq: number, kind: 'bare'): SessionEvent[]
 export function eventsAfter(
   store: SessionStore,
   seq: number,
   kind: 'full' | 'bare',
-): SessionEvent[] {
+): (SessionEvent | ToldEvent)[] {
   return store
     .logAfter(seq)
-    .flatMap((row) => {
+    .flatMap((row): readonly (SessionEvent | ToldEvent)[] => {
       if (row.kind === 'run') return runStarted(row.run)
       return kind === 'full' ? fullEvents(row.turn) : row.turn.events
     })
     .filter((event) => event.seq > seq)
     .toSorted((one, other) => one.seq - other.seq) // a parked run goes on after later ones
 }
-
-export const textOf = ({ steps }: TurnRecord) =>
-  steps.flatMap((step) => ('message' in step ? [step.message] : [])).join('\n')
-
-const withData = (event: SessionEvent, more: SessionEvent['data']): SessionEvent => ({
-  ...event,
-  data: { ...event.data, ...more },
-})

@@ -1,4 +1,4 @@
-import type { MessageDelta, SessionEvent, StreamItem } from '#contracts/event.ts'
+import type { MessageDelta, StreamItem, ToldEvent } from '#contracts/event.ts'
 
 /** A reader that is this far behind gets no more pieces of text; finished messages it does get. */
 const maxBehindBytes = 4 * 1_048_576
@@ -13,7 +13,7 @@ export interface Reader {
   /** Ends after this run's terminal event, or at once when nothing more will come. */
   readonly follow: boolean
   /** What is in the log already. */
-  readonly backlog: readonly SessionEvent[]
+  readonly backlog: readonly ToldEvent[]
 }
 
 /**
@@ -21,7 +21,7 @@ export interface Reader {
  * leaves at once, but never overtakes an event that happened before it.
  */
 export interface StreamHub {
-  readonly publish: (events: readonly SessionEvent[]) => void
+  readonly publish: (events: readonly ToldEvent[]) => void
   readonly delta: (delta: MessageDelta) => void
   /** Nothing runs any more: ends the readers that follow no run in particular. */
   readonly rest: () => void

@@ -1,6 +1,6 @@
 import type { TurnRecord } from '#contracts/journal.ts'
-import type { Kernel } from '#contracts/kernel.ts'
 import type { Message } from '#contracts/message.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import { answeredIn, lastTurnOf } from '../responses/response-places.ts'
 import { addedBetween } from '../storage/session-row.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
@@ -15,10 +15,7 @@ export interface Transcript {
   readonly forget: () => void
 }
 
-export function createTranscript(
-  store: SessionStore,
-  messagesOf: Kernel['messagesOf'],
-): Transcript {
+export function createTranscript(store: SessionStore): Transcript {
   const preamble = () => store.session()?.preamble ?? []
   const added = (from: number, to?: number): Message[] =>
     addedBetween(store.session() ?? {}, from, to).flatMap(({ messages }) => messages)
@@ -30,7 +27,7 @@ export function createTranscript(
     const late = (row.inbox ?? []).slice(seen).filter(({ begins }) => !begins)
     return [
       ...row.submission.messages,
-      ...turns.flatMap((turn) => messagesOf(turn)),
+      ...turns.flatMap((turn) => toTurnSaid(turn).messages),
       ...late.map(({ message }) => message),
     ]
   }
@@ -44,7 +41,9 @@ export function createTranscript(
     // What the client's tools returned is said by who goes on, maybe otherwise than before.
     const answered = answeredIn(messages)
     const isKept = (message: Message) => message.role !== 'tool' || !answered.has(message.callId)
-    const said = turns.filter(({ turn }) => turn <= last).flatMap((turn) => messagesOf(turn))
+    const said = turns
+      .filter(({ turn }) => turn <= last)
+      .flatMap((turn) => toTurnSaid(turn).messages)
     return [...row.submission.messages, ...said.filter(isKept)]
   }
 

@@ -56,6 +56,6 @@ export function childrenOf(store: SessionStore): string[] {
   const ids = store
     .logAfter(0)
     .flatMap((row) => (row.kind === 'turn' ? row.turn.events : []))
-    .flatMap(({ type, data }) => (type === 'agent_invoked' ? [String(data['session'])] : []))
+    .flatMap((event) => (event.type === 'agent_invoked' ? [event.data.session] : []))
   return [...new Set(ids)]
 }

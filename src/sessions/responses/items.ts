@@ -8,8 +8,7 @@ import type {
   ResponsePlace,
   SaidItem,
 } from '#contracts/session.ts'
-import { textOf } from '../log/log-view.ts'
-import { clientCallsOf } from './response-places.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import { addedBetween } from '../storage/session-row.ts'
 import type { Addition, RunRow, SessionRow, SessionStore } from '../storage/store.ts'
 
@@ -91,26 +90,22 @@ function itemsOfRun(row: RunRow, turns: readonly TurnRecord[]): readonly SaidIte
 
 /** The ids of these are those that its responses have. */
 function spokenIn(turn: TurnRecord, run: string): readonly SaidItem[] {
-  const text = textOf(turn)
+  const { text, clientCalls } = toTurnSaid(turn)
   const of = { run, turn: turn.turn }
-  const asked = new Set(clientCallsOf(turn))
-  const calls = turn.calls.filter(({ id }) => asked.has(id))
   return [
     ...(text === ''
       ? []
       : [{ ...of, key: `${turn.turn}`, type: 'message', role: 'assistant', text } as const]),
-    ...calls.map(({ id, tool: name, input }) => {
-      return { ...of, key: keyOf(id), type: 'call', call: id, callsOf: run, name, input } as const
+    ...clientCalls.map(({ id, tool: name, input }) => {
+      return { ...of, key: id, type: 'call', call: id, callsOf: run, name, input } as const
     }),
-    ...calls.flatMap(({ id, outcome }) => {
+    ...clientCalls.flatMap(({ id, outcome }) => {
       if (!outcome) return []
       const output = outcome.ok ? outcome.output : { error: { ...outcome.error } }
-      return [{ ...of, key: keyOf(id), type: 'output', call: id, callsOf: run, output } as const]
+      return [{ ...of, key: id, type: 'output', call: id, callsOf: run, output } as const]
     }),
   ]
 }
-
-const keyOf = (call: string): string => call.slice('call_'.length)
 
 const said = ({ role, text, images }: Extract<Message, { role: 'user' }>) => {
   return { role, text, ...(images && { images }) }

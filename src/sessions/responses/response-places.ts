@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import type { Pause } from '#contracts/pause.ts'
 import type { ResponsePlace, Submission } from '#contracts/session.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import { pausesOf } from '../waiting/pauses.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
@@ -35,9 +35,10 @@ export function checkPlace(
   const turns = store.turns(row.order)
   const last = lastTurnOf(turns, place.turn)
   const answered = answeredIn(messages)
-  const asked = clientCallsOf(turns.find(({ turn }) => turn === last))
-  const missing = asked.find((call) => !answered.has(call))
-  if (missing) throw unanswered(row.id, missing)
+  const waited = turns.find(({ turn }) => turn === last)
+  const asked = waited ? toTurnSaid(waited).clientCalls : []
+  const missing = asked.find(({ id }) => !answered.has(id))
+  if (missing) throw unanswered(row.id, missing.id)
 }
 
 /**
@@ -56,17 +57,7 @@ export function checkNothingAsked(next: Submission, store: SessionStore): void {
 
 /** The surface names the call as the client knows it. */
 export const unanswered = (run: string, call: string) =>
-  new IsolaError(
-    'request_invalid',
-    `input: has no output for the function call ${call} of ${run}.`,
-    {
-      param: 'input',
-    },
-  )
-
-/** The calls of a turn that went out to the client. */
-export function clientCallsOf(turn: TurnRecord | undefined): readonly string[] {
-  const parked = (turn?.events ?? []).filter(({ type }) => type === 'run_parked')
-  const pauses = parked.flatMap(({ data }) => data['pauses'] as unknown as Pause[])
-  return [...new Set(pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : [])))]
-}
+  new IsolaError('request_invalid', 'input: has no output for a function call of the response.', {
+    param: 'input',
+    call: { run, call },
+  })

@@ -54,7 +54,7 @@ export function childrenIn(
   names?: ChildNames,
 ): BegunChild[] {
   const first = turn * placesPerTurn
-  const invoked = events.filter(({ type }) => type === 'agent_invoked')
+  const invoked = events.flatMap((event) => (event.type === 'agent_invoked' ? [event] : []))
   const begun = calls.flatMap(({ id: call, name, input, reserved, pause, outcome }, index) => {
     const begins = reserved && !pause && !outcome ? names?.agentOf(name, input) : undefined
     return begins
@@ -62,13 +62,12 @@ export function childrenIn(
       : []
   })
   const told = invoked.flatMap(({ data, seq }): BegunChild[] => {
-    const [session, call] = [String(data['session']), String(data['call'])]
+    const { session, call, agent, background = false } = data
     if (begun.some((child) => child.session === session)) return []
     const at = calls.findIndex(({ id }) => id === call)
     const place =
       first + (at >= 0 ? at : firstInner + events.findIndex((event) => event.seq === seq))
-    const agent = String(data['agent'])
-    return [{ session, place, call, agent, isBackground: data['background'] === true }]
+    return [{ session, place, call, agent, isBackground: background }]
   })
   return [...begun, ...told]
 }

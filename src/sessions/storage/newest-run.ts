@@ -1,4 +1,5 @@
 import type { TurnRecord } from '#contracts/journal.ts'
+import { fromStoredTurn } from './event-version.ts'
 
 /** A run longer than this is read from the database like any other. */
 const maxChars = 2_000_000
@@ -31,7 +32,7 @@ export function createNewestRun<Run>(): NewestRun<Run> {
     const turns = [...held.rows].filter(([turn]) => turn > 0).sort(([a], [b]) => a - b)
     return turns.map(([, text]) => text)
   }
-  const toTurn = (text: string) => JSON.parse(text) as TurnRecord
+  const toTurn = (text: string) => fromStoredTurn(JSON.parse(text) as TurnRecord)
 
   return {
     forget,

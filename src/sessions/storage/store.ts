@@ -6,6 +6,7 @@ import type { Limits, Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
+import { fromStoredTurn, toStoredTurn } from './event-version.ts'
 import { createNewestRun } from './newest-run.ts'
 
 export interface Addition {
@@ -203,7 +204,7 @@ export function createSessionStore(
       if (value !== undefined && (turn === 0 ? isRun(value) : isTurn(value))) {
         return turn === 0
           ? [{ kind: 'run', run: value as RunRow }]
-          : [{ kind: 'turn', turn: value as TurnRecord }]
+          : [{ kind: 'turn', turn: fromStoredTurn(value as TurnRecord) }]
       }
       if (!damaged.has(run)) onDamaged(run)
       damaged.add(run)
@@ -303,7 +304,7 @@ export function createSessionStore(
         lastSeq: turn.events.at(-1)?.seq,
         isFinal: turn.final !== undefined,
       }
-      write(key, turn)
+      write(key, toStoredTurn(turn))
     },
     logAfter(seq) {
       const found: Row[] = []

@@ -1,6 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import { childOf } from '#contracts/event.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { Child } from '../storage/children.ts'
 import type { RunRow } from '../storage/store.ts'
@@ -62,7 +63,8 @@ function mayWork({ session, call, isOver }: Child, turns: readonly TurnRecord[])
   if (isOver) return false
   const told = turns
     .flatMap(({ events }) => events)
-    .flatMap(({ type, data }) => (data['session'] === session ? [type] : []))
+    .filter((event) => childOf(event) === session)
+    .map(({ type }) => type)
   if (told.includes('agent_result')) return false
   const record = turns.flatMap(({ calls }) => calls).find(({ id }) => id === call)
   return told.includes('agent_invoked') || !record?.outcome

@@ -5,6 +5,7 @@ import type { FailedLogin, FailedLoginVerdict } from '../../../src/contracts/pri
 import { createLoginLimit } from '../../../src/governance/login-limit.ts'
 import { networkOf } from '../../../src/governance/network.ts'
 import { sha256 } from '../../fakes/kernel.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 const key: KeyView = {
   id: 'key_1',
@@ -82,7 +83,7 @@ describe('a failed login', () => {
     tick(50_000)
     await limit.failed(client, undefined)
     expect(asked).toHaveLength(2)
-    expect(events.map(({ data }) => data['refused'])).toEqual([undefined, 500])
+    expect(events.map((event) => dataOf(event)['refused'])).toEqual([undefined, 500])
   })
 
   it('holds nothing against another address', async () => {

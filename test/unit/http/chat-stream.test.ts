@@ -80,7 +80,7 @@ describe('a streamed chat completion', () => {
     const tool: StreamItem = {
       ...(finished(resultOf()) as Extract<StreamItem, { seq: number }>),
       type: 'tool_started',
-      data: { tool: 'kv__set' },
+      data: { tool: 'kv__set', call: 'call_1', argsHash: '', definitionHash: '', inputChars: 2 },
     }
     const { text, events } = await stream([
       delta('Let me look.'),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../src/contracts/errors.ts'
 import type { DeploymentEvent } from '../../../src/contracts/event.ts'
 import { createFakeApp, parked, testRun, testSession } from '../../fakes/http-deps.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 const session = `/api/sessions/${testSession}`
 const run = `${session}/runs/${testRun}`
@@ -55,7 +56,7 @@ describe("an operator's act in the session of another", () => {
     for (let tries = 0; tries < 3; tries += 1)
       statuses.push((await send(session, { method: 'DELETE' })).status)
     expect(statuses).toEqual([503, 503, 200])
-    expect(events.map(({ type, data }) => [type, data['step']])).toEqual([
+    expect(events.map((event) => [event.type, dataOf(event)['step']])).toEqual([
       ['session_deleted', 'asked'],
       ['session_deleted', 'asked'],
       ['session_deleted', 'asked'],

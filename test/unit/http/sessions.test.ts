@@ -13,6 +13,7 @@ import {
   testRun,
   testSession,
 } from '../../fakes/http-deps.ts'
+import { toldEvent } from '../../fakes/events.ts'
 
 const { sessionId: _session, trace: _trace, ...viewOfParked } = parked
 const base = `/api/sessions/${testSession}`
@@ -260,11 +261,8 @@ describe('GET /api/sessions/:id/events', () => {
     expect(faults).toHaveLength(1)
   })
 
-  const started = (type: 'run_started' | 'run_parked'): StreamItem => ({
-    ...(finished(resultOf(), 3) as Extract<StreamItem, { seq: number }>),
-    type,
-    data: {},
-  })
+  const started = (type: 'run_started' | 'run_parked'): StreamItem =>
+    toldEvent({ ...finished(resultOf(), 3), type, data: {} })
   it.each([
     [
       'stops in the middle of the run it follows',

@@ -25,6 +25,7 @@ import {
   type Line,
   type MemoryJournal,
 } from '../../fakes/kernel.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 type Code = (inner: InnerCalls, signal: AbortSignal) => Promise<ToolResult>
 
@@ -75,8 +76,7 @@ async function drive(entry: ToolEntry, options: DriveOptions = {}) {
   )
   const turns = journal.load()
   const events = turns.flatMap((turn) => turn.events)
-  const told = (type: string) =>
-    events.filter((event) => event.type === type).map(({ data }) => data)
+  const told = (type: string) => events.filter((event) => event.type === type).map(dataOf)
   return { result, events, told, models, calls: turns.flatMap(({ calls }) => calls) }
 }
 

@@ -5,6 +5,7 @@ import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Pauses, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import { toTurnSaid } from '#contracts/turn-said.ts'
 import { createKernel } from '../../../src/kernel/run.ts'
 import {
   agentSpec,
@@ -222,7 +223,7 @@ describe('a message that comes while a run works', () => {
     await run.ended()
     expect(run.model.requests[0]!.messages.at(-1)).toMatchObject({ text: 'early' })
     const [turn] = run.journal.load()
-    expect(slow.messagesOf(turn!)).toMatchObject([{ text: 'early' }, { text: 'answer 0' }])
+    expect(toTurnSaid(turn!).messages).toMatchObject([{ text: 'early' }, { text: 'answer 0' }])
   })
 
   it('does not let a run end that has not heard it', async () => {

@@ -16,6 +16,7 @@ import {
   toolEntry,
   toolsetOf,
 } from '../../fakes/kernel.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 const callOf = (name: string, input = {}) => ({ calls: [{ name, input }] })
 
@@ -76,7 +77,7 @@ describe('a run', () => {
     expect(asked).toEqual(places)
     const events = journal.load().flatMap((turn) => turn.events)
     const requests = events.filter(({ type }) => /^model_(called|failed)$/.test(type))
-    const told = requests.map(({ data }) => [data['turn'], data['request']])
+    const told = requests.map(dataOf).map(({ turn, request }) => [turn, request])
     expect(told).toEqual([[1, 1], ...places])
     expect(requests[2]?.data).toMatchObject({ durationMs: 0 })
     expect(requests[3]?.data).toMatchObject({ firstTextMs: 0 })
@@ -132,7 +133,7 @@ describe('a run', () => {
     )
     expect(result.actions.map(({ tool }) => tool)).toEqual(['slow', 'fast'])
     const finished = journal.rows.get(1)?.events.filter(({ type }) => type === 'tool_finished')
-    expect(finished?.map(({ data }) => data['tool'])).toEqual(['slow', 'fast'])
+    expect(finished?.map((event) => dataOf(event)['tool'])).toEqual(['slow', 'fast'])
     expect(model.requests[1]?.messages.slice(-2).map((m) => m.role === 'tool' && m.output)).toEqual(
       ['slow', 'fast'],
     )
@@ -429,7 +430,7 @@ describe('resuming from the journal', () => {
     expect(runs).toEqual(['done', 'cut', 'cut'])
     const events = [...journal.rows.values()].flatMap((turn: TurnRecord) => turn.events)
     expect(
-      events.filter(({ type }) => type === 'tool_finished').map(({ data }) => data['tool']),
+      events.filter(({ type }) => type === 'tool_finished').map((event) => dataOf(event)['tool']),
     ).toEqual(['done', 'cut'])
     expect(events.map(({ type }) => type)).toContain('run_resumed')
   })

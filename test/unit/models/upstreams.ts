@@ -16,6 +16,7 @@ import {
   runInput,
   runPorts,
 } from '../../fakes/kernel.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 /** One answer of a model server: text, a status that refuses, or a stream that breaks off after its first words. */
 export type Answer =
@@ -169,4 +170,4 @@ export async function runOn(
 }
 
 export const ofType = (events: readonly SessionEvent[], type: SessionEvent['type']) =>
-  events.filter((event) => event.type === type).map(({ data }) => data)
+  events.filter((event) => event.type === type).map(dataOf)

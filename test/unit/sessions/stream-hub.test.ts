@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionEvent } from '#contracts/event.ts'
+import type { ToldEvent } from '#contracts/event.ts'
 import { createStreamHub } from '../../../src/sessions/log/stream-hub.ts'
+import { toldEvent } from '../../fakes/events.ts'
 
-const eventOf = (seq: number, output = ''): SessionEvent => ({
-  seq,
-  run: 'run_1',
-  agent: 'orchestrator',
-  trace: 'a'.repeat(32),
-  atMs: 0,
-  type: 'tool_finished',
-  data: { output },
-})
+const eventOf = (seq: number, output = ''): ToldEvent =>
+  toldEvent({
+    seq,
+    run: 'run_1',
+    agent: 'orchestrator',
+    trace: 'a'.repeat(32),
+    atMs: 0,
+    type: 'tool_finished',
+    data: { output },
+  })
 
 /** The seqs a reader gets until its stream ends. */
 async function seqsOf(stream: ReadableStream<Uint8Array>): Promise<number[]> {
@@ -18,7 +20,7 @@ async function seqsOf(stream: ReadableStream<Uint8Array>): Promise<number[]> {
   return text
     .split('\n')
     .filter(Boolean)
-    .map((line) => (JSON.parse(line) as SessionEvent).seq)
+    .map((line) => (JSON.parse(line) as ToldEvent).seq)
 }
 
 describe('a stream hub', () => {

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionEvent } from '../../../src/contracts/event.ts'
+import type { AuditRecord, SessionEvent } from '../../../src/contracts/event.ts'
 import type { AuditCursor, AuditQuery } from '../../../src/contracts/operations.ts'
 import { createAuditReader, createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createDeploymentLog } from '../../../src/storage/deployment-log.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
+import { storedEvent } from '../../fakes/events.ts'
 
-function event(seq: number, overrides: Partial<SessionEvent> = {}): SessionEvent {
-  return {
+function event(seq: number, overrides: Partial<AuditRecord> = {}): SessionEvent {
+  return storedEvent({
     seq,
     run: 'run_1',
     agent: 'orchestrator',
@@ -16,7 +17,7 @@ function event(seq: number, overrides: Partial<SessionEvent> = {}): SessionEvent
     type: 'tool_finished',
     data: { n: seq, nested: { list: [1, 'two', null] } },
     ...overrides,
-  }
+  })
 }
 
 function open() {
@@ -135,7 +136,7 @@ describe('the audit log', () => {
     expect(seqs).toEqual([[5, 4], [3, 2], [1]])
   })
 
-  const of = (seq: number, more: Partial<SessionEvent>) => event(seq, more)
+  const of = (seq: number, more: Partial<AuditRecord>) => event(seq, more)
   it.each([
     [{ principal: 'ann' }, [1, 2, 3]],
     [{ principal: 'ann', agent: 'code-reviewer' }, [3]],
@@ -174,7 +175,7 @@ describe('the audit log', () => {
         principal: 'ops',
         trace: '',
         atMs: 1,
-        data: { session, owner: 'ann' },
+        data: { session, owner: 'ann', step: 'done' },
       })
     const { records } = await createAuditReader(database).query({ session: 'ses_a', limit: 10 })
     expect(records.map(({ type, principal }) => [type, principal])).toEqual([

@@ -5,12 +5,13 @@ import type { Database } from '../../../src/storage/database.ts'
 import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { storedEvent } from '../../fakes/events.ts'
 
 const message = 'The run was interrupted 5 times in the same turn.'
 const owner = { session: 'ses_a', principal: 'operator', sinceMs: 1 }
 
 function finished(seq: number, code?: string): SessionEvent {
-  return {
+  return storedEvent({
     seq,
     run: `run_${seq}`,
     agent: 'orchestrator',
@@ -18,7 +19,7 @@ function finished(seq: number, code?: string): SessionEvent {
     atMs: 1_000 + seq,
     type: 'run_finished',
     data: { state: code ? 'failed' : 'completed', ...(code && { code, message }) },
-  }
+  })
 }
 const givenUp = (seq: number) => finished(seq, 'run_given_up')
 

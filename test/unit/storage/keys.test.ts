@@ -6,6 +6,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { createDeploymentLog } from '../../../src/storage/deployment-log.ts'
 import { createKeyStore } from '../../../src/storage/keys.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { deploymentEventOf } from '../../fakes/events.ts'
 
 const nowMs = 1_790_000_000_000
 const rights: Rights = {
@@ -22,13 +23,14 @@ const keyOf = (name: string, more: Partial<NewKey> = {}): NewKey => ({
   createdAtMs: nowMs,
   ...more,
 })
-const eventOf = (type: DeploymentEventType, atMs = nowMs): DeploymentEvent => ({
-  type,
-  principal: 'root',
-  trace: '',
-  atMs,
-  data: { some: 'thing' },
-})
+const eventOf = (type: DeploymentEventType, atMs = nowMs): DeploymentEvent =>
+  deploymentEventOf({
+    type,
+    principal: 'root',
+    trace: '',
+    atMs,
+    data: { some: 'thing' },
+  })
 const added = eventOf('key_added')
 
 function open() {

@@ -7,23 +7,21 @@ import { createModelReport } from '../../../src/storage/model-report.ts'
 import { createUsageReport } from '../../../src/storage/usage-report.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { storedEvent } from '../../fakes/events.ts'
 
 const noon = 1_790_000_000_000
 let seq = 0
-const event = (
-  type: EventType,
-  data: JsonObject,
-  more: Partial<SessionEvent> = {},
-): SessionEvent => ({
-  seq: (seq += 1),
-  run: 'run_1',
-  agent: 'orchestrator',
-  trace: 'aa',
-  atMs: noon,
-  type,
-  data,
-  ...more,
-})
+const event = (type: EventType, data: JsonObject, more: Partial<SessionEvent> = {}): SessionEvent =>
+  storedEvent({
+    seq: (seq += 1),
+    run: 'run_1',
+    agent: 'orchestrator',
+    trace: 'aa',
+    atMs: noon,
+    type,
+    data,
+    ...more,
+  })
 const reviewer = { agent: 'code-reviewer' }
 const model = { provider: 'p', model: 'm', durationMs: 10 }
 

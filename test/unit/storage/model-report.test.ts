@@ -5,18 +5,20 @@ import { createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createModelReport } from '../../../src/storage/model-report.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
+import { storedEvent } from '../../fakes/events.ts'
 
 const noon = 1_790_000_000_000
 let seq = 0
-const event = (type: EventType, data: JsonObject, atMs = noon): SessionEvent => ({
-  seq: (seq += 1),
-  run: 'run_1',
-  agent: 'orchestrator',
-  trace: 'aa',
-  atMs,
-  type,
-  data,
-})
+const event = (type: EventType, data: JsonObject, atMs = noon): SessionEvent =>
+  storedEvent({
+    seq: (seq += 1),
+    run: 'run_1',
+    agent: 'orchestrator',
+    trace: 'aa',
+    atMs,
+    type,
+    data,
+  })
 const a = { provider: 'first', model: 'a' }
 
 it('C2: counts calls, failures by code, latency and cost of each model', async () => {

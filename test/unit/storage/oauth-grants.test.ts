@@ -4,6 +4,7 @@ import type { OAuthGrant } from '../../../src/contracts/oauth.ts'
 import { createAuditReader } from '../../../src/storage/audit-log.ts'
 import { createGrantStore } from '../../../src/storage/oauth-grants.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { deploymentEventOf } from '../../fakes/events.ts'
 
 const grantOf = (id: string, more: Partial<OAuthGrant> = {}): OAuthGrant => ({
   id,
@@ -18,13 +19,14 @@ const grantOf = (id: string, more: Partial<OAuthGrant> = {}): OAuthGrant => ({
   expiresAtMs: 10_000,
   ...more,
 })
-const eventAt = (type: DeploymentEvent['type'], atMs: number): DeploymentEvent => ({
-  type,
-  principal: 'ada',
-  trace: '',
-  atMs,
-  data: {},
-})
+const eventAt = (type: DeploymentEvent['type'], atMs: number): DeploymentEvent =>
+  deploymentEventOf({
+    type,
+    principal: 'ada',
+    trace: '',
+    atMs,
+    data: {},
+  })
 
 function open() {
   const { database } = createSqliteDatabase()

@@ -6,6 +6,7 @@ import { createDeploymentLog } from '../../../src/storage/deployment-log.ts'
 import { createRetention, type RetentionOptions } from '../../../src/storage/retention.ts'
 import { batchOf as batch } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
+import { deploymentEventOf, storedEvent } from '../../fakes/events.ts'
 
 const batchOf: typeof batch = (events, card) => batch(events, { usedAtMs: nowMs, ...card })
 const dayMs = 86_400_000
@@ -33,16 +34,17 @@ function open(options: Partial<RetentionOptions> = {}) {
   return { database, sqlite, told, run, sink, all, events }
 }
 const owner = (session: string) => ({ session, principal: 'ann', sinceMs: 1 })
-const event = (seq: number, ageDays: number, more: Partial<SessionEvent> = {}): SessionEvent => ({
-  seq,
-  run: `run_${seq}`,
-  agent: 'orchestrator',
-  trace: 'aa',
-  atMs: nowMs - ageDays * dayMs,
-  type: 'tool_finished',
-  data: {},
-  ...more,
-})
+const event = (seq: number, ageDays: number, more: object = {}): SessionEvent =>
+  storedEvent({
+    seq,
+    run: `run_${seq}`,
+    agent: 'orchestrator',
+    trace: 'aa',
+    atMs: nowMs - ageDays * dayMs,
+    type: 'tool_finished',
+    data: {},
+    ...more,
+  })
 
 describe('retention of the record', () => {
   it('deletes what is older, the beginning of each log and nothing in between', async () => {
@@ -59,13 +61,13 @@ describe('retention of the record', () => {
   it('keeps the newest row of all and the newest of the deployment, whose numbers go on from them', async () => {
     const { database, run, sink, events, sqlite } = open()
     const log = createDeploymentLog(database)
-    const login = { type: 'login_failed', principal: '', trace: '', atMs: 1, data: {} } as const
-    for (const _ of [1, 2, 3]) await log.append(login)
+    const login = { type: 'login_failed', principal: '', trace: '', atMs: 1, data: {} }
+    for (const _ of [1, 2, 3]) await log.append(deploymentEventOf(login))
     await sink.append(owner('a'), batchOf([event(1, 400), event(2, 400)]))
     await run()
     expect(events()).toEqual([' 3', 'a 2'])
     const last = sqlite.prepare('SELECT max(id) AS id FROM audit').get()?.['id']
-    await log.append(login)
+    await log.append(deploymentEventOf(login))
     expect(events()).toEqual([' 3', 'a 2', ' 4'])
     expect(sqlite.prepare('SELECT max(id) AS id FROM audit').get()?.['id']).toBe(Number(last) + 1)
   })

@@ -4,6 +4,7 @@ import type { DeploymentEventType } from '../../../src/contracts/event.ts'
 import { createAuditReader } from '../../../src/storage/audit-log.ts'
 import { createSecretStore } from '../../../src/storage/secrets.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { deploymentEventOf } from '../../fakes/events.ts'
 
 const secret = (name: string, sealed = 's1'): SealedSecret => ({
   name,
@@ -12,13 +13,14 @@ const secret = (name: string, sealed = 's1'): SealedSecret => ({
   setBy: 'operator',
   setAtMs: 1,
 })
-const event = (type: DeploymentEventType) => ({
-  type,
-  principal: 'operator',
-  trace: '',
-  atMs: 1,
-  data: {},
-})
+const event = (type: DeploymentEventType) =>
+  deploymentEventOf({
+    type,
+    principal: 'operator',
+    trace: '',
+    atMs: 1,
+    data: {},
+  })
 
 function setUp() {
   const { database } = createSqliteDatabase()

@@ -6,6 +6,7 @@ import type { Database } from '../../../src/storage/database.ts'
 import { createSessionIndex } from '../../../src/storage/session-index.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
+import { storedEvent } from '../../fakes/events.ts'
 
 function open() {
   const { database, sqlite } = createSqliteDatabase()
@@ -23,15 +24,16 @@ const ownerOf = (name: string, sinceMs: number, principal = 'ann') => ({
   principal,
   sinceMs,
 })
-const event = (seq: number): SessionEvent => ({
-  seq,
-  run: 'run_1',
-  agent: 'orchestrator',
-  trace: 'aa',
-  atMs: seq,
-  type: 'tool_finished',
-  data: {},
-})
+const event = (seq: number): SessionEvent =>
+  storedEvent({
+    seq,
+    run: 'run_1',
+    agent: 'orchestrator',
+    trace: 'aa',
+    atMs: seq,
+    type: 'tool_finished',
+    data: {},
+  })
 
 describe('the list of sessions', () => {
   it('has a session as it stood with the last batch of its log', async () => {

@@ -4,6 +4,7 @@ import type { TrustedKey } from '../../../src/contracts/trust.ts'
 import { createAuditReader } from '../../../src/storage/audit-log.ts'
 import { createTrustStore } from '../../../src/storage/trusted-keys.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
+import { deploymentEventOf } from '../../fakes/events.ts'
 
 const keyOf = (name: string, more: Partial<TrustedKey> = {}): TrustedKey => ({
   id: `trust_${name}`,
@@ -13,13 +14,14 @@ const keyOf = (name: string, more: Partial<TrustedKey> = {}): TrustedKey => ({
   addedAtMs: 1_790_000_000_000,
   ...more,
 })
-const eventOf = (type: 'trust_added' | 'trust_removed'): DeploymentEvent => ({
-  type,
-  principal: 'operator',
-  trace: '',
-  atMs: 1_790_000_000_000,
-  data: {},
-})
+const eventOf = (type: 'trust_added' | 'trust_removed'): DeploymentEvent =>
+  deploymentEventOf({
+    type,
+    principal: 'operator',
+    trace: '',
+    atMs: 1_790_000_000_000,
+    data: {},
+  })
 
 function open() {
   const { database } = createSqliteDatabase()

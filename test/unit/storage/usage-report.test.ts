@@ -6,6 +6,7 @@ import { createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createUsageReport } from '../../../src/storage/usage-report.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
 import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
+import { storedEvent } from '../../fakes/events.ts'
 
 const all = { sinceMs: 0, untilMs: 1_000, limit: 100 }
 const call = (model: string, inputTokens: number, costNanoUsd: number, more: JsonObject = {}) =>
@@ -23,7 +24,7 @@ async function open() {
   const append = (session: string, principal: string, agent: string, told: readonly Told[]) => {
     const events = told.map(([type, data = {}], index): SessionEvent => {
       const run = `run_${session}`
-      return { seq: index + 1, run, agent, trace: 'aa', atMs: (atMs += 1), type, data }
+      return storedEvent({ seq: index + 1, run, agent, trace: 'aa', atMs: (atMs += 1), type, data })
     })
     return sink.append({ session, principal, sinceMs: 1 }, batchOf(events))
   }

@@ -15,6 +15,7 @@ import {
   settle,
   type WorldOptions,
 } from '../../switches/session-world.ts'
+import { dataOf } from '../../fakes/events.ts'
 
 const found = 'The agent child, started in the background (session ses_child), has finished.'
 const refusal = (code: 'request_unavailable' | 'lease_tokens') => new IsolaError(code, 'Not now.')
@@ -60,7 +61,7 @@ describe('an outcome that is to begin a run', () => {
       begunBy,
     })
     const started = eventsAfter(life.store, 0, 'bare').filter(({ type }) => type === 'run_started')
-    expect(started.map(({ data }) => data['begunBy'])).toEqual([undefined, begunBy])
+    expect(started.map((event) => dataOf(event)['begunBy'])).toEqual([undefined, begunBy])
     // What it reads ends with the outcome, which is nowhere else.
     expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({
       text: expect.stringContaining('two bugs'),

@@ -25,8 +25,9 @@ const mail = toolEntry('mail', async () => says('sent'), {
 })
 const child = toolEntry(
   'child',
-  async (_input, { emit }) => {
-    emit({ type: 'agent_invoked', data: { session: 'ses_child', background: true } })
+  async (_input, { call, emit }) => {
+    const data = { call, agent: 'child', session: 'ses_child', background: true as const }
+    emit({ type: 'agent_invoked', data })
     return says('started')
   },
   { isIdempotent: true, spends: { ...agentSpec().limits, maxTokens: 5_000 } },

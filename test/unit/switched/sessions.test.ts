@@ -315,8 +315,9 @@ describe('what a run leaves to be told elsewhere', () => {
     const { wake, clock } = createSessionWorld({
       script: () => ({ calls: [{ name: 'child' }] }),
       entries: [
-        toolEntry('child', async (_input, { emit }) => {
-          emit({ type: 'agent_invoked', data: { session: 'ses_child' } })
+        toolEntry('child', async (_input, { call, emit }) => {
+          const data = { call, agent: 'child', session: 'ses_child' }
+          emit({ type: 'agent_invoked', data })
           return never
         }),
       ],

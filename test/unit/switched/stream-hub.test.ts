@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionEvent, StreamItem } from '#contracts/event.ts'
+import type { EventType, ToldEvent, StreamItem } from '#contracts/event.ts'
 import { createStreamHub } from '../../../src/sessions/log/stream-hub.ts'
+import { toldEvent } from '../../fakes/events.ts'
 
-const eventOf = (seq: number, type: SessionEvent['type'] = 'tool_finished'): SessionEvent => ({
-  seq,
-  run: 'run_1',
-  agent: 'orchestrator',
-  trace: 'a'.repeat(32),
-  atMs: 0,
-  type,
-  data: {},
-})
+const eventOf = (seq: number, type: EventType = 'tool_finished'): ToldEvent =>
+  toldEvent({
+    seq,
+    run: 'run_1',
+    agent: 'orchestrator',
+    trace: 'a'.repeat(32),
+    atMs: 0,
+    type,
+    data: {},
+  })
 
 /** What a reader has got, as it comes: the place of an event, the text of a delta. */
 function follow(stream: ReadableStream<Uint8Array>) {

@@ -94,13 +94,5 @@ export function createOutputStream(head: ResponseHead, emit: Emit, after: number
         emit('response.output_item.done', number + 3, { output_index, item })
       )
     },
-    /** Whether this text is that of a message already. */
-    hasSaid: (text: string): boolean => items.some((item) => textOf(item) === text.trimEnd()),
   }
-}
-
-function textOf(item: object): string | undefined {
-  if (!('content' in item) || !Array.isArray(item.content)) return undefined
-  const [first] = item.content as readonly { readonly text?: string }[]
-  return first?.text?.trimEnd()
 }

@@ -1,3 +1,4 @@
+import type { AgentResult } from '#contracts/agent.ts'
 import { toOutgoingError } from '../../errors.ts'
 import { brokenOff, type StreamView } from '../../event-stream.ts'
 import { contentOf } from '../chat-response.ts'
@@ -41,8 +42,9 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
     return `${emit(last.type, numberOfEnd(lastTurn), { response: resource() })}data: [DONE]\n\n`
   }
   /** What the result says and no message said before it. */
-  const sayRest = (text: string): string => {
-    if (text === '' || output.hasSaid(text)) return ''
+  const sayRest = (result: AgentResult): string => {
+    const text = contentOf(result)
+    if (fold.isSaid({ ...result, result: text })) return ''
     lastTurn += 1
     return output.say(lastTurn, text) + output.finishMessage(lastTurn, text)
   }
@@ -60,7 +62,7 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
         return calls.join('') + end(completed(change.atMs, fold.tokens()))
       }
       case 'end': {
-        const rest = sayRest(contentOf(change.result))
+        const rest = sayRest(change.result)
         const { atMs } = change
         const last = toResponseEnd(change.result, { run: place.run, atMs, tokens: fold.tokens() })
         return rest + end(last)

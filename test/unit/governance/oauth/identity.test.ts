@@ -11,6 +11,7 @@ import {
 import { parseProof, type Proof } from '../../../../src/governance/oauth/proof.ts'
 import { createMemoryKeys } from '../../../fakes/keys.ts'
 import { sha256 } from '../../../fakes/kernel.ts'
+import { deploymentEventOf } from '../../../fakes/events.ts'
 
 const grant: OAuthGrant = {
   id: 'grant_1',
@@ -80,7 +81,7 @@ describe('whose a token is', () => {
       atMs: 1,
       data: {},
     } as const
-    await keys.change('ada', { role: 'auditor', agents: ['a'] }, event)
+    await keys.change('ada', { role: 'auditor', agents: ['a'] }, deploymentEventOf(event))
     expect(await identity.holderOf(person)).toMatchObject({ role: 'auditor', agents: ['a'] })
   })
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import type { DeploymentEvent } from '../../../../src/contracts/event.ts'
 import type { RateRequest } from '../../../../src/contracts/principal.ts'
 import { createStrangersLog } from '../../../../src/governance/oauth/strangers-log.ts'
+import { deploymentEventOf } from '../../../fakes/events.ts'
 
 it('T27: what strangers bring about fills no record: five rows a minute of a network, thirty of all, then the sum', async () => {
   const rows: DeploymentEvent[] = []
@@ -14,7 +15,10 @@ it('T27: what strangers bring about fills no record: five rows a minute of a net
   const log = { append: async (event: DeploymentEvent) => void rows.push(event) }
   const record = createStrangersLog(log, takeRate, (address) => address ?? '')
   const happen = (address: string, type: DeploymentEvent['type'] = 'oauth_refused') =>
-    record({ type, principal: '', trace: '', atMs: 1, data: { reason: 'denied' } }, { address })
+    record(
+      deploymentEventOf({ type, principal: '', trace: '', atMs: 1, data: { reason: 'denied' } }),
+      { address },
+    )
 
   for (let index = 0; index < 8; index += 1) await happen('a')
   expect(rows).toHaveLength(5)

@@ -6,6 +6,7 @@ import { emptySnapshot } from '../../../../src/catalog/catalog-gateway.ts'
 import { toolPolicySchema } from '../../../../src/contracts/tool-policy.ts'
 import { createLivePolicy } from '../../../../src/governance/policy/live-policy.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
+import { dataOf } from '../../../fakes/events.ts'
 
 const withPolicy = (given: object): PluginSnapshot => ({
   ...emptySnapshot,
@@ -42,7 +43,7 @@ describe('the policy gate', () => {
     for (const given of [{ deny: ['kv__*'] }, { allow: [] }]) {
       const { policy, subject, events } = open(given)
       texts.push(await policy.decide(subject))
-      reasons.push(events[0]?.data['reason'])
+      reasons.push(events[0] && dataOf(events[0])['reason'])
     }
     expect(texts[0]).toEqual(texts[1])
     expect(texts[0]).toMatchObject({ allow: false, code: 'tool_denied' })

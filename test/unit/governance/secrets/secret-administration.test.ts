@@ -4,6 +4,7 @@ import { createSealing } from '../../../../src/governance/secrets/sealing.ts'
 import { createSecretAdministration } from '../../../../src/governance/secrets/secret-administration.ts'
 import { createSecretReader } from '../../../../src/governance/secrets/secret-reader.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from '../../../fakes/secrets.ts'
+import { dataOf } from '../../../fakes/events.ts'
 
 const by = { principal: 'operator', trace: 't1', requestId: 'req_1' }
 const canary = 'canary-0123456789'
@@ -91,7 +92,7 @@ describe('a rotation', () => {
     expect((await after.read(['S7'])).get('S7')).toBe(`${canary}-S7`)
     expect([...secrets.rows.values()].every(({ setBy }) => setBy === 'operator')).toBe(true)
     const told = secrets.events.filter(({ type }) => type === 'secrets_rotated')
-    expect(told.map(({ data }) => data['count'])).toEqual([50, 10])
+    expect(told.map((event) => dataOf(event)['count'])).toEqual([50, 10])
   })
 
   it('goes on past one that no key opens, and says which', async () => {

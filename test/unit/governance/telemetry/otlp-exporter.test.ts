@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { RunRecord } from '#contracts/telemetry.ts'
-import { messagesOf } from '../../../../src/kernel/turn.ts'
 import { createRedactor } from '../../../../src/governance/redactor.ts'
 import { createContent } from '../../../../src/governance/telemetry/content.ts'
 import {
@@ -14,6 +13,19 @@ import { createFakeClock } from '../../../fakes/kernel.ts'
 
 const trace = 'c0ffee00'.repeat(4)
 const secret = 'sk-live-0123456789'
+
+const answered = {
+  provider: 'p',
+  model: 'm',
+  inputTokens: 10,
+  outputTokens: 1,
+  costNanoUsd: 0,
+  priced: false,
+  estimated: false,
+  reservedTokens: 100,
+  finishReason: 'stop',
+  durationMs: 0,
+}
 
 function recordOf(text = 'ANSWER', turns = 1): RunRecord {
   return {
@@ -61,7 +73,7 @@ function recordOf(text = 'ANSWER', turns = 1): RunRecord {
           trace,
           atMs: 1_790_000_000_050,
           type: 'model_called',
-          data: { turn: index + 1, request: 1, provider: 'p', model: 'm', finishReason: 'stop' },
+          data: { turn: index + 1, request: 1, ...answered },
         },
       ],
     })),
@@ -91,7 +103,7 @@ function setUp(
   })
   return { exporter, sent, clock }
 }
-const withContent = () => ({ content: createContent(messagesOf, createRedactor([secret])) })
+const withContent = () => ({ content: createContent(createRedactor([secret])) })
 const bodyOf = (sent: readonly Sent[]) => sent.map(({ init }) => String(init.body)).join('')
 
 describe('the export of a run', () => {
@@ -169,8 +181,8 @@ describe('the export of a run', () => {
 
   it('F36: captures of a long run the newest 2,000,000 characters, and says of how many spans nothing', async () => {
     let read = 0
-    const counted: typeof messagesOf = (turn) => ((read += 1), messagesOf(turn))
-    const content = createContent(counted, createRedactor([secret]))
+    const redact = createRedactor([secret])
+    const content = createContent((text) => ((read += 1), redact(text)))
     const { exporter, sent } = setUp(undefined, { content })
     await exporter.export(recordOf('z'.repeat(5_000), 600))
     const spans = sent.flatMap(({ init }) => spansIn(JSON.parse(String(init.body))))

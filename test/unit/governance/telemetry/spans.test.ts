@@ -20,6 +20,7 @@ import {
   type Line,
   type MemoryJournal,
 } from '../../../fakes/kernel.ts'
+import { dataOf, storedEvent } from '../../../fakes/events.ts'
 
 const trace = 'c0ffee00'.repeat(4)
 const call = (name: string, input: JsonObject = {}) => ({ calls: [{ name, input }] })
@@ -50,17 +51,17 @@ async function runOf(
   options: { readonly journal?: MemoryJournal; readonly ports?: Partial<RunPorts> } = {},
 ): Promise<RunRecord> {
   const { journal = createMemoryJournal() } = options
-  const record = { plugin: 'demo', version: '1.0.0', tier: 'builtin' }
+  const record = { plugin: 'demo', version: '1.0.0', tier: 'builtin' } as const
   const toolset = toolsetOf([
     toolEntry('kv__get', async () => ({ ok: true, output: 'RESULT' }), { record }),
-    toolEntry('web__get', async (_input, { emit }) => {
+    toolEntry('web__get', async (_input, { call: id, emit }) => {
       const data = { host: 'a.example', method: 'GET', status: 503 }
       emit({ type: 'network_requested', data })
-      emit({ type: 'tool_log', data: { message: 'LOGGED' } })
+      emit({ type: 'tool_log', data: { call: id, message: 'LOGGED' } })
       return { ok: false, error: { code: 'tool_failed', message: 'FAILED' } }
     }),
-    toolEntry('rev__run', async (_input, { emit }) => {
-      emit({ type: 'agent_invoked', data: { agent: 'rev', session: 'ses_child' } })
+    toolEntry('rev__run', async (_input, { call: id, emit }) => {
+      emit({ type: 'agent_invoked', data: { call: id, agent: 'rev', session: 'ses_child' } })
       return { ok: true, output: 'REVIEW' }
     }),
   ])
@@ -221,8 +222,8 @@ describe('the spans of a run', () => {
     const turns = run.turns.map((turn) => ({
       ...turn,
       events: turn.events.map((event) => {
-        const { request: _request, ...data } = event.data
-        return { ...event, data }
+        const { request: _request, ...data } = dataOf(event)
+        return storedEvent({ ...event, data })
       }),
     }))
     const spans = spansOf({ ...run, turns })
@@ -238,7 +239,9 @@ describe('the spans of a run', () => {
       ...turn!,
       turn: at + 1,
       calls: turn!.calls.map((one) => ({ ...one, id: `${one.id}_${at}` })),
-      events: turn!.events.map((event) => ({ ...event, data: { ...event.data, turn: at + 1 } })),
+      events: turn!.events.map((event) =>
+        storedEvent({ ...event, data: { ...event.data, turn: at + 1 } }),
+      ),
     }))
     const spans = spansOf({ ...run, turns })
     const ids = new Set(spans.map(({ id }) => id))
@@ -257,7 +260,7 @@ describe('the spans of a run', () => {
     const calls = Array.from({ length: 3_000 }, (_, at) => ({ ...first!, id: `call_${at}` }))
     const request = turn!.events.find(({ type }) => type === 'network_requested')!
     const events = Array.from({ length: 200 }, (_, at) => {
-      return { ...request, atMs: at, data: { ...request.data, call: 'call_2999' } }
+      return storedEvent({ ...request, atMs: at, data: { ...request.data, call: 'call_2999' } })
     })
     const spans = spansOf({ ...run, turns: [{ ...turn!, calls, events }] })
     expect(spans).toHaveLength(2_000)

@@ -6,6 +6,7 @@ import { createUploadReader } from '../../../../src/plugins/install/upload-reade
 import { systemSources } from '../../../../src/sources.ts'
 import { createMemoryTrust } from '../../../fakes/trust.ts'
 import { uploadDeps } from '../../../fakes/uploads.ts'
+import { dataOf } from '../../../fakes/events.ts'
 
 const by = { principal: 'operator', trace: '', requestId: 'req_1' }
 const bundleOf = (id: string, more: Record<string, unknown> = {}): PluginBundle => ({
@@ -110,7 +111,10 @@ describe('accepted keys', () => {
     const { id } = await trust.add({ name: 'acme', publicKey: key }, by)
     await trust.remove(id, by)
     expect(
-      store.events.map(({ type, principal, data }) => [type, principal, data['name'], data['key']]),
+      store.events.map((event) => {
+        const { name, key } = dataOf(event)
+        return [event.type, event.principal, name, key]
+      }),
     ).toEqual([
       ['trust_added', 'operator', 'acme', id],
       ['trust_removed', 'operator', 'acme', id],

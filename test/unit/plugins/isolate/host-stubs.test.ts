@@ -3,6 +3,7 @@ import { openCapabilities } from '../../../../src/plugins/capabilities.ts'
 import { createHostStubs } from '../../../../src/plugins/isolate/host-stubs.ts'
 import { bundleTools, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createToolContext } from '../../../fakes/tool-context.ts'
+import { dataOf } from '../../../fakes/events.ts'
 
 /** The stubs of one call of a plugin with these grants, over the real capabilities. */
 function createStubs(grants: object = { storage: '1mb' }) {
@@ -44,7 +45,7 @@ describe('the port', () => {
     const { ask, events } = createStubs()
     await ask('log', 'one')
     await ask('progress', 'two')
-    expect(events.map(({ type, data }) => [type, data['message']])).toEqual([
+    expect(events.map((event) => [event.type, dataOf(event)['message']])).toEqual([
       ['tool_log', 'one'],
       ['tool_progress', 'two'],
     ])

@@ -1,0 +1,216 @@
+import * as z from 'zod'
+import type { Json } from './json.ts'
+
+/**
+ * What each kind of event of the deployment says: what an operator did, or somebody tried. Like those of sessions
+ * (`event-schemas.ts`) they are the source of the types and of docs/events.md, and no part of the Worker.
+ */
+const kind = <Data extends z.core.$ZodLooseShape>(when: string, data: Data) =>
+  z.object(data).describe(when)
+
+const text = z.string()
+const number = z.number()
+const texts = z.array(text).readonly()
+const request = {
+  request: text.optional().describe('the id of the request; absent if it had none'),
+}
+
+/** Whose access it is. */
+const owner = text.describe('the principal whose it is')
+const rights = {
+  role: text,
+  agents: texts.nullable().describe('`null`: all of them'),
+  models: texts.nullable().describe('`null`: all of them'),
+  dailyTokens: number.nullable(),
+  dailyCostNanoUsd: number.nullable(),
+}
+const expiresAtMs = number.nullable().describe('epoch milliseconds; `null`: never')
+const trustedKey = { key: text, name: text, publicKey: text, ...request }
+
+/** What anybody can bring about is written so often a minute at most. */
+const unrecorded = {
+  unrecorded: number.optional().describe('how many before it were left out'),
+}
+const oauthClient = { client: text, ...request }
+
+const plugin = { plugin: text, hash: text.describe('sha-256 of its content') }
+const change = {
+  generation: number.optional().describe('what is enabled now; absent if that stayed as it was'),
+  ...request,
+}
+const lines = { added: texts, removed: texts }
+const unexposed = { unexposed: texts.optional().describe('what is no longer offered at /mcp') }
+const server = { server: text }
+const problem = { code: text, message: text }
+const session = { session: text, owner, ...request }
+
+export const deploymentEventSchemas = {
+  key_added: kind('A key was made.', {
+    key: text.describe('its id, never the key'),
+    owner,
+    expiresAtMs,
+    ...z.object(rights).partial().shape,
+    ...request,
+  }),
+  key_rotated: kind('A key was replaced by another.', {
+    key: text,
+    owner,
+    newKey: text,
+    endsAtMs: number.describe('until when the old one works'),
+    expiresAtMs,
+    ...request,
+  }),
+  key_revoked: kind('A key was taken back.', { key: text, owner, ...request }),
+  principal_changed: kind('What a principal may do was changed.', { owner, ...rights, ...request }),
+  login_failed: kind(
+    'Somebody came with a wrong key. Of each address and key the first in ten minutes is told, the tenth, the hundredth, and the one that was too many.',
+    {
+      count: number,
+      refused: number.optional().describe('how many before it got 429 without being counted'),
+      address: text
+        .optional()
+        .describe('of IPv6 the /64 network; absent of a flood, which is told as a sum'),
+      reason: text.optional().describe('`unknown`, `expired` or `revoked`'),
+      key: text.optional().describe('of one that has ended'),
+      owner: owner.optional(),
+      ...request,
+    },
+  ),
+  oauth_client_registered: kind('A program registered itself.', {
+    ...oauthClient,
+    clientName: text,
+    redirectUris: text,
+    ...unrecorded,
+  }),
+  oauth_granted: kind('Somebody let a program act for them.', {
+    grant: text,
+    ...oauthClient,
+    clientName: text,
+    redirectUri: text,
+    resource: text,
+    scopes: texts,
+    signedInWith: text,
+  }),
+  oauth_refused: kind('A sign-in ended without a grant.', {
+    reason: text,
+    ...oauthClient,
+    redirectUri: text,
+    who: text.optional(),
+    ...unrecorded,
+  }),
+  oauth_revoked: kind('A grant ended.', {
+    grant: text,
+    owner: owner.optional(),
+    reason: text,
+    by: text.optional().describe('the grant that replaced it'),
+    ...request,
+  }),
+  trust_added: kind('A key that signs plugins is trusted.', trustedKey),
+  trust_removed: kind('A key that signs plugins is trusted no more.', trustedKey),
+  plugin_added: kind('A version of a plugin arrived.', {
+    ...plugin,
+    version: text,
+    tier: text,
+    source: text,
+    accepted: z.literal(true).optional().describe('an operator took up the version of an author'),
+    ...change,
+  }),
+  plugin_granted: kind('A plugin was allowed what it asks for.', {
+    ...plugin,
+    lines: texts,
+    ...change,
+  }),
+  plugin_revoked: kind('What a plugin was allowed was taken back.', { ...plugin, ...change }),
+  plugin_enabled: kind('A plugin was switched on.', { ...plugin, version: text, ...change }),
+  plugin_disabled: kind('A plugin was switched off.', { ...plugin, version: text, ...change }),
+  plugin_rolled_back: kind('A plugin has the version that it had before.', {
+    ...plugin,
+    version: text,
+    from: text.describe('the hash that it had'),
+    ...change,
+  }),
+  plugin_removed: kind('A plugin, or what it kept, is gone.', {
+    plugin: text,
+    hash: text.optional(),
+    purged: z.boolean().optional().describe('what it kept'),
+    ...unexposed,
+    ...change,
+  }),
+  plugin_refused: kind('A change of what is enabled was refused.', {
+    asked: text,
+    plugin: text.optional(),
+    server: text.optional(),
+    code: text,
+    why: text,
+    ...request,
+  }),
+  plugin_tripped: kind('A plugin did not start, or kept failing.', {
+    ...plugin,
+    version: text.optional(),
+    ...problem,
+    isKept: z.literal(true).optional().describe('it guards something, so it stays on'),
+    ...change,
+  }),
+  generation_restored: kind('All that was enabled at an earlier time is enabled again.', {
+    restored: number,
+    regained: texts.optional(),
+    regainedServers: texts.optional(),
+    policy: z.object(lines).optional(),
+    ...change,
+  }),
+  policy_changed: kind('The policy was changed.', { ...lines, ...change }),
+  mcp_added: kind('An MCP server was added.', {
+    ...server,
+    url: text,
+    headers: texts.describe('their names'),
+    auth: text,
+    allow: z
+      .object({ elicitation: z.boolean(), sampling: z.object({ maxTokens: number }).optional() })
+      .describe('what it may ask its caller for'),
+    ...change,
+  }),
+  mcp_approved: kind('What an MCP server offers was approved.', {
+    ...server,
+    hash: text,
+    confirmed: texts,
+    lines: texts,
+    ...change,
+  }),
+  mcp_enabled: kind('An MCP server was switched on.', { ...server, ...change }),
+  mcp_disabled: kind('An MCP server was switched off.', { ...server, ...change }),
+  mcp_removed: kind('An MCP server was taken away.', { ...server, ...unexposed, ...change }),
+  mcp_quarantined: kind('An MCP server offers something else than was approved.', {
+    ...server,
+    kind: text,
+    key: text,
+    approved: text,
+    now: text.describe('its hash, or `gone`'),
+  }),
+  mcp_signed_in: kind('Somebody signed in at an MCP server.', server),
+  mcp_sign_in_refused: kind('A sign-in at an MCP server failed.', { ...server, refused: text }),
+  exposure_changed: kind('What is offered at /mcp was changed.', { ...lines, ...change }),
+  secret_set: kind('A secret has a value. The value is on no record.', { name: text, ...request }),
+  secret_removed: kind('A secret was taken away.', { name: text, ...request }),
+  secrets_rotated: kind('Secrets were sealed under another key.', { count: number, ...request }),
+  run_cancelled: kind('An operator cancelled somebody’s run.', { ...session, run: text }),
+  call_decided: kind('An operator decided about a call in somebody’s session.', {
+    ...session,
+    run: text,
+    call: text,
+    tool: text,
+    kind: text,
+    argsHash: text,
+    decision: text,
+  }),
+  session_deleted: kind('An operator deleted somebody’s session.', {
+    ...session,
+    step: z.enum(['asked', 'done']),
+  }),
+  hook_called: kind(
+    'A plugin was told of the end of a session, or its code said something there. The other fields are those of the event.',
+    {
+      session: text,
+      event: text.optional().describe('the kind of event; absent for `hook_called`'),
+    },
+  ).catchall(z.json() as z.ZodType<Json>),
+} as const

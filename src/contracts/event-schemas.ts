@@ -1,0 +1,337 @@
+import * as z from 'zod'
+import type { AgentResult } from './agent.ts'
+import type { Json, JsonObject } from './json.ts'
+import type { Message } from './message.ts'
+
+/**
+ * What each kind of event of a session says, from which its type is inferred (`event.ts`) and docs/events.md is made.
+ * The Worker holds none of it: who emits is checked by the compiler, what was stored by tests.
+ *
+ * `data` is what is stored, and on the audit record. `told` is what a reader of the session gets: texts, arguments and
+ * results are added out of the row that the event is stored in, and `inside` is left out.
+ */
+interface Parts<Told extends z.core.$ZodLooseShape, Inside extends z.core.$ZodLooseShape> {
+  readonly told?: Told
+  readonly inside?: Inside
+}
+
+type NoFields = Record<never, never>
+type With<Fields, More> = Omit<Fields, keyof More> & More
+
+const kind = <
+  Data extends z.core.$ZodLooseShape,
+  Told extends z.core.$ZodLooseShape = NoFields,
+  Inside extends z.core.$ZodLooseShape = NoFields,
+>(
+  when: string,
+  data: Data,
+  { told, inside }: Parts<Told, Inside> = {},
+) => ({
+  data: z.object({ ...data, ...inside } as unknown as With<Data, Inside>).describe(when),
+  told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
+})
+
+const text = z.string()
+const number = z.number()
+const flag = z.boolean()
+const call = text.describe('the tool call')
+const tokens = number.describe('tokens')
+const durationMs = number.describe('milliseconds')
+const model = { provider: text, model: text }
+
+const json = (z.json() as z.ZodType<Json>).meta({ title: 'JSON' })
+const jsonObject = (z.record(text, z.json()) as z.ZodType<JsonObject>).meta({ title: 'object' })
+const failure = z.object({ code: text, message: text, transient: flag.optional() })
+
+/** Whose the tool is: copied from its entry, read by nobody but people. */
+const owner = {
+  plugin: text
+    .optional()
+    .describe('`isola` for the core, `client` for a tool that the client runs'),
+  version: text.optional(),
+  tier: z.enum(['builtin', 'trusted', 'community', 'mcp']).optional(),
+  server: text.optional().describe('the MCP server whose tool it is'),
+}
+
+/** Which hook said it, where it was not a tool. */
+const inHook = {
+  plugin: text.optional().describe('whose hook said it'),
+  hook: text.optional().describe('the point at which it was asked'),
+}
+
+/** Set if the code of this call asked, and not the agent. */
+const ofCall = {
+  call: text.optional().describe('the call whose code asked; absent if it was the agent'),
+}
+
+const usage = z.object({
+  tokens,
+  costNanoUsd: number.describe('billionths of a US dollar'),
+  turns: number,
+  toolCalls: number,
+  children: number,
+  inputTokens: number,
+  outputTokens: number,
+  modelCalls: number,
+  timeMs: number,
+})
+
+const state = z.enum(['completed', 'stopped', 'failed', 'cancelled'])
+const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session'])
+const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+const hasFields =
+  (...names: readonly string[]) =>
+  (value: unknown) =>
+    isObject(value) && names.every((name) => Object.hasOwn(value as object, name))
+
+/** Types of their own, of which an event is not the place: only what every reader leans on is looked at. */
+const agentResult = z
+  .custom<AgentResult>(hasFields('id', 'state', 'result', 'usage', 'agent'))
+  .meta({ title: 'result of a run' })
+const message = z.custom<Message>(hasFields('role')).meta({ title: 'message' })
+
+/** The place of an event within its run, out of the row. */
+const turn = number.describe('counts from 1 within the run')
+const toldTurn = { turn }
+
+const modelRequest = {
+  ...ofCall,
+  turn: number.optional().describe('absent if a call asked'),
+  request: number.optional().describe('counts from 1 within the turn; absent if a call asked'),
+  ...owner,
+  ...model,
+}
+
+const toolCall = {
+  call,
+  tool: text,
+  parent: text.optional().describe('the call whose code made this one'),
+  ...owner,
+}
+
+const argsHash = text.describe('sha-256 of the arguments')
+const child = { call, agent: text, session: text.describe('the session of the sub-agent') }
+
+export const eventSchemas = {
+  run_started: kind('A run began to work. It is the first event of every run.', {
+    principal: text,
+    key: text.optional().describe('the id of the API key, never the key'),
+    depth: number.describe('0 for a run that a person began'),
+    parentCall: text.optional().describe('the call that asked for it, where it is a sub-agent’s'),
+    begunBy: z
+      .object({ run: text, call: text, session: text, depth: number })
+      .optional()
+      .describe('the background call whose outcome began it, where no person did'),
+  }),
+  run_resumed: kind('An open turn was taken up again, after a crash or a pause.', {
+    turn,
+    lostCalls: number.describe('model requests that a crash may have cut, each charged in full'),
+  }),
+  run_parked: kind(
+    'Nothing is left to do until somebody outside decides or answers. The run is not over.',
+    {
+      pauses: z
+        .array(z.object({ call, tool: text, kind: pauseKind }))
+        .readonly()
+        .describe('the calls that wait'),
+    },
+    { told: toldTurn },
+  ),
+  run_steered: kind(
+    'Something came in for the run while it worked, and its next model call sees it.',
+    { turn },
+    { told: { messages: z.array(message).readonly().describe('what came in') } },
+  ),
+  pause_answered: kind('A call that waited has its answer.', {
+    call,
+    tool: text,
+    kind: pauseKind,
+    argsHash,
+    answer: text.describe('`approved`, `answered`, or the code of the failure'),
+    by: text.optional().describe('who gave it, if not the owner of the session'),
+  }),
+  run_finished: kind(
+    'The run is over. It is the last event of every run.',
+    {
+      state,
+      turns: number,
+      code: text.optional(),
+      message: text.optional().describe('why it did not complete'),
+    },
+    {
+      told: { result: agentResult.nullable().describe('the result of the run (docs/api.md)') },
+      inside: { detail: text.optional().describe('what went wrong inside') },
+    },
+  ),
+  message_finished: kind(
+    'The agent has said something. Its text has come in pieces before, where somebody listened.',
+    { turn },
+    { told: { text: text.describe('all that it said in this turn') } },
+  ),
+  model_called: kind(
+    'A model answered.',
+    {
+      ...modelRequest,
+      requestedModel: text.optional().describe('what was asked for, if another one answered'),
+      inputTokens: number,
+      outputTokens: number,
+      costNanoUsd: number.describe('billionths of a US dollar'),
+      priced: flag.describe('whether a price is known'),
+      estimated: flag.describe('whether the tokens were counted here, not by the provider'),
+      reservedTokens: number,
+      finishReason: text,
+      firstTextMs: number.optional().describe('milliseconds to the first text, if it was streamed'),
+      durationMs,
+    },
+    { told: toldTurn },
+  ),
+  model_failed: kind(
+    'A request to a model failed, or a crash may have cut it after it was sent (`code`: `lost`). There is one for each.',
+    {
+      ...modelRequest,
+      code: text,
+      bookedTokens: number.describe('what it may have cost, and is booked'),
+      bookedCostNanoUsd: number,
+      partialChars: number.optional().describe('text that a reader saw and that is not kept'),
+      durationMs,
+    },
+    { told: toldTurn },
+  ),
+  model_substituted: kind('A request went to another model than the one asked for.', {
+    ...ofCall,
+    asked: text.describe('empty if no model was named'),
+    ...model,
+    passedOver: z
+      .array(z.object({ ...model, reason: text }))
+      .readonly()
+      .optional()
+      .describe('which ones, and what each lacks'),
+  }),
+  tool_started: kind(
+    'A call begins.',
+    { ...toolCall, argsHash, inputChars: number, definitionHash: text },
+    {
+      told: {
+        input: jsonObject.optional().describe('the arguments; not of a call that code made'),
+      },
+    },
+  ),
+  tool_finished: kind(
+    'A call has its one outcome. The calls of a turn are told in the order in which they were asked for.',
+    {
+      ...toolCall,
+      ok: flag,
+      code: text.optional().describe('of the failure'),
+      durationMs,
+      outputChars: number,
+      argsHash: argsHash.optional().describe('sha-256 of the arguments that were run'),
+      taint: z.array(text).readonly().describe('where the output came from'),
+    },
+    {
+      told: {
+        output: json.optional().describe('what it returned; not of a call that code made'),
+        error: failure.optional().describe('what the model reads of a failure'),
+      },
+    },
+  ),
+  agent_invoked: kind('A sub-agent is asked; once more for the same call when a crash cut it.', {
+    ...child,
+    background: z.literal(true).optional().describe('nobody waits for it'),
+    onOutcome: text.optional().describe('`run` if its outcome is to begin a run'),
+  }),
+  agent_result: kind(
+    'A sub-agent is done, and whoever asked has its outcome.',
+    {
+      ...child,
+      state,
+      usage,
+      costEstimateUsd: number,
+      error: failure.optional(),
+    },
+    { told: toldTurn },
+  ),
+  agent_error: kind(
+    'A sub-agent could not be asked, reached or cancelled.',
+    { ...child, code: text, message: text.optional() },
+    { inside: { detail: text.optional().describe('what the platform said') } },
+  ),
+  lease_refused: kind('The budget did not allow a model request or a call.', {
+    ...ofCall,
+    code: text,
+    asked: number.optional(),
+    left: number.optional(),
+  }),
+  lease_overdrawn: kind('Something cost more than was reserved for it; it is booked in full.', {
+    ...ofCall,
+    tokens: number.optional(),
+    reserved: number.optional(),
+  }),
+  tool_log: kind(
+    'A tool or a hook logged something.',
+    {
+      call,
+      message: text.optional(),
+      level: z
+        .enum(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
+        .optional(),
+      ...inHook,
+    },
+    { inside: { detail: text.optional().describe('what a tool threw that no one should read') } },
+  ),
+  tool_progress: kind('A tool says how far it is.', {
+    call,
+    message: text,
+    progress: number.optional(),
+    total: number.optional(),
+    ...inHook,
+  }),
+  network_requested: kind('A plugin asked a host, or wanted to.', {
+    call: text.optional().describe('the tool call; absent where a hook asked that is of none'),
+    host: text.describe('empty if there was none to tell'),
+    method: text,
+    status: number.describe('of the answer; 0 if there was none'),
+    refused: z.literal(true).optional().describe('it may not ask this host'),
+    ...inHook,
+  }),
+  capability_refused: kind('A plugin’s code used what it was not granted; told once a call.', {
+    call,
+    capability: text,
+    tool: text.optional().describe('of `tools`'),
+    secret: text.optional().describe('of `secrets`'),
+    ...inHook,
+  }),
+  hook_called: kind('A plugin was asked at a point where it listens; never what it was about.', {
+    ...ofCall,
+    plugin: text,
+    version: text,
+    tier: z.enum(['builtin', 'trusted', 'community']),
+    on: text.describe('the point'),
+    matched: number.describe('how many events it was asked about'),
+    verdict: verdict.describe('the gravest of what it said'),
+    durationMs,
+    calls: z
+      .array(z.object({ call, verdict }))
+      .readonly()
+      .optional()
+      .describe('those that it did not simply allow'),
+  }),
+  isolate_started: kind(
+    'The first use of an isolate on a day, and each that model-written code is given.',
+    {
+      call,
+      ...owner,
+      isolate: text.describe('12 characters of its id'),
+      costNanoUsd: number.describe('billionths of a US dollar'),
+    },
+  ),
+  call_denied: kind('The policy did not allow a call; its `tool_finished` comes after it.', {
+    call,
+    tool: text,
+    reason: text.describe(
+      '`denied_by_rule`, `not_in_allow_list`, `host_not_allowed`, `destructive`, `over_rate`; `policy_unknown` and `rate_unknown` where it could not be asked',
+    ),
+    rule: text,
+  }),
+} as const

@@ -1,0 +1,88 @@
+import type { SessionEvent } from './event.ts'
+import type { CallRecord, TurnRecord } from './journal.ts'
+import type { Message } from './message.ts'
+
+/** What was said in one turn, as its row has it: each reader of it takes from here what it shows. */
+export interface TurnSaid {
+  /** What the agent said; empty if it only made calls. */
+  readonly text: string
+  /** The reply of which it is: the last that the agent itself got of a model in this turn. */
+  readonly reply: SessionEvent<'model_called'> | undefined
+  /** The calls that the agent asked for, in its order, each with its outcome if it has one. */
+  readonly calls: readonly CallRecord[]
+  /** Those of them that its client runs. */
+  readonly clientCalls: readonly CallRecord[]
+  /** What the turn adds to the transcript: what came in, what the agent said and called, then what came back. */
+  readonly messages: readonly Message[]
+}
+
+type Said = Pick<TurnRecord, 'received' | 'steps' | 'calls' | 'events'>
+
+/** Reads a turn; what a reader does not ask for is not made. */
+export function toTurnSaid(turn: Said): TurnSaid {
+  const { calls } = turn
+  return {
+    calls,
+    get text() {
+      return textOf(turn)
+    },
+    get reply() {
+      return turn.events.findLast(isOwnReply)
+    },
+    get clientCalls() {
+      const asked = new Set(turn.events.flatMap(askedOfClient))
+      return calls.filter(({ id }) => asked.has(id))
+    },
+    get messages() {
+      return messagesOf(turn)
+    },
+  }
+}
+
+const textOf = ({ steps }: Said): string =>
+  steps.flatMap((step) => ('message' in step ? [step.message] : [])).join('\n')
+
+/** What a tool's code asked a model is no message of the agent. */
+const isOwnReply = (event: SessionEvent): event is SessionEvent<'model_called'> =>
+  event.type === 'model_called' && event.data.call === undefined
+
+/** A call went out to the client when the run was parked for it. */
+const askedOfClient = (event: SessionEvent): readonly string[] =>
+  event.type === 'run_parked'
+    ? event.data.pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : []))
+    : []
+
+function messagesOf(turn: Said): readonly Message[] {
+  const { received = [], steps, calls } = turn
+  const text = textOf(turn)
+  const toolCalls = steps.flatMap((step) =>
+    step.type === 'tool' ? [{ id: step.callId, name: step.toolId, input: step.input }] : [],
+  )
+  if (text === '' && toolCalls.length === 0) return received
+  const said: Message = {
+    role: 'assistant',
+    text,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    taint: ['model'],
+  }
+  return [...received, said, ...calls.map(answerOf)]
+}
+
+function answerOf(call: CallRecord): Message {
+  const { outcome } = call
+  const base = { role: 'tool', callId: call.id, name: call.name } as const
+  if (outcome?.ok) {
+    const taint = outcome.taint ?? [`tool:${call.tool}` as const]
+    return { ...base, output: outcome.output, isError: false, taint }
+  }
+  const error = outcome?.error ?? (call.pause ? stillWaiting : noOutcome)
+  return {
+    ...base,
+    output: { error: { code: error.code, message: error.message } },
+    isError: true,
+    taint: [`tool:${call.tool}`],
+  }
+}
+
+const stillWaiting = { code: 'tool_pending', message: 'Waiting for someone; not done so far.' }
+const noOutcome = { code: 'tool_outcome_unknown', message: 'No outcome is known.' }

@@ -1,0 +1,55 @@
+// Holds every event that a test run stores, tells or records against its schema. In tests only: `src/` knows nothing
+// of this, and no bundle has it.
+import { sep } from 'node:path'
+
+const checker = '../../../test/setup/check-events.ts'
+
+/** Where all events come by, and what is done to each there. */
+export const places = [
+  {
+    file: 'src/sessions/storage/event-version.ts',
+    find: 'export const toStoredTurn = ',
+    name: 'toStoredTurn',
+    check: 'import { checkStored as check }',
+    wrap: '(turn) => { turn.events.forEach(check); return unchecked(turn) }',
+  },
+  {
+    file: 'src/sessions/log/log-view.ts',
+    find: 'export function fullEvents(',
+    name: 'fullEvents',
+    check: 'import { checkTold as check }',
+    wrap: '(turn) => { const told = unchecked(turn); told.forEach(check); return told }',
+  },
+]
+
+/** What is of no session. Unit tests of the table write what they like into it. */
+export const deploymentPlace = {
+  file: 'src/storage/deployment-log.ts',
+  find: 'export function eventRow(',
+  name: 'eventRow',
+  check: 'import { checkDeployment as check }',
+  wrap: '(database, event, only) => { check(event); return unchecked(database, event, only) }',
+  path: '../../test/setup/check-events.ts',
+}
+
+/** The text of a module with its function behind a check. Throws if it is not there exactly once. */
+export function withCheck(text, { file, find, name, check, wrap, path = checker }) {
+  if (text.split(find).length !== 2) throw new Error(`${file} has not one "${find}"`)
+  const hidden = find.startsWith('export const') ? 'const unchecked = ' : 'function unchecked('
+  return [
+    `${check} from '${path}'`,
+    text.replace(find, () => hidden),
+    `export const ${name} = ${wrap}`,
+  ].join('\n')
+}
+
+/** A vite plugin for each project of the tests. */
+export const checkedEvents = (checked = places) => ({
+  name: 'isola-checked-events',
+  enforce: 'pre',
+  transform(text, id) {
+    const path = id.split('?')[0].split(sep).join('/')
+    const place = checked.find(({ file }) => path.endsWith(`/${file}`))
+    return place && { code: withCheck(text, place), map: null }
+  },
+})

@@ -1,0 +1,172 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import type {
+  DeploymentEventType,
+  EventDraft,
+  EventType,
+  SessionEvent,
+} from '../../../src/contracts/event.ts'
+import { deploymentEventSchemas } from '../../../src/contracts/deployment-event-schemas.ts'
+import { eventVersion } from '../../../src/contracts/event.ts'
+import { eventSchemas } from '../../../src/contracts/event-schemas.ts'
+import type { TurnRecord } from '../../../src/contracts/journal.ts'
+import { fullEvents } from '../../../src/sessions/log/log-view.ts'
+import { fromStoredTurn, toStoredTurn } from '../../../src/sessions/storage/event-version.ts'
+import { eventPage } from '../../../scripts/event-docs.mjs'
+import first from '../../fixtures/events/first-version.json' with { type: 'json' }
+import older from '../../fixtures/sessions/n-1.json' with { type: 'json' }
+import { checkDeployment, checkStored, checkTold } from '../../setup/check-events.ts'
+import { deploymentPlace, places, withCheck } from '../../setup/checked-events.mjs'
+
+const root = join(import.meta.dirname, '../../..')
+const types = Object.keys(eventSchemas) as EventType[]
+const deploymentTypes = Object.keys(deploymentEventSchemas) as DeploymentEventType[]
+
+/** An event alone in a turn of the first version. */
+const rowOf = (event: OldEvent): TurnRecord =>
+  ({
+    turn: 3,
+    steps: [],
+    calls: [],
+    modelCalls: [],
+    events: [{ ...event, seq: 1, run: 'run_1', agent: 'a', trace: 'aa', atMs: 1 }],
+    usage: {},
+    isDone: true,
+  }) as unknown as TurnRecord
+interface OldEvent {
+  readonly type: string
+  readonly data: object
+}
+const stored = (first.session as readonly OldEvent[]).map(
+  (event) => fromStoredTurn(rowOf(event)).events[0]!,
+)
+const turnsOf = (rows: readonly unknown[]) => rows as readonly TurnRecord[]
+
+/** Every turn that the version before this fixture's stored. */
+const oldTurns = [...older.finished.objects, ...older.cut.objects].flatMap(({ tables }) =>
+  tables
+    .filter(({ name }) => name === 'log')
+    .flatMap(({ columns, rows }) =>
+      rows
+        .filter((row) => Number(row[columns.indexOf('turn')]) > 0)
+        .map((row) => JSON.parse(String(row[columns.indexOf('body')])) as TurnRecord),
+    ),
+)
+
+describe('the payloads of events', () => {
+  it.each(types)('%s: what was stored in the first version fits, and JSON keeps it', (type) => {
+    const events = stored.filter((event) => event.type === type)
+    expect(events.length).toBeGreaterThan(0)
+    for (const event of events) {
+      checkStored(event)
+      const { data } = JSON.parse(JSON.stringify(event)) as SessionEvent
+      const schema: z.ZodType = eventSchemas[type].data
+      expect(schema.parse(data)).toEqual(event.data)
+    }
+  })
+
+  it.each(types)('%s: a reader is told what its schema says, and nothing of the inside', (type) => {
+    for (const event of stored.filter((one) => one.type === type)) {
+      const [told] = fullEvents({ ...rowOf(event), events: [event] })
+      checkTold(told!)
+      expect(told!.data).not.toHaveProperty('detail')
+    }
+  })
+
+  it.each(types)('%s: a wrong payload is refused', (type) => {
+    const schema: z.ZodType = eventSchemas[type].data
+    for (const { data } of stored.filter((event) => event.type === type))
+      for (const [name] of Object.entries(data))
+        expect(schema.safeParse({ ...data, [name]: { wrong: true } }).success).toBe(false)
+    expect(schema.safeParse(null).success).toBe(false)
+  })
+
+  it.each(deploymentTypes)('%s: fits its schema, and a wrong payload does not', (type) => {
+    const events = (first.deployment as readonly OldEvent[]).filter((event) => event.type === type)
+    expect(events.length).toBeGreaterThan(0)
+    for (const { data } of events) {
+      // The database puts in which grant it was.
+      const whole = type === 'oauth_revoked' ? { grant: 'grant_1', ...data } : data
+      checkDeployment({ type, data: JSON.parse(JSON.stringify(whole)) } as never)
+      const schema: z.ZodType = deploymentEventSchemas[type]
+      expect(schema.safeParse([whole]).success).toBe(false)
+    }
+  })
+
+  it('a payload of another kind, or with a field too few, does not compile', () => {
+    const emit = (_event: EventDraft) => undefined
+    emit({ type: 'message_finished', data: { turn: 1 } })
+    // @ts-expect-error A tool's payload.
+    emit({ type: 'message_finished', data: { call: 'call_1', tool: 'kv__set' } })
+    // @ts-expect-error Without the tool.
+    emit({ type: 'call_denied', data: { call: 'call_1', reason: 'over_rate', rule: '' } })
+    // @ts-expect-error No such kind.
+    emit({ type: 'message_began', data: { turn: 1 } })
+    expect(() => checkStored({ type: 'message_finished', data: { turn: '1' } } as never)).toThrow(
+      'expected number',
+    )
+  })
+})
+
+describe('the version of stored events', () => {
+  it('a turn says it in its row, once', () => {
+    const turn = fromStoredTurn(turnsOf(first.turns)[0]!)
+    expect(toStoredTurn(turn)).toEqual({ ...turn, v: eventVersion })
+    expect(JSON.stringify(toStoredTurn(turn)).length - JSON.stringify(turn).length).toBe(6)
+  })
+
+  it('turns of the first version are read as those of this one', () => {
+    expect(oldTurns.length).toBeGreaterThan(3)
+    for (const turn of [...turnsOf(first.turns), ...oldTurns])
+      fromStoredTurn(turn).events.forEach(checkStored)
+  })
+
+  it('what the oldest rows lack comes out of their calls and their end', () => {
+    const of = (type: EventType) =>
+      oldTurns
+        .map(fromStoredTurn)
+        .flatMap((turn) =>
+          turn.events.filter((event) => event.type === type).map((event) => ({ turn, ...event })),
+        )
+    expect(oldTurns.flatMap(({ events }) => events).some((event) => 'turns' in event.data)).toBe(
+      false,
+    )
+    for (const { data, turn } of of('run_finished'))
+      expect(data).toMatchObject({ turns: turn.final!.steps })
+    for (const { data, turn } of of('tool_started')) {
+      const { input } = turn.calls.find(({ id }) => 'call' in data && id === data.call)!
+      expect(data).toMatchObject({ inputChars: JSON.stringify(input).length })
+    }
+  })
+
+  it('those of this version and of a newer one are left as they are', () => {
+    for (const v of [eventVersion, eventVersion + 1]) {
+      const turn = { ...oldTurns[0]!, v }
+      expect(fromStoredTurn(turn)).toEqual(oldTurns[0])
+    }
+  })
+})
+
+describe('readers and pages of events', () => {
+  it('no payload is read by a name that the compiler does not know', () => {
+    const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    const reads = files
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.gen.ts'))
+      .filter((file) =>
+        /\bdata\s*(\?\.)?\[\s*['"`]/.test(readFileSync(join(root, 'src', file), 'utf8')),
+      )
+    // A field that is misspelled, or that a newer payload has not, would be `undefined` and nobody would hear of it.
+    expect(reads).toEqual([])
+  })
+
+  it('docs/events.md is what the schemas say (npm run events writes it)', async () => {
+    expect(readFileSync(join(root, 'docs/events.md'), 'utf8')).toBe(await eventPage())
+  })
+
+  it('every event of a test run passes by a check', () => {
+    for (const place of [...places, deploymentPlace])
+      expect(withCheck(readFileSync(join(root, place.file), 'utf8'), place)).toContain('unchecked')
+  })
+})
