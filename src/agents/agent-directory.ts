@@ -82,7 +82,7 @@ type LoadAgent = (overrides: AgentOverrides) => ReadyAgent
 
 /**
  * The orchestrator and every agent that is enabled, each with exactly the tools it may use. Built once; contract:
- * does not throw for what a plugin got wrong, that is listed in `problems` (invariant 7).
+ * does not throw for what a plugin got wrong, that is listed in `problems` (docs/design.md invariant 7).
  */
 export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   const problems: PluginProblem[] = []

@@ -14,7 +14,7 @@ const maxFound = 20
 const maxQueries = 8
 
 /**
- * The two tools through which an agent reaches everything that is not pinned (DESIGN.md section 7). They are all
+ * The two tools through which an agent reaches everything that is not pinned (docs/design.md section 7). They are all
  * of the prompt that the rest takes, however many tools are installed.
  *
  * @param reach All tools of the agent, pinned ones included.

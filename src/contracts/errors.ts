@@ -1,4 +1,4 @@
-/** Every error family, by the prefix of its code. What becomes of each is in STYLE.md's table. */
+/** Every error family, by the prefix of its code. What becomes of each is in the table of docs/design.md section 10. */
 export type ErrorCode =
   | ConfigErrorCode
   | PluginErrorCode

@@ -41,7 +41,7 @@ export const mcpServerSchema = z.strictObject({
   issuer: z.string().min(1).max(2_048).exactOptional(),
   /** Its tools are not the orchestrator's: only agents that name it have them. */
   exclusive: z.boolean().default(false),
-  /** What it may ask for in the middle of a call: nothing, unless the operator says so (T18). */
+  /** What it may ask for in the middle of a call: nothing, unless the operator says so (docs/security.md T18). */
   allow: z
     .strictObject({
       /** To ask the person of the run, through forms. */

@@ -126,7 +126,9 @@ export interface ModelCallOptions {
   readonly headers?: () => Readonly<Record<string, string>>
   /** Text as it arrives. */
   readonly onDelta: (text: string) => void
-  /** Called whenever a request is on its way; the caller's row is written after it (section 4 step 4). */
+  /**
+   * Called whenever a request is on its way; the caller's row is written after it (docs/design.md section 4, step 4).
+   */
   readonly onSent: () => void
   /** Called when a request was accepted: from here on a failure is booked as a call, whatever its code. */
   readonly onBegun: () => void

@@ -1,7 +1,8 @@
 /**
  * What a plugin or a remote server offers besides tools: listed without running anything, and reached by two ordinary
  * tools, `<owner>__read_resource { uri }` and `<owner>__get_prompt { name, arguments }`, so that no gate is passed by
- * (invariant 4). Both answer a rich output (`content.ts`); a prompt has `structured: { messages }` as well.
+ * (docs/design.md invariant 4). Both answer a rich output (`content.ts`); a prompt has `structured: { messages }` as
+ * well.
  */
 export interface ResourceListing {
   /** The id of the plugin or server. */

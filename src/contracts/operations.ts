@@ -41,7 +41,7 @@ export type Authenticate = (
 
 /**
  * Whether the database has the tables this version needs. `unreachable` is not a refusal: with D1 down running
- * work goes on (DESIGN.md section 11).
+ * work goes on (docs/design.md section 11).
  */
 export type Readiness =
   | { readonly state: 'ready'; readonly migration: string }

@@ -3,7 +3,7 @@
  *
  * A plugin is a folder with `plugin.yaml` and, if it has code, an entry module whose default export is `register`.
  * Names, descriptions and schemas live in the manifest alone; the module holds behaviour only.
- * @see DESIGN.md section 8
+ * @see docs/design.md section 8
  */
 
 /** The version of this API; a manifest's `api` range must include it. */

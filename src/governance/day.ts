@@ -8,7 +8,7 @@ export const nothing: DayAmount = { tokens: 0, costNanoUsd: 0 }
 /** `YYYY-MM-DD`, UTC: as text, days sort by time. */
 export const dayOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 10)
 
-/** Days never go backwards: a clock that does must not open a day anew that was spent (F29). */
+/** Days never go backwards: a clock that does must not open a day anew that was spent (docs/reliability.md F29). */
 export const laterDay = (today: string, seen: string | undefined): string =>
   seen !== undefined && seen > today ? seen : today
 
@@ -19,7 +19,10 @@ export const endOfDayMs = (day: string): number => Date.parse(`${day}T00:00:00Z`
 export const keptFrom = (day: string, keptDays: number): string =>
   dayOf(Date.parse(`${day}T00:00:00Z`) - keptDays * dayMs)
 
-/** Figures as a ledger may book them. What is no figure counts as everything: never less than was spent (T19). */
+/**
+ * Figures as a ledger may book them. What is no figure counts as everything: never less than was spent
+ * (docs/security.md T19).
+ */
 export function toAmount({ tokens, costNanoUsd }: DayAmount): DayAmount {
   const clean = (value: number) =>
     Number.isNaN(value) ? unlimited : Math.min(Math.max(Math.ceil(value), 0), unlimited)

@@ -39,7 +39,8 @@ const retryAfterMs = 5_000
 /**
  * Reaches the `Principal` objects. Without a limit `reserve` and `settle` return at once and make no call, so
  * that the hot path costs nothing where nobody asked for a limit; with one a run costs two calls. A call is
- * repeated once if the object was reset under it (every verb is idempotent), never if it is overloaded (F30).
+ * repeated once if the object was reset under it (every verb is idempotent), never if it is overloaded
+ * (docs/reliability.md F30).
  */
 export function createPrincipalLedger({
   namespace,

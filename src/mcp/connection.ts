@@ -50,14 +50,15 @@ export function openClient(
   const client = new Client(
     { name: 'isola', version },
     {
-      // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us (T18).
+      // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us
+      // (docs/security.md T18).
       capabilities: {
         ...(answer && allow.elicitation && { elicitation: { form: { applyDefaults: true } } }),
         ...(answer && allow.sampling && { sampling: {} }),
       },
       versionNegotiation: { mode: 'auto' },
       inputRequired: { autoFulfill: mayAsk(allow), maxRounds: 5 },
-      // The library's own would run the server's `pattern` on the native RegExp (T15).
+      // The library's own would run the server's `pattern` on the native RegExp (docs/security.md T15).
       jsonSchemaValidator: {
         getValidator: (schema) => (input) => {
           const verdict = validator.validate(schema as JsonObject, input as JsonObject)

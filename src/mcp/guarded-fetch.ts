@@ -25,7 +25,7 @@ const maxBodyBytes = 4 * 1024 * 1024
  * The one way to the network for all that the client library does: calls, discovery, registration, tokens. Its own
  * server, and for signing in hosts of the same site or those the operator named; no redirect is followed below the
  * library, which asks here again for each hop; at most 4 MiB of answer. The headers with secrets go to the server's own
- * address only. (SECURITY.md, T16)
+ * address only. (docs/security.md T16)
  */
 export function createGuardedFetch(
   config: Pick<McpServerConfig, 'url' | 'headers' | 'auth' | 'authHosts' | 'allow'>,

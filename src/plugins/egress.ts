@@ -40,7 +40,7 @@ interface Hop {
  * A fetch that reaches the granted hosts only: https, port 443, exact host and method, redirects followed here and
  * checked again, at most 2 MiB of body each way. A placeholder becomes its secret here, and a secret that comes back
  * is taken out. Each request is an event.
- * @see DESIGN.md section 8, Egress
+ * @see docs/design.md section 8, Egress
  */
 export function createEgress(options: EgressOptions): Capabilities['fetch'] {
   return async (target, init = {}) => {

@@ -81,7 +81,7 @@ interface Candidate {
 
 /**
  * Loads the plugins that ship with the deployment: discover → load → initialize → wire → start (Y22).
- * Contract: never throws; a broken plugin is listed in `problems` and the rest load (invariant 7).
+ * Contract: never throws; a broken plugin is listed in `problems` and the rest load (docs/design.md invariant 7).
  */
 export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPluginsDeps): LoadReport {
   const problems: PluginProblem[] = []

@@ -40,7 +40,9 @@ export interface StreamedRun {
   readonly viewOf: (place: PlaceInSession, receipt: SubmitReceipt) => StreamView
 }
 
-/** Submits, and shows the response as it comes. A client that closes the stream says Stop (DESIGN.md section 4). */
+/**
+ * Submits, and shows the response as it comes. A client that closes the stream says Stop (docs/design.md section 4).
+ */
 export async function streamRun(
   deps: HttpDeps,
   context: HttpContext,

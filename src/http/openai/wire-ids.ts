@@ -1,6 +1,9 @@
 import type { ItemPlace, ResponsePlace } from '#contracts/session.ts'
 
-/** The ids that clients get say where they belong: a stateless client brings back all that is needed (DESIGN.md section 12). */
+/**
+ * The ids that clients get say where they belong: a stateless client brings back all that is needed
+ * (docs/design.md section 12).
+ */
 export interface RunPlace {
   readonly session: string
   readonly run: string

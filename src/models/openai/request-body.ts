@@ -29,7 +29,7 @@ export function toBody(
     messages: messages.map(toBodyMessage),
     stream: true,
     stream_options: { include_usage: true },
-    // Always sent: what a call may cost was reserved with this cap (Invariant 3).
+    // Always sent: what a call may cost was reserved with this cap (docs/design.md invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
     ...(topP !== undefined && { top_p: topP }),

@@ -15,7 +15,7 @@ const reserved: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Refuses an id that is ours or that the deployment's own plugins have (SECURITY.md T24, dependency confusion).
+ * Refuses an id that is ours or that the deployment's own plugins have (docs/security.md T24, dependency confusion).
  *
  * @param builtin Ids of the plugins that ship with the deployment.
  * @throws `plugin_name_collision`

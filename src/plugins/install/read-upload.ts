@@ -38,7 +38,7 @@ const urlSchema = z.strictObject({ url: z.string().min(1).max(2_048) })
  *
  * @throws `plugin_upload_invalid`, `plugin_manifest_invalid`, `plugin_contract_mismatch` (its API), or what
  *   `fetchArchive` throws.
- * @see SECURITY.md T24, T26
+ * @see docs/security.md T24, T26
  */
 export async function readUpload(upload: Upload, deps: UploadDeps): Promise<UnverifiedUpload> {
   if ('zip' in upload) return readBytes(upload.zip, 'zip', deps)

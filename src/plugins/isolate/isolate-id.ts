@@ -16,7 +16,7 @@ export interface IsolateIdentity {
 
 /**
  * The id under which an isolate keeps code and globals: everything that may make two calls differ. Code that nobody
- * vouches for gets one per session tree, so that it cannot carry anything from one to the other (SECURITY.md, T7).
+ * vouches for gets one per session tree, so that it cannot carry anything from one to the other (docs/security.md T7).
  */
 export function toIsolateId(
   { tier, rootSession, ...shared }: IsolateIdentity,

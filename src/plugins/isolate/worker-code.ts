@@ -26,7 +26,7 @@ const entry = 'entry.ts'
 const forbidden = "throw new Error('A plugin imports isola/plugin only.')"
 
 /**
- * The one place that builds a WorkerCode (SECURITY.md, "What matters most", 1). `env` is empty; left out,
+ * The one place that builds a WorkerCode (docs/security.md T5). `env` is empty; left out,
  * `globalOutbound` would be the host's own network.
  */
 function toWorkerCode(shim: Pick<IsolateShim, 'modules'>, code: string): WorkerLoaderWorkerCode {
