@@ -5,7 +5,9 @@ import { toToolDocument } from './tool-document.ts'
 
 /** Names that begin so are ours. */
 export const corePrefix = 'isola__'
+/** The tool that finds tools. */
 export const findName = `${corePrefix}find`
+/** The tool that calls what was found, under its own name. */
 export const callName = `${corePrefix}call`
 
 const maxDescriptionChars = 160

@@ -84,6 +84,7 @@ export type RequestErrorCode =
   | 'request_insufficient_quota'
   | 'request_unavailable'
 
+/** What an error says besides its code and its message. */
 export interface ErrorOptionsFor {
   /** For operators only: never sent to a caller or a model. */
   readonly detail?: string

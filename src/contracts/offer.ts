@@ -16,6 +16,7 @@ export interface ResourceListing {
   readonly mimeType?: string
 }
 
+/** A prompt that somebody offers, as a client is told of it. */
 export interface PromptListing {
   readonly owner: string
   readonly name: string
@@ -30,6 +31,7 @@ export interface PromptListing {
   }[]
 }
 
+/** Resources and prompts together, whoever owns them. */
 export interface Offers {
   readonly resources: readonly ResourceListing[]
   readonly prompts: readonly PromptListing[]

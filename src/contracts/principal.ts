@@ -163,4 +163,5 @@ export interface PrincipalTiming {
   readonly keepUsageDays: number
 }
 
+/** A sweep once a minute; usage is kept for 40 days. */
 export const defaultPrincipalTiming: PrincipalTiming = { sweepEveryMs: 60_000, keepUsageDays: 40 }

@@ -28,6 +28,7 @@ export function spanIdOf(
   return /[^0]/.test(id) ? id : '0000000000000001'
 }
 
+/** A `traceparent` header of W3C Trace Context, version 00. */
 export function toTraceparent({ trace, span, link }: TracePosition): string {
   return `00-${trace}-${span}-${link?.isSampled === false ? '00' : '01'}`
 }

@@ -3,6 +3,7 @@ import type { DayAmount } from '#contracts/principal.ts'
 
 const dayMs = 86_400_000
 
+/** No spending at all. */
 export const nothing: DayAmount = { tokens: 0, costNanoUsd: 0 }
 
 /** `YYYY-MM-DD`, UTC: as text, days sort by time. */
@@ -29,14 +30,17 @@ export function toAmount({ tokens, costNanoUsd }: DayAmount): DayAmount {
   return { tokens: clean(tokens), costNanoUsd: clean(costNanoUsd) }
 }
 
+/** Both amounts together. */
 export function plus(a: DayAmount, b: DayAmount): DayAmount {
   return { tokens: a.tokens + b.tokens, costNanoUsd: a.costNanoUsd + b.costNanoUsd }
 }
 
+/** What is left of `a`; below zero where `b` is more. */
 export function minus(a: DayAmount, b: DayAmount): DayAmount {
   return { tokens: a.tokens - b.tokens, costNanoUsd: a.costNanoUsd - b.costNanoUsd }
 }
 
+/** All amounts together. */
 export const sumOf = (amounts: readonly DayAmount[]): DayAmount => amounts.reduce(plus, nothing)
 
 /** What is asked for besides what was spent already; no limit stays no limit. */
@@ -48,6 +52,7 @@ export function besides(asked: DayAmount, spent: DayAmount): DayAmount {
   }
 }
 
+/** What of the day a run gets, or the dimension in which nothing is left. */
 export type Granted =
   | { readonly ok: true; readonly amount: DayAmount }
   | { readonly ok: false; readonly code: 'lease_tokens' | 'lease_cost' }

@@ -17,6 +17,7 @@ export interface LeaseChecks {
   readonly finish: (run: string, spending: RunSpending | undefined, nowMs: number) => void
 }
 
+/** Asks what became of a reservation, later each time while its run goes on. */
 export function createLeaseChecks(
   rows: PrincipalRows,
   options: Pick<PrincipalTiming, 'sweepEveryMs'> & {

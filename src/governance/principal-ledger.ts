@@ -20,6 +20,7 @@ export interface PrincipalNamespace {
   readonly getByName: (name: string) => unknown
 }
 
+/** The objects of principals, and what each may spend in a day. */
 export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
   /** What a principal may spend in a day. May throw if that cannot be known: then nothing is reserved. */

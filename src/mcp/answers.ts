@@ -6,6 +6,7 @@ import type { Message } from '#contracts/message.ts'
 import type { Asks, SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { hasInvisible } from './definition-checks.ts'
 
+/** What checks an answer, and names a question. */
 export interface AnswerDeps {
   readonly sha256: (text: string) => string
   readonly validator: SchemaValidator

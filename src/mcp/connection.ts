@@ -18,6 +18,7 @@ export type Resume =
   /** A server of the older protocol that keeps no session: it needs its handshake each time. */
   | { readonly era: 'plain' }
 
+/** A connection that is open, and how to go on with its session later. */
 export interface Connection {
   readonly client: Client
   readonly resume: Resume
@@ -25,6 +26,7 @@ export interface Connection {
   readonly close: () => Promise<void>
 }
 
+/** How a server is reached, and what is said to it of us. */
 export interface ConnectDeps {
   readonly guardedFetch: ReturnType<typeof createGuardedFetch>
   readonly validator: SchemaValidator

@@ -9,6 +9,7 @@ export type FetchFunction = (url: string, init: RequestInit) => Promise<Response
 /** The rules of every request that leaves: https, a public host, port 443; throws what is refused. */
 export type CheckUrl = (url: string) => URL
 
+/** The network, its rules, and the secrets that headers name. */
 export interface GuardDeps {
   readonly fetch: FetchFunction
   readonly checkUrl: CheckUrl
@@ -62,6 +63,7 @@ const within = (signal: AbortSignal | null | undefined): AbortSignal => {
 const isOwnAddress = (url: URL, server: URL): boolean =>
   url.origin === server.origin && url.pathname === server.pathname
 
+/** Whether the operator lets a server ask anything in the middle of a call. */
 export const mayAsk = ({ elicitation, sampling }: McpServerConfig['allow']): boolean =>
   elicitation || sampling !== undefined
 

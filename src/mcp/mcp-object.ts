@@ -16,6 +16,7 @@ import type { SignInDeps } from './oauth/sign-in-deps.ts'
 import { replied } from './replied.ts'
 import { createServerLink, type LinkDeps } from './server-link.ts'
 
+/** What the object of a server takes from outside. */
 export interface McpServerRuntime
   extends Omit<LinkDeps, 'providerOf'>, Pick<SignInDeps, 'secret' | 'onSignedIn'> {
   readonly sealing: Seal

@@ -15,6 +15,7 @@ const maxRequestMs = 300_000
 /** The platform's fetch, injected. Always called with `redirect: 'manual'`. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>
 
+/** The grants, the network and the secrets of one call. */
 export interface EgressOptions extends Omit<EgressRules, 'isOpen'> {
   /** Which addresses are open to a grant of every host, as of now: asked before each hop. */
   readonly openNow: () => Promise<EgressRules['isOpen']>

@@ -21,6 +21,7 @@ export interface Leave {
 /** Throws `tool_denied` if the plugin has no leave to begin. */
 export type TakeLeave = (plugin: LoadedPlugin) => Promise<Leave>
 
+/** Where it is looked up what is enabled now. */
 export interface StandingDeps {
   readonly snapshot: () => Promise<PluginSnapshot>
   readonly clock: Clock

@@ -12,6 +12,7 @@ export interface Namespace {
   put(key: string, value: string): Promise<void>
 }
 
+/** D1, and KV before it. */
 export interface BundlesDeps {
   readonly database: Database
   readonly namespace: Namespace

@@ -194,6 +194,7 @@ function decoded(fragment: string): string {
   }
 }
 
+/** Whether this is a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

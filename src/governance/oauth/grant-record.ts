@@ -22,6 +22,7 @@ export function eventOf(
 /** A client says what it likes about itself: the record keeps the beginning. */
 export const short = (text: string): string => text.slice(0, 200)
 
+/** A grant as the record has it: names are shortened, tokens are not in it. */
 export function grantData(grant: OAuthGrant): JsonObject {
   const { id, client, clientName, redirectUri, resource, scopes, signedInWith } = grant
   return {

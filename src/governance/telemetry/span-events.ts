@@ -28,6 +28,7 @@ const shown: Readonly<Partial<Record<SessionEvent['type'], Readonly<Record<strin
 /** Of one span; the newest stay, and the first of them says how many went. */
 const maxEvents = 128
 
+/** Events of the log as events of their span, with attributes and without texts. */
 export function toSpanEvents(events: readonly SessionEvent[]): readonly SpanEvent[] {
   const all = events.filter(({ type }) => shown[type])
   const kept = toShown(all.length > maxEvents ? all.slice(1 - maxEvents) : all)

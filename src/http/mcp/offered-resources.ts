@@ -3,6 +3,7 @@ import { matchUriTemplate, parseUriTemplate } from '#contracts/uri-template.ts'
 import type { Inventory } from './offered.ts'
 import { isOurs } from './transcripts.ts'
 
+/** The resources of all plugins and servers that a caller may read, each with one owner. */
 export interface OfferedResources {
   readonly listed: readonly ResourceListing[]
   /** URIs and templates that several owners have: none of them offers it. */

@@ -11,6 +11,7 @@ export interface SpokenText {
 /** As a result joins the messages of several turns. */
 const betweenTurns = '\n\n'
 
+/** Puts the messages of several turns together as one text, as a chat client shows it. */
 export function createSpokenText(): SpokenText {
   let earlier = ''
   let current = ''

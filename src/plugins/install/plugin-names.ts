@@ -26,6 +26,7 @@ export function checkPluginId(id: string, builtin: ReadonlySet<string>): void {
   if (builtin.has(id)) throw builtinCollision(id)
 }
 
+/** `plugin_name_collision` with a plugin of the deployment. */
 export const builtinCollision = (id: string): IsolaError =>
   collision(id, 'is that of a plugin that ships with this deployment')
 

@@ -14,6 +14,7 @@ export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {
   readonly signature?: PluginSignature
 }
 
+/** What reading an upload takes: the network for an address, and hashes. */
 export interface UploadDeps extends FetchArchiveDeps {
   readonly sha256: (text: string) => string
 }

@@ -1,6 +1,7 @@
 import type { TrustTier } from '#contracts/manifest.ts'
 import { isolateSettings } from './worker-code.ts'
 
+/** All that may make two calls of a plugin differ. */
 export interface IsolateIdentity {
   readonly plugin: string
   /** sha-256 of manifest, code and files. */

@@ -11,6 +11,7 @@ export interface ReplyRedactor {
   readonly bytes: (bytes: Uint8Array) => Uint8Array
 }
 
+/** Finds values in what a host answers, in every form of `formsOf`; the longest first. */
 export function createReplyRedactor(values: Iterable<string>): ReplyRedactor {
   const all = [...new Set(values)]
   const forms = [...new Set(all.flatMap(formsOf))].toSorted(
