@@ -1,9 +1,11 @@
-// npm pack: makes packed/, the command as JavaScript with types. Node takes no types out of what is in node_modules.
+// npm pack: makes packed/, the command and the embedded agent as JavaScript with types. Node takes no types out of what
+// is in node_modules.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import { built, sources } from './isola/author-files.mjs'
+import { writeTypes } from './pack-types.mjs'
 import { root, toolFile, toolNode, tools } from './toolchain.mjs'
 
 const { build } = createRequire(import.meta.url)(toolFile('esbuild', 'lib', 'main.js'))
@@ -46,6 +48,15 @@ await build({
   // What is under test comes in when it is tested.
   external: ['cloudflare:*', 'node:*', 'under-test:*'],
 })
+// The agent for a host's own process: one file, with the packages that it needs.
+await build({
+  ...common,
+  entryPoints: ['src/agent.ts'],
+  outfile: 'packed/agent.js',
+  platform: 'node',
+  target: 'node22',
+})
+writeTypes({ entry: 'agent.ts', folder: join(folder, 'types') })
 const declarations = ['--declaration', '--emitDeclarationOnly', '--outDir', folder]
 const options = ['--ignoreConfig', '--target', 'es2024', '--types', '']
 const api = join(root, sources['isola/plugin'])

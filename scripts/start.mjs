@@ -1,20 +1,22 @@
 // npm start: from a fresh clone to a running server on loopback. Uses node builtins only until
 // packages are installed.
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { ensureVars, passedOn } from './dev-vars.mjs'
 import { openFront } from './front.mjs'
-import { checkModel as tryModel } from './isola/doctor/model.mjs'
+import { checkModel } from './isola/doctor/model.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from './network.mjs'
-import { passOn } from './server-output.mjs'
+import {
+  host,
+  migrate,
+  probePort,
+  startWrangler,
+  statePath,
+  waitUntilHealthy,
+} from './start/local-server.mjs'
+import { describeModel, describeTrial, modelNote, modelProblem } from './start/model-settings.mjs'
 import { supervise } from './supervise.mjs'
-import { ensureInstalled, root, runNode, toolEnv, toolNode, tools } from './toolchain.mjs'
-
-const host = '127.0.0.1'
-const statePath = resolve(root, process.env.ISOLA_STATE || '.wrangler/state')
+import { ensureInstalled, root, runNode } from './toolchain.mjs'
 
 function fail(message) {
   console.error(message)
@@ -37,69 +39,6 @@ function parsePort(value = '') {
   return port
 }
 
-/** Takes the port for a moment: the port itself (0 means any free one), or why it cannot be had. */
-function probePort(port) {
-  return new Promise((done) => {
-    const server = createServer()
-    server.once('error', (error) => done({ ok: false, error }))
-    server.listen(port, host, () => {
-      const free = server.address().port
-      server.close(() => done({ ok: true, port: free }))
-    })
-  })
-}
-
-async function migrate() {
-  const folder = join(root, 'migrations')
-  if (!existsSync(folder) || !readdirSync(folder).some((name) => name.endsWith('.sql'))) return
-  const { code, output } = await runNode(
-    [tools.wrangler, 'd1', 'migrations', 'apply', 'DB', '--local', '--persist-to', statePath],
-    { capture: true },
-  )
-  if (code !== 0) fail(`${output.trim()}\nThe local database could not be migrated.`)
-}
-
-/** Starts wrangler in a process group of its own, so that all of it can be ended at once. */
-function startWrangler({ port, varsFiles, isLogged }) {
-  const args = [
-    '--no-warnings',
-    `--import=${pathToFileURL(join(root, 'scripts', 'guard.mjs')).href}`,
-    tools.wrangler,
-    'dev',
-    '--local',
-    `--ip=${host}`,
-    `--port=${port}`,
-    '--inspector-port=0',
-    `--persist-to=${statePath}`,
-    `--log-level=${isLogged ? 'info' : 'warn'}`,
-    '--show-interactive-dev-session=false',
-    // Files rather than --var: a process list shows arguments to everyone on the machine.
-    ...varsFiles.flatMap((path) => ['--env-file', path]),
-  ]
-  const child = spawn(toolNode(), args, {
-    cwd: root,
-    // Its explorer of the local databases asks for no key.
-    env: toolEnv({ X_LOCAL_EXPLORER: 'false' }),
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
-  passOn(child.stdout, process.stdout)
-  passOn(child.stderr, process.stderr)
-  return child
-}
-
-async function waitUntilHealthy(url, isGone) {
-  for (const untilMs = Date.now() + 60_000; Date.now() < untilMs && !isGone();) {
-    const answered = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(10_000) }).then(
-      (response) => response.ok,
-      () => false,
-    )
-    if (answered) return true
-    await new Promise((done) => setTimeout(done, 150))
-  }
-  return false
-}
-
 /** The parent of a process where /proc tells, else undefined. */
 function parentOf(pid) {
   try {
@@ -107,55 +46,6 @@ function parentOf(pid) {
   } catch {
     return undefined
   }
-}
-
-/** The offline model comes first, or is the only one. */
-const isOffline = (model = '') => /^\s*offline(\/offline)?\s*(,|$)/.test(model)
-
-/** Stops at a base URL that is none, and at servers that are no JSON. The values are not repeated: they may hold a password. */
-function checkModel(settings) {
-  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model } = settings
-  const { ISOLA_PROVIDERS: providers, ISOLA_PRICES: prices } = settings
-  if (providers && !isJson(providers)) fail('ISOLA_PROVIDERS is not JSON on one line.')
-  if (prices && !isJson(prices)) fail('ISOLA_PRICES is not JSON on one line.')
-  if (baseUrl && !(URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)))
-    fail('OPENAI_BASE_URL is not an http or https URL, such as http://localhost:11434/v1.')
-  if (model && !isOffline(model) && !baseUrl && !apiKey && !providers) {
-    console.log(
-      `ISOLA_MODEL=${model} has no server (OPENAI_API_KEY or OPENAI_BASE_URL): the offline model answers.`,
-    )
-  }
-}
-
-function isJson(text) {
-  try {
-    return Boolean(JSON.parse(text))
-  } catch {
-    return false
-  }
-}
-
-/** A URL as it may be shown: without user, password and query. */
-function shownUrl(text) {
-  const { protocol, host: server, pathname } = new URL(text)
-  return `${protocol}//${server}${pathname}`
-}
-
-function describeModel(settings) {
-  const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, ISOLA_MODEL: model } = settings
-  if (settings.ISOLA_PROVIDERS && !isOffline(model)) return model || 'default of ISOLA_PROVIDERS'
-  if ((!baseUrl && !apiKey) || isOffline(model)) return 'offline (built-in, deterministic)'
-  return `${model || 'default'} at ${baseUrl ? shownUrl(baseUrl) : 'api.openai.com'}`
-}
-
-/** One real request to each model server, and whether a cost limit meets a model without a price; start goes on. */
-async function describeTrial(trial, problem) {
-  const findings = await trial
-  const lines = [
-    ...findings.flatMap(({ state, what, fix }) => (state === 'ok' ? [] : [what, fix])),
-    problem,
-  ]
-  return lines.flatMap((line) => (line ? [`\n         ${line}`] : [])).join('')
 }
 
 const port = parsePort(process.env.PORT)
@@ -180,14 +70,18 @@ if (added.length > 0) console.log(`Added to .dev.vars: ${added.join(', ')}.`)
 const shell = Object.fromEntries(
   passedOn.filter((name) => process.env[name]).map((name) => [name, process.env[name]]),
 )
-checkModel({ ...vars, ...shell })
-const trial = tryModel({ env: shell, vars }).catch(() => [])
+const settings = { ...vars, ...shell }
+const problem = modelProblem(settings)
+if (problem) fail(problem)
+const note = modelNote(settings)
+if (note) console.log(note)
+const trial = checkModel({ env: shell, vars }).catch(() => [])
 
 const generated = await runNode([join(root, 'scripts', 'generate.mjs')], { capture: true })
 if (generated.code !== 0) fail(generated.output.trim())
 console.log('Starting …')
 mkdirSync(statePath, { recursive: true })
-await migrate()
+await migrate().catch((error) => fail(error.message))
 
 // Wrangler reads the shell's settings, and what belongs to this start, from a file of this run.
 const shellPath = join(statePath, `shell-${process.pid}.vars`)
@@ -295,7 +189,7 @@ if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRun
 Isola is running.
   URL    ${url}
   Key    ${vars.ISOLA_OPERATOR_KEY}
-  Model  ${describeModel({ ...vars, ...shell })}${said}
+  Model  ${describeModel(settings)}${said}
   Net    ${network}
 
 Try it:

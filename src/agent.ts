@@ -34,7 +34,7 @@ export interface AgentOptions {
   /** Turns of one run; 10 unless set. */
   readonly maxSteps?: number
   readonly limits?: Partial<Limits>
-  /** Handed to nobody by itself: for the host's own tools, kept here so that they travel with the agent. */
+  /** Refused for now, like the two below it: nothing here would use them. A tool of yours may hold its own. */
   readonly memoryClient?: MemoryClient
   readonly databaseClient?: DatabaseClient
   readonly promptStore?: PromptStore
@@ -51,6 +51,7 @@ export interface AgentSession {
   readonly messages: readonly Message[]
 }
 
+/** What a host can listen to (I11). A listener that throws ends the run. */
 export interface AgentListeners {
   /** After each turn. */
   readonly step: (turn: TurnRecord) => void
@@ -58,12 +59,18 @@ export interface AgentListeners {
   readonly tool: (event: SessionEvent<'tool_finished'>) => void
 }
 
+export type { AgentResult, Message, ModelProvider, SessionEvent, Tool, TurnRecord }
+
 const timeoutMs = 60_000
 const maxOutputChars = 64_000
 
 /**
  * The same loop, gates and leases as in a deployment, embedded: nothing is stored, nothing is reached but the
- * given tools and models.
+ * given tools and models. Importable as `isola/agent`.
+ *
+ * A run ends with one `AgentResult`, also if it failed, was stopped or ran into a limit. Thrown are `config_invalid`
+ * for options that would do nothing, `model_not_configured` if no provider serves the model, `request_not_found` for a
+ * session of another agent, and `request_conflict` if a tool would wait for somebody.
  *
  * @example await new Agent({ id, taskPrompt, tools, modelProviders }).run()
  */
@@ -76,6 +83,7 @@ export class Agent {
   readonly #listeners: { [K in keyof AgentListeners]: AgentListeners[K][] } = { step: [], tool: [] }
 
   constructor(options: AgentOptions) {
+    refuseUnused(options)
     this.id = options.id
     this.#options = options
     this.#sources = options.sources ?? systemSources
@@ -251,4 +259,13 @@ function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
   })
   if (able) return able
   throw new IsolaError('model_not_configured', 'None of the model providers serves this agent.')
+}
+
+/** Whoever gives a client counts on its being used. */
+function refuseUnused(options: AgentOptions): void {
+  for (const name of ['memoryClient', 'databaseClient', 'promptStore'] as const) {
+    if (options[name] === undefined) continue
+    const message = `${name}: an embedded agent does not use one yet; leave it out, or hold it in a tool.`
+    throw new IsolaError('config_invalid', message, { param: name })
+  }
 }

@@ -1,5 +1,5 @@
 // Custom oxlint rules: what a room may import, which words the kernel may not know, and what no room
-// reads from around itself. STYLE and DESIGN section 3 have the reasons; test/unit/lint-rooms.test.ts
+// reads from around itself. docs/design.md section 3 has the reasons; test/unit/lint-rooms.test.ts
 // shows each rule saying no.
 import { dirname, relative, resolve, sep } from 'node:path'
 
@@ -146,7 +146,7 @@ const noOrigin = {
     const report = (node, word) =>
       context.report({
         node,
-        message: `"${word}" names a tool's origin, which this room cannot know (invariant 1).`,
+        message: `"${word}" names a tool's origin, which this room cannot know (docs/design.md invariant 1).`,
       })
     const checkName = (node) => namesOrigin(node.name) && report(node, node.name)
     const checkText = (node) => {

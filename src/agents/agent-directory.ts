@@ -48,6 +48,7 @@ export type BuildToolset = (
   },
 ) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
 
+/** What a directory of agents is made from: plugins, servers, and the core tools. */
 export interface AgentDirectoryDeps {
   readonly plugins: readonly InstalledPlugin[]
   /** Owners of tools that are no plugins. An exclusive one's are not the orchestrator's. */
@@ -67,6 +68,7 @@ export interface AgentDirectoryDeps {
   readonly orchestratorUsesTools?: readonly string[]
 }
 
+/** The agents of one generation, and what of it could not be wired. */
 export interface AgentCatalog {
   readonly directory: AgentDirectory
   readonly problems: readonly PluginProblem[]
@@ -82,7 +84,7 @@ type LoadAgent = (overrides: AgentOverrides) => ReadyAgent
 
 /**
  * The orchestrator and every agent that is enabled, each with exactly the tools it may use. Built once; contract:
- * does not throw for what a plugin got wrong, that is listed in `problems` (invariant 7).
+ * does not throw for what a plugin got wrong, that is listed in `problems` (docs/design.md invariant 7).
  */
 export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   const problems: PluginProblem[] = []

@@ -87,6 +87,7 @@ export function toAgentSpec(
   return applyOverrides(spec, overrides)
 }
 
+/** A rendered prompt as an agent's instructions, with where they came from. */
 export function toInstructions({
   text,
   template,

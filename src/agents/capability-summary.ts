@@ -8,6 +8,7 @@ export interface CapabilitySummary {
   readonly agents: readonly SummaryLine[]
 }
 
+/** A tool or an agent, as the prompt lists it. */
 export interface SummaryLine {
   readonly name: string
   readonly description: string

@@ -2,6 +2,7 @@ import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { AgentCatalog } from './agent-directory.ts'
 
+/** Where the generation in force is read, and how one is wired. */
 export interface LiveDirectoryDeps<T extends AgentCatalog> {
   /** What is enabled now. May throw. */
   readonly snapshot: () => Promise<PluginSnapshot>
@@ -14,6 +15,7 @@ export interface LiveDirectoryDeps<T extends AgentCatalog> {
   readonly build: (snapshot: PluginSnapshot) => T
 }
 
+/** The agents of the generation in force, which may change between two runs. */
 export interface LiveDirectory<T extends AgentCatalog> {
   readonly directory: AgentDirectory
   /** The generation that is enabled now, as it was wired. Rejects if no generation was ever heard of. */

@@ -8,6 +8,7 @@ import type { CapabilitySummary } from './capability-summary.ts'
 /** The one agent that the kernel itself creates (Y1). */
 export const orchestratorId = 'orchestrator'
 
+/** What clients are told of the orchestrator. */
 export const orchestratorDescriptor: AgentDescriptor = {
   name: orchestratorId,
   description: 'Answers and works on tasks with the tools and agents that are installed.',

@@ -7,6 +7,7 @@ export interface ToolOwner {
   readonly entries: readonly ToolEntry[]
 }
 
+/** The tools that an agent may call. */
 export interface ToolReach {
   readonly entries: readonly ToolEntry[]
   /** Entries of `uses_tools` that name nothing that is enabled. */

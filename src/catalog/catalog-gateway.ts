@@ -28,6 +28,7 @@ export interface PluginCatalog extends PluginAdministration {
   readonly report: (report: CallReport) => void
 }
 
+/** How the Catalog is reached, and how long its answer is kept. */
 export interface CatalogGatewayOptions {
   /** Missing where a deployment has no such binding. */
   readonly namespace: { readonly getByName: (name: string) => unknown } | undefined
@@ -43,6 +44,7 @@ export const isComplete = (snapshot: PluginSnapshot): boolean =>
 export const hashesOf = ({ installed, mcp = [] }: Generation): readonly string[] =>
   [...installed, ...mcp].map(({ hash }) => hash)
 
+/** Before anything was ever installed. */
 export const emptySnapshot: PluginSnapshot = { number: 0, installed: [], bundled: {}, sources: {} }
 
 /**

@@ -5,7 +5,9 @@ import { toToolDocument } from './tool-document.ts'
 
 /** Names that begin so are ours. */
 export const corePrefix = 'isola__'
+/** The tool that finds tools. */
 export const findName = `${corePrefix}find`
+/** The tool that calls what was found, under its own name. */
 export const callName = `${corePrefix}call`
 
 const maxDescriptionChars = 160
@@ -14,7 +16,7 @@ const maxFound = 20
 const maxQueries = 8
 
 /**
- * The two tools through which an agent reaches everything that is not pinned (DESIGN.md section 7). They are all
+ * The two tools through which an agent reaches everything that is not pinned (docs/design.md section 7). They are all
  * of the prompt that the rest takes, however many tools are installed.
  *
  * @param reach All tools of the agent, pinned ones included.

@@ -11,6 +11,7 @@ const maxMatches = 20
 const space = 'outputs'
 const quotaBytes = 64 * 1_048_576
 
+/** The tool that reads what was too long to be shown, in pages. */
 export const readOutputName = 'isola__read_output'
 
 /** Keeps long outputs in the tree's storage; the model gets the start, the length and a handle. */

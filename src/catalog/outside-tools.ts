@@ -3,8 +3,10 @@ import type { ToolDefinition } from '#contracts/model.ts'
 import type { ToolEntry, Toolset, PauseKind } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
 
+/** The tool that asks a person. */
 export const askName = `${corePrefix}ask`
 
+/** Tools of a run that somebody outside answers: the client, or a person. */
 export interface OutsideTools {
   /** Tools that the client declared and runs. Their names are taken first come: ours win. */
   readonly clientTools?: readonly ToolDefinition[]

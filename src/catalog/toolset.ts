@@ -6,6 +6,7 @@ import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts
 const maxPinned = 24
 const maxNameChars = 64
 
+/** Which tools of an agent a model sees from the start. */
 export interface ToolsetOptions {
   /** `with-core-tools` adds `isola__find` and `isola__call`, and only the pinned are in the definitions. */
   readonly core: 'with-core-tools' | 'without-core-tools'

@@ -39,13 +39,16 @@ export interface AgentSpec {
 
 /** `parked` waits for someone outside; the last four are final and exactly one of them is reached. */
 export type RunState = 'queued' | 'running' | 'parked' | FinalState
+/** How a run ended; only `completed` is a success. */
 export type FinalState = 'completed' | 'stopped' | 'failed' | 'cancelled'
 
+/** Why a run did not complete. The message is safe for any caller. */
 export interface RunError {
   readonly code: string
   readonly message: string
 }
 
+/** One tool call of a run, as its result tells it. */
 export interface ActionSummary {
   readonly callId: string
   readonly tool: string
@@ -54,6 +57,7 @@ export interface ActionSummary {
   readonly durationMs: number
 }
 
+/** One model call of a run, as the provider counted it. */
 export interface ModelCallSummary {
   readonly provider: string
   readonly model: string

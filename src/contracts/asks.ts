@@ -33,6 +33,7 @@ export const askSchema = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('roots'), optional }),
 ])
+/** One thing that a call asks: a form, the client's model, or where the client works. */
 export type AskRequest = z.infer<typeof askSchema>
 
 const answerSchemas = {

@@ -10,6 +10,7 @@ const resourceContents = z.union([
   z.object({ uri: z.string(), mimeType: z.string().optional(), text: z.string() }),
   z.object({ uri: z.string(), mimeType: z.string().optional(), blob: z.base64() }),
 ])
+/** A part of a rich output as the Model Context Protocol spells it; bytes are base64. */
 export const contentBlockSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text: z.string(), annotations }),
   z.object({ type: z.literal('image'), data: z.base64(), mimeType: z.string(), annotations }),
@@ -25,6 +26,7 @@ export const contentBlockSchema = z.discriminatedUnion('type', [
     annotations,
   }),
 ])
+/** One part of a rich output. */
 export type ContentBlock = z.infer<typeof contentBlockSchema>
 
 /**
@@ -35,6 +37,7 @@ export const richOutputSchema = z.strictObject({
   content: z.array(contentBlockSchema).min(1),
   structured: z.json().optional(),
 })
+/** Blocks for a person, and what a program reads. At most 1 MiB together. */
 export interface RichOutput {
   readonly content: readonly ContentBlock[]
   readonly structured?: Json

@@ -34,6 +34,7 @@ function nodeProblem(which: string, node: Json, depth: number): string | undefin
   return first(Object.values(node), (one) => nodeProblem(which, one, depth + 1))
 }
 
+/** The first answer that is one. */
 export function first<T>(
   values: readonly T[],
   ask: (value: T) => string | undefined,

@@ -12,6 +12,7 @@ export type DirectOutcome =
   | { readonly ok: true; readonly call: string; readonly output: Json }
   | { readonly ok: false; readonly call: string; readonly code: string; readonly message: string }
 
+/** A tool's result as the outcome of a run that is one call. */
 export const toDirectOutcome = (call: string, result: ToolResult): DirectOutcome & JsonObject =>
   result.ok
     ? { ok: true, call, output: result.output }

@@ -1,4 +1,4 @@
-/** Every error family, by the prefix of its code. What becomes of each is in STYLE.md's table. */
+/** Every error family, by the prefix of its code. What becomes of each is in the table of docs/design.md section 10. */
 export type ErrorCode =
   | ConfigErrorCode
   | PluginErrorCode
@@ -90,6 +90,7 @@ export interface ErrorCall {
   readonly call: string
 }
 
+/** What an error says besides its code and its message. */
 export interface ErrorOptionsFor {
   /** For operators only: never sent to a caller or a model. */
   readonly detail?: string

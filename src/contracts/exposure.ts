@@ -31,6 +31,7 @@ export const exposureSchema = z.strictObject({
   bare_names: z.array(tools).max(500).default([]),
 })
 
+/** Which agents and tools are offered at `/mcp`. */
 export type Exposure = z.infer<typeof exposureSchema>
 
 /** Before an operator says anything: the orchestrator alone. */

@@ -1,6 +1,7 @@
 import type { DeploymentEvent } from './event.ts'
 import type { OwnLimits } from './own-limits.ts'
 
+/** The roles; each principal has one. */
 export const roles = ['operator', 'author', 'user', 'auditor'] as const
 
 /** What somebody may do here; which routes that is, is in one table of `http/`. */
@@ -29,6 +30,7 @@ export interface KeyView extends Rights {
   readonly revokedAtMs?: number
 }
 
+/** Whether a key opens anything now. */
 export type KeyState = 'active' | 'expired' | 'revoked'
 
 /** A key from the moment `expiresAtMs` on is expired. Revoked wins. */

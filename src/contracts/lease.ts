@@ -2,7 +2,7 @@
  * What a run may spend at most. All of it is for the whole subtree below the run.
  *
  * Tokens, cost, turns, tool calls and children add up over the tree; time, depth and concurrency do not.
- * @see DESIGN.md section 6
+ * @see docs/design.md section 6
  */
 export interface Limits {
   /** Input and output tokens of all model calls together. */

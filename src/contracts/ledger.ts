@@ -19,7 +19,7 @@ export type Reservation =
  * except where a bill came out higher than its reservation (then nothing more is given).
  *
  * Synchronous on purpose: read, await, write would lose updates.
- * @see DESIGN.md section 6, invariant 3
+ * @see docs/design.md section 6, invariant 3
  */
 export interface Ledger {
   readonly limits: Limits

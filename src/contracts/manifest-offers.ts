@@ -56,12 +56,17 @@ const promptManifest = z.strictObject({
     .default([]),
 })
 
+/** At most 200 resources a plugin. */
 export const resourceManifests = z.array(resourceManifest).max(200).default([])
+/** At most 200 prompts a plugin. */
 export const promptManifests = z.array(promptManifest).max(200).default([])
 
+/** A resource that a plugin declares: one address, or a template of addresses. */
 export type ResourceManifest = z.infer<typeof resourceManifest>
+/** A prompt that a plugin declares, with its arguments. */
 export type PromptManifest = z.infer<typeof promptManifest>
 
+/** What of a manifest has names that may meet. */
 export interface OffersManifest {
   readonly tools: readonly { readonly name: string }[]
   readonly resources: readonly ResourceManifest[]
@@ -70,6 +75,7 @@ export interface OffersManifest {
 
 /** The ordinary tools by which the two are reached. */
 export const readResourceTool = 'read_resource'
+/** The tool of a plugin through which its prompts are made: `<plugin>__get_prompt`. */
 export const getPromptTool = 'get_prompt'
 
 /** What is declared twice, or is in the way of a tool of ours: the path, and what is wrong there. */

@@ -94,6 +94,7 @@ export const hookPoints = [
   'subAgentStop',
   'beforeDispatch',
 ] as const
+/** A point at which plugins are asked or told. */
 export type HookPoint = (typeof hookPoints)[number]
 
 const hookManifest = z.strictObject({
@@ -196,10 +197,15 @@ export const manifestSchema = z
     }
   })
 
+/** A manifest that was checked, with its defaults filled in. */
 export type Manifest = z.infer<typeof manifestSchema>
+/** The `agent` section of a manifest. */
 export type AgentManifest = NonNullable<Manifest['agent']>
+/** A tool that a manifest contributes. */
 export type ToolManifest = Manifest['contributes']['tools'][number]
+/** What a manifest asks for, and in the same shape what an operator allowed. */
 export type RequestedGrants = Manifest['grants']
+/** A point at which a plugin listens, and to which tools or agents. */
 export type HookManifest = Manifest['contributes']['hooks'][number]
 
 /** Where a plugin came from decides how far it is trusted, never what it claims. */

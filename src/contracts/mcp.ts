@@ -41,7 +41,7 @@ export const mcpServerSchema = z.strictObject({
   issuer: z.string().min(1).max(2_048).exactOptional(),
   /** Its tools are not the orchestrator's: only agents that name it have them. */
   exclusive: z.boolean().default(false),
-  /** What it may ask for in the middle of a call: nothing, unless the operator says so (T18). */
+  /** What it may ask for in the middle of a call: nothing, unless the operator says so (docs/security.md T18). */
   allow: z
     .strictObject({
       /** To ask the person of the run, through forms. */
@@ -55,8 +55,10 @@ export const mcpServerSchema = z.strictObject({
   /** Of one call, in milliseconds. */
   timeoutMs: z.number().int().min(1_000).max(600_000).default(60_000),
 })
+/** A remote server as an operator adds it. Headers name secrets (`${secret:NAME}`) and hold none. */
 export type McpServerConfig = Readonly<z.infer<typeof mcpServerSchema>>
 
+/** What a server can list; its instructions count as one thing. */
 export type McpItemKind = 'tool' | 'resource' | 'template' | 'prompt' | 'instructions'
 
 /** One thing that a server says of itself, pinned by its hash when an operator approves it. */
@@ -116,6 +118,7 @@ export function parseApproval(manifest: unknown): McpApproval['items'] {
   return parsed.success ? parsed.data.items : []
 }
 
+/** `added`: nothing of it was ever on. `removed` keeps its row, and what was kept of it is gone. */
 export type McpServerState = 'added' | 'enabled' | 'disabled' | 'removed'
 
 /** A row of the table of servers. */
@@ -145,6 +148,7 @@ export interface McpPin {
   readonly addedAtMs: number
 }
 
+/** A change of the remote servers, carried out in one generation with its event. */
 export type McpChange =
   | {
       readonly do: 'add'

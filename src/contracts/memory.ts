@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from './json.ts'
 
+/** A note of the scratchpad. */
 export interface MemoryEntry {
   readonly id: string
   readonly text: string

@@ -14,6 +14,7 @@ export interface ToolCall {
   readonly input: JsonObject
 }
 
+/** One message of a transcript, whoever said it. Each carries where it came from. */
 export type Message =
   | { readonly role: 'system'; readonly text: string }
   | {

@@ -44,6 +44,7 @@ export type ResponseFormat =
 /** The name of whatever is the deployment's default. A server's own model of this name is `<provider>/default`. */
 export const defaultModelName = 'default'
 
+/** What a model is asked: which one, with what, and for how much at most. */
 export interface ModelRequest {
   /** `<provider>/<model>` or a bare model name; `default` or `undefined` means the deployment's default. */
   readonly model: string | undefined
@@ -71,6 +72,7 @@ export interface TokenPrice {
   readonly outputUsdPerMillion: number
 }
 
+/** A model's price, which may rise with the length of the input. */
 export interface ModelPrice extends TokenPrice {
   /** What all tokens of a call cost once its input has more tokens than this. Ascending; each at least as dear. */
   readonly above?: readonly (TokenPrice & { readonly inputTokens: number })[]
@@ -87,6 +89,7 @@ export interface ModelUsage {
   readonly estimated: boolean
 }
 
+/** A call that a model asks for. */
 export interface ModelToolCall {
   /** The provider's id, unique within the reply; made by us if it sent none. */
   readonly id: string
@@ -94,6 +97,7 @@ export interface ModelToolCall {
   readonly input: JsonObject
 }
 
+/** What a model answered, whole. */
 export interface ModelReply {
   readonly text: string
   readonly toolCalls: readonly ModelToolCall[]
@@ -118,6 +122,7 @@ export function billable(usage: ModelUsage, reserved: ModelEstimate): ModelUsage
   return { ...usage, inputTokens, outputTokens: 0, costNanoUsd, estimated: true }
 }
 
+/** How the caller of a model reads along, stops it, and is asked before anything is sent again. */
 export interface ModelCallOptions {
   readonly signal: AbortSignal
   /** Nobody reads along: the provider may take the answer in one piece, which is cheaper. */
@@ -126,7 +131,9 @@ export interface ModelCallOptions {
   readonly headers?: () => Readonly<Record<string, string>>
   /** Text as it arrives. */
   readonly onDelta: (text: string) => void
-  /** Called whenever a request is on its way; the caller's row is written after it (section 4 step 4). */
+  /**
+   * Called whenever a request is on its way; the caller's row is written after it (docs/design.md section 4, step 4).
+   */
   readonly onSent: () => void
   /** Called when a request was accepted: from here on a failure is booked as a call, whatever its code. */
   readonly onBegun: () => void
@@ -139,6 +146,7 @@ export interface ModelCallOptions {
   readonly mayRetry: (failure: unknown, next?: NextModel) => boolean
 }
 
+/** Which model is taken for a request, before it is asked. */
 export interface ModelSelection {
   readonly provider: string
   readonly model: string
@@ -148,6 +156,7 @@ export interface ModelSelection {
   readonly passedOver?: readonly PassedOver[]
 }
 
+/** The model that would take over, and what a call of it may cost. */
 export interface NextModel {
   readonly selection: ModelSelection
   readonly estimate: ModelEstimate

@@ -67,7 +67,9 @@ export const openHost = z
     if (message !== undefined) context.addIssue({ code: 'custom', message })
   })
 
+/** So many hosts an operator may open. */
 export const maxOpenHosts = 500
+/** Hosts that are open; `*` is every public one. */
 export const openHosts = z.array(openHost).max(maxOpenHosts)
 
 /** What becomes of a call that goes to another host: somebody is asked, or it is denied. */
@@ -81,6 +83,7 @@ export const networkRuleSchema = z.strictObject({
   hosts: openHosts.default([]),
   elsewhere: elsewhere.default('ask'),
 })
+/** Where tools with a grant of every host may go without asking. */
 export type NetworkRule = z.infer<typeof networkRuleSchema>
 
 /** Of the host of a URL, or one that is opened. */

@@ -69,6 +69,7 @@ export interface OAuthGrant {
   readonly libraryId?: string
 }
 
+/** Whose grants are listed, newest first, and how many. */
 export interface GrantQuery {
   readonly principal?: string
   readonly limit: number

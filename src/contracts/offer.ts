@@ -1,7 +1,8 @@
 /**
  * What a plugin or a remote server offers besides tools: listed without running anything, and reached by two ordinary
  * tools, `<owner>__read_resource { uri }` and `<owner>__get_prompt { name, arguments }`, so that no gate is passed by
- * (invariant 4). Both answer a rich output (`content.ts`); a prompt has `structured: { messages }` as well.
+ * (docs/design.md invariant 4). Both answer a rich output (`content.ts`); a prompt has `structured: { messages }` as
+ * well.
  */
 export interface ResourceListing {
   /** The id of the plugin or server. */
@@ -15,6 +16,7 @@ export interface ResourceListing {
   readonly mimeType?: string
 }
 
+/** A prompt that somebody offers, as a client is told of it. */
 export interface PromptListing {
   readonly owner: string
   readonly name: string
@@ -29,6 +31,7 @@ export interface PromptListing {
   }[]
 }
 
+/** Resources and prompts together, whoever owns them. */
 export interface Offers {
   readonly resources: readonly ResourceListing[]
   readonly prompts: readonly PromptListing[]

@@ -41,7 +41,7 @@ export type Authenticate = (
 
 /**
  * Whether the database has the tables this version needs. `unreachable` is not a refusal: with D1 down running
- * work goes on (DESIGN.md section 11).
+ * work goes on (docs/design.md section 11).
  */
 export type Readiness =
   | { readonly state: 'ready'; readonly migration: string }
@@ -51,6 +51,7 @@ export type Readiness =
 /** Whether the database answers now. */
 export type DatabaseState = 'ok' | 'unreachable'
 
+/** Which records are asked for; what is left out does not narrow. */
 export interface AuditQuery {
   readonly trace?: string
   /** Empty: the deployment's own events. Otherwise those of the session, and what an operator did with it. */
@@ -86,14 +87,17 @@ export interface AuditPage {
   readonly last: number
 }
 
+/** Reads the record. Throws `request_unavailable` while D1 is away. */
 export interface AuditReader {
   readonly query: (query: AuditQuery) => Promise<AuditPage>
 }
 
 /** What spending is told by. */
 export const usageKeys = ['principal', 'agent', 'model', 'plugin', 'session'] as const
+/** What usage is summed up by. */
 export type UsageKey = (typeof usageKeys)[number]
 
+/** Over what time usage is summed up, and by what. */
 export interface UsageQuery {
   readonly by: UsageKey
   /** From this moment on. */
@@ -122,6 +126,7 @@ export interface UsageSum {
   readonly costNanoUsd: number
 }
 
+/** One sum of usage. */
 export interface UsageRow extends UsageSum {
   /** `null` for what is of none: a tool call of no model, a model call of no plugin. */
   readonly name: string | null
@@ -159,6 +164,7 @@ export interface SessionCursor {
   readonly id: string
 }
 
+/** Which sessions are listed, and from which on. */
 export interface SessionQuery {
   /** Absent: everybody's. */
   readonly principal?: string
@@ -224,6 +230,7 @@ export interface ToolMetrics {
   readonly latencyMs: { readonly mean: number; readonly max: number }
 }
 
+/** What the deployment did in a time, by agent, tool and model. */
 export interface Metrics {
   readonly agents: readonly AgentMetrics[]
   readonly tools: readonly ToolMetrics[]

@@ -33,6 +33,7 @@ export type PauseAnswer = {
   | { readonly kind: 'outcome'; readonly result: ToolResult }
 )
 
+/** What was answered to what a call had asked; undefined for any other answer. */
 export const answersIn = (answer: PauseAnswer | undefined): Answers | undefined =>
   answer?.kind === 'outcome' ? undefined : answer?.answers
 

@@ -63,6 +63,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
 const namesOf = (tools: Manifest['contributes']['tools']): readonly string[] =>
   tools.map(({ name }) => name)
 
+/** Whether two permits allow the same, in whatever order it is written. */
 export const isSamePermit = (a: Permit, b: Permit): boolean =>
   toCanonicalJson(a) === toCanonicalJson(b)
 
@@ -171,5 +172,6 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
 const gone = (had: readonly string[] = [], has: readonly string[] = []): readonly string[] =>
   had.filter((name) => !has.includes(name))
 
+/** A quota such as `64kb` or `1mb` in bytes. */
 export const toBytes = (quota: string): number =>
   Number.parseInt(quota, 10) * (quota.endsWith('mb') ? 1024 * 1024 : 1024)

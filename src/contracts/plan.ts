@@ -86,6 +86,7 @@ export interface ToolExecutor {
   ) => Promise<readonly ActionResult[]>
 }
 
+/** A turn whose calls are done, for the decision whether there is another. */
 export interface ReflectorState {
   readonly agent: AgentSpec
   readonly turn: number
@@ -94,6 +95,7 @@ export interface ReflectorState {
   readonly left: Limits
 }
 
+/** Another turn, or the run's result. */
 export type Reflection =
   | { readonly decision: 'continue' }
   | { readonly decision: 'finish'; readonly result: string; readonly output?: JsonObject }

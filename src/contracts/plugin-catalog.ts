@@ -52,6 +52,7 @@ export interface PluginSource {
   readonly files: Readonly<Record<string, string>>
 }
 
+/** A version of a plugin that was brought once; its content never changes. */
 export interface PluginVersion {
   readonly hash: string
   readonly version: string
@@ -140,6 +141,7 @@ export interface NetworkChange {
   readonly elsewhere?: NetworkRule['elsewhere']
 }
 
+/** What a change came to. */
 export interface ChangeResult {
   readonly generation: number
   readonly plugin?: PluginView
@@ -152,6 +154,7 @@ export interface ChangeBy extends Administrator {
   readonly mayEnable: boolean
 }
 
+/** A generation as an operator sees it in the list, to roll back to. */
 export interface GenerationView {
   readonly number: number
   readonly reason: string

@@ -3,12 +3,13 @@
  *
  * A plugin is a folder with `plugin.yaml` and, if it has code, an entry module whose default export is `register`.
  * Names, descriptions and schemas live in the manifest alone; the module holds behaviour only.
- * @see DESIGN.md section 8
+ * @see docs/design.md section 8
  */
 
 /** The version of this API; a manifest's `api` range must include it. */
 export const pluginApiVersion = '1.2.0'
 
+/** All that crosses the border between a plugin and its host. */
 export type JsonValue =
   | string
   | number
@@ -50,6 +51,7 @@ export interface PluginStorage {
   }) => Promise<readonly string[]>
 }
 
+/** Notes of the session tree: at most 1,000 of 8,000 characters, the oldest go first. */
 export interface PluginMemory {
   readonly append: (
     text: string,
@@ -143,6 +145,7 @@ export interface SampleRequest {
   readonly temperature?: number
 }
 
+/** What the client's model answered. */
 export interface SampleAnswer {
   readonly role: 'user' | 'assistant'
   readonly content: ContentBlock
@@ -272,6 +275,7 @@ export type ResourceFunction = (
   capabilities: Capabilities,
 ) => Promise<string | ResourceContent | readonly ResourceContent[]>
 
+/** One message of a prompt, or of what a model is asked. */
 export interface PromptMessage {
   readonly role: 'user' | 'assistant'
   /** A text is one block of it. */

@@ -18,6 +18,7 @@ export interface CallSubject {
   readonly goesTo?: OutsideAddress | undefined
 }
 
+/** Whether a call may be made, and if not why. */
 export type PolicyVerdict =
   | { readonly allow: true }
   | {
@@ -36,6 +37,7 @@ export interface RateLimiter {
   readonly take: (subject: HookSubject, nowMs: number) => PolicyVerdict | Promise<PolicyVerdict>
 }
 
+/** What the hooks before a call came to: a veto wins over every change. */
 export type HookVerdict =
   | { readonly veto: false; readonly input?: JsonObject }
   | { readonly veto: true; readonly message: string }

@@ -34,7 +34,7 @@ export interface DayLeaseRequest {
  * goes on on another day reserves there, and what it had settled stays where it was.
  *
  * For a principal whose day is not limited nothing is asked and nothing is counted: no RPC, no row.
- * @see DESIGN.md section 6
+ * @see docs/design.md section 6
  */
 export interface PrincipalLedger {
   /**
@@ -163,4 +163,5 @@ export interface PrincipalTiming {
   readonly keepUsageDays: number
 }
 
+/** A sweep once a minute; usage is kept for 40 days. */
 export const defaultPrincipalTiming: PrincipalTiming = { sweepEveryMs: 60_000, keepUsageDays: 40 }

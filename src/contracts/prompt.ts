@@ -10,6 +10,7 @@ export interface PromptTemplate {
   readonly createdBy: string
 }
 
+/** A prompt with its variables filled in, and which template and version it is of. */
 export interface RenderedPrompt {
   readonly text: string
   readonly template: string

@@ -85,7 +85,7 @@ export interface SessionTiming {
   readonly recoverEveryMs: number
   /** How long a pause for an approval, an answer or a client's tool may take. */
   readonly pauseMs: number
-  /** How long after its last run a session is kept that nobody named (DESIGN.md section 11). */
+  /** How long after its last run a session is kept that nobody named (docs/design.md section 11). */
   readonly keepStatelessMs: number
   /** The same for one that was named. */
   readonly keepNamedMs: number

@@ -3,6 +3,7 @@ import type { Role } from './keys.ts'
 /** What a token may be for, the least first. None of them gives more than the principal's role does. */
 export const scopes = ['agents', 'audit:read', 'plugins:install', 'operator'] as const
 
+/** What a client may be allowed in an OAuth sign-in. */
 export type Scope = (typeof scopes)[number]
 
 /** What a client gets that asks for nothing by name. */
@@ -45,6 +46,7 @@ export function roleWithin(role: Role, given: readonly Scope[]): Role {
   return given.includes('audit:read') && !given.includes('agents') ? 'auditor' : 'user'
 }
 
+/** Whether this is a scope of ours. */
 export function isScope(text: string): text is Scope {
   return scopes.some((scope) => scope === text)
 }

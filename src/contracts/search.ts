@@ -11,6 +11,7 @@ export interface SearchDocument {
   readonly parameters: string
 }
 
+/** A document that was found. */
 export interface SearchHit {
   readonly id: string
   /** BM25; higher is better, only comparable within one query. */
@@ -24,4 +25,5 @@ export interface SearchIndex {
   readonly search: (queries: readonly string[], limit: number) => readonly SearchHit[]
 }
 
+/** Makes an index over documents that stay as they are. */
 export type BuildSearchIndex = (documents: readonly SearchDocument[]) => SearchIndex

@@ -14,7 +14,7 @@ export interface ShareOptions {
 /**
  * The most one call of this turn may spend: what the caller has left less one final model call, divided by the
  * calls of the turn. All calls of a turn get the same share, whichever asks first.
- * @see DESIGN.md section 6
+ * @see docs/design.md section 6
  */
 export function shareOf({ limits, left, finalCall, calls, timeLeftMs }: ShareOptions): Limits {
   const each = (amount: number) => Math.max(0, Math.floor(amount / calls))

@@ -88,4 +88,5 @@ export const logLevel = z
   .optional()
   .transform((level) => level || undefined)
 
+/** What goes into the log: nothing, what went wrong, or a line for each request too. */
 export type LogLevel = 'off' | 'error' | 'info'

@@ -50,8 +50,11 @@ export const toolPolicySchema = z.strictObject({
     .default([]),
 })
 
+/** Which tools may be called, by whom, how often, and which of them ask first. */
 export type ToolPolicy = z.infer<typeof toolPolicySchema>
+/** The part of a policy that may be set for an agent by itself. */
 export type ToolPolicySection = z.infer<typeof section>
+/** How often calls that match may be made, and counted by what. */
 export type ToolRate = ToolPolicy['rates'][number]
 
 /** Before an operator says anything. */
@@ -61,6 +64,7 @@ export const defaultToolPolicy: ToolPolicy = toolPolicySchema.parse({})
 export const isMatch = (tool: string, wanted: string): boolean =>
   wanted.endsWith('*') ? tool.startsWith(wanted.slice(0, -1)) : tool === wanted
 
+/** Whether a tool's full name fits one of these patterns (`kv__*`). */
 export const isMatchOfAny = (tool: string, wanted: readonly string[]): boolean =>
   wanted.some((one) => isMatch(tool, one))
 

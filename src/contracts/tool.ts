@@ -83,6 +83,7 @@ export interface InnerReach {
   readonly children: 0 | 1
 }
 
+/** Why a call failed, for the model that asked for it. */
 export interface ToolFailure {
   readonly code: ToolErrorCode | LeaseErrorCode
   /** Safe for the model. */
@@ -110,6 +111,7 @@ export interface PauseRequest {
   readonly asks?: Asks
 }
 
+/** What a call asks somebody, by a key of its own for each question. */
 export type Asks = Readonly<Record<string, JsonObject>>
 
 /** What was answered, by key, each beside what had been asked: an answer holds for exactly that. */
@@ -179,11 +181,13 @@ export interface Toolset {
   readonly missing?: (name: string, input: JsonObject) => string
 }
 
+/** The tool behind a name, and the input it gets. */
 export interface ResolvedTool {
   readonly entry: ToolEntry
   readonly input: JsonObject
 }
 
+/** Whether a value fits; if not, the first place where it does not. */
 export type SchemaVerdict =
   | { readonly ok: true }
   | { readonly ok: false; readonly path: string; readonly message: string }

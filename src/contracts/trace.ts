@@ -43,6 +43,7 @@ function spread(bits: number): number {
 
 const hex = (bits: number): string => (bits >>> 0).toString(16).padStart(8, '0')
 
+/** A `traceparent` header of W3C Trace Context, version 00. */
 export function toTraceparent({ trace, span, link }: TracePosition): string {
   return `00-${trace}-${span}-${link?.isSampled === false ? '00' : '01'}`
 }

@@ -9,6 +9,7 @@ import { holderOf, operator } from './principal-of.ts'
 /** An access token has three parts, and no key of ours a colon. */
 const tokenForm = /^[^:]+:[^:]+:[^:]+$/
 
+/** Where keys are looked up, and who hears of those that are wrong. */
 export interface AuthenticatorOptions {
   readonly operatorKey?: string | undefined
   readonly sha256: Sources['sha256']

@@ -7,6 +7,7 @@ import { createAuthenticator } from './authenticator.ts'
 import { createLoginLimit } from './login-limit.ts'
 import type { PrincipalNamespace } from './principal-ledger.ts'
 
+/** What the parts of signing in are built from. */
 export interface LoginParts extends Sources {
   readonly operatorKey: string | undefined
   readonly keys: KeyStore

@@ -3,6 +3,7 @@ import { unlimited } from '#contracts/lease.ts'
 import type { DayAmount } from '#contracts/principal.ts'
 import type { Clock } from '#contracts/sources.ts'
 
+/** Who may have set a limit of cost: the deployment, or a key. */
 export interface CostLimitsOptions {
   readonly defaults: () => DayAmount
   readonly keys: Pick<KeyStore, 'list'>

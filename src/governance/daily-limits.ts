@@ -7,6 +7,7 @@ import { unlimited } from '#contracts/lease.ts'
  * a limit too: nothing may be spent.
  */
 export const dailyTokens = setting(/^\d{1,15}$/, 'must be a whole number, such as 2000000', Number)
+/** `ISOLA_DAILY_COST_USD`, read into billionths of a US dollar; empty is no limit. */
 export const dailyCostUsd = setting(
   /^\d{1,6}(\.\d{1,9})?$/,
   'must be an amount of US dollars, such as 25 or 2.50',

@@ -36,6 +36,7 @@ export interface DayLedger {
   readonly checks: LeaseChecks
 }
 
+/** Books a principal's days in its object: reserves, settles, and frees what was never begun. Synchronous. */
 export function createDayLedger(
   rows: PrincipalRows,
   { sweepEveryMs, keepUsageDays }: PrincipalTiming,

@@ -3,12 +3,13 @@ import type { DayAmount } from '#contracts/principal.ts'
 
 const dayMs = 86_400_000
 
+/** No spending at all. */
 export const nothing: DayAmount = { tokens: 0, costNanoUsd: 0 }
 
 /** `YYYY-MM-DD`, UTC: as text, days sort by time. */
 export const dayOf = (nowMs: number): string => new Date(nowMs).toISOString().slice(0, 10)
 
-/** Days never go backwards: a clock that does must not open a day anew that was spent (F29). */
+/** Days never go backwards: a clock that does must not open a day anew that was spent (docs/reliability.md F29). */
 export const laterDay = (today: string, seen: string | undefined): string =>
   seen !== undefined && seen > today ? seen : today
 
@@ -19,21 +20,27 @@ export const endOfDayMs = (day: string): number => Date.parse(`${day}T00:00:00Z`
 export const keptFrom = (day: string, keptDays: number): string =>
   dayOf(Date.parse(`${day}T00:00:00Z`) - keptDays * dayMs)
 
-/** Figures as a ledger may book them. What is no figure counts as everything: never less than was spent (T19). */
+/**
+ * Figures as a ledger may book them. What is no figure counts as everything: never less than was spent
+ * (docs/security.md T19).
+ */
 export function toAmount({ tokens, costNanoUsd }: DayAmount): DayAmount {
   const clean = (value: number) =>
     Number.isNaN(value) ? unlimited : Math.min(Math.max(Math.ceil(value), 0), unlimited)
   return { tokens: clean(tokens), costNanoUsd: clean(costNanoUsd) }
 }
 
+/** Both amounts together. */
 export function plus(a: DayAmount, b: DayAmount): DayAmount {
   return { tokens: a.tokens + b.tokens, costNanoUsd: a.costNanoUsd + b.costNanoUsd }
 }
 
+/** What is left of `a`; below zero where `b` is more. */
 export function minus(a: DayAmount, b: DayAmount): DayAmount {
   return { tokens: a.tokens - b.tokens, costNanoUsd: a.costNanoUsd - b.costNanoUsd }
 }
 
+/** All amounts together. */
 export const sumOf = (amounts: readonly DayAmount[]): DayAmount => amounts.reduce(plus, nothing)
 
 /** What is asked for besides what was spent already; no limit stays no limit. */
@@ -45,6 +52,7 @@ export function besides(asked: DayAmount, spent: DayAmount): DayAmount {
   }
 }
 
+/** What of the day a run gets, or the dimension in which nothing is left. */
 export type Granted =
   | { readonly ok: true; readonly amount: DayAmount }
   | { readonly ok: false; readonly code: 'lease_tokens' | 'lease_cost' }

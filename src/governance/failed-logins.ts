@@ -3,6 +3,7 @@ import type { PrincipalStorage } from './principal-rows.ts'
 
 /** So many wrong keys an address may show in a window. */
 export const maxFailures = 30
+/** Wrong keys are counted over so many milliseconds, from the first one. */
 export const failureWindowMs = 600_000
 /** So many rows a window may add to the record, of guesses and of keys that have ended each; after that only the sum. */
 const maxRecords = 100
@@ -27,6 +28,7 @@ const upsert = `
   ON CONFLICT (address, key) DO UPDATE SET count = count + 1
   RETURNING count`
 
+/** Counts wrong keys by address in the object that is kept for it, and says which of them go on the record. */
 export function createFailedLoginLog(storage: PrincipalStorage): FailedLoginLog {
   const { sql } = storage
   const numberIn = (query: string, ...values: (string | number)[]) =>

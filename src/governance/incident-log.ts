@@ -26,6 +26,9 @@ const upsert = `
     run = excluded.run, message = excluded.message, count = count + 1,
     last_at_ms = excluded.last_at_ms, place = excluded.place`
 
+/**
+ * The last 200 troubles of all sessions, in the operator's object. A kind in one session is one row, until it is over.
+ */
 export function createIncidentLog(storage: PrincipalStorage): IncidentLog {
   const { sql } = storage
   const exists = () =>

@@ -23,6 +23,7 @@ const hintChars = 8
 /** The operator key's own name: no other principal may have its sessions and its day. */
 const reserved = 'operator'
 
+/** Adds, changes, rotates and revokes keys. A key is shown once, when it is made; kept is its hash. */
 export function createKeyAdministration({
   keys,
   clock,

@@ -10,13 +10,14 @@ export interface LeaseChecks {
   readonly nextMs: (nowMs: number) => number | undefined
   /**
    * The reservations whose session is to be asked now. One that is met for the first time is asked about the next
-   * time only: its run may not be written yet, and no clock says how old it is (F29).
+   * time only: its run may not be written yet, and no clock says how old it is (docs/reliability.md F29).
    */
   readonly start: (nowMs: number) => readonly LeaseRow[]
   /** What the session says of such a run; `undefined` if it cannot be asked. */
   readonly finish: (run: string, spending: RunSpending | undefined, nowMs: number) => void
 }
 
+/** Asks what became of a reservation, later each time while its run goes on. */
 export function createLeaseChecks(
   rows: PrincipalRows,
   options: Pick<PrincipalTiming, 'sweepEveryMs'> & {
@@ -56,7 +57,7 @@ export function createLeaseChecks(
   }
 }
 
-/** A clock that went back must not put a check off for longer than the longest pause (F29). */
+/** A clock that went back must not put a check off for longer than the longest pause (docs/reliability.md F29). */
 const nextCheck = ({ nextCheckMs }: LeaseRow, nowMs: number): number =>
   nextCheckMs > nowMs + maxPauseMs ? nowMs : Math.max(nextCheckMs, nowMs)
 

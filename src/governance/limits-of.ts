@@ -7,6 +7,7 @@ import type { Clock } from '#contracts/sources.ts'
 /** What was read with the key of a request is good for the run that it starts. */
 const freshMs = 5_000
 
+/** Where the limits of a principal's day come from. */
 export interface LimitsOfOptions {
   /** What the deployment sets, for what a principal has no limit of its own. May throw if the settings are wrong. */
   readonly defaults: () => DayAmount

@@ -20,6 +20,7 @@ export interface LoginLimit {
   ) => Promise<Pick<FailedLoginVerdict, 'retryAfterMs'>>
 }
 
+/** The object that counts wrong keys, and where their sums are recorded. */
 export interface LoginLimitOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
   readonly log: DeploymentLog

@@ -5,6 +5,7 @@ import { scopesOfRole, type Scope } from '#contracts/scopes.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Person } from './oauth/oidc/people.ts'
 
+/** Where it is looked up whether somebody may still do what they asked for earlier. */
 export interface MayBeginOptions {
   readonly keys: Pick<KeyStore, 'find' | 'rightsOf'>
   readonly grants: Pick<GrantStore, 'find'>

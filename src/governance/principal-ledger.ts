@@ -20,6 +20,7 @@ export interface PrincipalNamespace {
   readonly getByName: (name: string) => unknown
 }
 
+/** The objects of principals, and what each may spend in a day. */
 export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
   /** What a principal may spend in a day. May throw if that cannot be known: then nothing is reserved. */
@@ -39,7 +40,8 @@ const retryAfterMs = 5_000
 /**
  * Reaches the `Principal` objects. Without a limit `reserve` and `settle` return at once and make no call, so
  * that the hot path costs nothing where nobody asked for a limit; with one a run costs two calls. A call is
- * repeated once if the object was reset under it (every verb is idempotent), never if it is overloaded (F30).
+ * repeated once if the object was reset under it (every verb is idempotent), never if it is overloaded
+ * (docs/reliability.md F30).
  */
 export function createPrincipalLedger({
   namespace,

@@ -1,6 +1,7 @@
 import type { KeyView, Rights } from '#contracts/keys.ts'
 import type { Principal } from '#contracts/operations.ts'
 
+/** Whoever has the operator's key. */
 export const operator: Principal = { id: 'operator', role: 'operator' }
 
 /** What somebody may, as it was read now. */

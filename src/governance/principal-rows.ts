@@ -13,6 +13,7 @@ export interface LeaseRow {
   readonly nextCheckMs: number
 }
 
+/** What a run spent in a day. */
 export interface SettledRow {
   readonly run: string
   readonly day: string
@@ -90,6 +91,7 @@ const tables = `
     run TEXT PRIMARY KEY, step INTEGER NOT NULL, tokens REAL NOT NULL, cost_nano_usd REAL NOT NULL
   ) STRICT, WITHOUT ROWID;`
 
+/** The tables of a principal's days. None is made before there is something to keep. */
 export function createPrincipalRows(storage: PrincipalStorage): PrincipalRows {
   let isReady = false
   const exec: Exec = (query, ...values) => storage.sql.exec(query, ...values).toArray()

@@ -16,6 +16,7 @@ const table = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS rate_calls_by_time ON rate_calls (at_ms);`
 
+/** Counts calls in windows that slide, and takes those that every rule allows, all or none. */
 export function createRateWindow(storage: PrincipalStorage): RateWindow {
   const { sql } = storage
   const take = ({ call, rules }: RateRequest, nowMs: number): RateVerdict => {

@@ -8,6 +8,7 @@ const width = 8
 /** A session that hangs must not hold up the others. */
 const answerMs = 10_000
 
+/** What open reservations are compared with: the sessions of their runs. */
 export interface SweepOptions {
   readonly checks: LeaseChecks
   readonly sessions: Pick<SessionGateway, 'at'>

@@ -10,6 +10,7 @@ const idChars = 22
 export const toKeyId = (publicKey: string, sha256: (text: string) => string): string =>
   `trust_${sha256(publicKey).slice(0, idChars)}`
 
+/** Accepts and drops the keys whose signatures make a plugin `trusted`, each with its event. */
 export function createTrustAdministration({
   store,
   clock,

@@ -3,6 +3,7 @@ import type { Role } from '#contracts/keys.ts'
 import { scopesFor, type Scope } from '#contracts/scopes.ts'
 import type { HttpHandler } from './deps.ts'
 
+/** The methods that routes have; HEAD follows from GET, OPTIONS from all. */
 export type Method = 'GET' | 'POST' | 'DELETE'
 
 /** Who a route is for. */
@@ -103,6 +104,7 @@ export const access = {
   '/api/operator/generations/:number/restore': { POST: operators },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<Method, Access>>>>>
 
+/** A path of the table, as the router has it (`/api/sessions/:id`). */
 export type RoutePath = keyof typeof access
 
 /** A handler for each method that the table has for this path, and for no other. */

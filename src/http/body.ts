@@ -2,6 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import { checkShape } from './json-shape.ts'
 
+/** A longer body is refused with 413. Bytes. */
 export const maxBodyBytes = 4 * 1024 * 1024
 const maxDiscardedBytes = 32 * 1024 * 1024
 

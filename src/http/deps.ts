@@ -36,6 +36,7 @@ export interface GoneClient {
   readonly reader: string
 }
 
+/** The models of the deployment: who answers, what `/v1/models` names, and how they did. */
 export interface HttpModels {
   readonly provider: ModelProvider
   readonly list: () => readonly ModelListing[]
@@ -95,6 +96,7 @@ export interface HttpDeps {
   readonly onRequest?: (entry: RequestEntry) => void
 }
 
+/** What a request carries on its way through the app. */
 export interface HttpEnv {
   Variables: {
     requestId: string
@@ -108,6 +110,9 @@ export interface HttpEnv {
   }
 }
 
+/** One request, with what was found out about it. */
 export type HttpContext = Context<HttpEnv>
+/** Answers one request; what it throws becomes an error of the OpenAI shape. */
 export type HttpHandler = Handler<HttpEnv>
+/** The router of the Worker. */
 export type HttpApp = Hono<HttpEnv>

@@ -59,6 +59,7 @@ export interface OutgoingError {
   readonly body: { readonly error: ErrorBody }
 }
 
+/** The inside of `{ "error": … }`, the OpenAI shape with the id to ask about. */
 export interface ErrorBody {
   readonly type: string
   readonly code: string
@@ -95,6 +96,7 @@ export function toOutgoingError(error: unknown, reference: string): OutgoingErro
   }
 }
 
+/** The HTTP status of an error's code: its own, else its family's, else 500. */
 export function statusOf(code: string): number {
   const known: Readonly<Record<string, number>> = statusByCode
   return known[code] ?? statusByFamily[code.slice(0, code.indexOf('_'))] ?? 500

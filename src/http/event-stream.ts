@@ -14,6 +14,7 @@ export interface StreamView {
   readonly fail: (error: unknown) => string
 }
 
+/** Who reads an event stream, and what follows when they are gone. */
 export interface EventStreamOptions {
   readonly clock: Clock
   /** Aborts when the client goes away. */

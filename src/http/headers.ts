@@ -7,10 +7,12 @@ import type { HttpContext } from './deps.ts'
 const sessionId = /^ses_[0-9A-Za-z]{22}$/
 const runId = /^run_[0-9A-Za-z]{22}$/
 
+/** Whether this can be a session's id; says nothing of whether there is one. */
 export function isSessionId(text: string): boolean {
   return sessionId.test(text)
 }
 
+/** Whether this can be a run's id; says nothing of whether there is one. */
 export function isRunId(text: string): boolean {
   return runId.test(text)
 }

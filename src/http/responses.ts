@@ -31,6 +31,7 @@ export function errorResponse(
   })
 }
 
+/** A JSON answer; 200 unless it says otherwise. */
 export function jsonResponse(
   body: unknown,
   options: { readonly status?: number; readonly headers?: Readonly<Record<string, string>> } = {},
@@ -41,6 +42,7 @@ export function jsonResponse(
   })
 }
 
+/** Server-sent events that no proxy holds back or keeps. */
 export function eventStreamResponse(
   body: ReadableStream<Uint8Array> | null,
   headers: Readonly<Record<string, string>> = {},
@@ -69,6 +71,7 @@ export function unwrap<T>(reply: Reply<T>): T {
   return fromReply(reply)
 }
 
+/** The same for what is not there and for what is another's (docs/security.md T2). */
 export function noSuchSession(): IsolaError {
   return new IsolaError('request_not_found', 'There is no such session or run.')
 }

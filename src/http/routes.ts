@@ -3,6 +3,7 @@ import { access, guarded, type Access, type HandlersOf, type RoutePath } from '.
 import type { HttpApp, HttpDeps, HttpHandler } from './deps.ts'
 import { errorResponse } from './responses.ts'
 
+/** Adds one path of the table; a handler is needed for exactly its methods. */
 export type AddRoute = <Path extends RoutePath>(path: Path, handlers: HandlersOf<Path>) => void
 
 /**

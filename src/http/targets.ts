@@ -5,6 +5,7 @@ import type { HttpDeps, HttpModels } from './deps.ts'
 /** The one agent the kernel itself creates. */
 export const orchestrator = 'orchestrator'
 
+/** Whom a request is for: an agent, and the model that it names, if it does. */
 export interface Target {
   readonly agent: string
   readonly model?: string
@@ -27,6 +28,7 @@ export function agentNames(deps: HttpDeps, { agents }: Reach): readonly string[]
   return agents ? all.filter((name) => agents.includes(name)) : all
 }
 
+/** Whether this agent is there, and the caller may talk to it. */
 export function hasAgent(deps: HttpDeps, reach: Reach, agent: string): boolean {
   return agentNames(deps, reach).includes(agent)
 }
@@ -43,6 +45,7 @@ export function checkModel(deps: HttpDeps, reach: Reach, model: string): string 
   throw noSuchModel()
 }
 
+/** Whether some provider has this model, with or without the provider's name before it. */
 export function isServed(models: HttpModels, model: string): boolean {
   return models.list().some(({ id }) => id === model) || fullName(models, model) !== undefined
 }
@@ -65,6 +68,7 @@ export function fullName(models: Pick<HttpModels, 'provider'>, asked: string): s
   }
 }
 
+/** The same for a model that is not there and for one that the caller may not name. */
 export function noSuchModel(): IsolaError {
   const message = 'There is no such model or agent. GET /v1/models lists them.'
   return new IsolaError('request_model_not_found', message, { param: 'model' })

@@ -242,7 +242,7 @@ const event: Gate = {
   },
 }
 
-/** Every gate, in the order of DESIGN.md section 4. No way to run a tool skips one. */
+/** Every gate, in the order of docs/design.md section 4. No way to run a tool skips one. */
 export const gates: readonly Gate[] = [
   known,
   validInput,

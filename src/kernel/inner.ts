@@ -19,7 +19,7 @@ const isOver = failure('tool_cancelled', 'The call that asked for this is over.'
 /**
  * What the code of one call may begin: other tools, each through every gate, and model calls; all within the call's
  * lease, known by ids of their own, and ended with it. `close` waits for them and says what they spent.
- * @see DESIGN.md section 8, invariants 3 and 4
+ * @see docs/design.md section 8, invariants 3 and 4
  */
 export function openInner(
   call: CallState,

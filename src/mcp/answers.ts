@@ -6,6 +6,7 @@ import type { Message } from '#contracts/message.ts'
 import type { Asks, SchemaValidator, ToolContext } from '#contracts/tool.ts'
 import { hasInvisible } from './definition-checks.ts'
 
+/** What checks an answer, and names a question. */
 export interface AnswerDeps {
   readonly sha256: (text: string) => string
   readonly validator: SchemaValidator
@@ -21,9 +22,9 @@ const maxAsks = 16
 const refused = (why: string): McpAnswered => ({ state: 'refused', why })
 
 /**
- * Answers what a server asks in the middle of one call, within what the operator allowed it (T18). A question to a
- * person says which server asks; without an answer yet it is kept for the pause of the call, which runs again with it.
- * A model is asked out of the call's own lease.
+ * Answers what a server asks in the middle of one call, within what the operator allowed it (docs/security.md T18). A
+ * question to a person says which server asks; without an answer yet it is kept for the pause of the call, which runs
+ * again with it. A model is asked out of the call's own lease.
  */
 export function createAnswers(
   { pin, deps }: { readonly pin: McpPin; readonly deps: AnswerDeps },

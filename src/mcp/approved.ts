@@ -4,6 +4,7 @@ import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginSource } from '#contracts/plugin-catalog.ts'
 import { toOffers } from './offer-entries.ts'
 
+/** The tools, resources and prompts of all servers that are on, as they were approved. */
 export interface WiredServers<Entry> {
   readonly servers: readonly {
     readonly id: string

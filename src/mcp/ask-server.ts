@@ -3,6 +3,7 @@ import type { McpCall, McpProgress } from '#contracts/mcp.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import { toPromptOutcome, toResourceOutcome, toToolOutcome } from './outcome.ts'
 
+/** What a call tells on its way, and how it is ended. */
 export interface Asking {
   readonly tell: (progress: McpProgress) => void
   readonly signal: AbortSignal

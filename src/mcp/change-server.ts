@@ -10,6 +10,7 @@ import type { McpDecisions, McpOutcome } from '#contracts/mcp-administration.ts'
 import type { ChangeBy, Generation } from '#contracts/plugin-catalog.ts'
 import type { CheckUrl } from './guarded-fetch.ts'
 
+/** What a change of the servers is decided from. */
 export interface DecisionDeps {
   readonly store: McpServerStore
   readonly nowMs: () => number

@@ -16,6 +16,7 @@ import { rotateServers } from './rotate.ts'
 import { toOfferEntries } from './offer-entries.ts'
 import { toServerEntries, type Leave } from './server-entries.ts'
 
+/** What the room is built from. */
 export interface McpRoomDeps extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
   readonly namespace: Parameters<typeof createMcpGateway>[0]['namespace']
   readonly store: McpServerStore

@@ -18,6 +18,7 @@ export type Resume =
   /** A server of the older protocol that keeps no session: it needs its handshake each time. */
   | { readonly era: 'plain' }
 
+/** A connection that is open, and how to go on with its session later. */
 export interface Connection {
   readonly client: Client
   readonly resume: Resume
@@ -25,6 +26,7 @@ export interface Connection {
   readonly close: () => Promise<void>
 }
 
+/** How a server is reached, and what is said to it of us. */
 export interface ConnectDeps {
   readonly guardedFetch: ReturnType<typeof createGuardedFetch>
   readonly validator: SchemaValidator
@@ -50,14 +52,15 @@ export function openClient(
   const client = new Client(
     { name: 'isola', version },
     {
-      // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us (T18).
+      // Nothing is offered to a server that nobody granted: it cannot ask a person or a model through us
+      // (docs/security.md T18).
       capabilities: {
         ...(answer && allow.elicitation && { elicitation: { form: { applyDefaults: true } } }),
         ...(answer && allow.sampling && { sampling: {} }),
       },
       versionNegotiation: { mode: 'auto' },
       inputRequired: { autoFulfill: mayAsk(allow), maxRounds: 5 },
-      // The library's own would run the server's `pattern` on the native RegExp (T15).
+      // The library's own would run the server's `pattern` on the native RegExp (docs/security.md T15).
       jsonSchemaValidator: {
         getValidator: (schema) => (input) => {
           const verdict = validator.validate(schema as JsonObject, input as JsonObject)

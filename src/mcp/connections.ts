@@ -8,6 +8,7 @@ import { mayAsk } from './guarded-fetch.ts'
 import { createInCall, type InCall } from './in-call.ts'
 import type { createKeptValues } from './kept-values.ts'
 
+/** What one server's connection is made from. */
 export interface ConnectionsDeps {
   readonly clock: Clock
   readonly kept: ReturnType<typeof createKeptValues>

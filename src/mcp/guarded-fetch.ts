@@ -9,6 +9,7 @@ export type FetchFunction = (url: string, init: RequestInit) => Promise<Response
 /** The rules of every request that leaves: https, a public host, port 443; throws what is refused. */
 export type CheckUrl = (url: string) => URL
 
+/** The network, its rules, and the secrets that headers name. */
 export interface GuardDeps {
   readonly fetch: FetchFunction
   readonly checkUrl: CheckUrl
@@ -25,7 +26,7 @@ const maxBodyBytes = 4 * 1024 * 1024
  * The one way to the network for all that the client library does: calls, discovery, registration, tokens. Its own
  * server, and for signing in hosts of the same site or those the operator named; no redirect is followed below the
  * library, which asks here again for each hop; at most 4 MiB of answer. The headers with secrets go to the server's own
- * address only. (SECURITY.md, T16)
+ * address only. (docs/security.md T16)
  */
 export function createGuardedFetch(
   config: Pick<McpServerConfig, 'url' | 'headers' | 'auth' | 'authHosts' | 'allow'>,
@@ -62,6 +63,7 @@ const within = (signal: AbortSignal | null | undefined): AbortSignal => {
 const isOwnAddress = (url: URL, server: URL): boolean =>
   url.origin === server.origin && url.pathname === server.pathname
 
+/** Whether the operator lets a server ask anything in the middle of a call. */
 export const mayAsk = ({ elicitation, sampling }: McpServerConfig['allow']): boolean =>
   elicitation || sampling !== undefined
 

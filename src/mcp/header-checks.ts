@@ -52,6 +52,7 @@ function whyNot(node: JsonObject, isReachable: boolean, names: Set<string>): str
   return undefined
 }
 
+/** Whether this is a JSON object. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

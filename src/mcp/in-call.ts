@@ -62,6 +62,7 @@ export function createInCall() {
     },
   }
 }
+/** The calls under way over one connection, for whatever the server asks in them. */
 export type InCall = ReturnType<typeof createInCall>
 
 function createAnswer(asked: McpCaller['asked'], stop: AbortController): Answer {

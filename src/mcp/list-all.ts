@@ -5,6 +5,7 @@ import { listingCaps } from './definition-checks.ts'
 import type { RawListing } from './listing.ts'
 import { within } from './until-aborted.ts'
 
+/** How long listing may take. Milliseconds. */
 export interface ListOptions {
   /** Of all lists together. */
   readonly timeoutMs: number
@@ -17,6 +18,7 @@ const maxListingBytes = 1_500_000
 export const sizeBytes = (text: string): number =>
   /[\u0100-\uffff]/.test(text) ? 2 * text.length : text.length
 
+/** `tool_failed` for a listing that is larger than what is kept. */
 export const tooMuchListed = () =>
   new IsolaError(
     'tool_failed',

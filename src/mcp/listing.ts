@@ -13,6 +13,7 @@ export interface RawListing {
   readonly notes: readonly string[]
 }
 
+/** What pins a listing: a hash and a time. */
 export interface ListingDeps {
   readonly sha256: (text: string) => string
   readonly nowMs: () => number

@@ -64,6 +64,7 @@ function rich(
   return { ok: true, output: JSON.parse(text) as Json }
 }
 
+/** A failed result; `tool_failed` unless it says otherwise. */
 export const failure = (message: string, more: Partial<ToolFailure> = {}): ToolResult => ({
   ok: false,
   error: { code: 'tool_failed', message: message.slice(0, maxMessageChars), ...more },

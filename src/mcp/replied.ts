@@ -3,7 +3,9 @@ import type { McpServerConfig } from '#contracts/mcp.ts'
 import type { Reply } from '#contracts/reply.ts'
 import { toCallFailure } from './call-failure.ts'
 
-/** What the server did as a value, in words that anybody may read: without what opens the server (SECURITY.md, T4). */
+/**
+ * What the server did as a value, in words that anybody may read: without what opens the server (docs/security.md T4).
+ */
 export async function replied<T>(
   {
     fromText,

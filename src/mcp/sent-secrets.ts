@@ -18,7 +18,7 @@ const maxValues = 24
 /** A shorter one may be any word: our own names of fields, and numbers, are not looked through for it. */
 const minNameChars = 8
 
-/** A server knows the secrets it is opened with; none of them comes back in what it says (SECURITY.md, T4). */
+/** A server knows the secrets it is opened with; none of them comes back in what it says (docs/security.md T4). */
 export function createSentSecrets(redactorOf: RedactorOf): SentSecrets {
   const values = new Set<string>()
   let redactors: readonly [Redact, Redact] | undefined

@@ -22,6 +22,7 @@ export interface Leave {
   readonly end: () => void
 }
 
+/** What a call of a server's tool takes. */
 export interface EntryDeps extends AnswerDeps {
   readonly at: (id: string) => Pick<McpServerApi, 'call' | 'cancel'>
   /** Throws if there is no leave to begin. */
@@ -85,6 +86,7 @@ export function spendingOf({
   }
 }
 
+/** One call, of something that was approved. */
 export interface ServerCall {
   readonly name: string
   readonly pin: McpPin

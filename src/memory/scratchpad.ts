@@ -9,6 +9,7 @@ const maxTextChars = 8_000
 const defaultRead = 50
 const defaultFound = 10
 
+/** Where notes are kept, and how they are searched. */
 export interface ScratchpadDeps {
   /** Runs one storage verb in the root session's object. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>

@@ -39,7 +39,7 @@ export function createTokenEstimator(): TokenEstimator {
   }
 }
 
-/** What a call may cost at most: input × 1.25 + output cap (Invariant 3). Without a price it is 0. */
+/** What a call may cost at most: input × 1.25 + output cap (docs/design.md invariant 3). Without a price it is 0. */
 export function reservationFor(
   inputTokens: number,
   request: ModelRequest,

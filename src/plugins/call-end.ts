@@ -8,6 +8,7 @@ export interface CallEnd {
   readonly end: () => void
 }
 
+/** The end of a call that goes on. */
 export function createCallEnd(): CallEnd {
   const state: { isOver: boolean; controller?: AbortController } = { isOver: false }
   const isOver = (): boolean => state.isOver

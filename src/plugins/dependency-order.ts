@@ -4,6 +4,7 @@ export interface Dependent {
   readonly dependsOn: readonly string[]
 }
 
+/** Plugins in the order in which they can load. */
 export interface DependencyOrder<T extends Dependent> {
   /** Every plugin after those it depends on; else in the order given. */
   readonly ordered: readonly T[]

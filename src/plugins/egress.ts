@@ -15,6 +15,7 @@ const maxRequestMs = 300_000
 /** The platform's fetch, injected. Always called with `redirect: 'manual'`. */
 export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>
 
+/** The grants, the network and the secrets of one call. */
 export interface EgressOptions extends Omit<EgressRules, 'isOpen'> {
   /** Which addresses are open to a grant of every host, as of now: asked before each hop. */
   readonly openNow: () => Promise<EgressRules['isOpen']>
@@ -40,7 +41,7 @@ interface Hop {
  * A fetch that reaches the granted hosts only: https, port 443, exact host and method, redirects followed here and
  * checked again, at most 2 MiB of body each way. A placeholder becomes its secret here, and a secret that comes back
  * is taken out. Each request is an event.
- * @see DESIGN.md section 8, Egress
+ * @see docs/design.md section 8, Egress
  */
 export function createEgress(options: EgressOptions): Capabilities['fetch'] {
   return async (target, init = {}) => {

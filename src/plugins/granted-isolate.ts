@@ -23,6 +23,7 @@ const maxChars = 256 * 1024
 const graceMs = 1_000
 const maxToldLogChars = 1_000
 
+/** How code that a model wrote is run. */
 export interface ModelCodeRunner {
   readonly runner: () => PluginRunnerStub
   readonly sha256: (text: string) => string
@@ -30,6 +31,7 @@ export interface ModelCodeRunner {
   readonly shimVersion: string
 }
 
+/** The capability `isolate` of one call, and what it cost. */
 export interface GrantedIsolate {
   readonly isolate: PluginIsolate
   /** What the isolates cost that were asked for so far. */

@@ -27,6 +27,7 @@ import { createRefuse, fail, refusedStorage, type Refuse } from './refusal.ts'
 import { spaceOf } from './scoped-storage.ts'
 import type { CallSecrets } from './secrets/call-secrets.ts'
 
+/** `fetch`: the egress over `grants.network`. */
 export function createPluginFetch(
   { granted, tier }: LoadedPlugin,
   context: ToolContext,
@@ -54,6 +55,7 @@ export function createPluginFetch(
   })
 }
 
+/** `storage`: in the scope of the grant, within its quota. */
 export function createPluginStorage(
   { manifest, granted }: LoadedPlugin,
   {
@@ -93,6 +95,7 @@ export function createWorkspace(
   return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
 }
 
+/** `memory`: the scratchpad of the session tree. */
 export function createMemory(
   { granted, tier }: LoadedPlugin,
   ask: AskStorage,
@@ -113,6 +116,7 @@ export function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent
   return { preferred: own, models: [own] }
 }
 
+/** `database`: the operator's database that the grant names. */
 export function createDatabase(
   { granted, tier }: LoadedPlugin,
   databases: PluginDatabases,
@@ -122,6 +126,7 @@ export function createDatabase(
   return createGrantedDatabase(granted.database, databases)
 }
 
+/** `isolate`: runs code that a model wrote, with the plugin's own tools. */
 export function createIsolate(
   { granted, tier, manifest: { id: plugin, version } }: LoadedPlugin,
   {

@@ -11,6 +11,7 @@ const maxListed = 1_000
 /** Runs one storage verb in the root session's object. */
 export type AskStorage = (request: StorageRequest) => Promise<StorageAnswer>
 
+/** A part of some object's storage, and how much may be in it. Bytes. */
 export interface GrantedSpace {
   readonly space: string
   readonly quotaBytes: number

@@ -42,6 +42,7 @@ export interface LoadedPlugin {
   readonly protocols: readonly Protocol[]
 }
 
+/** Which plugins are on, and why the others are not. */
 export interface LoadReport {
   /** In dependency order. */
   readonly plugins: readonly LoadedPlugin[]
@@ -63,6 +64,7 @@ export interface InstalledManifest {
   readonly state: 'enabled' | 'disabled'
 }
 
+/** What checks a plugin's configuration, and runs code that may not run in here. */
 export interface LoadPluginsDeps {
   /** Checks a manifest's `config` against its `config_schema`. */
   readonly validator: SchemaValidator
@@ -81,7 +83,7 @@ interface Candidate {
 
 /**
  * Loads the plugins that ship with the deployment: discover → load → initialize → wire → start (Y22).
- * Contract: never throws; a broken plugin is listed in `problems` and the rest load (invariant 7).
+ * Contract: never throws; a broken plugin is listed in `problems` and the rest load (docs/design.md invariant 7).
  */
 export function loadPlugins(bundled: readonly BundledPlugin[], deps: LoadPluginsDeps): LoadReport {
   const problems: PluginProblem[] = []

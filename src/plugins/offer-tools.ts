@@ -21,8 +21,8 @@ export interface OfferTool {
 }
 
 /**
- * The two ordinary tools by which a plugin's resources and prompts are reached: declared here, so that no gate is passed
- * by (invariant 4). A plugin without the one or the other has no tool for it.
+ * The two ordinary tools by which a plugin's resources and prompts are reached: declared here, so that no gate is
+ * passed by (docs/design.md invariant 4). A plugin without the one or the other has no tool for it.
  */
 export function toOfferTools({ manifest, parts }: LoadedPlugin): readonly OfferTool[] {
   const { resources, prompts } = manifest.contributes

@@ -4,6 +4,7 @@ import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
+/** A function of a plugin, in whichever host it runs. */
 export type HostedFunction = (
   input: JsonObject,
   capabilities: Capabilities,

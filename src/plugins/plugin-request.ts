@@ -17,6 +17,7 @@ const asksSchema = z
 /** Told once what a call asks for; from then on the call is over. */
 export type OnAsk = (asks: Asks) => void
 
+/** What a plugin may ask of whoever is on the other side, and what was answered before. */
 export interface PluginRequestOptions {
   readonly granted: RequestedGrants['request']
   readonly context: Pick<ToolContext, 'answers'>

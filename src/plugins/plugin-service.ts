@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import type { PluginServiceApi } from '#contracts/plugin-service.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/session.ts'
 
+/** What the object of a plugin takes from outside. */
 export interface PluginServiceRuntime {
   readonly createSpace: (storage: DurableObjectStorage) => Space
 }

@@ -8,6 +8,7 @@ interface Namespace {
   readonly getByName: (name: string) => unknown
 }
 
+/** The objects that keep what plugins store beyond a session. */
 export interface ScopedStorageOptions {
   readonly principals: Namespace
   readonly services: Namespace
@@ -26,6 +27,7 @@ export interface ScopedStorage {
 /** Within an object each plugin has a space of its own, whose name it cannot choose. */
 export const spaceOf = (plugin: string): string => `plugin:${plugin}`
 
+/** Storage of plugins in the objects of principals and of plugins. Rejects with whatever their call rejects with. */
 export function createScopedStorage({
   principals,
   services,

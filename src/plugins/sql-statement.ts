@@ -24,6 +24,7 @@ const pieces = [
   { begins: '/*', ends: '*/' },
 ] as const
 
+/** One statement that may be run for a plugin. */
 export interface SqlStatement {
   /** The first word, in capitals. */
   readonly kind: string

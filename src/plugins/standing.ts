@@ -21,6 +21,7 @@ export interface Leave {
 /** Throws `tool_denied` if the plugin has no leave to begin. */
 export type TakeLeave = (plugin: LoadedPlugin) => Promise<Leave>
 
+/** Where it is looked up what is enabled now. */
 export interface StandingDeps {
   readonly snapshot: () => Promise<PluginSnapshot>
   readonly clock: Clock
@@ -30,7 +31,7 @@ const endless: Leave = { end: () => {} }
 
 /**
  * Whoever runs an installed plugin looks, before and while it runs, whether the permit it runs under still stands:
- * what is revoked has ended within a second, wherever it runs, and also if nobody can be asked (SECURITY.md, G12).
+ * what is revoked has ended within a second, wherever it runs, and also if nobody can be asked (docs/security.md G12).
  */
 export function createTakeLeave({ snapshot, clock }: StandingDeps): TakeLeave {
   const stands = async ({ manifest, grantEpoch }: LoadedPlugin): Promise<boolean> => {

@@ -15,10 +15,11 @@ export interface GatewayOptions {
 
 /**
  * Objects are named by a hash of length-prefixed parts: no two lists of parts can be mistaken for each other
- * (SECURITY.md T2), and a name tells nothing.
+ * (docs/security.md T2), and a name tells nothing.
  *
  * A call that the platform broke throws `request_unavailable` with the platform's error as `cause`; `transient` is
- * true if another attempt may follow soon, false if the object has too much to do already (SECURITY.md F1, F30).
+ * true if another attempt may follow soon, false if the object has too much to do already (docs/reliability.md F1,
+ * F30).
  */
 export function createSessionGateway({ namespace, sha256 }: GatewayOptions): SessionGateway {
   return {
@@ -94,12 +95,14 @@ function guarded(
   }
   const call = async (method: Method, args: readonly unknown[]) => {
     let outcome = await attempt(method, args)
-    // One that is overloaded is left alone: asking again makes it worse (SECURITY.md F30, T27).
+    // One that is overloaded is left alone: asking again makes it worse (docs/reliability.md F30,
+    // docs/security.md T27).
     if (outcome.fault?.kind === 'broken' && kinds[method] === 'read')
       outcome = await attempt(method, args)
     // It looked at nothing: whatever was asked is asked of the next one.
     if (outcome.fault?.kind === 'gone') outcome = await attempt(method, args)
-    // An object of an older version cannot say whose it is: nobody else finds a session there (SECURITY.md F32).
+    // An object of an older version cannot say whose it is: nobody else finds a session there
+    // (docs/reliability.md F32).
     if (outcome.fault?.kind === 'outdated' && method === 'owner') return notThere
     if (outcome.fault) throw toError(outcome.fault, method, args)
     return outcome.value

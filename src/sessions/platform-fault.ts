@@ -19,13 +19,13 @@ const missingMethod = /^The RPC receiver does not implement /
  * Tells the platform's errors from ours; `undefined` for ours, which must stay visible as a bug.
  *
  * An error that code in the object threw arrives with `remote`, one that only the platform knows of without: so
- * flags that somebody forged on an error of theirs count for nothing (SECURITY.md F30).
+ * flags that somebody forged on an error of theirs count for nothing (docs/reliability.md F30).
  */
 export function faultOf(cause: unknown): PlatformFault | undefined {
   if (!(cause instanceof Error)) return undefined
   const text = errorMessage(cause)
   if (has(cause, 'remote')) {
-    // Between two versions of the Worker: the object will be restarted with the newer code (SECURITY.md F32).
+    // Between two versions of the Worker: the object will be restarted with the newer code (docs/reliability.md F32).
     return missingMethod.test(text) ? { kind: 'outdated', cause } : undefined
   }
   const says = (pattern: RegExp) => cause.name === 'Error' && pattern.test(text)

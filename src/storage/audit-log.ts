@@ -18,8 +18,9 @@ const insert = `
   ON CONFLICT (session, since_ms, seq) DO NOTHING`
 
 /**
- * Takes batches of a session's log; each is one statement, and may come twice (M5, invariant 8). In one go with it,
- * all or nothing, the session is listed as it stands, and a run that was given up is put on the operator's list.
+ * Takes batches of a session's log; each is one statement, and may come twice (M5, docs/design.md invariant 8). In one
+ * go with it, all or nothing, the session is listed as it stands, and a run that was given up is put on the operator's
+ * list.
  */
 export function createAuditSink(database: Database): AuditSink {
   return {

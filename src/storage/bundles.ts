@@ -12,6 +12,7 @@ export interface Namespace {
   put(key: string, value: string): Promise<void>
 }
 
+/** D1, and KV before it. */
 export interface BundlesDeps {
   readonly database: Database
   readonly namespace: Namespace
@@ -22,7 +23,7 @@ const keyOf = (hash: string): string => `bundle:${hash}`
 
 /**
  * Bundles under their own hash: KV, which is near and may lag, and D1, which is asked when KV has none or a wrong one.
- * What does not hash to its name is nobody's bundle (SECURITY.md, T24).
+ * What does not hash to its name is nobody's bundle (docs/security.md T24).
  */
 export function createBundleStore({ database, namespace, sha256 }: BundlesDeps): BundleStore {
   const isRight = (hash: string, text: string | null | undefined): text is string =>

@@ -5,6 +5,7 @@ export interface Database {
   batch(statements: Statement[]): Promise<unknown>
 }
 
+/** What we use of a prepared statement of D1. */
 export interface Statement {
   bind(...values: (string | number | null)[]): Statement
   all<Row>(): Promise<{ readonly results: readonly Row[] }>

@@ -12,6 +12,7 @@ const insert = (condition: string, data: string) => `
     '', ?1, '', ?2, ?3, ?4, ${data}
   WHERE ${condition}`
 
+/** Writes events that are of no session. Throws `request_unavailable` while D1 is away. */
 export function createDeploymentLog(database: Database): DeploymentLog {
   return {
     append: async (event) => void (await reached(() => eventRow(database, event).run())),

@@ -1,6 +1,7 @@
 import type { TrustTier } from '#contracts/manifest.ts'
 import type { Database } from './database.ts'
 
+/** Where a plugin stands in its life. */
 export type ManifestState = 'installed' | 'enabled' | 'disabled' | 'removed'
 
 /** A plugin as this deployment has it. */
@@ -15,6 +16,7 @@ export interface ManifestRecord {
   readonly state: ManifestState
 }
 
+/** Reads and writes what is installed. */
 export interface ManifestStore {
   /** Makes the table agree with what this version of the Worker carries. Changes nothing the second time. */
   readonly syncBundled: (bundled: readonly Omit<ManifestRecord, 'tier'>[]) => Promise<void>

@@ -4,6 +4,7 @@ import type { SessionTiming } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'
 
+/** How long what is kept, and how much of it is deleted at once. */
 export interface RetentionOptions {
   readonly database: Database
   readonly clock: Pick<Clock, 'nowMs'>

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -124,6 +124,31 @@ describe('the command as a package, installed elsewhere', () => {
     const program = "import { ToolError } from 'isola/plugin'; console.log(ToolError.name)"
     const said = await run(process.execPath, ['--input-type=module', '-e', program], { cwd: away })
     expect(said).toEqual({ code: 0, stdout: 'ToolError\n', stderr: '' })
+  })
+
+  it('I25: gives the embedded agent with its types: the example runs, and what does not fit is told', async () => {
+    copyFileSync(join(root, 'examples/agent.mjs'), join(away, 'agent.mjs'))
+    expect(await run(process.execPath, ['agent.mjs', 'Oslo'], { cwd: away })).toEqual({
+      code: 0,
+      stdout: 'clock was called\ncompleted: It is noon in Oslo. (2 model calls)\n',
+      stderr: '',
+    })
+    const typed = (more: string) => `
+      import { Agent, type ModelProvider, type Tool } from 'isola/agent'
+      export const start = (tools: readonly Tool[], modelProviders: readonly ModelProvider[]) =>
+        new Agent({ id: 'a', taskPrompt: 'b', tools, modelProviders${more} }).run()
+          .then(({ result }): string => result)`
+    writeFileSync(join(away, 'fits.ts'), typed(''))
+    writeFileSync(join(away, 'misfits.ts'), typed(', maxSteps: "four"'))
+    const tsc = (file: string) => {
+      const options = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'nodenext']
+      const found = [...options, '--target', 'es2024', '--types', '', file]
+      return run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...found], {
+        cwd: away,
+      })
+    }
+    expect(await tsc('fits.ts')).toMatchObject({ code: 0, stdout: '' })
+    expect((await tsc('misfits.ts')).stdout).toContain("Type 'string' is not assignable")
   })
 })
 

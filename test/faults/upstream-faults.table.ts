@@ -6,7 +6,7 @@ import { bills, hostile } from './upstream-faults.hostile.ts'
 import { inOnePiece } from './upstream-faults.one-piece.ts'
 import { refusals } from './upstream-faults.refused.ts'
 
-/** All faults, by the row of SECURITY.md that they belong to. */
+/** All faults, by the row of docs/reliability.md or docs/security.md that they belong to. */
 export const faults: Readonly<Record<string, readonly Fault[]>> = {
   'F12: refused': refusals,
   'F13: broken off': broken,

@@ -19,9 +19,8 @@ import { deadlineMs, play, watchLedgers, type Outcome } from './upstream-faults.
 import { calls, call, fine, noAnswer, raw, status, usage, chunk } from './upstream-faults.wire.ts'
 import { dataOf } from '../fakes/events.ts'
 
-// SECURITY.md: F12 "bounded backoff honouring a capped Retry-After, total deadline, budget settled",
-// F13 "idle timeout 30 s, partial text marked, no duplicate tool run", F14 "tool error back to the model; turn
-// survives", G6 "class as labelled, none past deadline + 1 s, budget conserved".
+// docs/reliability.md F12, F13, F14 and docs/security.md G6: each fault is of the class it is labelled with, nothing
+// goes on past its deadline and a second, and the books agree.
 
 let ledgers: ReturnType<typeof watchLedgers>
 beforeEach(() => {

@@ -8,9 +8,9 @@ import type { Fault } from './upstream-faults.fault.ts'
 import { faults } from './upstream-faults.table.ts'
 import * as wire from './upstream-faults.wire.ts'
 
-// SECURITY.md F12–F14 and G6 through `/v1`, a file for each surface (hundreds of objects of one file slow the test
-// runtime down): what the kernel makes of each fault is shown in
-// test/faults/upstream-faults.test.ts, in virtual time; here is what a client sees of it, in the books and on the record.
+// docs/reliability.md F12–F14 and docs/security.md G6 through `/v1`, a file for each surface (hundreds of objects of
+// one file slow the test runtime down): what the kernel makes of each fault is shown in test/faults/upstream-faults.test.ts, in virtual
+// time; here is what a client sees of it, in the books and on the record.
 
 const { setTimeout: setTimer } = globalThis
 

@@ -974,7 +974,7 @@ const session = [
     [
       {
         name: 'sync-before-event',
-        what: 'What matters most, 5: an event leaves to a reader only after it is durable',
+        what: 'F4: an event leaves to a reader only after it is durable',
         find: '.then(() => (isDurable ? sync() : undefined))',
         replace: '.then(() => undefined)',
       },
@@ -1241,7 +1241,7 @@ const session = [
     [
       {
         name: 'gone-asked-again',
-        what: 'DESIGN 11: a session that was deleted can be begun again at once',
+        what: 'docs/design.md section 11: a session that was deleted can be begun again at once',
         filter: 'its name begins another',
         find: `if (outcome.fault?.kind === 'gone')`,
         replace: 'if (false)',
@@ -1322,7 +1322,7 @@ const object = [
     [
       {
         name: 'sync-before-backlog',
-        what: 'What matters most, 5: a reader who comes back gets only what is durable',
+        what: 'F4: a reader who comes back gets only what is durable',
         filter: 'comes back with a cursor',
         find: 'await synced()\n      const { store, runs, hub } = parts()',
         replace: 'const { store, runs, hub } = parts()',
@@ -1336,7 +1336,7 @@ const object = [
     [
       {
         name: 'sync-before-stream-backlog',
-        what: 'What matters most, 5: a reader who joins a run gets only what is durable',
+        what: 'F4: a reader who joins a run gets only what is durable',
         filter: 'joins a run',
         find: 'if (eventsOfRun(store, run).length > 0) await scope.synced()',
         replace: '',
@@ -2351,14 +2351,14 @@ const rest = [
     [
       {
         name: 'dead-after-call',
-        what: 'What matters most, 3: what a plugin was given is dead after its call',
+        what: 'T10: what a plugin was given is dead after its call',
         tests: [switchedSurfaces],
         find: 'over.throwIfAborted()\n      const answer',
         replace: 'const answer',
       },
       {
         name: 'late-answers-held-back',
-        what: 'What matters most, 3: nothing that comes after its call reaches a plugin',
+        what: 'T10: nothing that comes after its call reaches a plugin',
         tests: [switchedSurfaces],
         find: 'over.throwIfAborted()\n      return answer',
         replace: 'return answer',
@@ -3807,7 +3807,7 @@ const endpoint = [
     [
       {
         name: 'mcp-bugs-untold',
-        what: 'X9: of a bug a client is told nothing',
+        what: 'docs/design.md section 10: of a bug a client is told nothing',
         find: "return toFailure('internal_error', 'Something went wrong on our side.')",
         replace: "return toFailure('internal_error', errorMessage(error))",
       },

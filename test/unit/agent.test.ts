@@ -103,6 +103,14 @@ describe('the embeddable agent', () => {
     expect(await agentWith(script).run()).toEqual(await agentWith(script).run())
   })
 
+  it.each(['memoryClient', 'databaseClient', 'promptStore'] as const)(
+    'I5: refuses a %s, which it would not use',
+    (name) => {
+      const refusal = `${name}: an embedded agent does not use one yet; leave it out, or hold it in a tool.`
+      expect(() => agentWith([], { [name]: {} as never })).toThrow(refusal)
+    },
+  )
+
   it('says so when no provider serves the model', async () => {
     const deaf = {
       ...createFakeModel([]),

@@ -52,7 +52,7 @@ describe('a tool of a chat client', () => {
     expect(requests[1]!.messages.filter(({ role }) => role === 'user')).toHaveLength(1)
   })
 
-  it('DESIGN 12: ours run, their results are kept, only the client’s go out', async () => {
+  it('docs/design.md section 12: ours run, their results are kept, only the client’s go out', async () => {
     const { requests } = withModel((_request, index) =>
       index === 0
         ? { calls: [{ name: 'kv__set', input: { key: 'a', value: 1 } }, askWeather] }

@@ -179,7 +179,7 @@ describe('a response that calls the client’s tools', () => {
     expect(requests).toHaveLength(2)
   })
 
-  it('DESIGN 12: a transcript is a tree: two answers to one response are two branches', async () => {
+  it('docs/design.md section 12: a transcript is a tree: two answers to one response are two branches', async () => {
     const { requests } = withModel((request, index) =>
       index === 0 ? { calls: [askWeather] } : { text: `after ${request.messages.length}` },
     )

@@ -40,7 +40,7 @@ const tablesOf = (session: string) =>
 const nothingLeft = (session: string) =>
   vi.waitFor(async () => expect(await tablesOf(session)).toEqual([]), { timeout: 15_000 })
 
-it('DESIGN 11: a chat call that nobody named deletes itself an hour after its last run', async () => {
+it('docs/design.md section 11: a chat call that nobody named deletes itself an hour after its last run', async () => {
   upstream = installUpstream(() => ({ text: 'Hi' }))
   const session = await chat()
   await pass(session, hourMs / 2)
@@ -50,7 +50,7 @@ it('DESIGN 11: a chat call that nobody named deletes itself an hour after its la
   await nothingLeft(session)
 })
 
-it('DESIGN 11: one that was named stays for ninety days after its last run', async () => {
+it('docs/design.md section 11: one that was named stays for ninety days after its last run', async () => {
   upstream = installUpstream(() => ({ text: 'Hi' }))
   const named = await chat({ 'x-isola-session': 'mine' })
   const { id: made } = await callJson('/api/sessions', { json: {} })
@@ -65,21 +65,25 @@ it('DESIGN 11: one that was named stays for ninety days after its last run', asy
   }
 })
 
-it('DESIGN 11: a hundred stateless calls leave nothing behind', { timeout: 60_000 }, async () => {
-  upstream = installUpstream(() => ({ text: 'Hi' }))
-  const sessions: string[] = []
-  for (let batch = 0; batch < 5; batch += 1) {
-    sessions.push(...(await Promise.all(Array.from({ length: 20 }, () => chat()))))
-  }
-  expect(new Set(sessions).size).toBe(100)
-  for (const session of sessions) await pass(session, hourMs)
-  for (const session of sessions) await nothingLeft(session)
-  const listed = `SELECT count(*) AS count FROM sessions WHERE id IN (SELECT value FROM json_each(?))`
-  const ids = JSON.stringify(sessions)
-  expect(await env.DB.prepare(listed).bind(ids).first('count')).toBe(0)
-})
+it(
+  'docs/design.md section 11: a hundred stateless calls leave nothing behind',
+  { timeout: 60_000 },
+  async () => {
+    upstream = installUpstream(() => ({ text: 'Hi' }))
+    const sessions: string[] = []
+    for (let batch = 0; batch < 5; batch += 1) {
+      sessions.push(...(await Promise.all(Array.from({ length: 20 }, () => chat()))))
+    }
+    expect(new Set(sessions).size).toBe(100)
+    for (const session of sessions) await pass(session, hourMs)
+    for (const session of sessions) await nothingLeft(session)
+    const listed = `SELECT count(*) AS count FROM sessions WHERE id IN (SELECT value FROM json_each(?))`
+    const ids = JSON.stringify(sessions)
+    expect(await env.DB.prepare(listed).bind(ids).first('count')).toBe(0)
+  },
+)
 
-it('DESIGN 11: nothing is left of the database of a deleted session, and its name begins another', async () => {
+it('docs/design.md section 11: nothing is left of the database of a deleted session, and its name begins another', async () => {
   upstream = installUpstream(() => ({ text: 'Hello' }))
   const headers = { 'x-isola-session': 'comes back' }
   const json = { model: 'orchestrator', messages: [{ role: 'user', content: 'Hi' }] }
@@ -95,7 +99,7 @@ it('DESIGN 11: nothing is left of the database of a deleted session, and its nam
   })
 })
 
-it('DESIGN 11: nothing is left of it either if its object ends before that', async () => {
+it('docs/design.md section 11: nothing is left of it either if its object ends before that', async () => {
   upstream = installUpstream(() => ({ text: 'Hello' }))
   const session = await chat({ 'x-isola-session': 'interrupted' })
   await callJson(`/api/sessions/${session}`, { method: 'DELETE' })

@@ -48,13 +48,13 @@ async function isAnsweredWithoutSync(
 }
 
 describe('what was written, but is not durable yet', () => {
-  it('is not sent to a reader who comes back with a cursor (SECURITY.md, what matters most, 5)', async () => {
+  it('is not sent to a reader who comes back with a cursor (docs/reliability.md F4)', async () => {
     const { session } = await withRun()
     const read = (instance: Answer) => instance.events('operator', { afterSeq: 0, follow: false })
     expect(await isAnsweredWithoutSync(session, read)).toBe(false)
   })
 
-  it('is not sent to a reader who joins a run (SECURITY.md, what matters most, 5)', async () => {
+  it('is not sent to a reader who joins a run (docs/reliability.md F4)', async () => {
     const { session } = await withRun()
     const join = (instance: Answer) => instance.runStream(session, submission)
     expect(await isAnsweredWithoutSync(session, join)).toBe(false)

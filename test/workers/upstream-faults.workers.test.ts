@@ -2,8 +2,8 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { call, callJson, readSse } from '../fakes/client.ts'
 
-// SECURITY.md F12–F14 once more, through the whole Worker and on workerd's own streams; the table of all faults is in
-// test/faults/upstream-faults.test.ts.
+// docs/reliability.md F12–F14 once more, through the whole Worker and on workerd's own streams; the table of all
+// faults is in test/faults/upstream-faults.test.ts.
 
 afterEach(() => {
   vi.restoreAllMocks()

@@ -7,6 +7,7 @@ const charsPerUnit = 16
 /** A `Set` takes texts a little longer than this for the same when their lengths are, until it has compared them. */
 const maxKeyChars = 16_000
 
+/** Charges the reading of a text. */
 export const spendText = (text: string, { spend }: Work): void =>
   spend(1 + text.length / charsPerUnit)
 

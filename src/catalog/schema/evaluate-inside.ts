@@ -5,6 +5,7 @@ import { nameCost } from './work.ts'
 
 type Names = readonly string[]
 
+/** The first keyword about members that an object breaks. */
 export function objectFinding(visit: Visit<JsonObject>): Finding | undefined {
   const { schema, value, run } = visit
   const names = Object.keys(value)
@@ -97,6 +98,7 @@ function restFinding(
   })
 }
 
+/** The first keyword about items that a list breaks. */
 export function listFinding(visit: Visit<readonly Json[]>): Finding | undefined {
   const { schema, value, run } = visit
   return (

@@ -10,6 +10,7 @@ const bounds: readonly (readonly [string, (value: number, setting: number) => bo
   ['multipleOf', (value, setting) => !isMultiple(value, setting)],
 ]
 
+/** The first bound that a number breaks. */
 export function numberFinding(visit: Visit<number>): Finding | undefined {
   const settings = visit.schema as Readonly<Record<string, number | undefined>>
   if (settings['multipleOf'] !== undefined) visit.run.work.spend(divisionCost)
@@ -40,6 +41,7 @@ function toDecimal(value: number): { readonly digits: bigint; readonly exponent:
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length }
 }
 
+/** The first bound or format that a text breaks. `pattern` is not among them (docs/security.md T15). */
 export function textFinding(visit: Visit<string>): Finding | undefined {
   const { minLength, maxLength, format } = visit.schema
   const { value, run } = visit

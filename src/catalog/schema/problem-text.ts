@@ -1,6 +1,7 @@
 import { isObject } from './safe-schema.ts'
 import type { Finding } from './visit.ts'
 
+/** Where a value does not fit, and why, in words for a model. */
 export interface Problem {
   readonly path: string
   readonly message: string

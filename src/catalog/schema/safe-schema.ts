@@ -65,9 +65,9 @@ const formats: ReadonlyMap<Json, string> = new Map([
 
 /**
  * Copies the keywords we evaluate and nothing else. Gone: `pattern` and `patternProperties` (a hostile expression
- * freezes the object, SECURITY: no remote schema reaches a native RegExp), `$id` (moves what `#` means), unknown
- * keywords, and settings that are not of their keyword's type. Throws `SchemaProblem` for a `$ref` that leaves the
- * schema and for one too deep, too large or with too long a name.
+ * freezes the object, docs/security.md T15: no remote schema reaches a native RegExp), `$id` (moves what `#` means),
+ * unknown keywords, and settings that are not of their keyword's type. Throws `SchemaProblem` for a `$ref` that leaves
+ * the schema and for one too deep, too large or with too long a name.
  */
 export function toSafeSchema(schema: JsonObject): SafeSchema {
   let nodes = 0
@@ -194,6 +194,7 @@ function decoded(fragment: string): string {
   }
 }
 
+/** Whether this is a JSON object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

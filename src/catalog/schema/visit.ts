@@ -37,6 +37,7 @@ export interface Run extends Pick<SafeSchema, 'targets' | 'asksUnevaluated'> {
   readonly findingOf: (schema: unknown, visit: Omit<Visit, 'schema'>) => Finding | undefined
 }
 
+/** A finding at the place of a visit. */
 export function findingAt(
   { place, run }: Pick<Visit, 'place' | 'run'>,
   keyword: string,
@@ -72,9 +73,11 @@ export function findingBeside(visit: Visit, schema: unknown): Finding | undefine
   return undefined
 }
 
+/** Where members that no keyword has looked at are gathered; nothing if the schema never asks. */
 export const unseen = ({ asksUnevaluated }: Run): Seen | undefined =>
   asksUnevaluated ? new Set() : undefined
 
+/** Whether a keyword has looked at this member. */
 export function hasSeen({ seen, run }: Visit, name: string): boolean {
   run.work.spend(seenCost)
   return seen?.has(name) ?? false

@@ -5,6 +5,7 @@ const maxDepth = 1_500
 /** Listing a name of an object, or looking it up, costs more than a step. */
 export const nameCost = 10
 
+/** Thrown where a check would take more than it may. */
 export class TooMuchWork extends Error {}
 
 /** Counts what a validation does, where it is done. */
@@ -16,6 +17,7 @@ export interface Work {
   readonly spent: () => number
 }
 
+/** Counts from nothing; throws `TooMuchWork` beyond `max`. */
 export function createWork(max = maxWork): Work {
   let spent = 0
   let depth = 0

@@ -3,7 +3,8 @@ import { stemOf } from './stemmer.ts'
 /** A query longer than this says nothing more: the rest is left out, which bounds the work. */
 const maxQueryChars = 8_192
 
-// Words that say nothing about which tool is meant. Left out of queries only (SEARCH.md: +11 points recall@5).
+// Words that say nothing about which tool is meant. Left out of queries only, where that finds more (measured:
+// bench/toolsearch.ts).
 const stopWords: ReadonlySet<string> = new Set(
   `a about above after again all also am an and any are as at be because been before being below between both but by
   can cannot could did do does doing don down during each few for from further had has have having he her here hers

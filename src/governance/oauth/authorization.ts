@@ -21,6 +21,7 @@ import type { Upstream } from './oidc/upstream.ts'
 import { isFromOurPage, type OriginOf } from './origins.ts'
 import type { SignIns } from './sign-in.ts'
 
+/** What the pages and forms of a sign-in are made of. */
 export interface AuthorizationOptions {
   readonly originOf: OriginOf
   readonly library: Library

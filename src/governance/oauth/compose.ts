@@ -18,6 +18,7 @@ import { createSignIns } from './sign-in.ts'
 import { createStrangersLog } from './strangers-log.ts'
 import { createTokenReader } from './token-reader.ts'
 
+/** What the authorization server is built from. */
 export interface OAuthParts extends Sources {
   readonly kv: KVNamespace
   readonly config: {

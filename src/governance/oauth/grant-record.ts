@@ -21,6 +21,7 @@ export function eventOf<Type extends Extract<DeploymentEventType, `oauth_${strin
 /** A client says what it likes about itself: the record keeps the beginning. */
 export const short = (text: string): string => text.slice(0, 200)
 
+/** A grant as the record has it: names are shortened, tokens are not in it. */
 export function grantData(grant: OAuthGrant): DeploymentEventData<'oauth_granted'> {
   const { id, client, clientName, redirectUri, resource, scopes, signedInWith } = grant
   return {

@@ -6,6 +6,7 @@ import { holderOf, operator, principalOf } from '../principal-of.ts'
 import type { Person } from './oidc/people.ts'
 import type { Proof } from './proof.ts'
 
+/** Where it is looked up who somebody with a token is, anew for each request. */
 export interface IdentityOptions extends Pick<Sources, 'sha256'> {
   readonly operatorKey: string | undefined
   readonly keys: Pick<KeyStore, 'find' | 'rightsOf'>

@@ -18,6 +18,7 @@ interface LibraryEnv {
 
 /** How long what holds, in seconds. */
 export const accessTokenSeconds = 3_600
+/** A refresh token that is not used for so long has ended. */
 export const refreshTokenSeconds = 30 * 86_400
 const registrationSeconds = 90 * 86_400
 
@@ -31,6 +32,7 @@ export interface Redemption {
   readonly libraryId: string
 }
 
+/** Where tokens are kept, and who is asked before any are made. */
 export interface LibraryOptions {
   readonly kv: KVNamespace
   /** Whether tokens are to be made. May throw `request_unavailable`. */
@@ -47,6 +49,7 @@ export interface AuthorizationServer {
   ) => Promise<{ readonly props: unknown; readonly scope: readonly string[] } | null>
 }
 
+/** The authorization server at an address of this deployment (`https://…`). */
 export type Library = (origin: string) => AuthorizationServer
 
 /** The one place that knows the library. One server for each address, with a resource for each part. */
@@ -107,6 +110,7 @@ export function createLibrary({ kv, mayHaveTokens }: LibraryOptions): Library {
   }
 }
 
+/** Where the metadata of our resources is; the part (`/v1`, `/mcp`, `/api`) follows. */
 export const metadataPath = '/.well-known/oauth-protected-resource'
 
 async function allowed(

@@ -15,6 +15,9 @@ const counter = 'oauth limits'
 /** Pages and clients are written down, and addresses asked, before anybody signed in: a stranger must not have it done at will. */
 export type Limit = (what: keyof typeof most, client: Client) => Promise<void>
 
+/**
+ * Counts what strangers do by their network and of all together. Throws `request_queue_full` with how long to wait.
+ */
 export function createLimit(
   takeRate: PrincipalRates['takeRate'],
   networkOf: (address: string | undefined) => string,

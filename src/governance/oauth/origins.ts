@@ -1,5 +1,6 @@
 import { resourcePaths } from '#contracts/oauth.ts'
 
+/** Under which names this deployment is reached. */
 export interface OriginOptions {
   /** Hosts of the deployment besides its workers.dev one, in lower case. */
   readonly hosts: readonly string[]
@@ -31,6 +32,7 @@ export function resourceOf(originOf: OriginOf, url: string): string | undefined 
   return origin !== undefined && path !== undefined ? origin + path : undefined
 }
 
+/** Whether a host name means the machine itself. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }

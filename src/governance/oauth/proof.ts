@@ -18,6 +18,7 @@ const proof = z.strictObject({
   ]),
 })
 
+/** What a token says of its bearer: the grant behind it, and what was signed in with. */
 export type Proof = z.infer<typeof proof>
 
 /** `undefined` for what is none: a token of a version that wrote it otherwise opens nothing. */

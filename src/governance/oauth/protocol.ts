@@ -19,6 +19,7 @@ const purgeCursorKey = 'isola:purge-cursor'
 const purgeBatch = 50
 const purgeRounds = 4
 
+/** What the endpoints for tokens and registrations are made of. */
 export interface ProtocolOptions {
   readonly kv: KVNamespace
   readonly library: Library
@@ -37,6 +38,10 @@ export interface Protocol extends Pick<OAuthService, 'daily'> {
   readonly forget: (grant: OAuthGrant) => Promise<void>
 }
 
+/**
+ * The endpoints that programs use: token, revocation, registration and metadata. A refresh token that is older than
+ * the one before ends its grant.
+ */
 export function createProtocol(options: ProtocolOptions): Protocol {
   const { kv, library, originOf, grants, record, clock, limit, onFault } = options
   const retired = createRetiredTokens(options)

@@ -34,6 +34,7 @@ export interface Refusal {
   readonly message?: string
 }
 
+/** Ends a page of consent, once: with a grant, or refused. */
 export interface SignIns {
   /** Throws `request_conflict` for a page that was used before. */
   readonly complete: (server: AuthorizationServer, signIn: SignIn) => Promise<AuthorizationStep>

@@ -12,6 +12,7 @@ import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/netwo
 import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
 import { decideTool, ratesOf } from '#contracts/decide-tool.ts'
 
+/** Where the policy in force is read, and who counts calls. */
 export interface LivePolicyDeps {
   /** What is enabled now, the policy with it: a moment old at most. May throw. */
   readonly snapshot: () => Promise<PluginSnapshot>

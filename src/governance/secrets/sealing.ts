@@ -12,12 +12,14 @@ export interface MasterKeys {
 
 type Sealed = Pick<SealedSecret, 'name' | 'sealed' | 'keyId'>
 
+/** What sealing takes from outside. */
 export interface SealingSources {
   readonly sha256: (text: string) => string
   /** Of a cryptographic source. */
   readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
 }
 
+/** Seals values under `ISOLA_MASTER_KEY`, and opens them. */
 export interface Sealing {
   /** Why nothing can be sealed, with what to do; undefined if all is well. */
   readonly problem: () => IsolaError | undefined

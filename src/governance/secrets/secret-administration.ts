@@ -21,6 +21,7 @@ const maxBytes = 16 * 1024
 /** As many as land in one go. */
 const batchSize = 50
 
+/** Where secrets are kept, sealed, and who may never write them down. */
 export interface SecretAdministrationDeps {
   readonly secrets: SecretStore
   readonly sealing: Sealing
@@ -31,6 +32,7 @@ export interface SecretAdministrationDeps {
   readonly rotateOthers?: () => Promise<Rotation>
 }
 
+/** Sets, lists and removes secrets, each with its event. No function here gives a value back. */
 export function createSecretAdministration(deps: SecretAdministrationDeps): SecretAdministration {
   const { secrets, sealing, clock } = deps
   const eventOf = <Type extends DeploymentEventType>(

@@ -1,6 +1,7 @@
 import type { ReadSecrets, SecretStore } from '#contracts/secrets.ts'
 import type { Sealing } from './sealing.ts'
 
+/** Where a secret is found and opened, each time it is used. */
 export interface SecretReaderDeps {
   readonly secrets: Pick<SecretStore, 'find'>
   readonly sealing: Pick<Sealing, 'open'>

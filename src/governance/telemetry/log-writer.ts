@@ -4,6 +4,7 @@ import type { RequestEntry } from '#contracts/telemetry.ts'
 import type { LogLevel } from '#contracts/telemetry-settings.ts'
 import { createRedactor, type Redact } from '../redactor.ts'
 
+/** What is written to the log, and what is taken out of it before. */
 export interface LogWriterOptions {
   readonly level: LogLevel
   readonly redact: Redact
@@ -26,6 +27,7 @@ const maxReadChars = 4 * maxTextChars
 const maxCauses = 5
 const maxFrames = 6
 
+/** Writes one line of JSON for each event, at the level that was set; known secrets are taken out. */
 export function createLogWriter({ level, redact, clock, write }: LogWriterOptions): LogWriter {
   const line = (severity: 'error' | 'info', event: string, fields: object) => {
     const at = new Date(clock.nowMs()).toISOString()

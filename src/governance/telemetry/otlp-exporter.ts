@@ -5,6 +5,7 @@ import { toExportRequest, type OtlpOptions } from './otlp-json.ts'
 import type { Span } from './span.ts'
 import { toSpans } from './spans.ts'
 
+/** The collector, and what of a run it is sent. */
 export interface ExporterOptions extends OtlpOptions {
   /** The whole address, `/v1/traces` included. */
   readonly url: string

@@ -2,6 +2,7 @@ import type { RunRecord } from '#contracts/telemetry.ts'
 import type { Redact } from '../redactor.ts'
 import type { Attributes, AttributeValue, Span } from './span.ts'
 
+/** What every export says of who sends it. */
 export interface OtlpOptions {
   readonly serviceName: string
   readonly version: string

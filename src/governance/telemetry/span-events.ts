@@ -29,6 +29,7 @@ const shown: {
 /** Of one span; the newest stay, and the first of them says how many went. */
 const maxEvents = 128
 
+/** Events of the log as events of their span, with attributes and without texts. */
 export function toSpanEvents(events: readonly SessionEvent[]): readonly SpanEvent[] {
   const all = events.filter(({ type }) => shown[type])
   const kept = toShown(all.length > maxEvents ? all.slice(1 - maxEvents) : all)

@@ -31,6 +31,7 @@ export interface Span {
   readonly error?: string | undefined
 }
 
+/** Something that happened within a span. */
 export interface SpanEvent {
   readonly name: string
   readonly atMs: number

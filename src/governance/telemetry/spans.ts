@@ -7,6 +7,7 @@ import { toSpanEvents } from './span-events.ts'
 import { limitContent, newestParts, type TurnPart } from './span-limits.ts'
 import type { Attributes, ModelRequestEvent, Span } from './span.ts'
 
+/** The run whose spans are made, and what of its contents they may hold. */
 export interface SpanOptions {
   /** What was said, as attributes; nothing unless it is captured. */
   readonly content: ContentOf

@@ -1,5 +1,6 @@
 import { escape, toHtml } from '../html.ts'
 
+/** What the page at `/` says of this deployment. */
 export interface Front {
   /** The address under which it was asked. */
   readonly origin: string

@@ -59,7 +59,7 @@ async function callTool(call: McpCall, tool: string, input: JsonObject): Promise
 
 /**
  * A tool without a model: a run of one call, in a session of its own that nobody comes back to, so that every gate, the
- * lease and the record are those of any other call (invariant 4).
+ * lease and the record are those of any other call (docs/design.md invariant 4).
  */
 function runDirect(call: McpCall, tool: string, input: JsonObject) {
   return converse(call, async () => ({

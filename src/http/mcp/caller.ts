@@ -16,6 +16,7 @@ export interface McpCaller {
   readonly keepAlive: (work: Promise<unknown>) => void
 }
 
+/** Who asks at `/mcp`, with the agents, tools, resources and prompts that are theirs to use. */
 export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<McpCaller> {
   const { id: principal, ...rights } = context.get('principal')
   const { exposed } = await deps.plugins.exposed()

@@ -32,6 +32,7 @@ export interface CallState {
   readonly asked: readonly string[]
 }
 
+/** One request at `/mcp`, on its way to a run. */
 export interface McpCall {
   readonly deps: HttpDeps
   readonly caller: McpCaller
@@ -41,6 +42,7 @@ export interface McpCall {
   readonly about: string
 }
 
+/** A run that a call at `/mcp` begins. */
 export interface NewRun {
   readonly session: string
   readonly submission: SubmitRequest
@@ -56,6 +58,7 @@ export async function newSession({ deps, caller, context }: McpCall): Promise<st
   return named ?? deps.sources.ids.next('ses')
 }
 
+/** Whether an answer asks the client for something first (2026-07-28). */
 export const isAsking = (answer: object): answer is InputRequiredResult =>
   'resultType' in answer && answer.resultType === 'input_required'
 

@@ -3,6 +3,7 @@ import type { RunView, SessionApi } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { unwrap } from '../responses.ts'
 
+/** A run whose outcome is waited for, and for how long. */
 export interface RunToFollow {
   readonly api: SessionApi
   readonly principal: string

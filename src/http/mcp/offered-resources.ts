@@ -2,6 +2,7 @@ import type { ResourceListing } from '#contracts/offer.ts'
 import { matchUriTemplate, parseUriTemplate } from '#contracts/uri-template.ts'
 import type { Inventory } from './offered.ts'
 
+/** The resources of all plugins and servers that a caller may read, each with one owner. */
 export interface OfferedResources {
   readonly listed: readonly ResourceListing[]
   /** URIs and templates that several owners have: none of them offers it. */

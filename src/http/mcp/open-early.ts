@@ -5,6 +5,7 @@ import type { Clock } from '#contracts/sources.ts'
 /** So long an answer may take before its stream begins. */
 const openAfterMs = 1_000
 
+/** An answer that may take longer than a client waits for its first byte. */
 export interface Answering {
   /** The request's own; aborted as well when nobody reads the stream any more. */
   readonly signal: AbortSignal

@@ -34,6 +34,7 @@ function offeredPrompts({ exposed, offers }: Inventory): readonly OfferedPrompt[
   return [...taken.values()]
 }
 
+/** `prompts/list`: each under `<owner>__<name>`, without the values that are only suggested. */
 export function listPrompts({ inventory }: McpCall['caller']) {
   return {
     prompts: offeredPrompts(inventory).map(({ name, listing }) => ({
@@ -52,6 +53,7 @@ function find({ inventory }: McpCall['caller'], name: string): OfferedPrompt {
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such prompt.')
 }
 
+/** `prompts/get`: asks the owner, through every gate. A missing argument is an error of the protocol. */
 export async function getPrompt(
   call: McpCall,
   name: string,

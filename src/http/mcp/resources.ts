@@ -19,6 +19,7 @@ export async function listResources(call: McpCall, cursor: string | undefined) {
   return { ...own, resources: [...(cursor ? [] : exact.map(toWire)), ...own.resources] }
 }
 
+/** `resources/templates/list`: those of plugins and servers, and that of the caller's own conversations. */
 export function listTemplates({ inventory }: McpCall['caller']) {
   const templates = offeredResources(inventory).listed.filter(({ isTemplate }) => isTemplate)
   const wire = templates

@@ -30,6 +30,7 @@ const cacheHints = {
   'resources/read': { ttlMs: 0, cacheScope: 'private' },
 } as const
 
+/** Whom a server object answers, and who hears of bugs. */
 export interface ServerOptions {
   readonly deps: HttpDeps
   readonly caller: McpCaller

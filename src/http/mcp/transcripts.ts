@@ -15,6 +15,7 @@ const pageMessages = 200
 const pageChars = 200_000
 const mimeType = 'application/json'
 
+/** The resource template of the caller's own conversations. */
 export const transcriptTemplate = {
   uriTemplate: `${prefix}{id}`,
   name: 'session',
@@ -22,6 +23,7 @@ export const transcriptTemplate = {
   mimeType,
 }
 
+/** Whether a URI is one of our conversations, whoever's. */
 export const isTranscript = (uri: string): boolean => uri.startsWith(prefix)
 
 /** The caller's own conversations, newest first. */

@@ -131,6 +131,7 @@ async function ready({ oauth, readiness }: HttpDeps): Promise<OAuthService> {
   return oauth
 }
 
+/** Whom limits and the record go by: the address, as Cloudflare tells it, and the request. */
 export function clientOf({ req, get }: HttpContext): Client {
   return { address: req.header('cf-connecting-ip'), requestId: get('requestId') }
 }

@@ -52,6 +52,7 @@ ${upstreamHost === undefined ? '' : `<button name="decision" value="upstream">Al
   )
 }
 
+/** The page of a sign-in that cannot go on; the message is escaped. */
 export function refusalPage(message: string): string {
   return toHtml(
     'Sign-in refused',

@@ -55,6 +55,7 @@ export const jsonSchemaFormat = z.object({
   strict: z.boolean().nullish(),
 })
 
+/** What a request wants the text to be; undefined where it wants plain text. */
 export function toResponseFormat(
   type: 'text' | 'json_object' | 'json_schema' | undefined,
   format: z.infer<typeof jsonSchemaFormat> | undefined,
@@ -94,7 +95,9 @@ const chatRequest = z.object({
   function_call: z.union([z.string(), z.looseObject({})]).nullish(),
 })
 
+/** What we read of `POST /v1/chat/completions`; unknown fields are left out. */
 export type ChatRequest = z.infer<typeof chatRequest>
+/** One message of a chat request, of any role. */
 export type ChatMessage = z.infer<typeof message>
 
 /** Throws `request_invalid` or `request_unsupported_parameter`, with the field as `param`. */

@@ -88,6 +88,7 @@ export function toCallingCompletion(
   }
 }
 
+/** Calls for the client, with ids that say to which run they belong. */
 export const toToolCalls = (place: RunPlace, calls: readonly ClientCall[]) =>
   calls.map(({ call, tool, input }) => ({
     id: toCallId(place, call),
@@ -95,6 +96,7 @@ export const toToolCalls = (place: RunPlace, calls: readonly ClientCall[]) =>
     function: { name: tool, arguments: JSON.stringify(input) },
   }))
 
+/** Token counts under the names of chat completions. */
 export function toUsage(usage: TokenCount) {
   return {
     prompt_tokens: usage.inputTokens,

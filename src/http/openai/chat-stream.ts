@@ -12,6 +12,7 @@ import {
 } from './chat-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 
+/** Which run is shown as chunks, and whether its tokens are told at the end. */
 export interface ChatStreamOptions {
   readonly head: CompletionHead
   readonly place: PlaceInSession

@@ -9,6 +9,7 @@ import { type ChatRequest, toResponseFormat } from './chat-request.ts'
 import { chooseTools, toClientTools } from './client-tools.ts'
 import { type Plan, planAlone, planIn } from './plan.ts'
 
+/** Where a request goes, and what is submitted there once that is known. */
 export interface PlannedSubmission {
   readonly plan: Plan
   readonly submissionOf: (plan: Plan) => SubmitRequest

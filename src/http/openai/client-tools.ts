@@ -36,11 +36,13 @@ const hostedTool = z.looseObject({
   ),
 })
 
+/** `tools` of the Responses API: functions, namespaces of them, and hosted tools, which are refused by name. */
 export const responseTools = z
   .array(z.union([functionTool, namespaceTool, hostedTool]))
   .max(maxTools)
 /** What is left of them: a namespace makes names longer. */
 const namedTools = z.array(z.object({ name }))
+/** `tools` of chat completions: functions, and hosted tools, which are refused by name. */
 export const chatTools = z.array(z.union([nestedTool, hostedTool])).max(maxTools)
 
 /** A tool that the client runs, under the name the model sees and under its own. */
@@ -102,6 +104,7 @@ function functionsOf(tool: JsonObject, namespace?: string): readonly ClientTool[
   ]
 }
 
+/** `tool_choice` of either API, before it is checked against the tools. */
 export const toolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
   z.looseObject({ type: z.string() }),
@@ -111,6 +114,7 @@ const allowedTools = z.object({
   tools: z.array(z.looseObject({ type: z.string() })),
 })
 
+/** The client's tools that a `tool_choice` leaves, and what of it the model is held to. */
 export interface ChosenTools {
   /** What the model is offered. */
   readonly clientTools: readonly ToolDefinition[]

@@ -9,6 +9,7 @@ export interface ClientCall {
   readonly input: JsonObject
 }
 
+/** Tokens of one response. */
 export interface TokenCount {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -26,6 +27,7 @@ export type Change =
     }
   | { readonly type: 'end'; readonly result: AgentResult; readonly atMs: number }
 
+/** Takes the items of a run's log one after the other and says what is new in the response. */
 export interface Fold {
   readonly apply: (item: StreamItem) => readonly Change[]
   /** What the response's own model calls took, and what its sub-agents took. */

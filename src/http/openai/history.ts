@@ -22,6 +22,7 @@ export type Said =
     }
   | { readonly kind: 'output'; readonly callId: string; readonly output: Json; readonly at: string }
 
+/** What a client's tool gave, for a call of ours. `at` is where in the request it stands (`messages[3]`). */
 export interface ToolOutput {
   readonly callId: string
   readonly output: Json
@@ -157,6 +158,7 @@ function toInput(raw: string): JsonObject {
   return { '': raw }
 }
 
+/** `request_invalid` at a place of the request. */
 export function invalid(param: string, message: string): IsolaError {
   return new IsolaError('request_invalid', `${param}: ${message}.`, { param })
 }

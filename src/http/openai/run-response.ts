@@ -7,6 +7,7 @@ import { type Change, createFold, type TokenCount } from './fold.ts'
 import { carryOut, type Plan } from './plan.ts'
 import type { PlaceInSession, RunPlace } from './wire-ids.ts'
 
+/** A response that was read whole. */
 export interface ReadResponse {
   readonly changes: readonly Change[]
   readonly tokens: TokenCount
@@ -32,6 +33,7 @@ export function foldResponse(log: readonly StreamItem[], place: PlaceInSession):
   return { changes, tokens: fold.tokens() }
 }
 
+/** A submission whose run is read as it goes. */
 export interface StreamedRun {
   readonly plan: Plan
   readonly submissionOf: (plan: Plan) => SubmitRequest
@@ -40,7 +42,9 @@ export interface StreamedRun {
   readonly viewOf: (place: PlaceInSession, receipt: SubmitReceipt) => StreamView
 }
 
-/** Submits, and shows the response as it comes. A client that closes the stream says Stop (DESIGN.md section 4). */
+/**
+ * Submits, and shows the response as it comes. A client that closes the stream says Stop (docs/design.md section 4).
+ */
 export async function streamRun(
   deps: HttpDeps,
   context: HttpContext,
@@ -68,6 +72,7 @@ export async function streamRun(
   return eventStreamResponse(body, { ...headersFor(about), ...replayed(isJoined) })
 }
 
+/** The headers by which a client finds session, run and trace again. */
 export function headersFor(about: {
   readonly session: string
   readonly run: string

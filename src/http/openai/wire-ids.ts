@@ -1,11 +1,15 @@
 import type { ItemPlace, ResponsePlace } from '#contracts/session.ts'
 
-/** The ids that clients get say where they belong: a stateless client brings back all that is needed (DESIGN.md section 12). */
+/**
+ * The ids that clients get say where they belong: a stateless client brings back all that is needed
+ * (docs/design.md section 12).
+ */
 export interface RunPlace {
   readonly session: string
   readonly run: string
 }
 
+/** Where a response is: its session, its run, and after which turn it begins. */
 export interface PlaceInSession extends ResponsePlace {
   readonly session: string
 }
@@ -26,9 +30,11 @@ const toPlace = (session: string, run: string): RunPlace => ({
   run: `run_${run}`,
 })
 
+/** `resp_` + session + run, and the turn after which it begins if that is not the first. */
 export const toResponseId = (place: PlaceInSession): string =>
   `resp_${keysOf(place)}${place.turn > 0 ? `_${place.turn}` : ''}`
 
+/** The place that an id names; undefined for an id that is none of ours. Says nothing of whether it is there. */
 export function parseResponseId(text: string): PlaceInSession | undefined {
   const [, session, run, turn = '0'] = responseId.exec(text) ?? []
   return session !== undefined && run !== undefined
@@ -59,8 +65,10 @@ export function parseCallId(text: string): CallPlace | undefined {
     : undefined
 }
 
+/** `msg_` + session + run + turn. */
 export const toMessageId = (place: RunPlace, turn: number): string => `msg_${keysOf(place)}_${turn}`
 
+/** `fc_` + session + run + the call's own part: an item's id, beside the `call_id`. */
 export const toFunctionCallId = (place: RunPlace, call: string): string =>
   `fc_${keysOf(place)}_${toOwnKey(call)}`
 
@@ -90,6 +98,7 @@ export function parseItemId(text: string): RunPlace | undefined {
   return session !== undefined && run !== undefined ? toPlace(session, run) : undefined
 }
 
+/** `conv_` + what names the session. */
 export const toConversationId = (session: string): string => `conv_${session.slice('ses_'.length)}`
 
 /** The session behind it. */

@@ -41,7 +41,7 @@ export const retryGivenUp =
     await deps.givenUp.resolve(row.run, 'retried')
     const { session, run, createdAtMs, isJoined } = receipt
     const location = `/api/sessions/${session}/runs/${run}`
-    // Nothing in the body that changes: a repeated request is answered with the same bytes (SECURITY.md F17).
+    // Nothing in the body that changes: a repeated request is answered with the same bytes (docs/reliability.md F17).
     return jsonResponse(
       { session, run, createdAtMs },
       { status: 202, headers: { location, ...replayed(isJoined) } },

@@ -56,6 +56,7 @@ const listQuery = z.strictObject({
 
 type AddFields = z.infer<typeof addRequest>
 
+/** Whose keys are asked for, and how many. Throws `request_invalid`. */
 export function parseListQuery(query: Readonly<Record<string, string>>) {
   const { principal, limit } = parseFields(listQuery, query)
   return { limit: limit ?? defaultListLimit, ...(principal !== undefined && { principal }) }
@@ -80,6 +81,7 @@ export function parseAddRequest(
   return { principal, ...(rights && { rights }), end: toEnd(request) ?? {} }
 }
 
+/** What of a principal's rights changes; what is left out stays, `null` lifts it. Throws `request_invalid`. */
 export function parseChangeRequest(deps: HttpDeps, body: JsonObject): RightsChange {
   const { role, agents, models, limits } = parseFields(changeRequest, body)
   checkReach(deps, { agents, models })
@@ -93,6 +95,7 @@ export function parseChangeRequest(deps: HttpDeps, body: JsonObject): RightsChan
   }
 }
 
+/** How long the old key holds on, and when the new one ends. Throws `request_invalid`. */
 export function parseRotateRequest(body: JsonObject) {
   const { graceMs, ...rest } = parseFields(rotateRequest, body)
   const ends = toEnd(rest)

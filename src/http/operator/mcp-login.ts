@@ -4,7 +4,7 @@ import { jsonResponse } from '../responses.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
-/** Nothing of the request is in the page, whatever somebody wrote into the address (SECURITY.md, T28). */
+/** Nothing of the request is in the page, whatever somebody wrote into the address (docs/security.md T28). */
 const page = (text: string, status: number): Response =>
   new Response(`<!doctype html><meta charset="utf-8"><title>Isola</title><p>${text}</p>`, {
     status,

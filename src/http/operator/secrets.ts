@@ -40,6 +40,7 @@ export const setSecret: Handle = (deps) => async (context) => {
   return jsonResponse(shown(await deps.secrets.set(secret, administrator(deps, context))))
 }
 
+/** Forgets a secret; whoever is granted it fails from the next use on. 404 if there is none. */
 export const removeSecret: Handle = (deps) => async (context) => {
   const name = context.req.param('name') ?? ''
   await deps.secrets.remove(name, administrator(deps, context))

@@ -14,6 +14,7 @@ const eventsQuery = z.strictObject({
   cursor: z.string().optional(),
 })
 
+/** From where on events are read, of which run, and whether those that come are waited for. */
 export interface EventsQuery {
   readonly afterSeq: number
   readonly run?: string

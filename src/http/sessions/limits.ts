@@ -11,7 +11,9 @@ const additive = {
   maxChildren: z.int().min(0).optional(),
 }
 
+/** Limits of a session: those that add up over its runs. */
 export const sessionLimits = z.strictObject(additive)
+/** Limits of a run: those of a session, its active time, and how deep and wide it may go. */
 export const runLimits = z.strictObject({
   ...additive,
   maxTimeMs: z.int().min(1).optional(),

@@ -5,6 +5,7 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId, isSessionId } from '../headers.ts'
 import { noSuchSession, unwrap } from '../responses.ts'
 
+/** A session that the caller may look at. */
 export interface OpenSession {
   readonly id: string
   readonly session: SessionApi

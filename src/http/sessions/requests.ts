@@ -35,17 +35,22 @@ const runRequest = z.strictObject({
   wait: z.boolean().optional(),
 })
 
+/** Body of `POST /api/sessions`. Unknown fields are refused. */
 export type CreateRequest = z.infer<typeof createRequest>
+/** Body of `POST /api/sessions/:id/runs`. Unknown fields are refused. */
 export type RunRequest = z.infer<typeof runRequest>
 
+/** Throws `request_invalid` with the field as `param`. */
 export function parseCreateRequest(body: JsonObject): CreateRequest {
   return parseFields(createRequest, body)
 }
 
+/** Why a run is cancelled, if somebody says so. Throws `request_invalid`. */
 export function parseCancelRequest(body: JsonObject): { readonly reason?: string | undefined } {
   return parseFields(cancelRequest, body)
 }
 
+/** Throws `request_invalid` with the field as `param`. */
 export function parseRunRequest(body: JsonObject): RunRequest {
   return parseFields(runRequest, body)
 }
@@ -61,6 +66,7 @@ export function toTaskMessage(request: RunRequest): Message {
       }
 }
 
+/** Sampling settings of a run; undefined if the request has none. */
 export function toParameters(request: RunRequest): ModelParameters | undefined {
   if (!request.parameters) return undefined
   const given = Object.entries(request.parameters).filter(([, value]) => value !== undefined)

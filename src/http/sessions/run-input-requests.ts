@@ -27,6 +27,7 @@ const decisionRequest = z.discriminatedUnion(
   },
 )
 
+/** The text that a run is given on its way. Throws `request_invalid`. */
 export function parseMessageRequest(body: JsonObject): string {
   return parseFields(messageRequest, body).message
 }

@@ -57,7 +57,7 @@ async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response>
     return jsonResponse(view, { status: view.result ? 200 : 202, headers: locate(run) })
   }
   const { run, isJoined, createdAtMs } = unwrap(await session.submit(id, submission))
-  // Nothing in the body that changes: a repeated request is answered with the same bytes (SECURITY.md F17).
+  // Nothing in the body that changes: a repeated request is answered with the same bytes (docs/reliability.md F17).
   const receipt = { session: id, run, createdAtMs }
   return jsonResponse(receipt, { status: 202, headers: { ...locate(run), ...replayed(isJoined) } })
 }

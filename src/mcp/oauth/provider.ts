@@ -11,7 +11,9 @@ import type { CheckUrl } from '../guarded-fetch.ts'
 import { mayBeAsked } from '../same-site.ts'
 import type { SealedStore } from './sealed-store.ts'
 
+/** Where a browser comes back to after a sign-in. */
 export const callbackPath = '/mcp/callback'
+/** Where our client metadata is, for servers that take a URL as the client's id. */
 export const clientMetadataPath = '/mcp/client.json'
 
 const maxTokenChars = 4_096
@@ -25,6 +27,7 @@ export interface PendingLogin {
   readonly url?: string
 }
 
+/** One server's sign-in: its configuration, what is kept of it, and under which origin it was begun. */
 export interface ProviderOptions {
   readonly config: McpServerConfig
   readonly store: SealedStore

@@ -18,6 +18,7 @@ export interface Seal {
 
 type Sealed = Parameters<Seal['open']>[0]
 
+/** Values of one server, sealed under the master key while they are kept. */
 export interface SealedStore {
   readonly get: <T>(key: string) => Promise<T | undefined>
   readonly put: (key: string, value: unknown) => Promise<void>

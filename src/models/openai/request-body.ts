@@ -62,7 +62,7 @@ function toBody(
   return {
     model,
     messages: messages.map(toBodyMessage),
-    // Always sent: what a call may cost was reserved with this cap (Invariant 3).
+    // Always sent: what a call may cost was reserved with this cap (docs/design.md invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
     ...(topP !== undefined && { top_p: topP }),

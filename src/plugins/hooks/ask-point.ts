@@ -27,6 +27,7 @@ export interface Answered {
   readonly stopped?: { readonly plugin: string; readonly message?: string }
 }
 
+/** What asking the plugins at one point takes, and for how long. */
 export interface AskPointDeps extends CallHookDeps {
   /** For all plugins together. */
   readonly hookTimeoutMs: number

@@ -14,6 +14,7 @@ import { jsonSizeBytes, toJson } from '../json-border.ts'
 import { OutputError } from '../output-error.ts'
 import { createRequest } from '../request-shorthand.ts'
 
+/** What a call of one hook takes. */
 export interface CallHookDeps {
   readonly capabilities: CapabilityDeps
   readonly clock: Clock

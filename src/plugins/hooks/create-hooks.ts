@@ -8,10 +8,12 @@ import { createSessionEnded, type SessionHooksDeps } from './session-hooks.ts'
 import { createSubAgentStopped } from './sub-agent-hooks.ts'
 import { createToolHooks, type ToolHooksDeps } from './tool-hooks.ts'
 
+/** What the hooks of a set of plugins are made of. */
 export interface HooksDeps extends Omit<ToolHooksDeps & SessionHooksDeps, 'hookTimeoutMs'> {
   readonly hookTimeoutMs?: number
 }
 
+/** What a set of plugins listens to, as the parts of a session that ask it. */
 export interface Hooks {
   readonly tools: ToolHooks
   /** The planner with the points of a session's start, of a person's task and of each model call around it. */

@@ -10,6 +10,7 @@ export type HookSaid =
   | { readonly verdict: 'changed'; readonly change: HookChange }
   | { readonly verdict: 'failed' }
 
+/** What a hook changed, checked against what its point may change. */
 export interface HookChange {
   readonly input?: JsonObject
   readonly result?: Json

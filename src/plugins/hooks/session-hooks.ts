@@ -9,6 +9,7 @@ import { listenersAt } from './listeners.ts'
 
 const on = 'sessionEnd'
 
+/** What hooks about sessions take besides. */
 export interface SessionHooksDeps extends AskPointDeps {
   readonly traceId: () => string
   /** Where it is told that a hook was called: the session's own log is over. Never rejects. */

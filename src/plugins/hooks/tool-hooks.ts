@@ -11,6 +11,7 @@ import { toHookContext } from './hook-context.ts'
 import { listenersAt } from './listeners.ts'
 import { vetoText } from './veto-text.ts'
 
+/** What hooks about tool calls take besides. */
 export interface ToolHooksDeps extends AskPointDeps {
   /** The longest result, as JSON, that goes to a model; a hook may not make it longer. */
   readonly maxResultChars: number

@@ -5,7 +5,7 @@ const maxDepth = 10
 
 /**
  * Checks the path of a file in an upload: relative, forward slashes, nothing that means another place or another name
- * on some system. Throws `plugin_upload_invalid` (SECURITY.md T26).
+ * on some system. Throws `plugin_upload_invalid` (docs/security.md T26).
  */
 export function checkPath(path: string): void {
   const problem = problemOf(path)

@@ -7,6 +7,7 @@ import { checkEgress } from '../egress-rules.ts'
 const maxRedirects = 5
 const timeoutMs = 30_000
 
+/** How an archive is fetched from an address. */
 export interface FetchArchiveDeps {
   /** The platform's fetch, injected. Always called with `redirect: 'manual'`. */
   readonly fetch: FetchFunction

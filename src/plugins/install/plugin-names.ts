@@ -15,7 +15,7 @@ const reserved: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Refuses an id that is ours or that the deployment's own plugins have (SECURITY.md T24, dependency confusion).
+ * Refuses an id that is ours or that the deployment's own plugins have (docs/security.md T24, dependency confusion).
  *
  * @param builtin Ids of the plugins that ship with the deployment.
  * @throws `plugin_name_collision`
@@ -26,6 +26,7 @@ export function checkPluginId(id: string, builtin: ReadonlySet<string>): void {
   if (builtin.has(id)) throw builtinCollision(id)
 }
 
+/** `plugin_name_collision` with a plugin of the deployment. */
 export const builtinCollision = (id: string): IsolaError =>
   collision(id, 'is that of a plugin that ships with this deployment')
 

@@ -14,6 +14,7 @@ export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {
   readonly signature?: PluginSignature
 }
 
+/** What reading an upload takes: the network for an address, and hashes. */
 export interface UploadDeps extends FetchArchiveDeps {
   readonly sha256: (text: string) => string
 }
@@ -38,7 +39,7 @@ const urlSchema = z.strictObject({ url: z.string().min(1).max(2_048) })
  *
  * @throws `plugin_upload_invalid`, `plugin_manifest_invalid`, `plugin_contract_mismatch` (its API), or what
  *   `fetchArchive` throws.
- * @see SECURITY.md T24, T26
+ * @see docs/security.md T24, T26
  */
 export async function readUpload(upload: Upload, deps: UploadDeps): Promise<UnverifiedUpload> {
   if ('zip' in upload) return readBytes(upload.zip, 'zip', deps)

@@ -8,7 +8,7 @@ const maxDepth = 64
 
 /**
  * Reads a `plugin.yaml`: YAML 1.2 core, one document, plain values. Throws `plugin_manifest_invalid` with line and
- * column (SECURITY.md T26: size before parse, no bombs, no duplicate keys, no custom tags).
+ * column (docs/security.md T26: size before parse, no bombs, no duplicate keys, no custom tags).
  */
 export function readYaml(text: string, source = 'plugin.yaml'): unknown {
   if (text.length > bundleCaps.maxManifestChars)

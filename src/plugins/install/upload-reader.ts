@@ -4,6 +4,7 @@ import { lookAlikes } from './plugin-names.ts'
 import { readUpload, type UploadDeps } from './read-upload.ts'
 import { verifySignature } from './signatures.ts'
 
+/** What an upload is compared with: accepted keys, and the ids that are taken. */
 export interface UploadReaderDeps extends UploadDeps {
   readonly trust: Pick<TrustStore, 'list'>
   /** Ids of the plugins that are there already, those that ship with the deployment included. */

@@ -8,6 +8,7 @@ export const callCaps = {
   maxJsonChars: 2_200_000,
 } as const
 
+/** What stands between a plugin and what it was handed in one call. */
 export interface CallGate {
   readonly stubs: CallStubs
   /** Resolves with the reason when the plugin asked more than a call may. */

@@ -26,6 +26,7 @@ export interface PluginRunnerStub {
   ) => Promise<string>
 }
 
+/** How calls reach isolates, and what is in each. */
 export interface IsolateHostDeps {
   readonly runner: () => PluginRunnerStub
   readonly sha256: (text: string) => string
@@ -60,6 +61,10 @@ const maxChars = maxOutputBytes + 1_024
 /** The Runner's own deadline: only there in case that the session's object is gone. */
 const graceMs = 2_000
 
+/**
+ * Runs plugins in isolates: the same parts as of one in process, each call through the Runner. Failures are `tool_`
+ * codes.
+ */
 export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
   return {
     partsOf: (plugin) => {

@@ -1,6 +1,7 @@
 import type { TrustTier } from '#contracts/manifest.ts'
 import { isolateSettings } from './worker-code.ts'
 
+/** All that may make two calls of a plugin differ. */
 export interface IsolateIdentity {
   readonly plugin: string
   /** sha-256 of manifest, code and files. */
@@ -16,7 +17,7 @@ export interface IsolateIdentity {
 
 /**
  * The id under which an isolate keeps code and globals: everything that may make two calls differ. Code that nobody
- * vouches for gets one per session tree, so that it cannot carry anything from one to the other (SECURITY.md, T7).
+ * vouches for gets one per session tree, so that it cannot carry anything from one to the other (docs/security.md T7).
  */
 export function toIsolateId(
   { tier, rootSession, ...shared }: IsolateIdentity,

@@ -16,6 +16,7 @@ export interface IsolateMeter {
   readonly charge: (plugin: LoadedPlugin, context: ToolContext) => Promise<Metered>
 }
 
+/** What a new isolate costs, and who is charged. Billionths of a US dollar. */
 export interface IsolateMeterDeps {
   /** 0: nothing is counted and nothing written. */
   readonly priceNanoUsd: number

@@ -5,7 +5,7 @@ import { runCall, type RunnerParts, type RunnerRequest } from './run-call.ts'
 /**
  * The entrypoint between a session and plugin code, one call of `run` for each call of a plugin. Stateless: what
  * the plugin began ends with the request that this is. Every method here is public, so there is one.
- * @see DESIGN.md section 8, Isolates
+ * @see docs/design.md section 8, Isolates
  */
 export function createPluginRunnerClass(parts: () => RunnerParts) {
   return class extends WorkerEntrypoint {

@@ -18,6 +18,7 @@ export interface RunnerRequest {
   readonly maxChars: number
 }
 
+/** What the Runner works with; no isolates where the deployment has no Worker Loader. */
 export interface RunnerParts {
   readonly isolates: Isolates | undefined
   readonly clock: Clock

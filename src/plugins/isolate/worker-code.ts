@@ -26,7 +26,7 @@ const entry = 'entry.ts'
 const forbidden = "throw new Error('A plugin imports isola/plugin only.')"
 
 /**
- * The one place that builds a WorkerCode (SECURITY.md, "What matters most", 1). `env` is empty; left out,
+ * The one place that builds a WorkerCode (docs/security.md T5). `env` is empty; left out,
  * `globalOutbound` would be the host's own network.
  */
 function toWorkerCode(shim: Pick<IsolateShim, 'modules'>, code: string): WorkerLoaderWorkerCode {
@@ -72,6 +72,7 @@ export interface Isolate {
   ) => Promise<unknown>
 }
 
+/** The Worker Loader, and the code that it is given. */
 export interface IsolatesDeps {
   /** Missing where the deployment has no such binding. */
   readonly loader: WorkerLoader | undefined
@@ -80,6 +81,7 @@ export interface IsolatesDeps {
   readonly codeOf: (plugin: string) => Promise<string>
 }
 
+/** Isolates by their ids. */
 export interface Isolates {
   /** The isolate of this id; it is started with the code of this plugin if it is not there. */
   readonly open: (id: string, plugin: string) => Isolate

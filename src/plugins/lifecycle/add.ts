@@ -6,6 +6,7 @@ import { builtinCollision } from '../install/plugin-names.ts'
 import { compareVersions } from '../version-range.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
 
+/** What an operator allows of an upload that would be refused else. */
 export interface AddOptions {
   readonly allowDowngrade: boolean
   /** Whether a version number may get another content than it had. */

@@ -119,6 +119,7 @@ export function free(id: string, { row }: Situation): Outcome {
   }
 }
 
+/** The row of a plugin that is there; throws `request_not_found`. */
 export function present({ row }: Situation): PluginRow {
   if (row && row.state !== 'removed') return row
   throw notThere()
@@ -126,6 +127,7 @@ export function present({ row }: Situation): PluginRow {
 
 const notThere = () => new IsolaError('request_not_found', 'There is no such plugin.')
 
+/** The same for one that was installed; throws `request_conflict` for one of the deployment. */
 export function installed(situation: Situation): PluginRow {
   const row = present(situation)
   if (row.tier !== 'builtin') return row

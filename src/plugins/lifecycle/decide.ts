@@ -21,6 +21,7 @@ import { setExposure, withoutExposed } from './set-exposure.ts'
 import { setNetwork } from './set-network.ts'
 import { setPolicy } from './set-policy.ts'
 
+/** What a change is decided from besides the generation that is there. */
 export interface DecideDeps {
   readonly store: PluginStore
   readonly clock: Clock
@@ -32,6 +33,7 @@ export interface DecideDeps {
   readonly servers?: McpDecisions
 }
 
+/** The generation before a change, who asks for it, and how what is new is tried out. */
 export interface Deciding {
   readonly before: Generation
   readonly by: ChangeBy

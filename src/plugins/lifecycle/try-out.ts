@@ -7,6 +7,7 @@ import { quoted } from '../install/refused.ts'
 import { OutputError } from '../output-error.ts'
 import type { LifecycleDeps } from './lifecycle.ts'
 
+/** How a generation is put together, and code started once. */
 export interface TryOutDeps {
   /** Wires a whole generation, as a session would. */
   readonly wire: (snapshot: PluginSnapshot) => { readonly problems: readonly PluginProblem[] }

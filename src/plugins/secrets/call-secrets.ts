@@ -5,7 +5,9 @@ import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Ids } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
+/** The secrets that a plugin was granted. */
 export type SecretGrants = RequestedGrants['secrets']
+/** Where the value of a secret may stand in a request. */
 export type SecretPlace = SecretGrants[number]['in']
 
 /** The secrets of one plugin within one call. */
@@ -19,6 +21,7 @@ export interface CallSecrets {
   readonly refuse: (name: string, message: string) => ToolError
 }
 
+/** The secrets of one call; its placeholders are those of no other call. */
 export function createCallSecrets(
   grants: SecretGrants,
   { call, emit }: Pick<ToolContext, 'call' | 'emit'>,
@@ -43,9 +46,11 @@ export function createCallSecrets(
   }
 }
 
+/** A failure that a model may read: `tool_failed`. */
 export const failed = (message: string, transient = false): ToolError =>
   new ToolError('tool_failed', { message, transient })
 
+/** The value of a granted secret; throws `tool_failed` with what the operator has to do if it is not set. */
 export function valueOf(values: ReadonlyMap<string, string>, name: string): string {
   const value = values.get(name)
   if (value !== undefined) return value

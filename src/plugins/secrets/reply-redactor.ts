@@ -3,7 +3,7 @@ import { formsOf, fromBytes, toBinary, toBytes } from './value-forms.ts'
 
 const mark = '[redacted]'
 
-/** Takes values out of what a host answers, so that none enters the plugin (SECURITY.md T4). */
+/** Takes values out of what a host answers, so that none enters the plugin (docs/security.md T4). */
 export interface ReplyRedactor {
   readonly text: (text: string) => string
   /** Of headers; one whose very name holds a value is left out. */
@@ -11,6 +11,7 @@ export interface ReplyRedactor {
   readonly bytes: (bytes: Uint8Array) => Uint8Array
 }
 
+/** Finds values in what a host answers, in every form of `formsOf`; the longest first. */
 export function createReplyRedactor(values: Iterable<string>): ReplyRedactor {
   const all = [...new Set(values)]
   const forms = [...new Set(all.flatMap(formsOf))].toSorted(

@@ -106,6 +106,7 @@ export function toBinary(text: string): string {
 
 const chunk = 8_192
 
+/** Bytes as a text of one character each, for searching. */
 export function fromBytes(bytes: Uint8Array): string {
   let text = ''
   for (let at = 0; at < bytes.length; at += chunk)
@@ -113,6 +114,7 @@ export function fromBytes(bytes: Uint8Array): string {
   return text
 }
 
+/** The bytes of such a text. */
 export function toBytes(binary: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(binary.length)
   for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at)

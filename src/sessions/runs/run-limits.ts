@@ -13,7 +13,7 @@ export interface RunLimitsOptions {
  * The lease of a run: what its agent may, what its submission allows, what its session has left, and what its
  * principal's day has (reserved there before anything is spent). A child's is out of its parent's already.
  * Throws `lease_…` or, when the day cannot be asked, `request_unavailable`.
- * @see DESIGN.md section 6
+ * @see docs/design.md section 6
  */
 export async function leaseOf(
   row: RunRow,

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import mcp, { viewOf } from '../../../scripts/isola/mcp.mjs'
+import mcp from '../../../scripts/isola/mcp.mjs'
+import { viewOf } from '../../../scripts/isola/mcp/view.mjs'
 import { toServerId, toServers } from '../../../scripts/isola/mcp-import.mjs'
 
 describe('isola mcp add --file', () => {

@@ -360,7 +360,7 @@ describe('a call that was cancelled before it came', () => {
 })
 
 describe('a session that nobody comes back to', () => {
-  it('DESIGN 11: looks every month whether it is to be kept for less', async () => {
+  it('docs/design.md section 11: looks every month whether it is to be kept for less', async () => {
     const { wake, runtime, clock, timers } = createSessionWorld(answers)
     const monthMs = 30 * 86_400_000
     const life = wake()

@@ -40,7 +40,7 @@ const delta = (text: string) =>
   ({ type: 'message_delta', run: 'run_1', turn: 2, offset: 0, text }) as const
 
 describe('a live reader', () => {
-  it('hears of an event only after it is durable (SECURITY.md, what matters most, 5)', async () => {
+  it('hears of an event only after it is durable (docs/reliability.md F4)', async () => {
     const { hub, reader, disk } = setUp()
     hub.publish([eventOf(1)])
     await tick()

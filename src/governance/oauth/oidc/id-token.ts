@@ -41,6 +41,7 @@ const jwks = z.object({
 /** Clocks differ by so much, in seconds. */
 const skewSeconds = 60
 
+/** What an ID token must say. */
 export interface Expected {
   readonly issuer: string
   readonly clientId: string

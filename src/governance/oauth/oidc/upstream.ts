@@ -6,12 +6,14 @@ import { isLoopback } from '../origins.ts'
 const maxAnswerChars = 256 * 1_024
 const timeoutMs = 10_000
 
+/** The provider whose people may sign in, and our client there. */
 export interface UpstreamConfig {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string | undefined
 }
 
+/** The provider, and how it is reached. */
 export interface UpstreamOptions extends UpstreamConfig {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly clock: Pick<Sources['clock'], 'nowMs'>
@@ -24,6 +26,7 @@ export interface UpstreamSecrets {
   readonly nonce: string
 }
 
+/** Somebody whom the provider vouched for, and which provider that was. */
 export type UpstreamPerson = Verified & { readonly issuer: string }
 
 /** Another provider who says who somebody is (OpenID Connect, code flow with PKCE). */
@@ -55,6 +58,10 @@ const metadata = z.object({
   authorization_response_iss_parameter_supported: z.boolean().optional(),
 })
 
+/**
+ * Signs people in at the provider of `ISOLA_OIDC_…`. What it answers is checked: issuer, audience, nonce, times,
+ * signature.
+ */
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { issuer, clientId, clock, randomBytes } = options
   const { discover, readJson, exchange } = createProviderClient(options)

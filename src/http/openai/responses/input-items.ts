@@ -26,6 +26,7 @@ export const inputItem = z.looseObject({
   output: content.optional(),
 })
 
+/** One item of `input`, of a kind that we read or that is passed over. */
 export type InputItem = z.infer<typeof inputItem>
 
 /** Of other providers' tools and of reasoning: of no use to another model, and no error either. */

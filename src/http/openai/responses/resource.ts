@@ -87,6 +87,7 @@ function toFormat(format: NonNullable<ResponseRequest['text']>['format']): objec
   }
 }
 
+/** The states of the Open Responses specification. */
 export type ResponseStatus =
   | 'queued'
   | 'in_progress'
@@ -95,6 +96,7 @@ export type ResponseStatus =
   | 'failed'
   | 'cancelled'
 
+/** What a response says from its beginning to its end. */
 export interface ResponseHead {
   readonly place: PlaceInSession
   /** Epoch seconds. */
@@ -102,6 +104,7 @@ export interface ResponseHead {
   readonly echo: JsonObject
 }
 
+/** What a response says by now. */
 export interface ResponseBody {
   readonly status: ResponseStatus
   readonly output?: readonly object[]
@@ -139,6 +142,7 @@ function toUsage({ inputTokens, outputTokens }: TokenCount) {
   }
 }
 
+/** A piece of content that is text. */
 export const textPart = (text: string) => ({
   type: 'output_text',
   text,
@@ -146,6 +150,7 @@ export const textPart = (text: string) => ({
   logprobs: [],
 })
 
+/** A message of the model as an item; its id follows from session, run and turn. Without a text it has just begun. */
 export function messageItem(
   place: PlaceInSession,
   message: { readonly turn: number; readonly text?: string; readonly status: string },

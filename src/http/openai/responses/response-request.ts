@@ -16,6 +16,7 @@ const text = z.object({
     .nullish(),
   verbosity: z.string().nullish(),
 })
+/** At most 16 pairs of text, keys of 64 and values of 512 characters. */
 export const metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 pairs')
@@ -49,6 +50,7 @@ const responseRequest = z.object({
   prompt_cache_key: z.string().max(64).nullish(),
 })
 
+/** What we read of `POST /v1/responses`; unknown fields are left out. */
 export type ResponseRequest = z.infer<typeof responseRequest>
 
 /** Throws `request_invalid` or `request_unsupported_parameter`, with the field as `param`. */

@@ -25,6 +25,7 @@ export function toItemsQuery(query: Readonly<Record<string, string>>, session: s
   return { ...page, after: place }
 }
 
+/** A page of items as OpenAI's lists are; the ids name the session. */
 export function pageOfItems({ items, hasMore }: ItemsPage, session: string): Response {
   const data = items.map((item) => toItem(item, session))
   return jsonResponse({

@@ -8,6 +8,7 @@ export interface About {
   readonly config: Readonly<Record<string, unknown>>
 }
 
+/** Why a plugin's code is of no use, in words for its author. */
 export class LoadFault extends Error {
   readonly code: 'plugin_register_failed' | 'plugin_contract_mismatch'
 
@@ -76,6 +77,7 @@ export function describeParts(parts: PluginParts): unknown {
 const functionsOf = (named: object = {}) =>
   Object.entries(named).map(([name, run]) => ({ name, isFunction: typeof run === 'function' }))
 
+/** What was thrown, whatever it is, as at most 500 characters. */
 export function textOf(error: unknown): string {
   return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 500)
 }

@@ -1,0 +1,51 @@
+// The types of one module of src/ and of all that it names, so that they resolve outside of this repository.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { root, toolNode, tools } from './toolchain.mjs'
+
+const specifiers = /(\bfrom\s+|\bimport\()(['"])([^'"]+)\2/g
+
+/** Where a specifier of ours leads, as a file of `base`; undefined for a package. */
+function targetOf(specifier, path, base) {
+  if (specifier.startsWith('#')) return join(base, specifier.slice(1))
+  return specifier.startsWith('.') ? resolve(dirname(path), specifier) : undefined
+}
+
+const declarationOf = (path) => path.replace(/\.ts$/, '.d.ts')
+
+/** Writes `<folder>/<entry>` as a declaration, with exactly those that it reaches by import. */
+export function writeTypes({ entry, folder }) {
+  const all = `${folder}-all`
+  const config = join(root, 'packed', 'types.json')
+  mkdirSync(folder, { recursive: true })
+  const compilerOptions = {
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    rootDir: join(root, 'src'),
+    outDir: all,
+    types: ['node'],
+  }
+  const include = [join(root, 'src', entry)]
+  writeFileSync(config, JSON.stringify({ extends: '../tsconfig.json', include, compilerOptions }))
+  try {
+    execFileSync(toolNode(), [tools.tsc, '-p', config])
+    const reached = new Set([join(all, declarationOf(entry))])
+    for (const path of reached) {
+      const text = readFileSync(path, 'utf8').replace(specifiers, (whole, before, quote, name) => {
+        const target = targetOf(name, path, all)
+        if (!target) return whole
+        reached.add(declarationOf(target))
+        const to = relative(dirname(path), target).replace(/\.ts$/, '.js')
+        return `${before}${quote}${to.startsWith('.') ? to : `./${to}`}${quote}`
+      })
+      const copy = join(folder, relative(all, path))
+      mkdirSync(dirname(copy), { recursive: true })
+      writeFileSync(copy, text)
+    }
+  } finally {
+    rmSync(all, { recursive: true, force: true })
+    rmSync(config, { force: true })
+  }
+}

@@ -1,0 +1,77 @@
+// The local Worker: its port, its database, its process, and when it answers.
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { passOn } from '../server-output.mjs'
+import { root, runNode, toolEnv, toolNode, tools } from '../toolchain.mjs'
+
+export const host = '127.0.0.1'
+/** The folder of local data. */
+export const statePath = resolve(root, process.env.ISOLA_STATE || '.wrangler/state')
+
+/** Takes the port for a moment: the port itself (0 means any free one), or why it cannot be had. */
+export function probePort(port) {
+  return new Promise((done) => {
+    const server = createServer()
+    server.once('error', (error) => done({ ok: false, error }))
+    server.listen(port, host, () => {
+      const free = server.address().port
+      server.close(() => done({ ok: true, port: free }))
+    })
+  })
+}
+
+/** Applies what is new in migrations/; throws if that fails. */
+export async function migrate() {
+  const folder = join(root, 'migrations')
+  if (!existsSync(folder) || !readdirSync(folder).some((name) => name.endsWith('.sql'))) return
+  const { code, output } = await runNode(
+    [tools.wrangler, 'd1', 'migrations', 'apply', 'DB', '--local', '--persist-to', statePath],
+    { capture: true },
+  )
+  if (code !== 0) throw new Error(`${output.trim()}\nThe local database could not be migrated.`)
+}
+
+/** Starts wrangler in a process group of its own, so that all of it can be ended at once. */
+export function startWrangler({ port, varsFiles, isLogged }) {
+  const args = [
+    '--no-warnings',
+    `--import=${pathToFileURL(join(root, 'scripts', 'guard.mjs')).href}`,
+    tools.wrangler,
+    'dev',
+    '--local',
+    `--ip=${host}`,
+    `--port=${port}`,
+    '--inspector-port=0',
+    `--persist-to=${statePath}`,
+    `--log-level=${isLogged ? 'info' : 'warn'}`,
+    '--show-interactive-dev-session=false',
+    // Files rather than --var: a process list shows arguments to everyone on the machine.
+    ...varsFiles.flatMap((path) => ['--env-file', path]),
+  ]
+  const child = spawn(toolNode(), args, {
+    cwd: root,
+    // Its explorer of the local databases asks for no key.
+    env: toolEnv({ X_LOCAL_EXPLORER: 'false' }),
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  passOn(child.stdout, process.stdout)
+  passOn(child.stderr, process.stderr)
+  return child
+}
+
+/** @returns Whether it answered within a minute. */
+export async function waitUntilHealthy(url, isGone) {
+  for (const untilMs = Date.now() + 60_000; Date.now() < untilMs && !isGone();) {
+    const answered = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(10_000) }).then(
+      (response) => response.ok,
+      () => false,
+    )
+    if (answered) return true
+    await new Promise((done) => setTimeout(done, 150))
+  }
+  return false
+}
