@@ -12,7 +12,7 @@ const text = z.string()
 const number = z.number()
 const texts = z.array(text).readonly()
 const request = {
-  request: text.optional().describe('the id of the request; absent if it had none'),
+  request: text.exactOptional().describe('the id of the request; absent if it had none'),
 }
 
 /** Whose access it is. */
@@ -29,17 +29,19 @@ const trustedKey = { key: text, name: text, publicKey: text, ...request }
 
 /** What anybody can bring about is written so often a minute at most. */
 const unrecorded = {
-  unrecorded: number.optional().describe('how many before it were left out'),
+  unrecorded: number.exactOptional().describe('how many before it were left out'),
 }
 const oauthClient = { client: text, ...request }
 
 const plugin = { plugin: text, hash: text.describe('sha-256 of its content') }
 const change = {
-  generation: number.optional().describe('what is enabled now; absent if that stayed as it was'),
+  generation: number
+    .exactOptional()
+    .describe('what is enabled now; absent if that stayed as it was'),
   ...request,
 }
 const lines = { added: texts, removed: texts }
-const unexposed = { unexposed: texts.optional().describe('what is no longer offered at /mcp') }
+const unexposed = { unexposed: texts.exactOptional().describe('what is no longer offered at /mcp') }
 const server = { server: text }
 const problem = { code: text, message: text }
 const session = { session: text, owner, ...request }
@@ -66,13 +68,13 @@ export const deploymentEventSchemas = {
     'Somebody came with a wrong key. Of each address and key the first in ten minutes is told, the tenth, the hundredth, and the one that was too many.',
     {
       count: number,
-      refused: number.optional().describe('how many before it got 429 without being counted'),
+      refused: number.exactOptional().describe('how many before it got 429 without being counted'),
       address: text
-        .optional()
+        .exactOptional()
         .describe('of IPv6 the /64 network; absent of a flood, which is told as a sum'),
-      reason: text.optional().describe('`unknown`, `expired` or `revoked`'),
-      key: text.optional().describe('of one that has ended'),
-      owner: owner.optional(),
+      reason: text.exactOptional().describe('`unknown`, `expired` or `revoked`'),
+      key: text.exactOptional().describe('of one that has ended'),
+      owner: owner.exactOptional(),
       ...request,
     },
   ),
@@ -95,14 +97,14 @@ export const deploymentEventSchemas = {
     reason: text,
     ...oauthClient,
     redirectUri: text,
-    who: text.optional(),
+    who: text.exactOptional(),
     ...unrecorded,
   }),
   oauth_revoked: kind('A grant ended.', {
     grant: text,
-    owner: owner.optional(),
+    owner: owner.exactOptional(),
     reason: text,
-    by: text.optional().describe('the grant that replaced it'),
+    by: text.exactOptional().describe('the grant that replaced it'),
     ...request,
   }),
   trust_added: kind('A key that signs plugins is trusted.', trustedKey),
@@ -112,7 +114,10 @@ export const deploymentEventSchemas = {
     version: text,
     tier: text,
     source: text,
-    accepted: z.literal(true).optional().describe('an operator took up the version of an author'),
+    accepted: z
+      .literal(true)
+      .exactOptional()
+      .describe('an operator took up the version of an author'),
     ...change,
   }),
   plugin_granted: kind('A plugin was allowed what it asks for.', {
@@ -131,31 +136,31 @@ export const deploymentEventSchemas = {
   }),
   plugin_removed: kind('A plugin, or what it kept, is gone.', {
     plugin: text,
-    hash: text.optional(),
-    purged: z.boolean().optional().describe('what it kept'),
+    hash: text.exactOptional(),
+    purged: z.boolean().exactOptional().describe('what it kept'),
     ...unexposed,
     ...change,
   }),
   plugin_refused: kind('A change of what is enabled was refused.', {
     asked: text,
-    plugin: text.optional(),
-    server: text.optional(),
+    plugin: text.exactOptional(),
+    server: text.exactOptional(),
     code: text,
     why: text,
     ...request,
   }),
   plugin_tripped: kind('A plugin did not start, or kept failing.', {
     ...plugin,
-    version: text.optional(),
+    version: text.exactOptional(),
     ...problem,
-    isKept: z.literal(true).optional().describe('it guards something, so it stays on'),
+    isKept: z.literal(true).exactOptional().describe('it guards something, so it stays on'),
     ...change,
   }),
   generation_restored: kind('All that was enabled at an earlier time is enabled again.', {
     restored: number,
-    regained: texts.optional(),
-    regainedServers: texts.optional(),
-    policy: z.object(lines).optional(),
+    regained: texts.exactOptional(),
+    regainedServers: texts.exactOptional(),
+    policy: z.object(lines).exactOptional(),
     ...change,
   }),
   policy_changed: kind('The policy was changed.', { ...lines, ...change }),
@@ -165,7 +170,10 @@ export const deploymentEventSchemas = {
     headers: texts.describe('their names'),
     auth: text,
     allow: z
-      .object({ elicitation: z.boolean(), sampling: z.object({ maxTokens: number }).optional() })
+      .object({
+        elicitation: z.boolean(),
+        sampling: z.object({ maxTokens: number }).exactOptional(),
+      })
       .describe('what it may ask its caller for'),
     ...change,
   }),
@@ -210,7 +218,7 @@ export const deploymentEventSchemas = {
     'A plugin was told of the end of a session, or its code said something there. The other fields are those of the event.',
     {
       session: text,
-      event: text.optional().describe('the kind of event; absent for `hook_called`'),
+      event: text.exactOptional().describe('the kind of event; absent for `hook_called`'),
     },
   ).catchall(z.json() as z.ZodType<Json>),
 } as const

@@ -1,7 +1,25 @@
 import * as z from 'zod'
-import type { AgentResult } from './agent.ts'
-import type { Json, JsonObject } from './json.ts'
-import type { Message } from './message.ts'
+import {
+  call,
+  costNanoUsd,
+  durationMs,
+  failure,
+  flag,
+  inHook,
+  json,
+  jsonObject,
+  message,
+  model,
+  number,
+  ofCall,
+  owner,
+  pauseKind,
+  runResult,
+  state,
+  text,
+  usage,
+  verdict,
+} from './event-fields.ts'
 
 /**
  * What each kind of event of a session says, from which its type is inferred (`event.ts`) and docs/events.md is made.
@@ -31,75 +49,12 @@ const kind = <
   told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
 })
 
-const text = z.string()
-const number = z.number()
-const flag = z.boolean()
-const call = text.describe('the tool call')
-const tokens = number.describe('tokens')
-const durationMs = number.describe('milliseconds')
-const model = { provider: text, model: text }
-
-const json = (z.json() as z.ZodType<Json>).meta({ title: 'JSON' })
-const jsonObject = (z.record(text, z.json()) as z.ZodType<JsonObject>).meta({ title: 'object' })
-const failure = z.object({ code: text, message: text, transient: flag.optional() })
-
-/** Whose the tool is: copied from its entry, read by nobody but people. */
-const owner = {
-  plugin: text
-    .optional()
-    .describe('`isola` for the core, `client` for a tool that the client runs'),
-  version: text.optional(),
-  tier: z.enum(['builtin', 'trusted', 'community', 'mcp']).optional(),
-  server: text.optional().describe('the MCP server whose tool it is'),
-}
-
-/** Which hook said it, where it was not a tool. */
-const inHook = {
-  plugin: text.optional().describe('whose hook said it'),
-  hook: text.optional().describe('the point at which it was asked'),
-}
-
-/** Set if the code of this call asked, and not the agent. */
-const ofCall = {
-  call: text.optional().describe('the call whose code asked; absent if it was the agent'),
-}
-
-const usage = z.object({
-  tokens,
-  costNanoUsd: number.describe('billionths of a US dollar'),
-  turns: number,
-  toolCalls: number,
-  children: number,
-  inputTokens: number,
-  outputTokens: number,
-  modelCalls: number,
-  timeMs: number,
-})
-
-const state = z.enum(['completed', 'stopped', 'failed', 'cancelled'])
-const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session'])
-const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
-const hasFields =
-  (...names: readonly string[]) =>
-  (value: unknown) =>
-    isObject(value) && names.every((name) => Object.hasOwn(value as object, name))
-
-/** Types of their own, of which an event is not the place: only what every reader leans on is looked at. */
-const agentResult = z
-  .custom<AgentResult>(hasFields('id', 'state', 'result', 'usage', 'agent'))
-  .meta({ title: 'result of a run' })
-const message = z.custom<Message>(hasFields('role')).meta({ title: 'message' })
-
-/** The place of an event within its run, out of the row. */
 const turn = number.describe('counts from 1 within the run')
-const toldTurn = { turn }
 
 const modelRequest = {
   ...ofCall,
-  turn: number.optional().describe('absent if a call asked'),
-  request: number.optional().describe('counts from 1 within the turn; absent if a call asked'),
+  turn: number.exactOptional().describe('absent if a call asked'),
+  request: number.exactOptional().describe('counts from 1 within the turn; absent if a call asked'),
   ...owner,
   ...model,
 }
@@ -107,7 +62,7 @@ const modelRequest = {
 const toolCall = {
   call,
   tool: text,
-  parent: text.optional().describe('the call whose code made this one'),
+  parent: text.exactOptional().describe('the call whose code made this one'),
   ...owner,
 }
 
@@ -117,12 +72,14 @@ const child = { call, agent: text, session: text.describe('the session of the su
 export const eventSchemas = {
   run_started: kind('A run began to work. It is the first event of every run.', {
     principal: text,
-    key: text.optional().describe('the id of the API key, never the key'),
+    key: text.exactOptional().describe('the id of the API key, never the key'),
     depth: number.describe('0 for a run that a person began'),
-    parentCall: text.optional().describe('the call that asked for it, where it is a sub-agent’s'),
+    parentCall: text
+      .exactOptional()
+      .describe('the call that asked for it, where it is a sub-agent’s'),
     begunBy: z
       .object({ run: text, call: text, session: text, depth: number })
-      .optional()
+      .exactOptional()
       .describe('the background call whose outcome began it, where no person did'),
   }),
   run_resumed: kind('An open turn was taken up again, after a crash or a pause.', {
@@ -137,7 +94,7 @@ export const eventSchemas = {
         .readonly()
         .describe('the calls that wait'),
     },
-    { told: toldTurn },
+    { told: { turn } },
   ),
   run_steered: kind(
     'Something came in for the run while it worked, and its next model call sees it.',
@@ -150,19 +107,19 @@ export const eventSchemas = {
     kind: pauseKind,
     argsHash,
     answer: text.describe('`approved`, `answered`, or the code of the failure'),
-    by: text.optional().describe('who gave it, if not the owner of the session'),
+    by: text.exactOptional().describe('who gave it, if not the owner of the session'),
   }),
   run_finished: kind(
     'The run is over. It is the last event of every run.',
     {
       state,
       turns: number,
-      code: text.optional(),
-      message: text.optional().describe('why it did not complete'),
+      code: text.exactOptional(),
+      message: text.exactOptional().describe('why it did not complete'),
     },
     {
-      told: { result: agentResult.nullable().describe('the result of the run (docs/api.md)') },
-      inside: { detail: text.optional().describe('what went wrong inside') },
+      told: { result: runResult.nullable().describe('the result of the run (docs/api.md)') },
+      inside: { detail: text.exactOptional().describe('what went wrong inside') },
     },
   ),
   message_finished: kind(
@@ -174,18 +131,20 @@ export const eventSchemas = {
     'A model answered.',
     {
       ...modelRequest,
-      requestedModel: text.optional().describe('what was asked for, if another one answered'),
+      requestedModel: text.exactOptional().describe('what was asked for, if another one answered'),
       inputTokens: number,
       outputTokens: number,
-      costNanoUsd: number.describe('billionths of a US dollar'),
+      costNanoUsd,
       priced: flag.describe('whether a price is known'),
       estimated: flag.describe('whether the tokens were counted here, not by the provider'),
       reservedTokens: number,
       finishReason: text,
-      firstTextMs: number.optional().describe('milliseconds to the first text, if it was streamed'),
+      firstTextMs: number
+        .exactOptional()
+        .describe('milliseconds to the first text, if it was streamed'),
       durationMs,
     },
-    { told: toldTurn },
+    { told: { turn } },
   ),
   model_failed: kind(
     'A request to a model failed, or a crash may have cut it after it was sent (`code`: `lost`). There is one for each.',
@@ -194,10 +153,10 @@ export const eventSchemas = {
       code: text,
       bookedTokens: number.describe('what it may have cost, and is booked'),
       bookedCostNanoUsd: number,
-      partialChars: number.optional().describe('text that a reader saw and that is not kept'),
+      partialChars: number.exactOptional().describe('text that a reader saw and that is not kept'),
       durationMs,
     },
-    { told: toldTurn },
+    { told: { turn } },
   ),
   model_substituted: kind('A request went to another model than the one asked for.', {
     ...ofCall,
@@ -206,7 +165,7 @@ export const eventSchemas = {
     passedOver: z
       .array(z.object({ ...model, reason: text }))
       .readonly()
-      .optional()
+      .exactOptional()
       .describe('which ones, and what each lacks'),
   }),
   tool_started: kind(
@@ -214,7 +173,7 @@ export const eventSchemas = {
     { ...toolCall, argsHash, inputChars: number, definitionHash: text },
     {
       told: {
-        input: jsonObject.optional().describe('the arguments; not of a call that code made'),
+        input: jsonObject.exactOptional().describe('the arguments; not of a call that code made'),
       },
     },
   ),
@@ -223,23 +182,23 @@ export const eventSchemas = {
     {
       ...toolCall,
       ok: flag,
-      code: text.optional().describe('of the failure'),
+      code: text.exactOptional().describe('of the failure'),
       durationMs,
       outputChars: number,
-      argsHash: argsHash.optional().describe('sha-256 of the arguments that were run'),
+      argsHash: argsHash.exactOptional().describe('sha-256 of the arguments that were run'),
       taint: z.array(text).readonly().describe('where the output came from'),
     },
     {
       told: {
-        output: json.optional().describe('what it returned; not of a call that code made'),
-        error: failure.optional().describe('what the model reads of a failure'),
+        output: json.exactOptional().describe('what it returned; not of a call that code made'),
+        error: failure.exactOptional().describe('what the model reads of a failure'),
       },
     },
   ),
   agent_invoked: kind('A sub-agent is asked; once more for the same call when a crash cut it.', {
     ...child,
-    background: z.literal(true).optional().describe('nobody waits for it'),
-    onOutcome: text.optional().describe('`run` if its outcome is to begin a run'),
+    background: z.literal(true).exactOptional().describe('nobody waits for it'),
+    onOutcome: text.exactOptional().describe('`run` if its outcome is to begin a run'),
   }),
   agent_result: kind(
     'A sub-agent is done, and whoever asked has its outcome.',
@@ -248,58 +207,62 @@ export const eventSchemas = {
       state,
       usage,
       costEstimateUsd: number,
-      error: failure.optional(),
+      error: failure.exactOptional(),
     },
-    { told: toldTurn },
+    { told: { turn } },
   ),
   agent_error: kind(
     'A sub-agent could not be asked, reached or cancelled.',
-    { ...child, code: text, message: text.optional() },
-    { inside: { detail: text.optional().describe('what the platform said') } },
+    { ...child, code: text, message: text.exactOptional() },
+    { inside: { detail: text.exactOptional().describe('what the platform said') } },
   ),
   lease_refused: kind('The budget did not allow a model request or a call.', {
     ...ofCall,
     code: text,
-    asked: number.optional(),
-    left: number.optional(),
+    asked: number.exactOptional(),
+    left: number.exactOptional(),
   }),
   lease_overdrawn: kind('Something cost more than was reserved for it; it is booked in full.', {
     ...ofCall,
-    tokens: number.optional(),
-    reserved: number.optional(),
+    tokens: number.exactOptional(),
+    reserved: number.exactOptional(),
   }),
   tool_log: kind(
     'A tool or a hook logged something.',
     {
       call,
-      message: text.optional(),
+      message: text.exactOptional(),
       level: z
         .enum(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
-        .optional(),
+        .exactOptional(),
       ...inHook,
     },
-    { inside: { detail: text.optional().describe('what a tool threw that no one should read') } },
+    {
+      inside: {
+        detail: text.exactOptional().describe('what a tool threw that no one should read'),
+      },
+    },
   ),
   tool_progress: kind('A tool says how far it is.', {
     call,
     message: text,
-    progress: number.optional(),
-    total: number.optional(),
+    progress: number.exactOptional(),
+    total: number.exactOptional(),
     ...inHook,
   }),
   network_requested: kind('A plugin asked a host, or wanted to.', {
-    call: text.optional().describe('the tool call; absent where a hook asked that is of none'),
+    call: text.exactOptional().describe('the tool call; absent where a hook asked that is of none'),
     host: text.describe('empty if there was none to tell'),
     method: text,
     status: number.describe('of the answer; 0 if there was none'),
-    refused: z.literal(true).optional().describe('it may not ask this host'),
+    refused: z.literal(true).exactOptional().describe('it may not ask this host'),
     ...inHook,
   }),
   capability_refused: kind('A plugin’s code used what it was not granted; told once a call.', {
     call,
     capability: text,
-    tool: text.optional().describe('of `tools`'),
-    secret: text.optional().describe('of `secrets`'),
+    tool: text.exactOptional().describe('of `tools`'),
+    secret: text.exactOptional().describe('of `secrets`'),
     ...inHook,
   }),
   hook_called: kind('A plugin was asked at a point where it listens; never what it was about.', {
@@ -314,7 +277,7 @@ export const eventSchemas = {
     calls: z
       .array(z.object({ call, verdict }))
       .readonly()
-      .optional()
+      .exactOptional()
       .describe('those that it did not simply allow'),
   }),
   isolate_started: kind(
@@ -323,7 +286,7 @@ export const eventSchemas = {
       call,
       ...owner,
       isolate: text.describe('12 characters of its id'),
-      costNanoUsd: number.describe('billionths of a US dollar'),
+      costNanoUsd,
     },
   ),
   call_denied: kind('The policy did not allow a call; its `tool_finished` comes after it.', {

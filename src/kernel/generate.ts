@@ -18,6 +18,7 @@ import {
   type ModelSelection,
 } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
+import type { ToolOwner } from '#contracts/tool.ts'
 import type { Ledger } from '#contracts/ledger.ts'
 
 export interface GenerateOptions {
@@ -174,10 +175,7 @@ export function createGenerate(options: GenerateOptions) {
 }
 
 /** Whose request it is: a turn's n-th, or that of a tool's code. */
-type ModelRequestOf = Pick<
-  EventData<'model_called'>,
-  'turn' | 'request' | 'plugin' | 'version' | 'tier' | 'server'
->
+type ModelRequestOf = ToolOwner & Pick<EventData<'model_called'>, 'turn' | 'request'>
 type Failed = Pick<EventData<'model_failed'>, 'partialChars' | 'durationMs'>
 
 type Spent = Pick<Usage, 'tokens' | 'costNanoUsd'>

@@ -43,7 +43,7 @@ export interface SessionPartsOptions {
 /** Wiring only: leaves first, then what uses them. */
 export function openParts(options: SessionPartsOptions): SessionParts {
   const { runtime, storage, sessionId, onAccept } = options
-  const { audit, clock, sessions, kernel } = runtime
+  const { audit, clock, sessions } = runtime
   const sync = () => storage.sync()
   const upkeep = createUpkeep({ ...options, parts: () => parts })
   const { report } = upkeep

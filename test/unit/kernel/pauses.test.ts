@@ -219,7 +219,6 @@ describe('a message that comes while a run works', () => {
   it('is in the next prompt, in the transcript where it was heard, and before the run may end', async () => {
     const run = setUp([], (_request, index) => ({ text: `answer ${index}` }))
     run.inbox.push({ role: 'user', text: 'early', taint: ['user'] })
-    const slow = createKernel(createKernelParts(run.model))
     await run.ended()
     expect(run.model.requests[0]!.messages.at(-1)).toMatchObject({ text: 'early' })
     const [turn] = run.journal.load()

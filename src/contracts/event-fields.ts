@@ -1,0 +1,97 @@
+import * as z from 'zod'
+import type { Json, JsonObject } from './json.ts'
+import type { Message } from './message.ts'
+
+/** What several kinds of events say alike. */
+export const text = z.string()
+export const number = z.number()
+export const flag = z.boolean()
+export const call = text.describe('the tool call')
+export const durationMs = number.describe('milliseconds')
+export const model = { provider: text, model: text }
+
+export const json = (z.json() as z.ZodType<Json>).meta({ title: 'JSON' })
+export const jsonObject = (z.record(text, z.json()) as z.ZodType<JsonObject>).meta({
+  title: 'object',
+})
+export const failure = z.object({ code: text, message: text, transient: flag.exactOptional() })
+export const state = z.enum(['completed', 'stopped', 'failed', 'cancelled'])
+export const costNanoUsd = number.describe('billionths of a US dollar')
+
+export const usage = z.object({
+  tokens: number,
+  costNanoUsd,
+  turns: number,
+  toolCalls: number,
+  children: number,
+  inputTokens: number,
+  outputTokens: number,
+  modelCalls: number,
+  timeMs: number,
+})
+
+/** The result of a run, as `AgentResult` has it. */
+export const runResult = z
+  .object({
+    id: text,
+    success: flag,
+    state,
+    result: text,
+    finishReason: z.enum(['length', 'content_filter']).exactOptional(),
+    output: jsonObject.exactOptional(),
+    error: z.object({ code: text, message: text }).exactOptional(),
+    startedAtMs: number,
+    finishedAtMs: number,
+    sessionId: text,
+    agent: text,
+    trace: text,
+    steps: number,
+    actions: z
+      .array(
+        z.object({
+          callId: text,
+          tool: text,
+          ok: flag,
+          code: text.exactOptional(),
+          durationMs: number,
+        }),
+      )
+      .readonly(),
+    modelCalls: z
+      .array(z.object({ ...model, inputTokens: number, outputTokens: number, costNanoUsd }))
+      .readonly(),
+    usage,
+    costEstimateUsd: number,
+    provenance: z.object({ template: text, version: text, models: z.array(text).readonly() }),
+  })
+  .meta({ title: 'result of a run' })
+
+const isMessage = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'role' in value
+
+/** A type of its own, of which an event is not the place. */
+export const message = z.custom<Message>(isMessage).meta({ title: 'message' })
+
+/** Whose the tool is: copied from its entry, read by nobody but people. */
+export const owner = {
+  plugin: text
+    .exactOptional()
+    .describe('`isola` for the core, `client` for a tool that the client runs'),
+  version: text.exactOptional(),
+  tier: z.enum(['builtin', 'trusted', 'community', 'mcp']).exactOptional(),
+  server: text.exactOptional().describe('the MCP server whose tool it is'),
+}
+
+/** Which hook said it, where it was not a tool. */
+export const inHook = {
+  plugin: text.exactOptional().describe('whose hook said it'),
+  hook: text.exactOptional().describe('the point at which it was asked'),
+}
+
+/** Set if the code of this call asked, and not the agent. */
+export const ofCall = {
+  call: text.exactOptional().describe('the call whose code asked; absent if it was the agent'),
+}
+
+export const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session'])
+export const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
