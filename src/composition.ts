@@ -252,7 +252,7 @@ export function composeRuntime(
   }
   const agents = createLiveDirectory({
     snapshot: installed.snapshot,
-    heard: installed.heard,
+    lastKnown: installed.lastKnown,
     initial: emptySnapshot,
     onFault,
     build: wire,
