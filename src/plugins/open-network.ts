@@ -26,7 +26,11 @@ export interface NetworkNowDeps {
 /**
  * The network of the policy in force: as it was heard last where the Catalog does not answer; nothing if it never did.
  */
-export const createNetworkNow = ({ snapshot, lastKnown, ownHosts }: NetworkNowDeps): NetworkNow => ({
+export const createNetworkNow = ({
+  snapshot,
+  lastKnown,
+  ownHosts,
+}: NetworkNowDeps): NetworkNow => ({
   async rule() {
     const known = await snapshot().catch(lastKnown)
     return known && (known.policy ?? defaultToolPolicy).network
