@@ -66,7 +66,7 @@ import { createIsolates } from './plugins/isolate/worker-code.ts'
 import { createPluginLifecycle } from './plugins/lifecycle/lifecycle.ts'
 import { createPluginViews } from './plugins/lifecycle/view.ts'
 import { createTryOut } from './plugins/lifecycle/try-out.ts'
-import { createServerLeave, createTakeLeave } from './plugins/standing.ts'
+import { createServerRevocationWatch, createRevocationWatch } from './plugins/revocation-watch.ts'
 import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
 import { createReplyRedactor } from './plugins/secrets/reply-redactor.ts'
 import { createScopedStorage } from './plugins/scoped-storage.ts'
@@ -181,7 +181,7 @@ export function composeRuntime(
     fetch: (url: string, init: RequestInit) => fetch(url, init),
     createMemory: (storage: Parameters<typeof createScratchpad>[0]['storage']) =>
       createScratchpad({ storage, buildIndex: createSearchIndex }),
-    takeLeave: createTakeLeave({ snapshot: installed.snapshot, clock }),
+    watchRevocation: createRevocationWatch({ snapshot: installed.snapshot, clock }),
     faults: createFaultReport(installed.report),
   }
   const spaceIn = (storage: DurableObjectStorage) => createSpace(storage, clock)
@@ -205,7 +205,7 @@ export function composeRuntime(
     secret: () => sources.ids.next('login'),
     fetch: capabilities.fetch,
     checkUrl: (url) => checkPublicUrl(url, config),
-    takeLeave: createServerLeave({ snapshot: installed.snapshot, clock }),
+    watchRevocation: createServerRevocationWatch({ snapshot: installed.snapshot, clock }),
     bundledIds,
     log: deploymentLog,
     onFault,
@@ -252,7 +252,7 @@ export function composeRuntime(
   }
   const agents = createLiveDirectory({
     snapshot: installed.snapshot,
-    heard: installed.heard,
+    lastKnown: installed.lastKnown,
     initial: emptySnapshot,
     onFault,
     build: wire,

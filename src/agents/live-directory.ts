@@ -7,7 +7,7 @@ export interface LiveDirectoryDeps<T extends AgentCatalog> {
   /** What is enabled now. May throw. */
   readonly snapshot: () => Promise<PluginSnapshot>
   /** The last generation that was heard of, however old; nothing if none ever was. */
-  readonly heard: () => PluginSnapshot | undefined
+  readonly lastKnown: () => PluginSnapshot | undefined
   /** What there is before anything was heard: for lists only. */
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
@@ -33,7 +33,7 @@ export interface LiveDirectory<T extends AgentCatalog> {
  */
 export function createLiveDirectory<T extends AgentCatalog>({
   snapshot,
-  heard,
+  lastKnown,
   initial,
   build,
   onFault,
@@ -56,7 +56,7 @@ export function createLiveDirectory<T extends AgentCatalog>({
   const now = async (): Promise<T> => {
     const given = await snapshot().catch((error: unknown) => {
       // Without any generation nobody knows which guards there are, and what was switched off.
-      const known = heard()
+      const known = lastKnown()
       if (known) return known
       throw error
     })

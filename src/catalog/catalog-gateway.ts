@@ -22,8 +22,8 @@ const maxReadMs = 5_000
 export interface PluginCatalog extends PluginAdministration {
   /** At most `freshMs` old. Throws `request_unavailable`. */
   readonly snapshot: () => Promise<PluginSnapshot>
-  /** The same; nothing if nothing was ever heard. */
-  readonly heard: () => PluginSnapshot | undefined
+  /** The last snapshot that the Catalog gave, however old; nothing if it never gave any. */
+  readonly lastKnown: () => PluginSnapshot | undefined
   /** Never throws; waits for nobody. */
   readonly report: (report: CallReport) => void
 }
@@ -89,7 +89,7 @@ export function createCatalogGateway({
   }
   return {
     snapshot,
-    heard: () => held?.snapshot,
+    lastKnown: () => held?.snapshot,
     list: () => ask((api) => api.list()),
     async policy() {
       const { number, policy = defaultToolPolicy } = await snapshot()

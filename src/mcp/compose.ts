@@ -14,7 +14,7 @@ import { createMcpGateway } from './gateway.ts'
 import type { McpServerRuntime } from './server-parts.ts'
 import { rotateServers } from './rotate.ts'
 import { toOfferEntries } from './offer-entries.ts'
-import { toServerEntries, type Leave } from './server-entries.ts'
+import { toServerEntries, type RevocationWatch } from './server-entries.ts'
 
 /** What the room is built from. */
 export interface McpRoomDeps extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
@@ -22,7 +22,7 @@ export interface McpRoomDeps extends Omit<McpServerRuntime, 'onQuarantined' | 'o
   readonly store: McpServerStore
   readonly bundles: BundleStore
   readonly clock: Clock
-  readonly takeLeave: (pin: McpPin) => Promise<Leave>
+  readonly watchRevocation: (pin: McpPin) => Promise<RevocationWatch>
   /** Ids of plugins that ship with the deployment. */
   readonly bundledIds: () => ReadonlySet<string>
   readonly log: DeploymentLog
@@ -58,8 +58,8 @@ export function createMcpRoom(deps: McpRoomDeps) {
       wireServers(snapshot, {
         taken: new Set(taken),
         toEntries: (pin, items) => {
-          const { takeLeave, validator } = deps
-          const entryDeps = { at, takeLeave, sha256, validator }
+          const { watchRevocation, validator } = deps
+          const entryDeps = { at, watchRevocation, sha256, validator }
           return [
             ...toServerEntries(pin, items, entryDeps),
             ...toOfferEntries(pin, items, entryDeps),

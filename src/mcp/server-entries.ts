@@ -16,8 +16,8 @@ import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
 import { createAnswers, type AnswerDeps } from './answers.ts'
 import { untilAborted } from './until-aborted.ts'
 
-/** One call's leave to go on: it ends when the server is switched off, or what was approved of it changes. */
-export interface Leave {
+/** Whether one call may go on: `signal` fires when the server is switched off, or what was approved of it changes. */
+export interface RevocationWatch {
   readonly signal?: AbortSignal
   readonly end: () => void
 }
@@ -25,8 +25,8 @@ export interface Leave {
 /** What a call of a server's tool takes. */
 export interface EntryDeps extends AnswerDeps {
   readonly at: (id: string) => Pick<McpServerApi, 'call' | 'cancel'>
-  /** Throws if there is no leave to begin. */
-  readonly takeLeave: (pin: McpPin) => Promise<Leave>
+  /** Throws if a call may not begin now. */
+  readonly watchRevocation: (pin: McpPin) => Promise<RevocationWatch>
 }
 
 /** A longer wait is for connecting and for a list that has to be looked at first. */
@@ -100,9 +100,9 @@ export async function callServer(
   { name, pin, item, ask, deps }: ServerCall,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const leave = await deps.takeLeave(pin).catch(() => undefined)
-  if (!leave) return { ok: false, error: noLeave }
-  const signal = leave.signal ? AbortSignal.any([context.signal, leave.signal]) : context.signal
+  const watch = await deps.watchRevocation(pin).catch(() => undefined)
+  if (!watch) return { ok: false, error: revoked }
+  const signal = watch.signal ? AbortSignal.any([context.signal, watch.signal]) : context.signal
   const api = deps.at(pin.id)
   const answers = createAnswers({ pin, deps }, context)
   const callId = `${context.session} ${context.run} ${context.call}`
@@ -132,10 +132,10 @@ export async function callServer(
     const said = context.answers ? (['user'] as const) : []
     return result.ok ? { ...result, taint: [...said, `tool:${name}`] } : result
   } catch {
-    return { ok: false, error: whyStopped(name, context.signal, leave.signal) }
+    return { ok: false, error: whyStopped(name, context.signal, watch.signal) }
   } finally {
     signal.removeEventListener('abort', cancel)
-    leave.end()
+    watch.end()
   }
 }
 
@@ -155,13 +155,13 @@ function tellOf({ call, emit, signal }: ToolContext): (progress: McpProgress) =>
   }
 }
 
-const noLeave: ToolFailure = {
+const revoked: ToolFailure = {
   code: 'tool_denied',
   message: 'This MCP server was switched off, or what was approved of it changed.',
 }
 
-function whyStopped(name: string, own: AbortSignal, leave: AbortSignal | undefined): ToolFailure {
-  if (leave?.aborted) return noLeave
+function whyStopped(name: string, own: AbortSignal, watch: AbortSignal | undefined): ToolFailure {
+  if (watch?.aborted) return revoked
   if (!own.aborted)
     return { code: 'tool_failed', message: `The tool ${name} could not be asked.`, transient: true }
   return errorCode(own.reason) === 'tool_timeout'

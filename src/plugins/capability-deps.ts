@@ -11,7 +11,7 @@ import type { AskStorage } from './granted-storage.ts'
 import type { IsolateMeter } from './isolate/isolate-meter.ts'
 import type { NetworkNow } from './open-network.ts'
 import type { ScopedStorage } from './scoped-storage.ts'
-import type { TakeLeave } from './standing.ts'
+import type { WatchRevocation } from './revocation-watch.ts'
 
 /** What the capabilities of any call are made from. One for a deployment: nothing in it belongs to a call. */
 export interface CapabilityDeps {
@@ -31,7 +31,7 @@ export interface CapabilityDeps {
   /** Checks what a person answered against the schema of what was asked. */
   readonly validator: SchemaValidator
   /** Absent where no plugin can be switched off. */
-  readonly takeLeave?: TakeLeave
+  readonly watchRevocation?: WatchRevocation
   readonly faults?: FaultReport
   /** Absent where isolates cost nothing. */
   readonly meter?: IsolateMeter

@@ -19,16 +19,20 @@ export interface NetworkNow {
 /** Where the network of the policy is read. */
 export interface NetworkNowDeps {
   readonly snapshot: () => Promise<PluginSnapshot>
-  readonly heard: () => PluginSnapshot | undefined
+  readonly lastKnown: () => PluginSnapshot | undefined
   readonly ownHosts: readonly string[]
 }
 
 /**
  * The network of the policy in force: as it was heard last where the Catalog does not answer; nothing if it never did.
  */
-export const createNetworkNow = ({ snapshot, heard, ownHosts }: NetworkNowDeps): NetworkNow => ({
+export const createNetworkNow = ({
+  snapshot,
+  lastKnown,
+  ownHosts,
+}: NetworkNowDeps): NetworkNow => ({
   async rule() {
-    const known = await snapshot().catch(heard)
+    const known = await snapshot().catch(lastKnown)
     return known && (known.policy ?? defaultToolPolicy).network
   },
   ownHosts,

@@ -172,10 +172,10 @@ async function callPlugin(
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const leave = await deps.takeLeave?.(plugin).catch(() => undefined)
-  if (deps.takeLeave && !leave) return { ok: false, error: noLeave }
+  const watch = await deps.watchRevocation?.(plugin).catch(() => undefined)
+  if (deps.watchRevocation && !watch) return { ok: false, error: revoked }
   const asking = createAsking(plugin.granted)
-  const ends = [leave?.signal, asking?.signal].filter((one) => one !== undefined)
+  const ends = [watch?.signal, asking?.signal].filter((one) => one !== undefined)
   const signal = ends.length > 0 ? AbortSignal.any([context.signal, ...ends]) : context.signal
   const held = { ...context, signal }
   const opening = { as, goesTo, ...(asking && { onAsk: asking.onAsk }) }
@@ -196,19 +196,19 @@ async function callPlugin(
     return { ok: true, output, taint: [...said, `tool:${name}`], ...usage() }
   } catch (error) {
     const asks = asking?.asks()
-    if (asks && !context.signal.aborted && !leave?.signal?.aborted)
+    if (asks && !context.signal.aborted && !watch?.signal?.aborted)
       return { ...waitingFor(asks), ...usage() }
     deps.faults?.failed(plugin, error, signal)
-    if (leave?.signal?.aborted) {
+    if (watch?.signal?.aborted) {
       context.emit({
         type: 'capability_refused',
         data: { call: context.call, capability: 'all: it was switched off' },
       })
-      return { ok: false, error: noLeave, ...usage() }
+      return { ok: false, error: revoked, ...usage() }
     }
     return { ok: false, error: toFailure(error, name, signal), ...usage() }
   } finally {
-    leave?.end()
+    watch?.end()
     close()
   }
 }
@@ -216,7 +216,7 @@ async function callPlugin(
 const usageOf = (a: Usage | undefined, b: Usage | undefined) =>
   a || b ? { usage: addUsage(a ?? zeroUsage, b ?? zeroUsage) } : {}
 
-const noLeave: ToolFailure = {
+const revoked: ToolFailure = {
   code: 'tool_denied',
   message: 'This plugin was switched off, or what it was allowed was taken back.',
 }

@@ -90,7 +90,7 @@ async function open(confirmed: readonly string[] = []) {
         world.call(call, { tell, asked }),
       cancel: async (id: string) => world.cancel(id),
     }),
-    takeLeave: async () => ({ end: () => {} }),
+    watchRevocation: async () => ({ end: () => {} }),
     sha256,
     validator: createSchemaValidator(),
   }
@@ -123,7 +123,7 @@ describe('tools of a remote MCP server', () => {
     const { pin, items, deps } = await open()
     const [entry] = toServerEntries(pin, items, {
       ...deps,
-      takeLeave: () => Promise.reject(new Error('off')),
+      watchRevocation: () => Promise.reject(new Error('off')),
     })
     expect(await entry?.tool.execute({ text: 'a' }, createToolContext())).toMatchObject({
       ok: false,

@@ -17,7 +17,7 @@ export interface LivePolicyDeps {
   /** What is enabled now, the policy with it: a moment old at most. May throw. */
   readonly snapshot: () => Promise<PluginSnapshot>
   /** What was heard last, however old; nothing if nothing ever was. */
-  readonly heard: () => PluginSnapshot | undefined
+  readonly lastKnown: () => PluginSnapshot | undefined
   readonly takeRate: PrincipalRates['takeRate']
   /** Hosts and ports at which a server in development itself answers. */
   readonly ownHosts: readonly string[]
@@ -32,9 +32,9 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   readonly rates: RateLimiter
   readonly approvals: Approvals
 } {
-  const { snapshot, heard, takeRate, ownHosts } = deps
+  const { snapshot, lastKnown, takeRate, ownHosts } = deps
   const now = async (): Promise<ToolPolicy | undefined> => {
-    const known = await snapshot().catch(heard)
+    const known = await snapshot().catch(lastKnown)
     return known && (known.policy ?? defaultToolPolicy)
   }
   const isElsewhere = ({ network }: ToolPolicy, to: OutsideAddress | undefined): boolean =>

@@ -55,7 +55,7 @@ export async function callHook(
     else faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
     return outcomes ?? failedAll(events)
   } catch (error) {
-    // That it has no leave is not its doing.
+    // That it was revoked is not its doing.
     if (errorCode(error) !== 'tool_denied')
       faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
     return failedAll(events)
@@ -72,9 +72,9 @@ async function ask(
 ): Promise<readonly HookOutcome[] | undefined> {
   const run = plugin.parts.hooks?.[on]
   // Rejects if the plugin was switched off, or what it was allowed was taken back.
-  const leave = await deps.takeLeave?.(plugin)
+  const watch = await deps.watchRevocation?.(plugin)
   if (!run || signal.aborted) return failedAll(events)
-  const held = leave?.signal ? AbortSignal.any([signal, leave.signal]) : signal
+  const held = watch?.signal ? AbortSignal.any([signal, watch.signal]) : signal
   const within = { ...context, signal: held }
   const { capabilities, close } = openCapabilities(plugin, within, deps)
   try {
@@ -83,7 +83,7 @@ async function ask(
     return outcomes?.length === events.length ? outcomes : undefined
   } finally {
     close()
-    leave?.end()
+    watch?.end()
   }
 }
 

@@ -19,7 +19,7 @@ function open(given: object, deps: Partial<Parameters<typeof createLivePolicy>[0
   const subject: HookSubject = { ...context, tool: 'kv__set', input: {} }
   const gates = createLivePolicy({
     snapshot: async () => withPolicy(given),
-    heard: () => undefined,
+    lastKnown: () => undefined,
     ownHosts: ['localhost:8787'],
     takeRate: async (principal, request): Promise<RateVerdict> => {
       asked.push({ principal, request })
@@ -58,8 +58,8 @@ describe('the policy gate', () => {
   })
 
   it('goes on with what it heard last while the Catalog is away', async () => {
-    const heard = () => withPolicy({ deny: ['kv__*'] })
-    const { policy, subject } = open({}, { snapshot: away, heard })
+    const lastKnown = () => withPolicy({ deny: ['kv__*'] })
+    const { policy, subject } = open({}, { snapshot: away, lastKnown })
     expect(await policy.decide(subject)).toMatchObject({ allow: false })
     expect(await policy.decide({ ...subject, tool: 'http__get' })).toEqual({ allow: true })
   })

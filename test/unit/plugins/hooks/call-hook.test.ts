@@ -80,20 +80,20 @@ describe('P16: a hook of a plugin that an operator may switch off', () => {
     let asked = 0
     const hook = async () => ((asked += 1), allow)
     const away = async () => Promise.reject(new Error('away'))
-    expect(await ask(hook, { takeLeave: away }).outcomes).toEqual(failed)
+    expect(await ask(hook, { watchRevocation: away }).outcomes).toEqual(failed)
     expect(asked).toBe(0)
   })
 
   it('ends when it is switched off under way, and gives its leave back', async () => {
     const off = new AbortController()
     let ended = 0
-    const takeLeave = async () => ({ signal: off.signal, end: () => void (ended += 1) })
+    const watchRevocation = async () => ({ signal: off.signal, end: () => void (ended += 1) })
     const { outcomes } = ask(
       () => {
         off.abort(new Error('off'))
         return new Promise(() => {})
       },
-      { takeLeave },
+      { watchRevocation },
     )
     expect(await outcomes).toEqual(failed)
     expect(ended).toBe(1)

@@ -11,58 +11,61 @@ const maxBlindMs = 800
 /** Before it begins it has nothing in its hands, and whoever is asked may have to start first. */
 const maxFirstLookMs = 5_000
 
-/** One call's leave to go on. */
-export interface Leave {
+/** Whether one call may go on. */
+export interface RevocationWatch {
   /** Fires when the plugin was switched off, or something it was allowed was taken back; absent where neither can be. */
   readonly signal?: AbortSignal
   readonly end: () => void
 }
 
-/** Throws `tool_denied` if the plugin has no leave to begin. */
-export type TakeLeave = (plugin: LoadedPlugin) => Promise<Leave>
+/** Throws `tool_denied` if the plugin may not begin now. */
+export type WatchRevocation = (plugin: LoadedPlugin) => Promise<RevocationWatch>
 
 /** Where it is looked up what is enabled now. */
-export interface StandingDeps {
+export interface RevocationDeps {
   readonly snapshot: () => Promise<PluginSnapshot>
   readonly clock: Clock
 }
 
-const endless: Leave = { end: () => {} }
+const endless: RevocationWatch = { end: () => {} }
 
 /**
- * Whoever runs an installed plugin looks, before and while it runs, whether the permit it runs under still stands:
+ * Whoever runs an installed plugin looks, before and while it runs, whether the permit it runs under still holds:
  * what is revoked has ended within a second, wherever it runs, and also if nobody can be asked (docs/security.md G12).
  */
-export function createTakeLeave({ snapshot, clock }: StandingDeps): TakeLeave {
-  const stands = async ({ manifest, grantEpoch }: LoadedPlugin): Promise<boolean> => {
+export function createRevocationWatch({ snapshot, clock }: RevocationDeps): WatchRevocation {
+  const isPermitted = async ({ manifest, grantEpoch }: LoadedPlugin): Promise<boolean> => {
     const { installed } = await snapshot()
     return installed.some((pin) => pin.id === manifest.id && pin.grantEpoch === grantEpoch)
   }
   return async (plugin) =>
-    plugin.grantEpoch === undefined ? endless : leaveWhile(() => stands(plugin), clock)
+    plugin.grantEpoch === undefined ? endless : watchPermit(() => isPermitted(plugin), clock)
 }
 
-/** The same for a remote server: it stands while it is enabled as it was when the call began. */
-export function createServerLeave({ snapshot, clock }: StandingDeps) {
-  return (server: Pick<McpPin, 'id' | 'epoch'>): Promise<Leave> =>
-    leaveWhile(async () => {
+/** The same for a remote server: its calls go on while it is enabled as it was when they began. */
+export function createServerRevocationWatch({ snapshot, clock }: RevocationDeps) {
+  return (server: Pick<McpPin, 'id' | 'epoch'>): Promise<RevocationWatch> =>
+    watchPermit(async () => {
       const { mcp = [] } = await snapshot()
       return mcp.some((pin) => pin.id === server.id && pin.epoch === server.epoch)
     }, clock)
 }
 
-/** @throws `tool_denied` if it does not stand now. */
-async function leaveWhile(stands: () => Promise<boolean>, clock: Clock): Promise<Leave> {
-  if (!(await within(maxFirstLookMs, stands, clock))) throw revoked()
+/** @throws `tool_denied` if it is not permitted now. */
+async function watchPermit(
+  isPermitted: () => Promise<boolean>,
+  clock: Clock,
+): Promise<RevocationWatch> {
+  if (!(await within(maxFirstLookMs, isPermitted, clock))) throw revoked()
   const gone = new AbortController()
   const over = new AbortController()
-  void watch(stands, { clock, over: over.signal }).then(() => gone.abort(revoked()))
+  void untilRevoked(isPermitted, { clock, over: over.signal }).then(() => gone.abort(revoked()))
   return { signal: gone.signal, end: () => over.abort() }
 }
 
-/** Resolves when it stands no more; never once the call is over. */
-async function watch(
-  stands: () => Promise<boolean>,
+/** Resolves when it is permitted no more; never once the call is over. */
+async function untilRevoked(
+  isPermitted: () => Promise<boolean>,
   { clock, over }: { readonly clock: Clock; readonly over: AbortSignal },
 ): Promise<void> {
   let seenAtMs = clock.nowMs()
@@ -70,9 +73,9 @@ async function watch(
     await clock.sleep(lookEveryMs, over)
     if (over.aborted) return new Promise(() => {})
     const askedAtMs = clock.nowMs()
-    const answer = await within(seenAtMs + maxBlindMs - askedAtMs, stands, clock)
+    const answer = await within(seenAtMs + maxBlindMs - askedAtMs, isPermitted, clock)
     if (over.aborted) return new Promise(() => {})
-    // It stood when it was asked; the answer may be late.
+    // It was permitted when it was asked; the answer may be late.
     if (answer === true) seenAtMs = askedAtMs
     if (answer === false || clock.nowMs() - seenAtMs >= maxBlindMs) return
   }

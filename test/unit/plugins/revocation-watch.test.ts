@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { LoadedPlugin } from '../../../src/plugins/in-process-host.ts'
-import { createTakeLeave } from '../../../src/plugins/standing.ts'
+import { createRevocationWatch } from '../../../src/plugins/revocation-watch.ts'
 import { systemSources } from '../../../src/sources.ts'
 
 const installed = { manifest: { id: 'one' }, grantEpoch: 3 } as unknown as LoadedPlugin
@@ -24,7 +24,10 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 const withCatalog = (snapshot: () => Promise<PluginSnapshot>) => {
   const catalog = { snapshot: vi.fn(snapshot) }
-  const take = createTakeLeave({ snapshot: () => catalog.snapshot(), clock: systemSources.clock })
+  const take = createRevocationWatch({
+    snapshot: () => catalog.snapshot(),
+    clock: systemSources.clock,
+  })
   return { catalog, take }
 }
 
