@@ -393,7 +393,9 @@ export function composeRuntime(
         const readiness = await readReadiness(env.DB)
         // The table serves the operator's eyes: work does not wait for it to succeed.
         if (readiness.state === 'ready')
-          await manifests.syncBundled(agents.current().manifests).catch((error: unknown) => onFault(error))
+          await manifests
+            .syncBundled(agents.current().manifests)
+            .catch((error: unknown) => onFault(error))
         return readiness
       }),
       version,

@@ -32,8 +32,7 @@ export function createServerParts(
     learn,
     nowMs: clock.nowMs,
     connectDeps: (config) => link.connectDeps(config),
-    storeOf: ({ id, url }) =>
-      createSealedStore(storage.kv, sealing, sha256(`${id} ${url}`), learn),
+    storeOf: ({ id, url }) => createSealedStore(storage.kv, sealing, sha256(`${id} ${url}`), learn),
   })
   const about = ({ id, auth }: McpServerConfig) => ({ id, auth, fromText: link.fromText })
 
