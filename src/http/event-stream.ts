@@ -42,12 +42,11 @@ export function toEventStream(
   view: StreamView,
   options: EventStreamOptions,
 ): ReadableStream<Uint8Array> {
+  const { clock } = options
   const encoder = new TextEncoder()
   const reader = readLines(source)
   const ended = new AbortController()
-  let lastSentMs = options.clock.nowMs()
-  let tick: Promise<void> | undefined
-  let reading: Promise<LinesOrEnd> | undefined
+  let lastSentMs = clock.nowMs()
 
   const end = (how: 'complete' | 'gone') => {
     if (ended.signal.aborted) return
@@ -58,21 +57,24 @@ export function toEventStream(
   }
   const leave = () => end('gone')
 
+  /** One timer for many items: it is set again when it fires, for what is left of the silence. */
+  const breakSilence = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    for (let leftMs = heartbeatMs; ; leftMs = lastSentMs + heartbeatMs - clock.nowMs()) {
+      if (leftMs > 0) await clock.sleep(leftMs, ended.signal)
+      else {
+        // A client that does not read what is there has no use for more.
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(heartbeat))
+        lastSentMs = clock.nowMs()
+      }
+      if (ended.signal.aborted) return
+    }
+  }
+
   /** The next text to send; loops over items that show nothing. */
   const next = async (): Promise<{ text: string; isLast: boolean }> => {
     for (;;) {
-      // One timer for many items: it is set again when it fires, for what is left of the silence.
-      const leftMs = lastSentMs + heartbeatMs - options.clock.nowMs()
-      if (leftMs <= 0) return { text: heartbeat, isLast: false }
-      tick ??= options.clock.sleep(leftMs, ended.signal)
-      reading ??= reader.read()
-      const lines = await Promise.race([reading, tick])
+      const lines = await reader.read()
       if (ended.signal.aborted) return { text: '', isLast: true }
-      if (lines === undefined) {
-        tick = undefined
-        continue
-      }
-      reading = undefined
       if (lines === 'end') return { text: view.close(), isLast: true }
       const text = showAll(lines, view)
       if (view.isComplete()) return { text, isLast: true }
@@ -83,15 +85,16 @@ export function toEventStream(
   return new ReadableStream<Uint8Array>({
     start(controller) {
       if (view.opening !== '') controller.enqueue(encoder.encode(view.opening))
-      if (options.signal?.aborted) leave()
-      else options.signal?.addEventListener('abort', leave)
+      if (options.signal?.aborted) return leave()
+      options.signal?.addEventListener('abort', leave)
+      void breakSilence(controller)
     },
     async pull(controller) {
       const { text, isLast } = await next().catch((error: unknown) => ({
         text: view.fail(error),
         isLast: true,
       }))
-      lastSentMs = options.clock.nowMs()
+      lastSentMs = clock.nowMs()
       if (text !== '' && !ended.signal.aborted) controller.enqueue(encoder.encode(text))
       if (!isLast) return
       end('complete')

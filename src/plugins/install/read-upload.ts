@@ -7,7 +7,6 @@ import { fetchArchive, type FetchArchiveDeps } from './fetch-archive.ts'
 import { folderToBundle } from './folder-to-bundle.ts'
 import { checkBundle, parseBundle, type CheckedBundle } from './parse-bundle.ts'
 import { refused } from './refused.ts'
-import { unzip } from './unzip.ts'
 
 /** An upload before its signature was looked at. */
 export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {
@@ -50,10 +49,16 @@ export async function readUpload(upload: Upload, deps: UploadDeps): Promise<Unve
 }
 
 /** A zip, or the file that `isola plugin build` writes. */
-function readBytes(bytes: Uint8Array, source: string, deps: UploadDeps): UnverifiedUpload {
+async function readBytes(
+  bytes: Uint8Array,
+  source: string,
+  deps: UploadDeps,
+): Promise<UnverifiedUpload> {
   if (bytes.byteLength > bundleCaps.maxArchiveBytes)
     throw refused(`The archive is larger than ${bundleCaps.maxArchiveBytes} bytes.`)
   if (bytes[0] === 0x7b) return { ...readJson(parseJson(bytes), deps), source }
+  // Its tables are made when the module is read: not at each start.
+  const { unzip } = await import('./unzip.ts')
   return toUpload(checkBundle(folderToBundle(unzip(bytes))), source, deps)
 }
 
