@@ -6,8 +6,9 @@ import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import { createMetricsReport } from '../../../src/storage/metrics-report.ts'
 import { createModelReport } from '../../../src/storage/model-report.ts'
 import { createUsageReport } from '../../../src/storage/usage-report.ts'
-import { createRandom } from '../../../bench/load.mjs'
 import { batchOf } from '../../fakes/audit-batch.ts'
+import { storedEvent } from '../../fakes/events.ts'
+import { createRandom } from '../../fakes/random.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 
 const hourMs = 3_600_000
@@ -27,7 +28,7 @@ interface Arrival {
 
 /** Batches as they arrive: most a moment after they happened, some hours late, some with a clock that is ahead. */
 function arrivals(seed: number): readonly Arrival[] {
-  const random = createRandom(seed)
+  const { next: random } = createRandom(seed)
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!
   const lastSeq = new Map<string, number>()
   return Array.from({ length: 36 }, () => {
@@ -56,7 +57,8 @@ function arrivals(seed: number): readonly Arrival[] {
         ...(type === 'run_finished' && { state: 'completed', turns: 2 }),
       }
       const agent = name === 'd' ? 'code-reviewer' : 'orchestrator'
-      return { seq: (seq += 1), run, agent, trace: `t${pick(['1', '2'])}`, atMs, type, data }
+      const trace = `t${pick(['1', '2'])}`
+      return storedEvent({ seq: (seq += 1), run, agent, trace, atMs, type, data })
     })
     lastSeq.set(name, seq)
     return {
@@ -176,15 +178,8 @@ describe.each([1, 2])('N-1: the record, whichever version wrote it (%i)', (seed)
 
 describe('a batch of the record', () => {
   const owner = { session: 'ses_a', principal: 'ann', sinceMs: 1 }
-  const event = (seq: number): SessionEvent => ({
-    seq,
-    run: 'run_1',
-    agent: 'orchestrator',
-    trace: 'aa',
-    atMs: nowMs,
-    type: 'tool_finished',
-    data: {},
-  })
+  const about = { run: 'run_1', agent: 'orchestrator', trace: 'aa', atMs: nowMs, data: {} }
+  const event = (seq: number) => storedEvent({ ...about, seq, type: 'tool_finished' })
   const events = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, at) => event(from + at))
   it.each([
