@@ -11,13 +11,13 @@ import app, {
 } from '../src/index.ts'
 
 const counts = { rows: 0, d1Rows: 0, alarms: 0, statements: 0 }
-/** Rows written by the words a statement begins with: where a figure comes from. */
-const byStatement = new Map<string, number>()
+/** How often, and with how many rows written, by the words a statement begins with: where a figure comes from. */
+const byStatement = new Map<string, { times: number; rows: number }>()
 
 const note = (query: string, rows: number): void => {
-  if (rows === 0) return
   const what = query.trim().replace(/\s+/g, ' ').slice(0, 60)
-  byStatement.set(what, (byStatement.get(what) ?? 0) + rows)
+  const { times, rows: before } = byStatement.get(what) ?? { times: 0, rows: 0 }
+  byStatement.set(what, { times: times + 1, rows: before + rows })
 }
 
 /** Every statement of whoever holds this object's storage: the store, the spaces and `agents/lifecycle`. */

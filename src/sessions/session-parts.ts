@@ -45,7 +45,11 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const { runtime, storage, sessionId, onAccept } = options
   const { audit, clock, sessions } = runtime
   const sync = () => storage.sync()
-  const upkeep = createUpkeep({ ...options, parts: () => parts })
+  const upkeep = createUpkeep({
+    ...options,
+    setAlarm: (time) => (time === undefined ? storage.deleteAlarm() : storage.setAlarm(time)),
+    parts: () => parts,
+  })
   const { report } = upkeep
   const store = createSessionStore(storage, (order) =>
     report('record_unreadable', `A row of run ${order} cannot be read.`),
@@ -66,6 +70,8 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     sink: audit,
     clock,
     cardOf: (session) => cardOf(session, view()),
+    isIdle: () => runs.isIdle(),
+    onCarried: upkeep.rest,
   })
   const traces = createTraceOutbox({
     runtime,

@@ -1,8 +1,10 @@
 /** The part of D1 that this room uses, so that a test can stand SQLite in for it. */
 export interface Database {
   prepare(sql: string): Statement
-  /** One transaction: all of them or none. */
-  batch(statements: Statement[]): Promise<unknown>
+  /** One transaction: all of them or none. What each found, in their order. */
+  batch(
+    statements: Statement[],
+  ): Promise<readonly { readonly results: readonly Record<string, unknown>[] }[]>
 }
 
 /** What we use of a prepared statement of D1. */

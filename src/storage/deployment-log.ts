@@ -1,14 +1,16 @@
 import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
+import { idsPerMs, newestId, nowMs } from './record-sql.ts'
 
 /**
- * The deployment's own events are in the table of all events, as the log of no session: one cursor and one reader for
- * both. The next `seq` is found by the unique index; D1 writes one thing at a time, so none is given twice.
+ * The deployment's own events are the log of no session, a row each. Their ids are places among those of all events:
+ * one cursor and one reader for both. The next `seq` is found by the unique index; D1 writes one thing at a time, so
+ * none is given twice.
  */
 const insert = (condition: string, data: string) => `
-  INSERT INTO audit (session, since_ms, seq, run, trace, agent, principal, type, at_ms, data)
-  SELECT '', 0, coalesce((SELECT max(seq) FROM audit WHERE session = '' AND since_ms = 0), 0) + 1,
+  INSERT INTO audit (id, session, since_ms, seq, run, trace, agent, principal, type, at_ms, data)
+  SELECT max(${newestId}, ${nowMs} * ${idsPerMs}) + 1, '', 0, coalesce((SELECT max(seq) FROM audit WHERE session = '' AND since_ms = 0), 0) + 1,
     '', ?1, '', ?2, ?3, ?4, ${data}
   WHERE ${condition}`
 

@@ -3,6 +3,7 @@ import type { Incident } from '#contracts/principal.ts'
 import type { SessionTiming } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'
+import { newestId } from './record-sql.ts'
 
 /** How long what is kept, and how much of it is deleted at once. */
 export interface RetentionOptions {
@@ -16,6 +17,9 @@ export interface RetentionOptions {
   readonly maxBatches?: number
 }
 
+/** `used_month` is no later than `used_at_ms`, so it finds all that are due. */
+const monthMs = 30 * 86_400_000
+
 /**
  * The oldest events whose time is over. In the order they arrived, and nothing is left out in between: what goes of a
  * session's log is always its beginning, so that a chain over the rest stays provable. Two rows always stay: the
@@ -25,8 +29,20 @@ const deleteEvents = `
   WITH oldest AS (SELECT id, at_ms FROM audit ORDER BY id LIMIT ?2)
   DELETE FROM audit
   WHERE id IN (SELECT id FROM oldest)
-    AND id < coalesce((SELECT min(id) FROM oldest WHERE at_ms >= ?1), (SELECT max(id) FROM audit))
+    AND id < coalesce((SELECT min(id) FROM oldest WHERE at_ms >= ?1), ${newestId})
     AND id <> coalesce((SELECT id FROM audit WHERE session = '' AND since_ms = 0 ORDER BY seq DESC LIMIT 1), 0)
+  RETURNING id`
+
+/**
+ * The same of what is in rows of runs, which came after all of `audit` that is of sessions: while anything of that is
+ * kept, nothing here is due.
+ */
+const deleteRuns = `
+  WITH oldest AS (SELECT id, to_ms FROM audit_runs ORDER BY id LIMIT ?2)
+  DELETE FROM audit_runs
+  WHERE id IN (SELECT id FROM oldest)
+    AND id < coalesce((SELECT min(id) FROM oldest WHERE to_ms >= ?1), ${newestId})
+    AND NOT EXISTS (SELECT 1 FROM audit WHERE session > '')
   RETURNING id`
 
 /** Who would decide about a run whose session is gone? Each half by its part of the index: an OR would read them all. */
@@ -42,9 +58,9 @@ const deleteGivenUp = `
 /** A session takes its own row with it. This is for one that came after: a write that was thought lost. */
 const deleteSessions = `
   DELETE FROM sessions WHERE id IN (
-    SELECT id FROM sessions WHERE kind = 'stateless' AND used_at_ms < ?1
+    SELECT id FROM sessions WHERE kind = 'stateless' AND used_month <= ?1 / ${monthMs} AND used_at_ms < ?1
     UNION ALL
-    SELECT id FROM sessions WHERE kind <> 'stateless' AND used_at_ms < ?2
+    SELECT id FROM sessions WHERE kind <> 'stateless' AND used_month <= ?2 / ${monthMs} AND used_at_ms < ?2
     LIMIT ?3)
   RETURNING id`
 
@@ -75,6 +91,7 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
       if (keepAuditMs !== undefined) {
         await empty(deleteGivenUp, nowMs - keepAuditMs)
         await empty(deleteEvents, nowMs - keepAuditMs)
+        await empty(deleteRuns, nowMs - keepAuditMs)
       }
       await tell({ ...about, message: '', isOver: true }).catch(() => {}) // told the next time
     } catch (error) {

@@ -2,27 +2,40 @@ import type { SessionIndex, SessionListing, SessionQuery } from '#contracts/oper
 import type { AuditOwner, SessionCard } from '#contracts/session.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
+import { hasLanded } from './record-rows.ts'
 
-// What is known of a later time stays: a batch may come twice, and one that was thought lost may come last.
+const monthMs = 30 * 86_400_000
+
+// Every run changes this much of a row, and no index has any of it. What is known of a later time stays: a batch may
+// come twice, and one that was thought lost may come last.
+const touch = `
+  UPDATE sessions SET used_at_ms = ?6, runs = ?7, seq = ?9
+  WHERE id = ?1 AND since_ms = ?2 AND principal = ?3 AND agent IS ?4 AND kind = ?5 AND state IS ?8
+    AND used_month = ?10 AND (?9, ?6) >= (seq, used_at_ms) AND ${hasLanded}`
+
 const upsert = `
-  INSERT INTO sessions (id, since_ms, principal, agent, kind, used_at_ms, runs, state, seq)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+  INSERT INTO sessions (id, since_ms, principal, agent, kind, used_at_ms, runs, state, seq, used_month)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE ${hasLanded}
   ON CONFLICT (id) DO UPDATE SET
     since_ms = excluded.since_ms, principal = excluded.principal, agent = excluded.agent, kind = excluded.kind,
-    used_at_ms = excluded.used_at_ms, runs = excluded.runs, state = excluded.state, seq = excluded.seq
+    used_at_ms = excluded.used_at_ms, runs = excluded.runs, state = excluded.state, seq = excluded.seq,
+    used_month = excluded.used_month
   WHERE (excluded.since_ms, excluded.seq, excluded.used_at_ms) >=
-    (sessions.since_ms, sessions.seq, sessions.used_at_ms)`
+    (sessions.since_ms, sessions.seq, sessions.used_at_ms)
+    AND (excluded.since_ms, excluded.principal, excluded.agent, excluded.kind, excluded.state, excluded.used_month)
+      IS NOT (sessions.since_ms, sessions.principal, sessions.agent, sessions.kind, sessions.state,
+        sessions.used_month)`
 
-/** The statement that lists a session as it stands, to land in one go with the events up to `seq`. */
+/** The statements that list a session as it stands, to land in one go with the events up to `seq`, if those land. */
 export function listSession(
   database: Database,
   { session, sinceMs, principal }: AuditOwner,
   { card, seq }: { readonly card: SessionCard; readonly seq: number },
-): Statement {
+): readonly Statement[] {
   const { agent = null, kind, usedAtMs, runs, state = null } = card
-  return database
-    .prepare(upsert)
-    .bind(session, sinceMs, principal, agent, kind, usedAtMs, runs, state, seq)
+  const month = Math.floor(usedAtMs / monthMs)
+  const row = [session, sinceMs, principal, agent, kind, usedAtMs, runs, state, seq, month]
+  return [touch, upsert].map((sql) => database.prepare(sql).bind(...row))
 }
 
 /** The statement that takes it off; one of the same name that was made later stays. */

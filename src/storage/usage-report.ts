@@ -1,7 +1,7 @@
 import type { UsageKey, UsageQuery, UsageReport, UsageRow } from '#contracts/operations.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
-import { costNanoUsd, spendingTypes } from './report-sql.ts'
+import { allBetween, costNanoUsd, spendingTypes } from './report-sql.ts'
 
 const isModelCall = `type IN ('model_called', 'model_failed')`
 
@@ -32,12 +32,12 @@ const sums = `
 
 const select = (by: UsageKey, condition: string) => `
   SELECT ${keys[by]} AS name, max(principal) AS principal, max(agent) AS agent, ${sums}
-  FROM audit WHERE ${condition} AND type IN (${typesFor(by)})
+  FROM ${allBetween} WHERE ${condition} AND type IN (${typesFor(by)})
   GROUP BY 1 ORDER BY cost DESC, tokens DESC, tool_calls DESC, name`
 
 const selectTotal = (condition: string) => `
   SELECT NULL AS name, ${sums}
-  FROM audit WHERE ${condition} AND type IN (${typesFor('principal')})`
+  FROM ${allBetween} WHERE ${condition} AND type IN (${typesFor('principal')})`
 
 interface Row {
   readonly name: string | null
@@ -78,8 +78,8 @@ export function createUsageReport(database: Database): UsageReport {
 
 function toCondition({ sinceMs, untilMs, principal }: UsageQuery) {
   const values = [sinceMs, untilMs, ...(principal === undefined ? [] : [principal])]
-  const ofOne = principal === undefined ? '' : ' AND principal = ?3'
-  return { condition: `at_ms >= ?1 AND at_ms < ?2${ofOne}`, values }
+  const condition = principal === undefined ? 'true' : 'principal = ?3'
+  return { condition, values }
 }
 
 function toUsage(by: UsageKey, row: Row): UsageRow {

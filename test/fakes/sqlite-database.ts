@@ -27,8 +27,10 @@ export function createSqliteDatabase(options: { readonly isMigrated?: boolean } 
     batch: async (statements) => {
       sqlite.exec('BEGIN')
       try {
-        for (const one of statements) await one.run()
+        const found = []
+        for (const one of statements) found.push(await one.all<Record<string, unknown>>())
         sqlite.exec('COMMIT')
+        return found
       } catch (error) {
         sqlite.exec('ROLLBACK')
         throw error

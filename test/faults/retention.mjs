@@ -173,7 +173,9 @@ async function main() {
   const database = new Map(rowsIn(databaseFile()))
   const d1 = new DatabaseSync(databaseFile(), { readOnly: true })
   const sessions = d1
-    .prepare(`SELECT count(DISTINCT session) AS count FROM audit WHERE agent = 'orchestrator'`)
+    .prepare(
+      `SELECT count(DISTINCT session) AS count FROM audit_events WHERE agent = 'orchestrator'`,
+    )
     .get().count
   const unnamed = d1
     .prepare(`SELECT count(*) AS count FROM sessions WHERE kind = 'stateless'`)

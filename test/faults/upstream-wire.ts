@@ -87,7 +87,7 @@ export const pollResponse = (id: string, headers: Someone['headers']): Promise<A
 
 export async function recordOf({ trace }: Someone) {
   const { results } = await env.DB.prepare(
-    'SELECT type, data FROM audit WHERE trace = ? ORDER BY id',
+    'SELECT type, data FROM audit_events WHERE trace = ? ORDER BY id',
   )
     .bind(trace)
     .all<{ type: string; data: string }>()

@@ -31,6 +31,8 @@ function createStorage() {
   const sqlite = new DatabaseSync(':memory:')
   let isFailing: (query: string) => boolean = () => false
   let depth = 0
+  /** As it was set without a job. */
+  const alarm: { time: number | undefined } = { time: undefined }
   const exec = (query: string, ...values: unknown[]) => {
     if (isFailing(query)) throw new Error('SQLITE_FULL: database or disk is full')
     const rows = sqlite.prepare(query).all(...(values as SQLInputValue[]))
@@ -39,6 +41,8 @@ function createStorage() {
   const storage = {
     sql: { exec },
     sync: async () => {},
+    setAlarm: async (time: number) => void (alarm.time = time),
+    deleteAlarm: async () => void (alarm.time = undefined),
     transactionSync<T>(work: () => T): T {
       const name = `step_${(depth += 1)}`
       sqlite.exec(`SAVEPOINT ${name}`)
@@ -56,6 +60,7 @@ function createStorage() {
   return {
     storage: storage as unknown as DurableObjectStorage,
     sqlite,
+    alarm,
     failWhere: (test: (query: string) => boolean) => void (isFailing = test),
   }
 }
@@ -81,6 +86,7 @@ export function createSessionWorld(options: WorldOptions) {
   const timers = new Map<string, { readonly fn: string; readonly time: number }>()
   const jobs: Jobs = {
     get: (id) => timers.get(id),
+    list: () => [...timers].map(([id, { time }]) => ({ id, time })),
     push: async ({ id, fn, time }) => void timers.set(id, { fn, time }),
     cancel: async (id) => timers.delete(id),
   }

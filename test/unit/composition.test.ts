@@ -182,7 +182,7 @@ describe('the composition', () => {
     const owner = { session: 'ses_a', principal: 'operator', sinceMs: 1 }
     await audit.append(owner, batchOf([at(1, ageDays), at(2, 0)], { usedAtMs: nowMs }))
     await runtime.daily()
-    const row = await env.DB.prepare('SELECT count(*) AS count FROM audit').first<{
+    const row = await env.DB.prepare('SELECT count(*) AS count FROM audit_events').first<{
       count: number
     }>()
     expect(row?.count).toBe(1 + expected)

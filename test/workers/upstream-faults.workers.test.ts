@@ -119,7 +119,7 @@ describe('a run whose model', () => {
     await vi.waitFor(
       async () => {
         const record = await env.DB.prepare(
-          `SELECT type, data FROM audit WHERE type IN ('model_failed', 'tool_started') ORDER BY id DESC LIMIT 1`,
+          `SELECT type, data FROM audit_events WHERE type IN ('model_failed', 'tool_started') ORDER BY id DESC LIMIT 1`,
         ).first<{ type: string; data: string }>()
         expect(record?.type).toBe('model_failed')
         expect(JSON.parse(record!.data)).toMatchObject({ code: 'model_network', partialChars: 7 })

@@ -1,7 +1,11 @@
 import type { SessionEvent, ToldEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { toTurnSaid, type TurnSaid } from '#contracts/turn-said.ts'
-import type { RunRow, SessionStore } from '../storage/store.ts'
+import type { LogRow, RunRow, SessionStore } from '../storage/store.ts'
+
+const rowsAtOnce = 16
+const bySeq = (one: { readonly seq: number }, other: { readonly seq: number }) =>
+  one.seq - other.seq
 
 /** The log is a view over the rows: an event's place is stored, what it tells is taken from its row. */
 export function fullEvents(turn: TurnRecord): ToldEvent[] {
@@ -94,7 +98,11 @@ export function eventsOfRun(store: SessionStore, id: string): ToldEvent[] {
   return row ? [...runStarted(row), ...store.turns(row.order).flatMap(fullEvents)] : []
 }
 
-/** Everything after `seq`, in order; `bare` as stored, for the audit log: no texts, arguments or results. */
+/** What a row has of the log as it is stored, for the audit log: no texts, arguments or results. */
+const bareEvents = (row: LogRow): readonly SessionEvent[] =>
+  row.kind === 'run' ? runStarted(row.run) : row.turn.events
+
+/** Everything after `seq`, in order; `bare` as stored. */
 export function eventsAfter(store: SessionStore, seq: number, kind: 'full'): ToldEvent[]
 export function eventsAfter(store: SessionStore, seq: number, kind: 'bare'): SessionEvent[]
 export function eventsAfter(
@@ -104,10 +112,25 @@ export function eventsAfter(
 ): (SessionEvent | ToldEvent)[] {
   return store
     .logAfter(seq)
-    .flatMap((row): readonly (SessionEvent | ToldEvent)[] => {
-      if (row.kind === 'run') return runStarted(row.run)
-      return kind === 'full' ? fullEvents(row.turn) : row.turn.events
-    })
+    .flatMap((row): readonly (SessionEvent | ToldEvent)[] =>
+      row.kind === 'turn' && kind === 'full' ? fullEvents(row.turn) : bareEvents(row),
+    )
     .filter((event) => event.seq > seq)
-    .toSorted((one, other) => one.seq - other.seq) // a parked run goes on after later ones
+    .toSorted(bySeq) // a parked run goes on after later ones
+}
+
+/** The same `bare` as pages of at most `limit` events, reading a few rows at a time. */
+export function* pagesAfter(store: SessionStore, seq: number, limit: number) {
+  const places = store.placesAfter(seq)
+  let waiting: SessionEvent[] = []
+  for (let at = 0; at < places.length; at += rowsAtOnce) {
+    const rows = store.rowsAt(places.slice(at, at + rowsAtOnce))
+    const found = rows.flatMap(bareEvents).filter((event) => event.seq > seq)
+    waiting = [...waiting, ...found].toSorted(bySeq)
+    // What comes before the rows that are still to be read; a turn that went on later has more than that.
+    const next = places[at + rowsAtOnce]?.firstSeq ?? Infinity
+    const isReady = (event: SessionEvent | undefined) => event !== undefined && event.seq < next
+    while (isReady(waiting[limit - 1]) || (next === Infinity && waiting.length > 0))
+      yield waiting.splice(0, limit)
+  }
 }

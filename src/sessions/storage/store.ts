@@ -80,6 +80,13 @@ export type LogRow =
   | { readonly kind: 'run'; readonly run: RunRow }
   | { readonly kind: 'turn'; readonly turn: TurnRecord }
 
+/** Where a row of the log is, and which events it has. */
+export interface LogPlace {
+  readonly run: number
+  readonly turn: number
+  readonly firstSeq: number
+}
+
 /** A value over 2 MB does not fit a row: longer turns are split. A unit of UTF-16 takes up to three bytes there. */
 const maxPartChars = 600_000
 const pageRows = 64
@@ -109,6 +116,10 @@ export interface SessionStore {
   readonly final: (order: number) => AgentResult | undefined
   /** Every row with an event after `seq`, in order; reads no older ones. */
   readonly logAfter: (seq: number) => readonly LogRow[]
+  /** Where those rows are, by their first event, to be read a few at a time. */
+  readonly placesAfter: (seq: number) => readonly LogPlace[]
+  /** The rows at these places, as they are now and in this order. */
+  readonly rowsAt: (places: readonly LogPlace[]) => readonly LogRow[]
   readonly lastSeq: () => number
   /** The highest place of a run, whatever of it was written. */
   readonly lastOrder: () => number
@@ -222,6 +233,26 @@ export function createSessionStore(
       'SELECT run, turn, id, first_seq, last_seq FROM log WHERE run > 0 AND part = 0 ORDER BY run DESC'
     return (index = createLogIndex(read(query)))
   }
+  /** Newest first, and no further back than needed: a long session is not read for its last turn. */
+  const rowsAfter = (seq: number, columns: string): Row[] => {
+    const found: Row[] = []
+    let from: readonly SqlStorageValue[] = [Number.MAX_SAFE_INTEGER, 0, 0]
+    for (;;) {
+      const page = read(
+        `SELECT ${columns} FROM log WHERE run > 0 AND (run, turn, part) < (?, ?, ?)
+          ORDER BY run DESC, turn DESC, part DESC LIMIT ${pageRows}`,
+        ...from,
+      )
+      for (const row of page) {
+        if (row['last_seq'] === null) continue
+        if (Number(row['last_seq']) > seq) found.push(row)
+        else if (Number(row['run']) < indexed().lateFrom()) return found.reverse()
+      }
+      const last = page.at(-1)
+      if (!last || page.length < pageRows) return found.reverse()
+      from = [last['run']!, last['turn']!, last['part']!]
+    }
+  }
 
   return {
     isDamaged: (order) => damaged.has(order),
@@ -306,25 +337,25 @@ export function createSessionStore(
       }
       write(key, toStoredTurn(turn))
     },
-    logAfter(seq) {
-      const found: Row[] = []
-      let from: readonly SqlStorageValue[] = [Number.MAX_SAFE_INTEGER, 0, 0]
-      // Newest first, and no further back than needed: a long session is not read for its last turn.
-      for (;;) {
-        const page = read(
-          `SELECT * FROM log WHERE run > 0 AND (run, turn, part) < (?, ?, ?)
-            ORDER BY run DESC, turn DESC, part DESC LIMIT ${pageRows}`,
-          ...from,
-        )
-        for (const row of page) {
-          if (row['last_seq'] === null) continue
-          if (Number(row['last_seq']) > seq) found.push(row)
-          else if (Number(row['run']) < indexed().lateFrom()) return join(found.reverse())
-        }
-        const last = page.at(-1)
-        if (!last || page.length < pageRows) return join(found.reverse())
-        from = [last['run']!, last['turn']!, last['part']!]
-      }
+    logAfter: (seq) => join(rowsAfter(seq, '*')),
+    placesAfter: (seq) =>
+      rowsAfter(seq, 'run, turn, part, first_seq, last_seq')
+        .filter((row) => row['part'] === 0)
+        .map((row) => ({
+          run: Number(row['run']),
+          turn: Number(row['turn']),
+          firstSeq: Number(row['first_seq']),
+        }))
+        .toSorted((one, other) => one.firstSeq - other.firstSeq),
+    rowsAt(places) {
+      const keys = JSON.stringify(places.map(({ run, turn }) => [run, turn]))
+      return join(
+        read(
+          `SELECT log.* FROM json_each(?) AS place CROSS JOIN log
+            ON log.run = place.value->>0 AND log.turn = place.value->>1 ORDER BY place.key, part`,
+          keys,
+        ),
+      )
     },
     lastSeq: () => indexed().lastSeq(),
   }

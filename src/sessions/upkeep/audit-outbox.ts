@@ -1,6 +1,6 @@
 import type { AuditOwner, AuditSink, SessionCard } from '#contracts/session.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { eventsAfter } from '../log/log-view.ts'
+import { pagesAfter } from '../log/log-view.ts'
 import type { SessionRow, SessionStore } from '../storage/store.ts'
 
 /** Runs that end close together share a batch. */
@@ -29,6 +29,10 @@ export interface OutboxOptions {
   readonly sink: AuditSink
   readonly clock: Clock
   readonly cardOf: (session: SessionRow) => SessionCard
+  /** No run is live. */
+  readonly isIdle: () => boolean
+  /** All that a nudge was for was carried, or could not be. */
+  readonly onCarried: () => void
 }
 
 const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
@@ -37,24 +41,29 @@ const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
   sinceMs: createdAtMs,
 })
 
-export function createAuditOutbox({ store, sink, clock, cardOf }: OutboxOptions): AuditOutbox {
+export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
+  const { store, sink, clock, cardOf, isIdle, onCarried } = options
   let sent: number | undefined
   let flushing: Promise<boolean> | undefined
   let isNudged = false
 
   const carry = async (): Promise<boolean> => {
-    const session = store.session()
-    if (!session) return true
-    const owner = ownerOf(session)
     try {
+      const session = store.session()
+      if (!session) return true
+      const owner = ownerOf(session)
+      const card = () => cardOf(store.session() ?? session)
       sent ??= await sink.watermark(owner)
       while (sent < store.lastSeq()) {
-        const events = eventsAfter(store, sent, 'bare').slice(0, maxBatch)
-        const seq: number = events.at(-1)?.seq ?? 0
-        if (seq <= sent) return true
-        const batch = { events, card: cardOf(store.session() ?? session) }
-        await sink.append(owner, batch)
-        sent = seq
+        const before: number = sent
+        for (const events of pagesAfter(store, sent, maxBatch)) {
+          await sink.append(owner, { events, card: card() })
+          sent = events.at(-1)?.seq ?? sent
+        }
+        if (sent !== before) continue
+        if (sent >= 0) return true
+        await sink.append(owner, { events: [], card: card() }) // it was only made
+        sent = 0
       }
       return true
     } catch {
@@ -74,10 +83,14 @@ export function createAuditOutbox({ store, sink, clock, cardOf }: OutboxOptions)
     nudge() {
       if (isNudged) return
       isNudged = true
-      void clock.sleep(gatherMs).then(() => {
-        isNudged = false
-        return flush()
-      })
+      clock
+        .sleep(gatherMs)
+        .then(() => {
+          isNudged = false
+          // One that has begun meanwhile nudges at its end, or the recovery job carries it as it stands.
+          return isIdle() ? flush().then(onCarried) : undefined
+        })
+        .catch(() => (isNudged = false)) // the recovery job comes for it
     },
   }
 }

@@ -1,17 +1,24 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { expirePauses } from '../waiting/outside.ts'
 import type { Report } from './incidents.ts'
-import type { Jobs } from './jobs.ts'
+import type { Jobs, SetAlarm } from './jobs.ts'
 import type { UpkeepParts } from './upkeep.ts'
 
+const id = 'recover'
 const maxBackoffFactor = 360
 
-/** One job while a run is live or something is to be carried: it comes back until nothing is left to do. */
+/**
+ * One job while a run is live or something is to be carried: it comes back until nothing is left to do. Where that is
+ * soon, nothing of the job is written again: only the alarm is moved, to the next other timer and with the next run
+ * back. The row stays, and is due: whatever sets the alarm by the jobs meanwhile sets it too early, never too late.
+ */
 export interface Recovery {
   /** After the object was loaded: is there a job already? */
   readonly begin: () => void
   /** Written in the same go as what needs it. */
   readonly ensure: () => void
+  /** Moves the alarm away if nothing is left to do. */
+  readonly rest: () => Promise<void>
   /** @returns When to come back, if there is something left to do. */
   readonly recover: () => Promise<number | undefined>
   /** Answers the pauses that have run out. @returns When the next one does, if any. */
@@ -22,35 +29,58 @@ export interface Recovery {
 export interface RecoveryOptions {
   readonly runtime: Pick<SessionRuntime, 'clock' | 'timing'>
   readonly jobs: Jobs
+  readonly setAlarm: SetAlarm
   readonly sessionId: () => string
   readonly parts: () => UpkeepParts
   readonly report: Report
   /** Nothing is left to do. */
-  readonly onRest: () => void
+  readonly onRest: () => Promise<void>
 }
 
 export function createRecovery(options: RecoveryOptions): Recovery {
-  const { runtime, jobs, sessionId, parts, report, onRest } = options
+  const { runtime, jobs, setAlarm, sessionId, parts, report, onRest } = options
   const { clock, timing } = runtime
-  let hasRecoveryJob = false
+  /** When the job is due, if there is one. */
+  let jobMs: number | undefined
+  /** When the alarm comes for it, if it is set for that. */
+  let alarmMs: number | undefined
   const inAWhile = () => clock.nowMs() + timing.recoverEveryMs
   const expire = () => expirePauses(parts(), { nowMs: clock.nowMs(), pauseMs: timing.pauseMs })
+
+  const isQuiet = () => {
+    const { runs, outbox } = parts()
+    return runs.isIdle() && !runs.isBehind() && outbox.isEmpty()
+  }
+  const isAtRest = () => isQuiet() && parts().courier.isDone() && parts().traces.isDone()
+
+  const forget = () => {
+    jobMs = undefined
+    alarmMs = undefined
+  }
 
   return {
     expire,
     begin() {
-      hasRecoveryJob = sessionId() !== '' && jobs.get('recover') !== undefined
+      jobMs = sessionId() === '' ? undefined : jobs.get(id)?.time
     },
     ensure() {
-      if (hasRecoveryJob) return
-      hasRecoveryJob = true
-      jobs.push({ id: 'recover', fn: 'recover', time: inAWhile() }).catch(() => {
-        hasRecoveryJob = false // the next run asks for it again
-      })
+      const time = inAWhile()
+      if (alarmMs !== undefined && alarmMs <= time) return
+      const isDue = jobMs !== undefined && jobMs <= time
+      const set = isDue ? setAlarm(time) : jobs.push({ id, fn: id, time })
+      if (!isDue) jobMs = time
+      alarmMs = time
+      set.catch(forget) // the next run asks for it again
     },
-    end() {
-      hasRecoveryJob = false
+    async rest() {
+      if (alarmMs === undefined || !isAtRest()) return
+      await onRest()
+      if (!isAtRest()) return
+      alarmMs = undefined
+      const others = jobs.list().filter((job) => job.id !== id)
+      await setAlarm(others[0] && Math.min(...others.map(({ time }) => time)))
     },
+    end: forget,
     async recover() {
       const { runs, outbox, courier, traces } = parts()
       if (runs.isBehind()) runs.resume()
@@ -60,16 +90,17 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       report('alarm_failed', undefined)
       expire()
       traces.retry()
-      const isQuiet = runs.isIdle() && !runs.isBehind() && isCarried && outbox.isEmpty()
-      if (isQuiet && courier.isDone() && traces.isDone()) {
-        hasRecoveryJob = false
-        onRest()
+      if (isCarried && isAtRest()) {
+        forget()
+        void onRest()
         return undefined
       }
       // Somebody who cannot be reached for hours is not asked every few seconds.
       const failures = Math.max(courier.failures(), traces.failures())
-      const factor = isQuiet ? Math.min(2 ** failures, maxBackoffFactor) : 1
-      return clock.nowMs() + timing.recoverEveryMs * factor
+      const factor = isCarried && isQuiet() ? Math.min(2 ** failures, maxBackoffFactor) : 1
+      jobMs = clock.nowMs() + timing.recoverEveryMs * factor
+      alarmMs = jobMs
+      return jobMs
     },
   }
 }

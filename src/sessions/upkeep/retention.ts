@@ -10,7 +10,7 @@ const lookEveryMs = 30 * 86_400_000
 /** One job for the life of the session: it looks when it is due whether anything has happened meanwhile. */
 export interface Retention {
   /** Sees to it that there is the job. */
-  readonly keep: () => void
+  readonly keep: () => Promise<void>
   /** Deletes the session if its time is over. @returns When to look again. */
   readonly expire: () => Promise<number | undefined>
 }
@@ -30,12 +30,12 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
     (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
 
   return {
-    keep() {
+    async keep() {
       const session = parts().store.session()
       if (!session || session.lineage || jobs.get('retention')) return
       const time = nextLookMs(expiresAtMs(session))
       // Not even that could be stored: the next run asks for it again.
-      jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
+      await jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
     },
     async expire() {
       const { store, runs } = parts()

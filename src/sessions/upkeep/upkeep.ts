@@ -3,7 +3,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/session.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
 import { createReport, type Report } from './incidents.ts'
-import type { Jobs } from './jobs.ts'
+import type { Jobs, SetAlarm } from './jobs.ts'
 import { createRecovery } from './recovery.ts'
 import { createRetention } from './retention.ts'
 import type { Courier } from '../waiting/courier.ts'
@@ -29,6 +29,7 @@ export interface UpkeepParts {
 export interface UpkeepOptions {
   readonly runtime: SessionRuntime
   readonly jobs: Jobs
+  readonly setAlarm: SetAlarm
   readonly sessionId: () => string
   readonly parts: () => UpkeepParts
   readonly onExpired: () => Promise<void>
@@ -40,6 +41,8 @@ export interface Upkeep {
   readonly begin: () => void
   /** One job while a run is live or something is to be carried. Written in the same go as what needs it. */
   readonly ensureRecovery: () => void
+  /** What there was to carry was carried: if nothing is left to do, the alarm is the next timer's. */
+  readonly rest: () => void
   /** @returns When to come back, if there is something left to do. Never throws: a job that fails for good is forgotten, and with it the runs it was for. */
   readonly onJob: (fn: string) => Promise<number | undefined>
   /** What follows a segment: the record, whoever else is concerned, and the lease above it. */
@@ -104,6 +107,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
   return {
     report,
     ensureRecovery: recovery.ensure,
+    rest: () => void recovery.rest().catch(() => {}), // its job comes
     settle,
     carry,
     keepGraves,

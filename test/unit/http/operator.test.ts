@@ -3,7 +3,7 @@ import { IsolaError } from '../../../src/contracts/errors.ts'
 import { unlimited } from '../../../src/contracts/lease.ts'
 import type { GivenUpRun, Metrics } from '../../../src/contracts/operations.ts'
 import type { IncidentRecord } from '../../../src/contracts/principal.ts'
-import { createAuditReader } from '../../../src/storage/audit-log.ts'
+import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
 import { createMetricsReport } from '../../../src/storage/metrics-report.ts'
@@ -28,7 +28,7 @@ const down: Database = {
   prepare: () => {
     throw new Error('D1_ERROR: Network connection lost.')
   },
-  batch: async () => undefined,
+  batch: async () => [],
 }
 const getJson = async (response: Response | Promise<Response>) => {
   const { status } = await response

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '../../../src/contracts/event.ts'
-import { createAuditReader, createAuditSink } from '../../../src/storage/audit-log.ts'
+import { createAuditSink } from '../../../src/storage/audit-log.ts'
+import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { createGivenUpRuns } from '../../../src/storage/given-up-runs.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DeploymentEvent, DeploymentEventType } from '../../../src/contracts/event.ts'
 import type { NewKey, Rights } from '../../../src/contracts/keys.ts'
-import { createAuditReader } from '../../../src/storage/audit-log.ts'
+import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { createDeploymentLog } from '../../../src/storage/deployment-log.ts'
 import { createKeyStore } from '../../../src/storage/keys.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DeploymentEvent } from '../../../src/contracts/event.ts'
 import type { OAuthGrant } from '../../../src/contracts/oauth.ts'
-import { createAuditReader } from '../../../src/storage/audit-log.ts'
+import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import { createGrantStore } from '../../../src/storage/oauth-grants.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 import { deploymentEventOf } from '../../fakes/events.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { SealedSecret } from '../../../src/contracts/secrets.ts'
 import type { DeploymentEventType } from '../../../src/contracts/event.ts'
-import { createAuditReader } from '../../../src/storage/audit-log.ts'
+import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import { createSecretStore } from '../../../src/storage/secrets.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 import { deploymentEventOf } from '../../fakes/events.ts'

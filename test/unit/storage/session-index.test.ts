@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '../../../src/contracts/event.ts'
 import type { SessionCard } from '../../../src/contracts/session.ts'
-import { createAuditReader, createAuditSink } from '../../../src/storage/audit-log.ts'
+import { createAuditSink } from '../../../src/storage/audit-log.ts'
+import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import type { Database } from '../../../src/storage/database.ts'
 import { createSessionIndex } from '../../../src/storage/session-index.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'
@@ -92,7 +93,7 @@ describe('the list of sessions', () => {
   it('knows how far a log has come after its events have expired, and asks for all of one that is not listed', async () => {
     const { carry, sink, sqlite } = open()
     await carry('a', 5, {}, 7)
-    sqlite.exec('DELETE FROM audit')
+    sqlite.exec('DELETE FROM audit; DELETE FROM audit_runs')
     expect(await sink.watermark(ownerOf('a', 5))).toBe(7)
     expect(await sink.watermark(ownerOf('a', 6))).toBe(-1)
   })

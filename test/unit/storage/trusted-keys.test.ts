@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { DeploymentEvent } from '../../../src/contracts/event.ts'
 import type { TrustedKey } from '../../../src/contracts/trust.ts'
-import { createAuditReader } from '../../../src/storage/audit-log.ts'
+import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import { createTrustStore } from '../../../src/storage/trusted-keys.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 import { deploymentEventOf } from '../../fakes/events.ts'
