@@ -1098,7 +1098,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/storage/store.ts',
+    'src/sessions/storage/log-rows.ts',
     [switchedSessions],
     [
       {

@@ -1,5 +1,6 @@
 import type { AgentResult, RunError } from '#contracts/agent.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { addUsage } from '#contracts/lease.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { Lineage, RunOutcome } from '#contracts/session.ts'
@@ -14,6 +15,8 @@ import { leaseOf } from './run-limits.ts'
 import { overridesOf } from './overrides.ts'
 import { isStorageFault } from '../platform-fault.ts'
 import { usedUp } from './refusals.ts'
+import { spentByFinished, spentByRun, spentWith, usageBeyond } from './spending.ts'
+import { runIdAt } from '../storage/run-id.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Todo } from '../storage/todo.ts'
@@ -28,6 +31,7 @@ const maxQueued = 16
 const maxLeaseTries = 5
 
 export interface LiveRun {
+  readonly id: string
   /** Resolves once the run is accepted: its row is written. Rejects if it could not be. */
   readonly accepted: Promise<void>
   /** Resolves with the terminal result or with what the run waits for, after it is written. */
@@ -40,8 +44,8 @@ export interface LiveRun {
 /** Who waits for a run: a reader of its text, or somebody for its result. */
 export type Audience = 'reader' | 'result'
 
-/** A run on its way in: everything of its row that the queue does not decide. */
-export type NewRun = Pick<RunRow, 'id' | 'submission' | 'bodyHash'>
+/** A run on its way in: everything of its row that the queue does not decide. Without an id it gets a new one. */
+export type NewRun = Pick<RunRow, 'submission' | 'bodyHash'> & Partial<Pick<RunRow, 'id'>>
 
 export interface RunsOptions {
   readonly runtime: SessionRuntime
@@ -145,7 +149,8 @@ export function createRuns(options: RunsOptions): Runs {
       throw new IsolaError('request_unavailable', 'The session cannot be written to at the moment.')
     }
     order = (order ?? store.lastOrder()) + 1
-    const row = { ...run, order, createdAtMs: clock.nowMs(), wakeTurn: 0, wakes: 0 }
+    const id = run.id ?? runIdAt(order, runtime.ids.next('run'))
+    const row = { ...run, id, order, createdAtMs: clock.nowMs(), wakeTurn: 0, wakes: 0 }
     return launch(row, agent, audience)
   }
 
@@ -157,8 +162,25 @@ export function createRuns(options: RunsOptions): Runs {
 
   function change(row: RunRow, more: Partial<RunRow>): void {
     const entry = live.get(row.id)
+    const after = { ...row, ...more }
     if (entry) entry.change(more)
-    else store.writeRun({ ...row, ...more })
+    else if (isCounted(row)) {
+      // What came late sets right what the run was counted with.
+      const turns = store.turns(row.order)
+      const spent = addUsage(
+        usageBeyond(spentByFinished(store), spentByRun(row, turns)),
+        spentByRun(after, turns),
+      )
+      store.together(() => {
+        store.writeRun(after)
+        store.writeSpent(spent)
+      })
+    } else store.writeRun(after)
+  }
+
+  /** Whether its session's limits count what it spent, and it is over. */
+  function isCounted(row: RunRow): boolean {
+    return store.session()?.limits !== undefined && store.final(row.order) !== undefined
   }
 
   function cancel(row: RunRow, reason: string): LiveRun | undefined {
@@ -183,6 +205,7 @@ export function createRuns(options: RunsOptions): Runs {
       hasLost = isStorageFault(left)
       options.onLeft(row, undefined) // not even that could be written
       if (hasLost) return
+      thrownBy(() => store.keepOpen(row.order)) // tried again at the next wake, however many come after it
     }
   }
 
@@ -190,7 +213,7 @@ export function createRuns(options: RunsOptions): Runs {
     const last = store.turns(row.order).at(-1)
     if (store.isDamaged(row.order)) return giveUp(row, 'Its record cannot be read.')
     if (row.startSeq === undefined) return void launch(row)
-    if (pausesOf(row, last).length > 0) return
+    if (pausesOf(row, last).length > 0) return store.keepOpen(row.order)
     const open = last && !last.isDone ? last.turn : (last?.turn ?? 0) + 1
     const wakes = row.wakeTurn === open ? row.wakes + 1 : 1
     const woken = { ...row, wakeTurn: open, wakes }
@@ -209,7 +232,7 @@ export function createRuns(options: RunsOptions): Runs {
       write: () =>
         store.together(() => {
           options.onAccept(row)
-          store.writeRun(row)
+          store.addRun(row)
         }),
       onStored() {
         options.onAccepted()
@@ -237,7 +260,7 @@ export function createRuns(options: RunsOptions): Runs {
         const ready = agent ?? (await load(row))
         const limits = await lease(ready)
         begin()
-        return await executeRun(
+        const outcome = await executeRun(
           { ...ready, spec: { ...ready.spec, limits } },
           {
             ...options,
@@ -249,6 +272,8 @@ export function createRuns(options: RunsOptions): Runs {
             writeFinal: (turn, final) => writeFinal(row, turn, final),
           },
         )
+        if (outcome.state === 'parked') store.keepOpen(row.order)
+        return outcome
       } catch (thrown) {
         const isNew = acceptance.state() === 'new'
         // Nothing was spent, and nobody has an answer yet: whoever asks is told, and may ask again.
@@ -299,6 +324,7 @@ export function createRuns(options: RunsOptions): Runs {
       })
     queue = done.catch(() => {})
     const entry: Entry = {
+      id: row.id,
       accepted: acceptance.accepted,
       done,
       lineage: row.submission.lineage,
@@ -353,9 +379,12 @@ export function createRuns(options: RunsOptions): Runs {
     const hasTrace = isTraced(row, runtime)
     const isAlone = final.state === 'completed' && !row.submission.lineage
     const begun = childrenIn(turn)
-    if (isAlone && !hasTrace && begun.length === 0) return store.writeTurn(row.order, turn)
+    const spent = store.session()?.limits && spentWith(row, turn, store)
+    if (isAlone && !hasTrace && !spent && begun.length === 0)
+      return store.writeTurn(row.order, turn)
     store.together(() => {
       store.writeTurn(row.order, turn)
+      if (spent) store.writeSpent(spent)
       children.add(row.order, begun)
       if (!isAlone) addErrands(row, final)
       if (hasTrace) todo.addTrace(row.id, 0)
