@@ -56,8 +56,8 @@ export interface RunsOptions {
   readonly transcript: Transcript
   readonly sync: () => Promise<void>
   readonly sessionId: () => string
-  /** Called in the same transaction as a run's first write, before it. */
-  readonly onAccept: (run: RunRow) => void
+  /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
+  readonly writeFirst: (run: RunRow) => void
   readonly onAccepted: () => void
   /** A run ended, was parked, or (no outcome) could not even be brought to an end. */
   readonly onLeft: (run: RunRow, outcome: RunOutcome | undefined) => void
@@ -229,11 +229,7 @@ export function createRuns(options: RunsOptions): Runs {
     if (row.cancelReason !== undefined) cancelled.abort(new Error(row.cancelReason))
     const acceptance = createAcceptance({
       isStored: agent === undefined,
-      write: () =>
-        store.together(() => {
-          options.onAccept(row)
-          store.addRun(row)
-        }),
+      write: () => options.writeFirst(row),
       onStored() {
         options.onAccepted()
         hub.publish(runStarted(row))
