@@ -26,7 +26,14 @@ export function spentWith(row: RunRow, last: TurnRecord, store: SessionStore): U
   return addUsage(spentByFinished(store), spentByRun(row, [...before, last]))
 }
 
-export function usageBeyond(all: Usage, part: Usage): Usage {
+/** The same once what came late set right what a run that is over was counted with. */
+export function spentAfter(before: RunRow, after: RunRow, store: SessionStore): Usage {
+  const turns = store.turns(before.order)
+  const others = usageBeyond(spentByFinished(store), spentByRun(before, turns))
+  return addUsage(others, spentByRun(after, turns))
+}
+
+function usageBeyond(all: Usage, part: Usage): Usage {
   const { tokens, costNanoUsd, turns, toolCalls, children } = part
   return {
     tokens: all.tokens - tokens,

@@ -139,7 +139,7 @@ export function createLogTable(storage: DurableObjectStorage): LogTable {
     },
     prepare() {
       if (isPrepared) return
-      if (!isIndexed()) {
+      if (!isIndexed({ read, end, index, openRuns })) {
         atomically(index.rebuild)
         forget()
       }
@@ -154,22 +154,21 @@ export function createLogTable(storage: DurableObjectStorage): LogTable {
       isClosed = true
     },
   }
-
-  /** An older version tells no place in its ids, and ends a run that was kept open without taking it off. */
-  function isIndexed(): boolean {
-    const order = end.lastOrder()
-    if (order === 0) return true
-    const [last] = read('SELECT id FROM log WHERE run = ? AND turn = 0 AND part = 0', order)
-    const id = last?.['id']
-    const isPlaced =
-      typeof id !== 'string' || isFoundById(id, order) || index.get('id', id) === order
-    return isPlaced && ![...openRuns()].some(isOver)
-  }
-  function isOver(order: number): boolean {
-    const query = 'SELECT is_final FROM log WHERE run = ? ORDER BY turn DESC, part DESC LIMIT 1'
-    return read(query, order)[0]?.['is_final'] === 1
-  }
 }
+
+/** An older version tells no place in its ids, and ends a run that was kept open without taking it off. */
+function isIndexed({ read, end, index, openRuns }: Parts): boolean {
+  const order = end.lastOrder()
+  if (order === 0) return true
+  const [last] = read('SELECT id FROM log WHERE run = ? AND turn = 0 AND part = 0', order)
+  const id = last?.['id']
+  const isPlaced = typeof id !== 'string' || isFoundById(id, order) || index.get('id', id) === order
+  const query = 'SELECT is_final FROM log WHERE run = ? ORDER BY turn DESC, part DESC LIMIT 1'
+  const isOver = (open: number) => read(query, open)[0]?.['is_final'] === 1
+  return isPlaced && ![...openRuns()].some(isOver)
+}
+
+type Parts = Pick<LogTable, 'read' | 'end' | 'index' | 'openRuns'>
 
 /** What a tool returned is still in its hands: of a turn with calls only the text is kept. */
 function heldAs(value: unknown, turn: number): { readonly value?: unknown } {

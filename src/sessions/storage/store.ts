@@ -8,7 +8,7 @@ import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
 import { toStoredTurn } from './event-version.ts'
 import { placesAfter, rowsAfter, rowsAt, type LogPlace } from './log-after.ts'
 import { join, type Row } from './log-rows.ts'
-import { createLogTable, isFoundById } from './log-table.ts'
+import { createLogTable, isFoundById, type LogTable } from './log-table.ts'
 import { orderIn } from './run-id.ts'
 
 export interface Addition {
@@ -169,11 +169,6 @@ export function createSessionStore(
     join(rows, note).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
   const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
     join(rows, note).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
-  const readSession = (): SessionRow | undefined => {
-    const parts = read('SELECT body FROM log WHERE run = 0 ORDER BY part')
-    const text = parts.map(({ body }) => String(body)).join('')
-    return text === '' ? undefined : (JSON.parse(text) as SessionRow)
-  }
   const runAt = (order: number): RunRow | undefined =>
     newest.run(order) ??
     runsIn(read('SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part', order))[0]
@@ -185,10 +180,10 @@ export function createSessionStore(
       return Number(row?.['turn'] ?? 0)
     },
     rowsWritten: table.rowsWritten,
-    session: () => (known ??= readSession()),
+    session: () => (known ??= readSession(read)),
     writeSession(session) {
       table.make()
-      const isNew = (known ??= readSession()) === undefined
+      const isNew = (known ??= readSession(read)) === undefined
       write({ run: 0, turn: 0, id: session.id, isNew }, session)
       known = session
     },
@@ -280,4 +275,10 @@ export function createSessionStore(
 
 const keyOf = ({ order, id, startSeq }: RunRow) => {
   return { run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }
+}
+
+function readSession(read: LogTable['read']): SessionRow | undefined {
+  const parts = read('SELECT body FROM log WHERE run = 0 ORDER BY part')
+  const text = parts.map(({ body }) => String(body)).join('')
+  return text === '' ? undefined : (JSON.parse(text) as SessionRow)
 }
