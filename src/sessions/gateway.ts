@@ -136,6 +136,9 @@ export function keyedRunId(
   return `run_${toBase62(sha256(lengthPrefixed([of.session, of.principal, of.key])))}`
 }
 
+/** The key under which what came of a call begins a run: the same for every attempt. */
+export const outcomeKey = (run: string, call: string): string => `outcome:${run}:${call}`
+
 export const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** 22 base62 characters of a hex hash: the form of every session id. */

@@ -18,7 +18,6 @@ import type {
   StorageAnswer,
   SteerReceipt,
   StorageRequest,
-  Submission,
   SubmitRequest,
   SubmitReceipt,
 } from '#contracts/session.ts'
@@ -29,8 +28,7 @@ import { otherBody, unknownAgent } from './runs/refusals.ts'
 import { createSubmissions, type StartedStream } from './runs/submissions.ts'
 import { createScope } from './scope.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
-import { amendSession, begun, created, isSameAs } from './storage/session-row.ts'
-import type { SessionRow } from './storage/store.ts'
+import { amendSession, created, isSameAs } from './storage/session-row.ts'
 import { deleteSession } from './upkeep/deletion.ts'
 import { createArrivals } from './waiting/arrivals.ts'
 
@@ -70,7 +68,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         storage: this.ctx.storage,
         jobs: this.lifecycle.jobs,
         sessionId: () => this.#id,
-        onAccept: ({ submission }) => this.#begin(submission),
         onExpired: () => this.#forget(this.#parts.store.session()?.principal ?? ''),
       })
     }
@@ -97,8 +94,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         if (isKnown || this.#isMade(about))
           return this.#readers.tree(this.#scope.own(about.principal))
         this.#id = about.session
-        this.#write(created(about, this.#runtime.clock.nowMs()))
-        this.#parts.upkeep.afterCreate()
+        const { store, outbox, upkeep } = this.#parts
+        store.writeSession(created(about, this.#runtime.clock.nowMs()))
+        outbox.begin()
+        upkeep.afterCreate()
         return this.#readers.tree(this.#scope.own(about.principal))
       })
     }
@@ -268,20 +267,6 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     /** Rows this object has written since it was loaded; read by the benchmark. */
     async rowsWritten(): Promise<number> {
       return this.#parts.store.rowsWritten()
-    }
-
-    #begin(submission: Submission): void {
-      const { store } = this.#parts
-      const now = { id: this.#id, nowMs: this.#runtime.clock.nowMs() }
-      const row = begun(store.session(), submission, now)
-      if (row) this.#write(row)
-    }
-
-    #write(row: SessionRow): void {
-      const { store, outbox } = this.#parts
-      const isNew = !store.session()
-      store.writeSession(row)
-      if (isNew) outbox.begin()
     }
 
     async #start(): Promise<void> {

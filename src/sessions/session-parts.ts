@@ -3,10 +3,11 @@ import type { Space } from '#contracts/session.ts'
 import { createAuditOutbox, type AuditOutbox } from './upkeep/audit-outbox.ts'
 import { createChildren, type Children } from './storage/children.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'
+import { writeFirst } from './runs/first-write.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { cardOf } from './log/session-card.ts'
 import { createSpace } from './storage/space.ts'
-import { createSessionStore, type RunRow, type SessionStore } from './storage/store.ts'
+import { createSessionStore, type SessionStore } from './storage/store.ts'
 import { createStreamHub, type StreamHub } from './log/stream-hub.ts'
 import { createTodo, type Todo } from './storage/todo.ts'
 import { createTraceOutbox, type TraceOutbox } from './upkeep/trace-outbox.ts'
@@ -34,15 +35,13 @@ export interface SessionPartsOptions {
   readonly storage: DurableObjectStorage
   readonly jobs: Jobs
   readonly sessionId: () => string
-  /** Called in the same transaction as a run's first write, before it. */
-  readonly onAccept: (run: RunRow) => void
   /** Nobody has come back to the session for so long that it is to be deleted. */
   readonly onExpired: () => Promise<void>
 }
 
 /** Wiring only: leaves first, then what uses them. */
 export function openParts(options: SessionPartsOptions): SessionParts {
-  const { runtime, storage, sessionId, onAccept } = options
+  const { runtime, storage, sessionId } = options
   const { audit, clock, sessions } = runtime
   const sync = () => storage.sync()
   const upkeep = createUpkeep({
@@ -91,7 +90,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     transcript,
     sync,
     sessionId,
-    onAccept,
+    writeFirst: (run) => writeFirst(run, { store, outbox, sessionId, clock }),
     onAccepted: upkeep.ensureRecovery,
     onLeft: upkeep.afterRun,
   })

@@ -14,7 +14,7 @@ export const outcomes = [
       {
         name: 'outcome-run-once',
         what: 'F31: an outcome begins one run, however often it is delivered',
-        find: 'idempotencyKey: `outcome:${id}:${call}`,',
+        find: 'idempotencyKey: outcomeKey(id, call),',
         replace: '',
       },
       {
@@ -86,7 +86,7 @@ export const outcomes = [
       {
         name: 'outcome-run-limits',
         what: 'E1: limits of the run that was asked for hold for it and all that outcomes begin together',
-        find: 'const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, store))',
+        find: 'const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, options))',
         replace: 'const asked = narrower(own, onlyLimited(limits))',
       },
     ],

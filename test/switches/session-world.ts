@@ -159,7 +159,6 @@ export function createSessionWorld(options: WorldOptions) {
       jobs,
       sessionId: () => session,
       onExpired: async () => {},
-      onAccept: ({ submission: { lineage } }) => create(parts, lineage ? { lineage } : {}),
     })
     if (Object.keys(about).length > 0) create(parts, about)
     parts.upkeep.begin()

@@ -714,12 +714,6 @@ const session = [
     [switchedSessions],
     [
       {
-        name: 'used-up-refused',
-        what: "E1: with nothing left of its principal's day a new run is refused, and nothing is kept of it",
-        find: "isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown",
-        replace: 'thrown',
-      },
-      {
         name: 'queue-cap',
         what: 'F18, T27: a session takes so many messages and no more',
         find: 'if (live.size > maxQueued) {',
@@ -728,31 +722,19 @@ const session = [
       {
         name: 'one-run-at-a-time',
         what: 'F18: the runs of a session work one after the other, in accept order',
-        find: '(mustWait ? queue.then(work) : work())',
-        replace: 'work()',
+        find: '(mustWait ? queue.then(run.work) : run.work())',
+        replace: 'run.work()',
       },
       {
         name: 'gapless-log',
         what: 'F7: a run that could not be taken in, or written, leaves no gap in the log',
-        find: 'if (!outcome) seq = undefined',
+        find: 'if (!outcome) places.back(undefined)',
         replace: '',
       },
       {
         name: 'declined-readers-end',
         what: 'F7: who follows a session in which nothing runs any more is not left hanging',
         find: 'if (live.size === 0) hub.rest()',
-        replace: '',
-      },
-      {
-        name: 'wake-cap',
-        what: 'F36: a run that was interrupted too often is given up',
-        find: 'if (wakes <= maxWakes) launch(woken)',
-        replace: 'if (wakes > 0) launch(woken)',
-      },
-      {
-        name: 'poison-row-given-up',
-        what: 'F36: a run of which something cannot be read is given up and said so',
-        find: `if (store.isDamaged(row.order)) return giveUp(row, 'Its record cannot be read.')`,
         replace: '',
       },
       {
@@ -768,6 +750,54 @@ const session = [
         replace: 'change(row, { cancelReason: reason })',
       },
       {
+        name: 'end-retried',
+        what: 'F7: what could not even be brought to an end is said so and comes back',
+        find: 'options.onLeft(row, outcome)',
+        replace: 'if (outcome) options.onLeft(row, outcome)',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/runs/run-work.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'used-up-refused',
+        what: "E1: with nothing left of its principal's day a new run is refused, and nothing is kept of it",
+        find: "isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown",
+        replace: 'thrown',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/runs/take-up.ts',
+    [switchedSessions],
+    [
+      {
+        name: 'wake-cap',
+        what: 'F36: a run that was interrupted too often is given up',
+        find: 'if (wakes <= maxWakes) launch(woken)',
+        replace: 'if (wakes > 0) launch(woken)',
+      },
+      {
+        name: 'poison-row-given-up',
+        what: 'F36: a run of which something cannot be read is given up and said so',
+        find: `if (store.isDamaged(row.order)) return giveUp(row, 'Its record cannot be read.', options)`,
+        replace: '',
+      },
+      {
+        name: 'wakes-counted',
+        what: 'F36, E1: every wake that finds the turn open is counted, durably',
+        find: 'store.writeRun(woken)\n',
+        replace: '\n',
+      },
+    ],
+  ),
+  ...of(
+    'src/sessions/runs/run-end.ts',
+    [switchedSessions],
+    [
+      {
         name: 'errands-written',
         what: 'I10: whom the end of a run concerns is written with its last turn',
         find: 'if (!isAlone) addErrands(row, final)',
@@ -776,20 +806,8 @@ const session = [
       {
         name: 'errands-in-one-step',
         what: 'F7: the last turn and what is to be told land together or not at all',
-        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      children.add(row.order, begun)\n      if (!isAlone) addErrands(row, final)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
+        find: 'store.together(() => {\n      store.writeTurn(row.order, turn)\n      if (spent) store.writeSpent(spent)\n      children.add(row.order, begun)\n      if (!isAlone) addErrands(row, final)\n      if (hasTrace) todo.addTrace(row.id, 0)\n    })',
         replace: 'store.writeTurn(row.order, turn)\n    addErrands(row, final)',
-      },
-      {
-        name: 'wakes-counted',
-        what: 'F36, E1: every wake that finds the turn open is counted, durably',
-        find: 'store.writeRun(woken)\n',
-        replace: '\n',
-      },
-      {
-        name: 'end-retried',
-        what: 'F7: what could not even be brought to an end is said so and comes back',
-        find: 'options.onLeft(row, outcome)',
-        replace: 'if (outcome) options.onLeft(row, outcome)',
       },
     ],
   ),
@@ -873,20 +891,20 @@ const session = [
       {
         name: 'key-names-run',
         what: 'F17: a repeated request joins the run that its key names',
-        find: 'const id = isKeyed\n',
-        replace: 'const id = false\n',
+        find: 'if (key === undefined) {',
+        replace: "if (key !== '') {",
       },
       {
         name: 'key-joins-at-once',
         what: 'F17: requests with one key that come side by side start one run',
-        find: 'if (!runs.live(id) && !store.findRun(id)) {',
-        replace: 'if (true) {',
+        find: 'if (!isKnown()) return started(',
+        replace: 'return started(',
       },
       {
         name: 'body-compared',
         what: 'F17: a key that was used with another body is refused',
-        find: 'if (store.findRun(id)?.bodyHash !== bodyHash) {',
-        replace: 'if (false) {',
+        find: 'if (store.findRun(id)?.bodyHash !== bodyHash) throw',
+        replace: 'if (false) throw',
       },
       {
         name: 'buried-calls',
@@ -897,8 +915,8 @@ const session = [
       {
         name: 'buried-meanwhile',
         what: 'E8: nor if the cancel comes while its agent is looked up',
-        find: 'refuseBuried(submission, todo)\n    if (!runs.live',
-        replace: 'if (!runs.live',
+        find: 'refuseBuried(submission, todo)\n  return agent',
+        replace: 'return agent',
       },
       {
         name: 'protocol-version',
@@ -1098,7 +1116,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/storage/store.ts',
+    'src/sessions/storage/log-rows.ts',
     [switchedSessions],
     [
       {
@@ -2000,7 +2018,7 @@ const exported = [
     ],
   ),
   ...of(
-    'src/sessions/runs/runs.ts',
+    'src/sessions/runs/run-end.ts',
     ['test/unit/sessions/trace-outbox.test.ts'],
     [
       {

@@ -73,6 +73,7 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
     publish(events) {
       if (events.length === 0) return
       partial = undefined
+      if (readers.size === 0 && waiting === 0) return // whoever comes later reads what is durable
       later(() => events.forEach(broadcast), true)
     },
     delta(delta) {

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import {
   sessionProtocol,
   type ClientAnswers,
@@ -12,7 +12,7 @@ import { answerRun } from '../waiting/client-answers.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
 import { overridesOf } from './overrides.ts'
-import type { Audience, LiveRun, Runs } from './runs.ts'
+import type { Audience, LiveRun, NewRun, Runs } from './runs.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
@@ -55,31 +55,43 @@ export async function admit(request: SubmitRequest, options: AdmissionOptions): 
     const message = `The new messages are larger than ${maxSubmissionBytes} bytes.`
     throw new IsolaError('request_too_large', message, { param: 'messages' })
   }
-  const { idempotencyKey, principal } = submission
-  const isKeyed = idempotencyKey !== undefined
-  const id = isKeyed
-    ? keyedRunId({ session, principal, key: idempotencyKey }, runtime.sha256)
-    : runtime.ids.next('run')
-  const bodyHash = isKeyed ? bodyHashOf(submission, runtime.sha256) : ''
-  if (!store.findRun(id) && !runs.live(id)) {
-    const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
-    if (!agent) throw unknownAgent(submission.agent)
-    // Meanwhile another submission may have come: under the same key, or the session's first for another agent.
-    options.refuseWhileDeleting?.()
-    addressed(request, store)
-    refuseBuried(submission, todo)
-    if (!runs.live(id) && !store.findRun(id)) {
-      checkNothingAsked(submission, store)
-      const live = runs.start({ id, submission, bodyHash }, agent, options.audience)
-      return { receipt: { session, run: id, isJoined: false }, live }
-    }
+  const { idempotencyKey: key, principal } = submission
+  if (key === undefined) {
+    const agent = await agentFor(submission, request, options)
+    return started({ submission, bodyHash: '' }, agent, options)
+  }
+  const id = keyedRunId({ session, principal, key }, runtime.sha256)
+  const bodyHash = bodyHashOf(submission, runtime.sha256)
+  const isKnown = () => (runs.live(id) ?? store.findRun(id)) !== undefined
+  if (!isKnown()) {
+    const agent = await agentFor(submission, request, options)
+    if (!isKnown()) return started({ id, submission, bodyHash }, agent, options)
   }
   const live = runs.live(id)
   await live?.accepted
-  if (store.findRun(id)?.bodyHash !== bodyHash) {
-    throw otherBody()
-  }
+  if (store.findRun(id)?.bodyHash !== bodyHash) throw otherBody()
   return { receipt: { session, run: id, isJoined: true }, live }
+}
+
+async function agentFor(
+  submission: Submission,
+  request: SubmitRequest,
+  { runtime, store, todo, refuseWhileDeleting }: AdmissionOptions,
+): Promise<ReadyAgent> {
+  const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
+  if (!agent) throw unknownAgent(submission.agent)
+  // Meanwhile another submission may have come: under the same key, or the session's first for another agent.
+  refuseWhileDeleting?.()
+  addressed(request, store)
+  refuseBuried(submission, todo)
+  return agent
+}
+
+function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Admitted {
+  const { runs, store, session, audience } = options
+  checkNothingAsked(run.submission, store)
+  const live = runs.start(run, agent, audience)
+  return { receipt: { session, run: live.id, isJoined: false }, live }
 }
 
 /** All in one go: a run takes what its client's tools returned, and is live again. */

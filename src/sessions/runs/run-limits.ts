@@ -1,6 +1,7 @@
-import { besides, narrower, onlyLimited, type Limits } from '#contracts/lease.ts'
+import { besides, narrower, onlyLimited, type Limits, type Usage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { heldByRun, spentByRun, stepOf } from './spending.ts'
+import { keyedRunId, outcomeKey } from '../gateway.ts'
+import { heldByRun, spentByFinished, spentByRun, stepOf } from './spending.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
 export interface RunLimitsOptions {
@@ -18,10 +19,11 @@ export interface RunLimitsOptions {
 export async function leaseOf(
   row: RunRow,
   own: Limits,
-  { runtime, store, sessionId }: RunLimitsOptions,
+  options: RunLimitsOptions,
 ): Promise<Limits> {
+  const { runtime, store, sessionId } = options
   const { lineage, limits, principal, dayLimits } = row.submission
-  const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, store))
+  const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, options))
   const session = store.session()?.limits
   const lease = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
   if (lineage) return lease
@@ -40,21 +42,37 @@ export async function leaseOf(
 /** What the other runs of the session leave of its limits. One run works at a time, so this holds until it ends. */
 const leftOf = (limits: Limits, { order }: RunRow, store: SessionStore): Limits =>
   store
-    .runs()
+    .unfinishedRuns()
     .filter((row) => row.order !== order)
-    .reduce((left, row) => leftBy(row, left, store), limits)
+    .reduce((left, row) => leftBy(row, left, store), besideAmount(limits, spentByFinished(store)))
 
 /**
  * What the limits of the run that somebody asked for leave, once outcomes begin others: those share them, or a limit
  * of one dollar would be one for each.
  */
-function leftOfFirst(row: RunRow, store: SessionStore): Limits {
+function leftOfFirst(row: RunRow, { store, sessionId, runtime }: RunLimitsOptions): Limits {
   if (!row.submission.begunBy) return onlyLimited()
   const first = firstOf(row, store)
-  return store
-    .runs()
-    .filter((other) => other.order !== row.order && firstOf(other, store).id === first.id)
+  const find = (above: RunRow, call: string) => {
+    const key = outcomeKey(above.id, call)
+    const of = { session: sessionId(), principal: above.submission.principal, key }
+    return store.findRun(keyedRunId(of, runtime.sha256))
+  }
+  return [first, ...begunBelow(first, find)]
+    .filter((other) => other.order !== row.order)
     .reduce((left, other) => leftBy(other, left, store), onlyLimited(first.submission.limits))
+}
+
+/** The runs that outcomes of this one began, and of those: each is found by the call whose outcome it was. */
+function begunBelow(
+  row: RunRow,
+  find: (above: RunRow, call: string) => RunRow | undefined,
+): readonly RunRow[] {
+  const calls = (row.inbox ?? []).flatMap(({ call, begins }) => (begins && call ? [call] : []))
+  return calls.flatMap((call) => {
+    const begun = find(row, call)
+    return begun ? [begun, ...begunBelow(begun, find)] : []
+  })
 }
 
 /** The run that somebody asked for, above those that outcomes began. */
@@ -67,15 +85,14 @@ function firstOf(row: RunRow, store: SessionStore): RunRow {
 /** What one run leaves of limits. */
 function leftBy(row: RunRow, limits: Limits, store: SessionStore): Limits {
   const turns = store.turns(row.order)
-  return [spentByRun(row, turns), heldByRun(turns)].reduce(
-    (left, amount) => ({
-      ...left,
-      maxTokens: besides(left.maxTokens, amount.tokens),
-      maxCostNanoUsd: besides(left.maxCostNanoUsd, amount.costNanoUsd),
-      maxTurns: besides(left.maxTurns, amount.turns),
-      maxToolCalls: besides(left.maxToolCalls, amount.toolCalls),
-      maxChildren: besides(left.maxChildren, amount.children),
-    }),
-    limits,
-  )
+  return [spentByRun(row, turns), heldByRun(turns)].reduce(besideAmount, limits)
 }
+
+const besideAmount = (left: Limits, amount: Usage): Limits => ({
+  ...left,
+  maxTokens: besides(left.maxTokens, amount.tokens),
+  maxCostNanoUsd: besides(left.maxCostNanoUsd, amount.costNanoUsd),
+  maxTurns: besides(left.maxTurns, amount.turns),
+  maxToolCalls: besides(left.maxToolCalls, amount.toolCalls),
+  maxChildren: besides(left.maxChildren, amount.children),
+})

@@ -1,6 +1,6 @@
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
-import type { InboxItem, RunRow } from '../storage/store.ts'
+import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
 
 /** What a run has spent, everything below it included. What it started in the background counts with its whole lease until it reports. */
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
@@ -10,6 +10,42 @@ export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
     (sum, item) => addUsage(sum, correctionOf(item, turns)),
     spent,
   )
+}
+
+/** What the runs of a session that are over have spent together. Summed up once where nobody has counted yet. */
+export const spentByFinished = (store: SessionStore): Usage =>
+  store.spent() ??
+  store
+    .runs()
+    .filter(({ order }) => store.final(order))
+    .reduce((sum, row) => addUsage(sum, spentByRun(row, store.turns(row.order))), zeroUsage)
+
+/** The same once this turn has ended the run. */
+export function spentWith(row: RunRow, last: TurnRecord, store: SessionStore): Usage {
+  const before = store.turns(row.order).filter(({ turn }) => turn !== last.turn)
+  return addUsage(spentByFinished(store), spentByRun(row, [...before, last]))
+}
+
+/** The same once what came late set right what a run that is over was counted with. */
+export function spentAfter(before: RunRow, after: RunRow, store: SessionStore): Usage {
+  const turns = store.turns(before.order)
+  const others = usageBeyond(spentByFinished(store), spentByRun(before, turns))
+  return addUsage(others, spentByRun(after, turns))
+}
+
+function usageBeyond(all: Usage, part: Usage): Usage {
+  const { tokens, costNanoUsd, turns, toolCalls, children } = part
+  return {
+    tokens: all.tokens - tokens,
+    costNanoUsd: all.costNanoUsd - costNanoUsd,
+    turns: all.turns - turns,
+    toolCalls: all.toolCalls - toolCalls,
+    children: all.children - children,
+    inputTokens: all.inputTokens - part.inputTokens,
+    outputTokens: all.outputTokens - part.outputTokens,
+    modelCalls: all.modelCalls - part.modelCalls,
+    timeMs: all.timeMs - part.timeMs,
+  }
 }
 
 /** No park comes after the end. */

@@ -1,13 +1,15 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
-import { fromStoredTurn, toStoredTurn } from './event-version.ts'
-import { createNewestRun } from './newest-run.ts'
+import { toStoredTurn } from './event-version.ts'
+import { placesAfter, rowsAfter, rowsAt, type LogPlace } from './log-after.ts'
+import { join, type Row } from './log-rows.ts'
+import { createLogTable, isFoundById, type LogTable } from './log-table.ts'
+import { orderIn } from './run-id.ts'
 
 export interface Addition {
   /** The place of the run behind which it stands. */
@@ -80,27 +82,19 @@ export type LogRow =
   | { readonly kind: 'run'; readonly run: RunRow }
   | { readonly kind: 'turn'; readonly turn: TurnRecord }
 
-/** Where a row of the log is, and which events it has. */
-export interface LogPlace {
-  readonly run: number
-  readonly turn: number
-  readonly firstSeq: number
-}
-
-/** A value over 2 MB does not fit a row: longer turns are split. A unit of UTF-16 takes up to three bytes there. */
-const maxPartChars = 600_000
-const pageRows = 64
-
 /**
  * The session's SQLite: one table, not made before there is something to keep. Row (0, 0) is the session, (n, 0)
- * the n-th run, (n, t) its t-th turn, so that the primary key is also the order of the log. Every method is
- * synchronous, so that what is written in one go lands in one go.
+ * the n-th run, (n, t) its t-th turn, so that the primary key is also the order of the log. Few sessions need another
+ * one, `run_index`, for what does not stand where the log ends. Every method is synchronous, so that what is written in
+ * one go lands in one go; those that are not said to give a whole list read as much of a long session as of a short one.
  */
 export interface SessionStore {
   readonly session: () => SessionRow | undefined
   /** Inserts or replaces. */
   readonly writeSession: (row: SessionRow) => void
-  /** Inserts or replaces. */
+  /** Inserts a run. Its place is its own; runs behind it may have been written before it. */
+  readonly addRun: (run: RunRow) => void
+  /** Replaces a run. */
   readonly writeRun: (run: RunRow) => void
   /** In accept order; all of them, or those from one order to another, both included. */
   readonly runs: (from?: number, to?: number) => readonly RunRow[]
@@ -109,8 +103,10 @@ export interface SessionStore {
   readonly isDamaged: (order: number) => boolean
   /** The number of a run's last turn, readable or not; 0 if it has none. */
   readonly lastTurn: (order: number) => number
-  /** Runs without a final turn, in accept order. */
+  /** Runs without a final turn, in accept order: of the last that were accepted, and of those that were parked. */
   readonly unfinishedRuns: () => readonly RunRow[]
+  /** The run is not over and will not be soon: it is remembered however many come after it. */
+  readonly keepOpen: (order: number) => void
   readonly turns: (order: number) => readonly TurnRecord[]
   readonly writeTurn: (order: number, turn: TurnRecord) => void
   readonly final: (order: number) => AgentResult | undefined
@@ -123,6 +119,9 @@ export interface SessionStore {
   readonly lastSeq: () => number
   /** The highest place of a run, whatever of it was written. */
   readonly lastOrder: () => number
+  /** What the runs that are over have spent; `undefined` if nobody has counted yet. */
+  readonly spent: () => Usage | undefined
+  readonly writeSpent: (spent: Usage) => void
   /** All of `work`'s writes, or none. */
   readonly together: (work: () => void) => void
   /** Forgets everything, the tree's storage included, and takes nothing any more. */
@@ -140,119 +139,39 @@ interface Key {
   readonly isFinal?: boolean
 }
 
+/** So many runs at the end of the log may be under way or wait in the queue: those before them are over, or kept open. */
+const maxLastRuns = 18
+const lastRunsNotOver = `WITH RECURSIVE back (run, steps) AS (
+    SELECT max(run), 1 FROM log WHERE run > 0
+    UNION ALL
+    SELECT (SELECT max(run) FROM log WHERE run > 0 AND run < back.run), steps + 1
+      FROM back WHERE run IS NOT NULL AND steps < ${maxLastRuns})
+  SELECT run FROM back WHERE run IS NOT NULL AND
+    (SELECT is_final FROM log AS ends WHERE ends.run = back.run
+      ORDER BY turn DESC, part DESC LIMIT 1) = 0`
+
 /** @param onDamaged Told of a row that cannot be read, once. */
 export function createSessionStore(
   storage: DurableObjectStorage,
   onDamaged: (order: number) => void = () => {},
 ): SessionStore {
-  const { sql } = storage
+  const table = createLogTable(storage)
+  const { read, atomically, write, end, index, newest, openRuns } = table
   const damaged = new Set<number>()
-  let index: LogIndex | undefined
-  let rows = 0
-  let isReady: boolean | undefined
-  let isClosed = false
   let known: SessionRow | undefined
-  const newest = createNewestRun<RunRow>()
+  table.onForget(() => (known = undefined))
 
-  const exec = (query: string, ...values: SqlStorageValue[]): Row[] => {
-    const cursor = sql.exec(query, ...values)
-    const found = cursor.toArray()
-    rows += cursor.rowsWritten
-    return found
-  }
-  const exists = (): boolean =>
-    (isReady ??= exec(`SELECT 1 FROM sqlite_master WHERE name = 'log'`).length > 0)
-  const read = (query: string, ...values: SqlStorageValue[]) =>
-    exists() ? exec(query, ...values) : []
-  const readSession = (): SessionRow | undefined => {
-    const parts = read('SELECT body FROM log WHERE run = 0 ORDER BY part')
-    const text = parts.map(({ body }) => String(body)).join('')
-    return text === '' ? undefined : (JSON.parse(text) as SessionRow)
-  }
-
-  const write = (key: Key, value: unknown) => {
-    if (isClosed) throw new IsolaError('request_not_found', 'The session was deleted.')
-    const text = JSON.stringify(value)
-    const parts = toParts(text)
-    const isNew = key.run > 0 && key.turn === 0 && index?.orders.has(key.id!) === false
-    const put = () => {
-      // What a row holds may get shorter; nothing of its longer form may stay behind.
-      if (!isNew) {
-        const rest = 'DELETE FROM log WHERE run = ? AND turn = ? AND part >= ?'
-        exec(rest, key.run, key.turn, parts.length)
-      }
-      for (const [part, text] of parts.entries()) {
-        exec(
-          'INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-          key.run,
-          key.turn,
-          part,
-          key.id ?? null,
-          key.firstSeq ?? null,
-          key.lastSeq ?? null,
-          key.isFinal ? 1 : 0,
-          text,
-        )
-      }
-    }
-    if (isNew && parts.length === 1) put()
-    else storage.transactionSync(put)
-    if (key.lastSeq !== undefined) index?.note(key.run, key.lastSeq)
-    if (key.run > 0) newest.wrote(key.run, key.turn, text, isNew)
-  }
-
-  /** Puts the parts of each row together again. */
-  const join = (rows: readonly Row[]): LogRow[] => {
-    const bodies = new Map<string, { run: number; turn: number; text: string }>()
-    for (const row of rows) {
-      const key = `${row['run']}:${row['turn']}`
-      const before = bodies.get(key)?.text ?? ''
-      const [run, turn] = [Number(row['run']), Number(row['turn'])]
-      bodies.set(key, { run, turn, text: before + String(row['body']) })
-    }
-    return [...bodies.values()].flatMap(({ run, turn, text }): LogRow[] => {
-      const value = parse(text)
-      if (value !== undefined && (turn === 0 ? isRun(value) : isTurn(value))) {
-        return turn === 0
-          ? [{ kind: 'run', run: value as RunRow }]
-          : [{ kind: 'turn', turn: fromStoredTurn(value as TurnRecord) }]
-      }
-      if (!damaged.has(run)) onDamaged(run)
-      damaged.add(run)
-      return []
-    })
+  const note = (order: number) => {
+    if (!damaged.has(order)) onDamaged(order)
+    damaged.add(order)
   }
   const runsIn = (rows: readonly Row[]): RunRow[] =>
-    join(rows).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
+    join(rows, note).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
   const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
-    join(rows).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
-  /** Read once: a session with many runs is not searched for each request. */
-  const indexed = (): LogIndex => {
-    if (index) return index
-    const query =
-      'SELECT run, turn, id, first_seq, last_seq FROM log WHERE run > 0 AND part = 0 ORDER BY run DESC'
-    return (index = createLogIndex(read(query)))
-  }
-  /** Newest first, and no further back than needed: a long session is not read for its last turn. */
-  const rowsAfter = (seq: number, columns: string): Row[] => {
-    const found: Row[] = []
-    let from: readonly SqlStorageValue[] = [Number.MAX_SAFE_INTEGER, 0, 0]
-    for (;;) {
-      const page = read(
-        `SELECT ${columns} FROM log WHERE run > 0 AND (run, turn, part) < (?, ?, ?)
-          ORDER BY run DESC, turn DESC, part DESC LIMIT ${pageRows}`,
-        ...from,
-      )
-      for (const row of page) {
-        if (row['last_seq'] === null) continue
-        if (Number(row['last_seq']) > seq) found.push(row)
-        else if (Number(row['run']) < indexed().lateFrom()) return found.reverse()
-      }
-      const last = page.at(-1)
-      if (!last || page.length < pageRows) return found.reverse()
-      from = [last['run']!, last['turn']!, last['part']!]
-    }
-  }
+    join(rows, note).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
+  const runAt = (order: number): RunRow | undefined =>
+    newest.run(order) ??
+    runsIn(read('SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part', order))[0]
 
   return {
     isDamaged: (order) => damaged.has(order),
@@ -260,47 +179,27 @@ export function createSessionStore(
       const [row] = read('SELECT max(turn) AS turn FROM log WHERE run = ?', order)
       return Number(row?.['turn'] ?? 0)
     },
-    rowsWritten: () => rows,
-    session: () => (known ??= readSession()),
+    rowsWritten: table.rowsWritten,
+    session: () => (known ??= readSession(read)),
     writeSession(session) {
-      exec(`CREATE TABLE IF NOT EXISTS log (
-        run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,
-        is_final INTEGER, body TEXT, PRIMARY KEY (run, turn, part)) WITHOUT ROWID`)
-      isReady = undefined
-      write({ run: 0, turn: 0, id: session.id }, session)
+      table.make()
+      const isNew = (known ??= readSession(read)) === undefined
+      write({ run: 0, turn: 0, id: session.id, isNew }, session)
       known = session
     },
-    drop() {
-      storage.transactionSync(() => {
-        for (const table of ['log', 'items']) exec(`DROP TABLE IF EXISTS ${table}`)
+    drop: table.drop,
+    together: atomically,
+    lastOrder: end.lastOrder,
+    addRun(run) {
+      const { order, id } = run
+      table.prepare()
+      if (isFoundById(id, order)) return write({ ...keyOf(run), isNew: true }, run)
+      atomically(() => {
+        write({ ...keyOf(run), isNew: true }, run)
+        index.put('id', id, order)
       })
-      isReady = false
-      isClosed = true
-      known = undefined
-      index = undefined
-      newest.forget()
     },
-    together(work) {
-      try {
-        storage.transactionSync(work)
-      } catch (error) {
-        // What this object remembers of the writes that were taken back is read again.
-        index = undefined
-        isReady = undefined
-        known = undefined
-        newest.forget()
-        throw error
-      }
-    },
-    lastOrder() {
-      const [row] = read('SELECT max(run) AS run FROM log')
-      return Number(row?.['run'] ?? 0)
-    },
-    writeRun(run) {
-      const { order, id, startSeq } = run
-      write({ run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }, run)
-      index?.orders.set(id, order)
-    },
+    writeRun: (run) => write(keyOf(run), run),
     runs(from = 1, to = Number.MAX_SAFE_INTEGER) {
       const only = from === to ? newest.run(from) : undefined
       if (only) return [only]
@@ -308,23 +207,34 @@ export function createSessionStore(
       return runsIn(read(query, from, to))
     },
     findRun(id) {
-      const order = indexed().orders.get(id)
-      if (order === undefined) return undefined
-      const held = newest.run(order)
-      if (held) return held
-      return runsIn(read('SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part', order))[0]
+      table.prepare()
+      // The first run needs no entry: a sub-agent's session has no other.
+      for (const order of new Set([orderIn(id), 1])) {
+        const run = order > 0 && order <= end.lastOrder() ? runAt(order) : undefined
+        if (run?.id === id) return run
+      }
+      const order = end.lastOrder() > 1 ? index.get('id', id) : undefined
+      return order === undefined ? undefined : runAt(Number(order))
     },
-    unfinishedRuns: () =>
-      runsIn(
-        read(`SELECT * FROM log WHERE run > 0 AND turn = 0 AND NOT EXISTS
-          (SELECT 1 FROM log AS ends WHERE ends.run = log.run AND ends.is_final = 1)
-          ORDER BY run, part`),
-      ),
-    turns: (order) =>
-      newest.turns(order) ??
-      turnsIn(read('SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part', order)),
+    unfinishedRuns() {
+      table.prepare()
+      const last = read(lastRunsNotOver).map((row) => Number(row['run']))
+      const orders = [...new Set([...openRuns(), ...last])]
+      return orders.toSorted((one, other) => one - other).flatMap((order) => runAt(order) ?? [])
+    },
+    keepOpen(order) {
+      if (openRuns().has(order)) return
+      index.put('open', order, order)
+      openRuns().add(order)
+    },
+    turns(order) {
+      if (order > end.lastOrder()) return []
+      const query = 'SELECT * FROM log WHERE run = ? AND turn > 0 ORDER BY turn, part'
+      return newest.turns(order) ?? turnsIn(read(query, order))
+    },
     final(order) {
-      const query = 'SELECT * FROM log WHERE run = ? AND is_final = 1 ORDER BY turn, part'
+      const query = `SELECT * FROM log WHERE run = ?1 AND is_final = 1 AND turn =
+        (SELECT max(turn) FROM log WHERE run = ?1) ORDER BY part`
       return (newest.lastTurn(order) ?? turnsIn(read(query, order))).at(-1)?.final
     },
     writeTurn(order, turn) {
@@ -335,101 +245,40 @@ export function createSessionStore(
         lastSeq: turn.events.at(-1)?.seq,
         isFinal: turn.final !== undefined,
       }
-      write(key, toStoredTurn(turn))
+      if (!turn.final || !openRuns().has(order)) return write(key, toStoredTurn(turn))
+      atomically(() => {
+        write(key, toStoredTurn(turn))
+        index.remove('open', order)
+      })
+      openRuns().delete(order)
     },
-    logAfter: (seq) => join(rowsAfter(seq, '*')),
-    placesAfter: (seq) =>
-      rowsAfter(seq, 'run, turn, part, first_seq, last_seq')
-        .filter((row) => row['part'] === 0)
-        .map((row) => ({
-          run: Number(row['run']),
-          turn: Number(row['turn']),
-          firstSeq: Number(row['first_seq']),
-        }))
-        .toSorted((one, other) => one.firstSeq - other.firstSeq),
-    rowsAt(places) {
-      const keys = JSON.stringify(places.map(({ run, turn }) => [run, turn]))
-      return join(
-        read(
-          `SELECT log.* FROM json_each(?) AS place CROSS JOIN log
-            ON log.run = place.value->>0 AND log.turn = place.value->>1 ORDER BY place.key, part`,
-          keys,
-        ),
-      )
+    logAfter(seq) {
+      table.prepare()
+      return join(rowsAfter(seq, '*', { read, index }), note)
     },
-    lastSeq: () => indexed().lastSeq(),
-  }
-}
-
-type Row = Record<string, SqlStorageValue>
-
-/** Where the runs of a session are in its log. */
-interface LogIndex {
-  /** By run id. */
-  readonly orders: Map<string, number>
-  readonly note: (run: number, lastSeq: number) => void
-  readonly lastSeq: () => number
-  /** The first run that went on after a later one had begun, as a parked one does: before it the log is in the order of runs. */
-  readonly lateFrom: () => number
-}
-
-/** @param rows One for each turn, the last run first. */
-function createLogIndex(rows: readonly Row[]): LogIndex {
-  const orders = new Map<string, number>()
-  let lastSeq = 0
-  let highest = 0
-  let late = Number.MAX_SAFE_INTEGER
-  /** The first place of what is above the run that is read, that run included from its end on. */
-  let above = Number.MAX_SAFE_INTEGER
-  let first = { run: 0, seq: above }
-  for (const row of rows) {
-    const run = Number(row['run'])
-    if (row['turn'] === 0) orders.set(String(row['id']), run)
-    if (row['last_seq'] === null) continue
-    if (run !== first.run) {
-      above = Math.min(above, first.seq)
-      first = { run, seq: Number.MAX_SAFE_INTEGER }
-    }
-    first.seq = Math.min(first.seq, Number(row['first_seq']))
-    const last = Number(row['last_seq'])
-    if (last > above) late = run
-    highest = Math.max(highest, run)
-    lastSeq = Math.max(lastSeq, last)
-  }
-  return {
-    orders,
-    lastSeq: () => lastSeq,
-    lateFrom: () => late,
-    note(run, last) {
-      if (last <= lastSeq) return
-      lastSeq = last
-      if (run < highest) late = Math.min(late, run)
-      else highest = run
+    placesAfter(seq) {
+      table.prepare()
+      return placesAfter(seq, { read, index })
     },
+    rowsAt: (places) => join(rowsAt(places, read), note),
+    lastSeq() {
+      table.prepare()
+      return end.lastSeq()
+    },
+    spent() {
+      const text = index.get('spent', 'total')
+      return text === undefined ? undefined : (JSON.parse(String(text)) as Usage)
+    },
+    writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
   }
 }
 
-/** Cuts a text into parts that fit a row, never between the two units of one character. */
-function toParts(text: string): readonly string[] {
-  const parts: string[] = []
-  for (let start = 0; start < text.length; start += parts.at(-1)!.length) {
-    const part = text.slice(start, start + maxPartChars)
-    const isCut = start + part.length < text.length && /[\uD800-\uDBFF]$/.test(part)
-    parts.push(isCut ? part.slice(0, -1) : part)
-  }
-  return parts
+const keyOf = ({ order, id, startSeq }: RunRow) => {
+  return { run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }
 }
 
-/** JSON of another shape would end whoever reads it: it counts as unreadable. */
-const isTurn = (value: unknown) =>
-  ['steps', 'calls', 'modelCalls', 'events'].every((name) => Array.isArray(fieldOf(value, name)))
-const isRun = (value: unknown) => Array.isArray(fieldOf(fieldOf(value, 'submission'), 'messages'))
-const fieldOf = (value: unknown, name: string): unknown => Reflect.get(Object(value), name)
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function readSession(read: LogTable['read']): SessionRow | undefined {
+  const parts = read('SELECT body FROM log WHERE run = 0 ORDER BY part')
+  const text = parts.map(({ body }) => String(body)).join('')
+  return text === '' ? undefined : (JSON.parse(text) as SessionRow)
 }

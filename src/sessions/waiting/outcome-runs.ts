@@ -2,7 +2,7 @@ import { errorCode, IsolaError } from '#contracts/errors.ts'
 import { afterFirstCall } from '#contracts/model.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Delivery, SubmitRequest } from '#contracts/session.ts'
-import { keyedRunId } from '../gateway.ts'
+import { keyedRunId, outcomeKey } from '../gateway.ts'
 import type { LiveRun, Runs } from '../runs/runs.ts'
 import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
 import type { Transcript } from '../log/transcript.ts'
@@ -116,7 +116,7 @@ function toRequest(
     ...(pauses === 'park' && { pauses, ...(clientTools && { clientTools }) }),
     ...(pauses === 'park' && mayAsk && { mayAsk }),
     messages: [message],
-    idempotencyKey: `outcome:${id}:${call}`,
+    idempotencyKey: outcomeKey(id, call),
     // A session that was deleted meanwhile is not made anew.
     mustExist: true,
     begunBy: { run: id, call, session, depth: (begunBy?.depth ?? 0) + 1 },

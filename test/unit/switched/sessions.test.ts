@@ -648,7 +648,7 @@ describe('the record of a session', () => {
       await life.outbox.flush()
       expect(listed()).toEqual({ agent: 'tester', kind, usedAtMs: 3, runs: 0 })
       if (kind === 'child') continue
-      await life.run()
+      await life.run({ isStateless: kind === 'stateless' })
       await life.outbox.flush()
       const usedAtMs = clock.nowMs()
       expect(listed()).toMatchObject({ kind, usedAtMs, runs: 1, state: 'completed' })

@@ -1,0 +1,149 @@
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { Limits } from '#contracts/lease.ts'
+import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
+import type { RunOutcome } from '#contracts/session.ts'
+import { runStarted } from '../log/log-view.ts'
+import { isStorageFault } from '../platform-fault.ts'
+import type { RunRow } from '../storage/store.ts'
+import { createAcceptance } from './acceptance.ts'
+import type { LogPlaces } from './log-places.ts'
+import { overridesOf } from './overrides.ts'
+import { usedUp } from './refusals.ts'
+import type { RunEnd } from './run-end.ts'
+import { executeRun, type ExecutionOptions } from './run-execution.ts'
+import { leaseOf } from './run-limits.ts'
+
+/** How often an accepted run asks for its lease where it cannot be asked. */
+const maxLeaseTries = 5
+
+type Shared = 'runtime' | 'store' | 'children' | 'hub' | 'transcript' | 'sync' | 'sessionId'
+
+export interface RunWorkOptions extends Pick<ExecutionOptions, Shared | 'audience'> {
+  readonly row: RunRow
+  /** With it the run is new: its row is written when its first model request is out, or when it has to wait. */
+  readonly agent: ReadyAgent | undefined
+  readonly places: LogPlaces
+  readonly end: RunEnd
+  /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
+  readonly writeFirst: (run: RunRow) => void
+  readonly onAccepted: () => void
+  /** A run before it could not be written. */
+  readonly isBehind: () => boolean
+}
+
+/** One run while it is live: accepted or not, waiting for its turn or at work. */
+export interface RunWork {
+  /** Resolves once the run is accepted: its row is written. Rejects if it could not be. */
+  readonly accepted: Promise<void>
+  readonly state: () => 'new' | 'stored' | 'declined'
+  readonly persist: () => void
+  /** The run as it stands. */
+  readonly row: () => RunRow
+  readonly change: (more: Partial<RunRow>) => void
+  readonly abort: (reason: string) => void
+  readonly isStarted: () => boolean
+  /** One segment: from its turn in the queue to its end, or to what it waits for. Rejects if that cannot be written. */
+  readonly work: () => Promise<RunOutcome>
+}
+
+export function createRunWork(options: RunWorkOptions): RunWork {
+  const { runtime, store, hub, agent, audience, places, end } = options
+  const { clock } = runtime
+  const { fail, writeFinal } = end
+  let { row } = options
+  let isWorking = false
+  const cancelled = new AbortController()
+  if (row.cancelReason !== undefined) cancelled.abort(new Error(row.cancelReason))
+  const acceptance = createAcceptance({
+    isStored: agent === undefined,
+    write: () => options.writeFirst(row),
+    onStored() {
+      options.onAccepted()
+      hub.publish(runStarted(row))
+    },
+    onDeclined(error) {
+      cancelled.abort(error)
+    },
+  })
+  const isStored = () => acceptance.state() === 'stored'
+  const change = (more: Partial<RunRow>) => {
+    const before = row
+    row = { ...row, ...more }
+    if (isStored()) end.change(before, more)
+  }
+  const begin = () => {
+    if (row.startSeq !== undefined) return
+    change({ startSeq: places.next(), startedAtMs: clock.nowMs() })
+    if (isStored()) hub.publish(runStarted(row))
+  }
+  const work = async (): Promise<RunOutcome> => {
+    isWorking = true
+    if (options.isBehind()) throw new Error('A run before it could not be written.')
+    try {
+      const ready = agent ?? (await load(row, runtime))
+      const limits = await lease(ready)
+      begin()
+      const outcome = await executeRun(
+        { ...ready, spec: { ...ready.spec, limits } },
+        {
+          ...options,
+          audience,
+          nextSeq: places.next,
+          persist: acceptance.persist,
+          row: () => row,
+          signal: cancelled.signal,
+          writeFinal: (turn, final) => writeFinal(row, turn, final),
+        },
+      )
+      if (outcome.state === 'parked') store.keepOpen(row.order)
+      return outcome
+    } catch (thrown) {
+      const isNew = acceptance.state() === 'new'
+      // Nothing was spent, and nobody has an answer yet: whoever asks is told, and may ask again.
+      const error = isNew && errorCode(thrown)?.startsWith('lease_') ? usedUp(thrown) : thrown
+      const code = errorCode(error)
+      const isDeclined = code === 'request_unavailable' || code === 'request_insufficient_quota'
+      if (isNew && isDeclined) acceptance.decline(error)
+      if (acceptance.state() === 'declined' || isStorageFault(error)) throw error
+      begin()
+      acceptance.persist()
+      if (code !== undefined) return fail(row, { code, message: errorMessage(error) })
+      const message = 'The run failed for an internal reason.'
+      return fail(row, { code: 'internal', message }, errorMessage(error))
+    }
+  }
+
+  return {
+    accepted: acceptance.accepted,
+    state: acceptance.state,
+    persist: acceptance.persist,
+    row: () => row,
+    change,
+    abort: (reason) => cancelled.abort(new Error(reason)),
+    isStarted: () => isWorking,
+    work,
+  }
+
+  /** Nobody has an answer yet to a run that is new; one that was accepted waits for its lease a while. */
+  async function lease({ spec }: ReadyAgent): Promise<Limits> {
+    if (cancelled.signal.aborted) return spec.limits // it ends before it spends anything
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await leaseOf(row, spec.limits, options)
+      } catch (error) {
+        const mayWait = isStored() && tries < maxLeaseTries
+        if (!mayWait || errorCode(error) !== 'request_unavailable') throw error
+        await clock.sleep(runtime.timing.recoverEveryMs, cancelled.signal)
+      }
+    }
+  }
+}
+
+async function load({ submission }: RunRow, runtime: SessionRuntime): Promise<ReadyAgent> {
+  const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
+  if (agent) return agent
+  throw new IsolaError(
+    'request_model_not_found',
+    `There is no agent "${submission.agent}" any more.`,
+  )
+}

@@ -1,0 +1,50 @@
+import type { Row } from './log-rows.ts'
+import type { RunIndex } from './run-index.ts'
+
+/** Where the log of a session ends, read once and kept up to date: no request searches for it. */
+export interface LogEnd {
+  /** The highest place of a run, whatever of it was written; 0 if there is none. */
+  readonly lastOrder: () => number
+  /** The highest place of an event. */
+  readonly lastSeq: () => number
+  /** Whether this event belongs to a run that goes on after a later one had begun, as a parked one may. */
+  readonly isLate: (order: number, seq: number) => boolean
+  readonly wrote: (order: number, lastSeq: number | undefined) => void
+  readonly forget: () => void
+}
+
+export function createLogEnd(
+  read: (query: string) => readonly Row[],
+  index: Pick<RunIndex, 'lastLate'>,
+): LogEnd {
+  let order: number | undefined
+  let told: { readonly order: number; readonly seq: number } | undefined
+
+  const lastOrder = () =>
+    (order ??= Number(read('SELECT max(run) AS run FROM log')[0]?.['run'] ?? 0))
+  /** The highest run that has told something, and the last place of all. */
+  const lastTold = () => {
+    if (told) return told
+    const query = `SELECT run, last_seq FROM log WHERE run > 0 AND last_seq IS NOT NULL
+      ORDER BY run DESC, turn DESC, part DESC LIMIT 1`
+    const [row] = read(query)
+    const seq = Math.max(Number(row?.['last_seq'] ?? 0), index.lastLate())
+    return (told = { order: Number(row?.['run'] ?? 0), seq })
+  }
+
+  return {
+    lastOrder,
+    lastSeq: () => lastTold().seq,
+    isLate: (run, seq) => run < lastTold().order && seq > lastTold().seq,
+    wrote(run, seq) {
+      order = Math.max(lastOrder(), run)
+      const last = lastTold()
+      if (seq === undefined || seq <= last.seq) return
+      told = { order: Math.max(last.order, run), seq }
+    },
+    forget() {
+      order = undefined
+      told = undefined
+    },
+  }
+}

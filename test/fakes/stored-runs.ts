@@ -1,0 +1,60 @@
+import type { AgentResult } from '#contracts/agent.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
+import { onlyLimited, zeroUsage, type Limits } from '#contracts/lease.ts'
+import { runIdAt } from '../../src/sessions/storage/run-id.ts'
+import type { RunRow } from '../../src/sessions/storage/store.ts'
+
+/** A run that was accepted at this place, as the store keeps it. Each takes three places in the log. */
+export const runAt = (order: number, more: Partial<RunRow> = {}): RunRow => ({
+  id: runIdAt(order, `run_${'0'.repeat(22)}`),
+  order,
+  submission: { agent: 'tester', principal: 'operator', messages: [], trace: 't'.repeat(32) },
+  bodyHash: '',
+  createdAtMs: order,
+  startSeq: 3 * order - 2,
+  startedAtMs: order,
+  wakeTurn: 0,
+  wakes: 0,
+  ...more,
+})
+
+/** The only turn of that run, which spent ten tokens. */
+export function turnOf(order: number, more: Partial<TurnRecord> = {}): TurnRecord {
+  const { id, submission } = runAt(order)
+  const { agent, trace } = submission
+  const usage = { ...zeroUsage, tokens: 10, turns: 1 }
+  const stamp = { run: id, agent, trace, atMs: order }
+  const final: AgentResult = {
+    id,
+    success: true,
+    state: 'completed',
+    result: 'done',
+    startedAtMs: order,
+    finishedAtMs: order,
+    sessionId: 'ses_1',
+    agent,
+    trace,
+    steps: 1,
+    actions: [],
+    modelCalls: [],
+    usage,
+    costEstimateUsd: 0,
+    provenance: { template: '', version: '', models: [] },
+  }
+  return {
+    turn: 1,
+    steps: [{ type: 'finish', message: 'done' }],
+    calls: [],
+    modelCalls: [],
+    usage,
+    events: [
+      { ...stamp, seq: 3 * order - 1, type: 'message_finished', data: { turn: 1 } },
+      { ...stamp, seq: 3 * order, type: 'run_finished', data: { state: 'completed', turns: 1 } },
+    ],
+    isDone: true,
+    final,
+    ...more,
+  }
+}
+
+export const limitsOf = (limits: Partial<Limits> = {}): Limits => onlyLimited(limits)
