@@ -161,6 +161,19 @@ describe('readers and pages of events', () => {
     expect(reads).toEqual([])
   })
 
+  it('reports in SQL read fields that a kind of event has', () => {
+    const fields = new Set([
+      ...Object.values(eventSchemas).flatMap(({ data }) => Object.keys(data.shape)),
+      ...Object.values(deploymentEventSchemas).flatMap((data) => Object.keys(data.shape)),
+    ])
+    const asked = readdirSync(join(root, 'src/storage')).flatMap((file) => {
+      const text = readFileSync(join(root, 'src/storage', file), 'utf8')
+      return [...text.matchAll(/\bdata\}?->>?'(\w+)'/g)].map(([, name]) => name!)
+    })
+    expect(asked.length).toBeGreaterThan(10)
+    expect(asked.filter((name) => !fields.has(name))).toEqual([])
+  })
+
   it('docs/events.md is what the schemas say (npm run events writes it)', async () => {
     expect(readFileSync(join(root, 'docs/events.md'), 'utf8')).toBe(await eventPage())
   })
