@@ -54,6 +54,9 @@ function locate(context) {
   return undefined
 }
 
+/** Rooms that a room may import besides `#contracts`: the kernel's budget counts both. */
+const neighbours = { kernel: ['leases'] }
+
 const matches = (pattern, specifier) =>
   pattern.endsWith('/*') ? specifier.startsWith(pattern.slice(0, -1)) : pattern === specifier
 
@@ -74,6 +77,8 @@ function refusal(place, filename, specifier) {
       : `A bundled plugin imports only isola/plugin and its own folder, not ${specifier}.`
   }
   if (specifier.startsWith('#contracts/')) return undefined
+  if ((neighbours[place.name] ?? []).some((room) => specifier.startsWith(`#${room}/`)))
+    return undefined
   if (specifier.startsWith('#')) return `A room imports #contracts and itself, not ${specifier}.`
   if ((allowedPackages[place.name] ?? []).some((pattern) => matches(pattern, specifier)))
     return undefined
@@ -138,11 +143,11 @@ const isTier = (node) =>
 const noOrigin = {
   meta: {
     type: 'problem',
-    docs: { description: "nothing in kernel/ and sessions/ names a tool's origin" },
+    docs: { description: "nothing in kernel/, leases/ and sessions/ names a tool's origin" },
   },
   create(context) {
     const place = locate(context)
-    if (place?.kind !== 'room' || !['kernel', 'sessions'].includes(place.name)) return {}
+    if (place?.kind !== 'room' || !['kernel', 'leases', 'sessions'].includes(place.name)) return {}
     const report = (node, word) =>
       context.report({
         node,

@@ -16,7 +16,7 @@ import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolResult, ToolEntry, Toolset, PauseRequest } from '#contracts/tool.ts'
 import type { Ledger } from '#contracts/ledger.ts'
-import { widthOf } from '#contracts/share.ts'
+import { widthOf } from '#leases/share.ts'
 
 /** What all calls of a turn have in common. */
 export interface TurnScope {

@@ -1,4 +1,4 @@
-import { finishedEvent } from '#contracts/call-events.ts'
+import { finishedEvent } from './call-events.ts'
 import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
 import { ofCall } from '#contracts/event.ts'
 import { addUsage, zeroUsage, type Limits } from '#contracts/lease.ts'
@@ -16,7 +16,7 @@ import {
 } from './call.ts'
 import { openInner } from './inner.ts'
 import { needsApproval, pauseOrDeny } from './approval.ts'
-import { leaseFor, widthOf } from '#contracts/share.ts'
+import { leaseFor, widthOf } from '#leases/share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
 const known: Gate = {

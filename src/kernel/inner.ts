@@ -1,13 +1,13 @@
-import { startedEvent } from '#contracts/call-events.ts'
+import { startedEvent } from './call-events.ts'
 import { ofCall } from '#contracts/event.ts'
 import { addUsage, onlyLimited, narrower, zeroUsage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentUsage } from './call.ts'
 import type { CallState, PassGates, TurnScope } from './call.ts'
-import { createSlots } from '#contracts/slots.ts'
-import { createGenerate } from './generate.ts'
-import { createLedger, createLedgerWithin } from '#contracts/ledger.ts'
-import { shareOf } from '#contracts/share.ts'
+import { createSlots } from '#leases/slots.ts'
+import { createGenerate } from '#leases/generate.ts'
+import { createLedger, createLedgerWithin } from '#leases/ledger.ts'
+import { shareOf } from '#leases/share.ts'
 
 /** Code has no context to fill: longer than this is kept behind a handle all the same. */
 export const maxOutputChars = 1_000_000

@@ -3,11 +3,11 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import { addUsage, defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
 import type { TurnScope } from './call.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
-import { createGenerate } from './generate.ts'
+import { createGenerate } from '#leases/generate.ts'
 import { checkPlan } from './check-plan.ts'
 import { maxOutputChars } from './inner.ts'
 import type { Segment } from './segment.ts'
-import { shareOf } from '#contracts/share.ts'
+import { shareOf } from '#leases/share.ts'
 import type { TurnDraft } from './turn.ts'
 
 export interface OpenTurn {

@@ -6,7 +6,8 @@ import type { ModelProvider } from '#contracts/model.ts'
 import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { createLedger, type Ledger } from '#contracts/ledger.ts'
+import type { Ledger } from '#contracts/ledger.ts'
+import { createLedger } from '#leases/ledger.ts'
 import type { Stamp } from './turn.ts'
 
 /** The swappable parts (composition over subclassing). */

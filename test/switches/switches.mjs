@@ -250,7 +250,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/generate.ts',
+    'src/leases/generate.ts',
     [switchedKernel],
     [
       {
@@ -354,7 +354,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/contracts/share.ts',
+    'src/leases/share.ts',
     [kernelLedger],
     [
       {
@@ -385,7 +385,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/contracts/ledger.ts',
+    'src/leases/ledger.ts',
     [kernelLedger],
     [
       {
@@ -540,7 +540,7 @@ const inner = [
     ],
   ),
   ...of(
-    'src/kernel/generate.ts',
+    'src/leases/generate.ts',
     [kernelInner],
     [
       {
@@ -558,7 +558,7 @@ const inner = [
     ],
   ),
   ...of(
-    'src/contracts/ledger.ts',
+    'src/leases/ledger.ts',
     [kernelLedger],
     [
       {
@@ -1666,7 +1666,7 @@ const models = [
     ],
   ),
   ...of(
-    'src/kernel/generate.ts',
+    'src/leases/generate.ts',
     ['test/unit/models/cost-limits.test.ts'],
     [
       {

@@ -4,7 +4,7 @@ import type { GateParts } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { CallState, TurnScope } from '../../../src/kernel/call.ts'
 import { gates } from '../../../src/kernel/gates.ts'
-import { createLedger } from '../../../src/contracts/ledger.ts'
+import { createLedger } from '../../../src/leases/ledger.ts'
 import { passGates } from '../../../src/kernel/pipeline.ts'
 import {
   createFakeClock,

@@ -1,6 +1,6 @@
-import type { EventDraft } from './event.ts'
-import type { JsonObject } from './json.ts'
-import type { ToolOwner, ToolResult } from './tool.ts'
+import type { EventDraft } from '#contracts/event.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { ToolOwner, ToolResult } from '#contracts/tool.ts'
 
 export interface StartedCall {
   readonly id: string
