@@ -42,8 +42,9 @@ import type { PrincipalRuntime } from './governance/principal-object.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { fullName } from './http/targets.ts'
 import { parallelExecutor } from './kernel/executor.ts'
-import { createKernel } from './kernel/run.ts'
-import { finishReflector, modelPlanner } from './agents/model-planner.ts'
+import { composeKernel } from './kernel/compose.ts'
+import { directPlanner, directReflector } from './agents/direct-call.ts'
+import { createFinishReflector, modelPlanner } from './agents/model-planner.ts'
 import { createMcpRoom } from './mcp/compose.ts'
 import type { McpServerRuntime } from './mcp/server-parts.ts'
 import { createPromptStore } from './memory/prompt-store.ts'
@@ -269,12 +270,13 @@ export function composeRuntime(
   })
   const allowed = createLivePolicy({ ...installed, ...config, takeRate: principals.takeRate })
   const gates: GateParts = { ...allowed, validator, outputs, hooks: hooks.tools }
-  const kernel = createKernel({
+  const kernel = composeKernel({
     ...sources,
     models: models.provider,
     planner: hooks.around(modelPlanner),
     executor: parallelExecutor,
-    reflector: finishReflector,
+    reflector: createFinishReflector(validator),
+    direct: { planner: hooks.around(directPlanner), reflector: directReflector },
     gates,
   })
   const { url, headers, serviceName, capturesContent } = config.otlp

@@ -1,25 +1,12 @@
 import type { ModelCallSummary } from '#contracts/agent.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { EventData, EventDraft } from '#contracts/event.ts'
-import {
-  amountText,
-  zeroUsage,
-  type Lease,
-  type LeaseRefusal,
-  type Usage,
-} from '#contracts/lease.ts'
-import {
-  billable,
-  isRefusal,
-  substitutionOf,
-  type ModelProvider,
-  type ModelReply,
-  type ModelRequest,
-  type ModelSelection,
-} from '#contracts/model.ts'
+import { zeroUsage, type Lease, type LeaseRefusal, type Usage } from '#contracts/lease.ts'
+import type { ModelProvider, ModelReply, ModelRequest, ModelSelection } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolOwner } from '#contracts/tool.ts'
 import type { Ledger } from '#contracts/ledger.ts'
+import { amountText, billable, isRefusal, substitutionOf } from './bill.ts'
 
 export interface GenerateOptions {
   readonly models: ModelProvider

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  defaultAgentLimits,
-  unlimited,
-  zeroAmount,
-  type Amount,
-  type Lease,
-  type Limits,
-} from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { unlimited, zeroAmount, type Amount, type Lease, type Limits } from '#contracts/lease.ts'
 import type { Ledger } from '#contracts/ledger.ts'
 import { createLedger, createLedgerWithin } from '../../../src/leases/ledger.ts'
 import { shareOf } from '../../../src/leases/share.ts'

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { defaultAgentLimits, unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { TrustTier } from '#contracts/manifest.ts'
 import type { StorageRequest } from '#contracts/session.ts'
 import { leaseFor } from '#leases/share.ts'
