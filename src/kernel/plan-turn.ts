@@ -112,8 +112,9 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
 
 function callerOf({ input }: Segment): TurnScope['caller'] {
   const { run, session, rootSession, principal, agent, trace, traceLink, depth, ancestry } = input
+  const who = { run, session, rootSession, principal, trace, depth }
   return {
-    ...{ run, session, rootSession, principal, trace, depth },
+    ...who,
     agent: agent.id,
     ...(traceLink && { traceLink }),
     ancestry: [...ancestry, agent.id],

@@ -1,4 +1,4 @@
-import { errorCode } from '#contracts/errors.ts'
+import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import type { LeaseRefusal } from '#contracts/lease.ts'
 import type { ModelEstimate, ModelRequest, ModelSelection, ModelUsage } from '#contracts/model.ts'
@@ -40,3 +40,10 @@ export function isRefusal(error: unknown): boolean {
 /** An amount of what a refusal is about, in words for a person: tokens as they are, cost in US dollars. */
 export const amountText = (code: LeaseRefusal['code'], amount: number): string =>
   code === 'lease_cost' ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)
+
+/** Why there is no further model call, in words for a person. */
+export function toError({ code, ...refusal }: LeaseRefusal): IsolaError {
+  const [asked, left] = [refusal.asked, refusal.left].map((one) => amountText(code, one))
+  const message = `The budget does not allow another model call (${asked} asked, ${left} left).`
+  return new IsolaError(code, message)
+}

@@ -6,7 +6,7 @@ import type { ModelProvider, ModelReply, ModelRequest, ModelSelection } from '#c
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolOwner } from '#contracts/tool.ts'
 import type { Ledger } from '#contracts/ledger.ts'
-import { amountText, billable, isRefusal, substitutionOf } from './bill.ts'
+import { billable, isRefusal, substitutionOf, toError } from './bill.ts'
 
 export interface GenerateOptions {
   readonly models: ModelProvider
@@ -54,12 +54,7 @@ export function createGenerate(options: GenerateOptions) {
       throw new IsolaError('model_not_configured', 'No model that may be used here serves this.')
     let attempt: Attempt | undefined
     const refusal = reserve()
-    if (refusal) {
-      const { code } = refusal
-      const [asked, left] = [refusal.asked, refusal.left].map((one) => amountText(code, one))
-      const message = `The budget does not allow another model call (${asked} asked, ${left} left).`
-      throw new IsolaError(code, message)
-    }
+    if (refusal) throw toError(refusal)
     if (selection.substituted) emit(substitutionOf(request, selection))
     try {
       const reply = await models.generate(request, {

@@ -1927,7 +1927,7 @@ const exported = [
     ],
   ),
   ...of(
-    'src/composition.ts',
+    'src/governance/telemetry/compose.ts',
     ['test/unit/composition.test.ts'],
     [
       {
@@ -2715,19 +2715,19 @@ const rest = [
     'workers',
   ),
   ...of(
-    'src/composition.ts',
+    'src/http/compose.ts',
     [switchedSurfaces],
     [
       {
         name: 'abandon-after-grace',
         what: 'F28: a reader who lost its connection has ten seconds to come back',
-        find: 'await clock.sleep(goneGraceMs)',
+        find: 'await deps.sources.clock.sleep(goneGraceMs)',
         replace: '',
       },
       {
         name: 'abandon-cancels',
         what: 'F28: a closed `/v1` stream cancels its run',
-        find: 'await sessions.at(id).abandon(principal, run, reader)',
+        find: 'await deps.sessions.at(session).abandon(principal, run, reader)',
         replace: '',
       },
     ],
