@@ -56,6 +56,13 @@ const fixtures: Record<string, string> = {
   'src/contracts/cycle-d.ts': `import type { E } from '#contracts/cycle-e.ts'\nexport type D = E | 1\n`,
   'src/contracts/cycle-e.ts': `import type { D } from '#contracts/cycle-d.ts'\nexport type E = D | 2\n`,
 
+  // Contracts: shapes and constructors.
+  'src/contracts/good-shapes.ts': `import { z } from 'zod'\nexport const one = z.array(z.string()).superRefine((list, context) => {\n  for (const text of list) if (text === '') context.addIssue('empty')\n})\nexport class Wrong extends Error {}\nexport const isOne = (value: unknown): value is 1 => value === 1\nexport const toText = (values: readonly number[]) => values.map(String).join(' ')\n`,
+  'src/contracts/shapes-loop.ts': `export function sum(values: readonly number[]) {\n  for (const value of values) if (value > 1) return value\n  return 0\n}\n`,
+  'src/contracts/shapes-state.ts': `export const createCounter = () => ({ count: 0 })\n`,
+  'src/contracts/shapes-let.ts': `export const most = (a: number, b: number) => {\n  let most = a\n  if (b > a) most = b\n  return most\n}\n`,
+  'src/contracts/shapes-wait.ts': `export const first = async (work: () => Promise<number>) => {\n  const one = await work()\n  return one + 1\n}\n`,
+
   // Plugins: bad.
   'plugins/kv/uses-contracts.ts': `import type { Clock } from '#contracts/clock.ts'\nexport type A = Clock\n`,
   'plugins/kv/uses-package.ts': `import { z } from 'zod'\nexport const a = z\n`,
@@ -179,6 +186,15 @@ describe('lint rules', () => {
     'Y1, Y30: a room that imports an SDK which is not its own is refused (%s)',
     (path) => expect(refusals(path)).toContain('rooms(imports)'),
   )
+
+  it.each(Object.keys(fixtures).filter((path) => path.includes('/shapes-')))(
+    'contracts: what loops, waits, keeps a variable or makes state is refused (%s)',
+    (path) => expect(refusals(path)).toContain('rooms(shapes-only)'),
+  )
+
+  it('contracts: schemas with their callbacks, errors and constructors pass', () => {
+    expect(refusals('src/contracts/good-shapes.ts')).toEqual([])
+  })
 
   it('Y2: isola/plugin is one file without imports, not even of its own room', () => {
     expect(refusals('src/contracts/plugin.ts')).toContain('rooms(imports)')

@@ -15,7 +15,7 @@ function setUp(snapshot: () => Promise<PluginSnapshot>) {
   const live = createLiveDirectory({
     initial: generation(0),
     snapshot,
-    heard: () => undefined,
+    lastKnown: () => undefined,
     onFault: () => {},
     build: ({ number }) => {
       wired.push(number)
