@@ -3,7 +3,8 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { DatabaseClient, MemoryClient } from '#contracts/memory.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelProvider } from '#contracts/model.ts'
@@ -15,7 +16,7 @@ import { toTurnSaid } from '#contracts/turn-said.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import { parallelExecutor } from './kernel/executor.ts'
-import { finishReflector, modelPlanner } from './agents/model-planner.ts'
+import { createFinishReflector, modelPlanner } from './agents/model-planner.ts'
 import { createKernel } from './kernel/run.ts'
 import { systemSources } from './sources.ts'
 
@@ -165,7 +166,8 @@ export class Agent {
     const {
       planner = modelPlanner,
       executor = parallelExecutor,
-      reflector = finishReflector,
+      validator = createSchemaValidator(),
+      reflector = createFinishReflector(validator),
     } = this.#options
     return createKernel({
       ...this.#sources,
@@ -175,7 +177,7 @@ export class Agent {
       models: firstServing(this.#options),
       gates: {
         ...openPolicy,
-        validator: this.#options.validator ?? createSchemaValidator(),
+        validator,
         outputs: {
           maxChars: maxOutputChars,
           keep: async (_subject, json) => ({

@@ -1,13 +1,12 @@
+import type { AgentSpec } from '#contracts/agent.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import { afterFirstCall, type ModelReply } from '#contracts/model.ts'
-import { toDirectOutcome, type DirectCall } from '#contracts/direct-call.ts'
-import type { Message } from '#contracts/message.ts'
-import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#contracts/plan.ts'
+import type { Planner, PlanStep, Reflector } from '#contracts/plan.ts'
+import type { SchemaValidator } from '#contracts/tool.ts'
 
-/** The default planner: asks the agent's model; a direct call is made without one. */
+/** The default planner: asks the agent's model. */
 export const modelPlanner: Planner = {
   async plan({ agent, messages, tools, turn, generate }) {
-    // Once: what is said to such a run on its way changes nothing of it.
-    if (agent.directCall) return turn === 1 ? [callStep(agent.directCall)] : [madeBefore(messages)]
     const reply = await generate({
       model: agent.model,
       messages,
@@ -17,24 +16,6 @@ export const modelPlanner: Planner = {
     })
     return stepsOf(reply)
   },
-}
-
-/** Behind the tool that stands for all others: what is not pinned is called in the same way. */
-const callStep = ({ tool: name, input }: DirectCall): PlanStep => ({
-  type: 'tool',
-  callId: 'direct',
-  toolId: 'isola__call',
-  input: { name, input },
-})
-
-function madeBefore(messages: readonly Message[]): PlanStep {
-  const made = messages.findLast(({ role }) => role === 'tool')
-  if (made?.role !== 'tool') return { type: 'finish', message: '' }
-  const { callId: call, output, isError } = made
-  const outcome = isError
-    ? { ok: false, call, ...Object(output).error }
-    : { ok: true, call, output }
-  return { type: 'finish', message: callWasMade, output: outcome }
 }
 
 function stepsOf({ text, toolCalls, finishReason }: ModelReply): PlanStep[] {
@@ -52,25 +33,33 @@ function stepsOf({ text, toolCalls, finishReason }: ModelReply): PlanStep[] {
   ]
 }
 
-/** The default reflector: a `finish` step meets the goal, and so does a direct call that has its outcome. */
-export const finishReflector: Reflector = {
-  async reflect({ agent, actions, steps }) {
-    const [action] = actions
-    if (agent.directCall && action) return outcomeOf(action)
+/** The default reflector: a `finish` step meets the goal. */
+export const createFinishReflector = (validator: SchemaValidator): Reflector => ({
+  async reflect({ agent, steps }) {
     const finish = steps.find((step) => step.type === 'finish')
     if (!finish) return { decision: 'continue' }
-    return {
-      decision: 'finish',
-      result: finish.message,
-      ...(finish.output && { output: finish.output }),
-    }
+    const output = finish.output ?? outputIn(finish.message, agent, validator)
+    return { decision: 'finish', result: finish.message, ...(output && { output }) }
   },
+})
+
+/** An agent with an output schema answers in JSON; what does not fit stays text only. */
+function outputIn(
+  text: string,
+  { outputSchema }: AgentSpec,
+  validator: SchemaValidator,
+): JsonObject | undefined {
+  const output = outputSchema && parseObject(text)
+  return output && validator.validate(outputSchema, output).ok ? output : undefined
 }
 
-const callWasMade = 'The call was made.'
-
-function outcomeOf({ callId, result }: ActionResult): Reflection {
-  const { error } = result.ok ? {} : result
-  const text = error ? `${error.code}: ${error.message}` : callWasMade
-  return { decision: 'finish', result: text, output: toDirectOutcome(callId, result) }
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as JsonObject)
+      : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,5 +1,5 @@
 import type { AgentDescriptor, AgentSpec } from '#contracts/agent.ts'
-import { orchestratorLimits } from '#contracts/lease.ts'
+import { orchestratorLimits } from '#contracts/default-limits.ts'
 import type { PromptStore, PromptTemplate } from '#contracts/prompt.ts'
 import type { AgentOverrides } from '#contracts/runtime.ts'
 import { applyOverrides, toInstructions } from './agent-spec.ts'

@@ -1,4 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
+import { toInherited } from '#contracts/run-options.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
@@ -8,12 +9,14 @@ export function toSubmission(
   { task, context: material, background, onOutcome }: JsonObject,
   context: ToolContext,
 ): SubmitRequest {
-  const { pauses, requireApproval, traceLink } = context
+  const { traceLink } = context
+  const { pauses, requireApproval, ...inherited } = toInherited(context)
   // The caller's span is this call's, which its lineage names.
   const { span: _span, ...link } = traceLink ?? { isSampled: true }
   return {
     agent,
     protocol: sessionProtocol,
+    ...inherited,
     // The client's tools are the agent's that it talks to.
     pauses: pauses === 'park' ? 'park' : 'refuse',
     ...(requireApproval?.length && { requireApproval }),

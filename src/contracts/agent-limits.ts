@@ -1,4 +1,5 @@
-import { defaultAgentLimits, unlimited, type Limits } from './lease.ts'
+import { defaultAgentLimits } from './default-limits.ts'
+import { unlimited, type Limits } from './lease.ts'
 import type { AgentManifest } from './manifest.ts'
 
 const nanoPerUsd = 1_000_000_000

@@ -61,3 +61,8 @@ export interface Parked {
 export interface Kernel {
   readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult | Parked>
 }
+
+/** The loop, as those see it who host it. */
+export interface Kernel {
+  readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult | Parked>
+}

@@ -102,28 +102,6 @@ export const unlimited = Number.MAX_SAFE_INTEGER
 export const besides = (limit: number, spent: number): number =>
   limit >= unlimited ? unlimited : Math.max(0, limit - spent)
 
-/** The defaults of a manifest agent's `limits` (Y13). */
-export const defaultAgentLimits: Limits = {
-  maxTokens: 50_000,
-  maxCostNanoUsd: unlimited,
-  maxTimeMs: 120_000,
-  maxTurns: 10,
-  maxToolCalls: 50,
-  maxChildren: 16,
-  maxDepth: 4,
-  maxConcurrency: 8,
-}
-
-/** The orchestrator's own: a million tokens and 15 minutes of active time. */
-export const orchestratorLimits: Limits = {
-  ...defaultAgentLimits,
-  maxTokens: 1_000_000,
-  maxTimeMs: 900_000,
-  maxTurns: 100,
-  maxToolCalls: 500,
-  maxChildren: 100,
-}
-
 /** The output cap of a model call in tokens, unless an agent sets one. */
 export const defaultMaxOutputTokens = 4_096
 
@@ -154,7 +132,3 @@ export function narrower(a: Limits, b: Limits): Limits {
     maxConcurrency: Math.min(a.maxConcurrency, b.maxConcurrency),
   }
 }
-
-/** An amount of what a refusal is about, in words for a person: tokens as they are, cost in US dollars. */
-export const amountText = (code: LeaseRefusal['code'], amount: number): string =>
-  code === 'lease_cost' ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)

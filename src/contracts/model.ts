@@ -1,5 +1,3 @@
-import { errorCode } from './errors.ts'
-import type { EventDraft } from './event.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Message } from './message.ts'
 
@@ -114,14 +112,6 @@ export interface ModelEstimate {
   readonly costNanoUsd: number
 }
 
-/** A bill that is no number would unmake a ledger, a negative one would credit it: the whole reservation stands then. */
-export function billable(usage: ModelUsage, reserved: ModelEstimate): ModelUsage {
-  const counts = [usage.inputTokens, usage.outputTokens, usage.costNanoUsd]
-  if (counts.every((count) => Number.isSafeInteger(count) && count >= 0)) return usage
-  const { tokens: inputTokens, costNanoUsd } = reserved
-  return { ...usage, inputTokens, outputTokens: 0, costNanoUsd, estimated: true }
-}
-
 /** How the caller of a model reads along, stops it, and is asked before anything is sent again. */
 export interface ModelCallOptions {
   readonly signal: AbortSignal
@@ -172,15 +162,6 @@ export type PassedOver = {
   readonly reason: string
 }
 
-/** What puts a change of model on the record. */
-export function substitutionOf(
-  { model: asked = '' }: ModelRequest,
-  { provider, model, passedOver }: ModelSelection,
-): EventDraft {
-  const data = { asked, provider, model, ...(passedOver && { passedOver }) }
-  return { type: 'model_substituted', data }
-}
-
 /** What a model can do, as the operator or its provider says; what is left out is not known, and then tried. */
 export interface ModelCapabilities {
   /** Input and output together. */
@@ -226,7 +207,7 @@ export type ScoreModel = (candidate: ModelCandidate, needs: ModelNeeds) => numbe
  * Something that answers model requests. May throw `IsolaError` of family `model_`, nothing else but the reason of
  * the caller's signal. A provider is changed only before its first delta.
  *
- * A refusal (`isRefusal`) before `onBegun` costs nothing; any other failure of a request that was sent is booked with
+ * A refusal (`isRefusal` of leases/) before `onBegun` costs nothing; any other failure of a request that was sent is booked with
  * all that was reserved for it.
  */
 export interface ModelProvider {
@@ -238,23 +219,6 @@ export interface ModelProvider {
   readonly select: (model: string | undefined, request?: ModelRequest) => ModelSelection
   readonly estimate: (request: ModelRequest) => ModelEstimate
   readonly generate: (request: ModelRequest, options: ModelCallOptions) => Promise<ModelReply>
-}
-
-/** Failures with which a provider says that it did not work on the request, unless a reply had begun. */
-export function isRefusal(error: unknown): boolean {
-  switch (errorCode(error)) {
-    case 'model_auth':
-    case 'model_rate_limited':
-    case 'model_unavailable':
-    case 'model_refused_request':
-    case 'model_not_found':
-    case 'model_not_configured':
-    case 'model_not_capable':
-    case 'model_price_unknown':
-      return true
-    default:
-      return false
-  }
 }
 
 /** A model that this deployment serves, as `/v1/models` lists it. */

@@ -1,8 +1,8 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
+import type { RunOptions } from './run-options.ts'
 import type { Limits } from './lease.ts'
-import type { DirectCall } from './direct-call.ts'
 import type { Kernel } from './kernel.ts'
-import type { ModelParameters, ToolDefinition } from './model.ts'
+import type { ToolDefinition } from './model.ts'
 import type { Offers } from './offer.ts'
 import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from './policy.ts'
 import type { PrincipalLedger } from './principal.ts'
@@ -37,18 +37,9 @@ export interface ListedTool extends ToolDefinition {
   readonly isDestructive: boolean | 'presumed'
 }
 
-export interface AgentOverrides {
-  readonly model?: string
-  readonly parameters?: ModelParameters
+/** What a run asks of its agent, and the lease that its caller gave it. */
+export interface AgentOverrides extends RunOptions {
   readonly lease?: Limits
-  readonly clientInstructions?: string
-  /** Tools that the client runs: a call of one parks the run. */
-  readonly clientTools?: readonly ToolDefinition[]
-  /** Adds a tool with which the agent asks the person a question. */
-  readonly mayAsk?: boolean
-  readonly requireApproval?: readonly string[]
-  /** The run makes this one call, through every gate, and is over with what came of it: no model is asked. */
-  readonly directCall?: DirectCall
 }
 
 /** The checks around every call, by composition: a gate whose room is not built yet passes everything. */

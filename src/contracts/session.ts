@@ -4,12 +4,11 @@ import type { Json, JsonObject } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { MemoryEntry } from './memory.ts'
 import type { Message } from './message.ts'
-import type { ModelParameters, ToolDefinition } from './model.ts'
 import type { Decision, Pause } from './pause.ts'
 import type { OwnLimits } from './own-limits.ts'
-import type { DirectCall } from './direct-call.ts'
-import type { Pauses, ToolResult } from './tool.ts'
+import type { ToolResult } from './tool.ts'
 import type { TraceLink } from './trace.ts'
+import type { RunOptions } from './run-options.ts'
 import type { Reply } from './reply.ts'
 
 /** Where a sub-agent's session hangs in its tree. */
@@ -44,16 +43,12 @@ export interface BegunBy {
 export const sessionProtocol = 1
 
 /** One task for a session. Plain data: it crosses Durable Object RPC. */
-export interface Submission {
+export interface Submission extends RunOptions {
   /** Set on the first submission; later ones must name the same agent. */
   readonly agent: string
   readonly principal: string
   /** Messages to append to the transcript; at least one, the last one not the agent's. */
   readonly messages: readonly Message[]
-  /** A client's own system or developer message, added after ours, labelled. */
-  readonly clientInstructions?: string
-  readonly model?: string
-  readonly parameters?: ModelParameters
   readonly trace: string
   /** What came in with the trace; absent if it begins here. */
   readonly traceLink?: TraceLink
@@ -61,15 +56,6 @@ export interface Submission {
   readonly idempotencyKey?: string
   readonly lineage?: Lineage
   readonly begunBy?: BegunBy
-  /** What this run may spend at most, besides what its agent and its session may. */
-  readonly limits?: Partial<Limits>
-  /** What the run may be parked for; nothing if absent. */
-  readonly pauses?: Pauses
-  readonly requireApproval?: readonly string[]
-  readonly clientTools?: readonly ToolDefinition[]
-  readonly mayAsk?: boolean
-  /** No model works on the messages: this one call is made. */
-  readonly directCall?: DirectCall
   /** The id of the key it was asked with, for the record; absent for the operator key. */
   readonly key?: string
   /** The id of the sign-in whose token it was asked with; absent for a key. */

@@ -1,12 +1,12 @@
-import { finishedEvent, startedEvent } from '#contracts/call-events.ts'
 import { callOf, type EventDraft } from '#contracts/event.ts'
+import { finishedEvent, startedEvent } from './call-events.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import { addUsage, type Amount } from '#contracts/lease.ts'
 import type { ActionResult, PlanStep, ToolExecutor, ToolStep } from '#contracts/plan.ts'
-import { settles, type Pause, type PauseAnswer } from '#contracts/pause.ts'
-import type { Clock } from '#contracts/sources.ts'
+import { settles, type PauseAnswer } from '#contracts/pause.ts'
 import { argsHashOf, failure, spentUsage, type CallState, type TurnScope } from './call.ts'
-import { leaseFor } from '#contracts/share.ts'
+import { leaseFor } from '#leases/share.ts'
+import type { Deadlines } from './deadlines.ts'
 import { passGates } from './pipeline.ts'
 import type { Stamp, TurnDraft } from './turn.ts'
 
@@ -23,21 +23,15 @@ export interface ActPorts {
   readonly maxConcurrency: number
 }
 
-export interface Acted {
-  /** The lease code that stops the run, if a call was refused one. */
-  readonly refused: string | undefined
-  /** What the run waits for. */
-  readonly pauses: readonly Pause[]
-}
-
 /**
  * Runs a turn's calls side by side and reports them in source order, whichever finishes first.
  *
  * An intent is durable before an effect that may not be repeated; a call that a crash cut is repeated only if it
  * is declared repeatable, else its outcome is `tool_outcome_unknown`. A call that waits for someone outside has no
  * outcome until there is an answer to it.
+ * @returns The lease code that stops the run, if a call was refused one, and what the run waits for.
  */
-export async function act(draft: TurnDraft, ports: ActPorts): Promise<Acted> {
+export async function act(draft: TurnDraft, ports: ActPorts) {
   const { scope, stamp, maxConcurrency } = ports
   const isResumed = draft.calls.length > 0
   if (!isResumed) draft.calls = draft.steps.flatMap((step) => intentOf(step, scope))
@@ -51,7 +45,7 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<Acted> {
     draft.events.flatMap((event) => (event.type === 'tool_finished' ? [event.data.call] : [])),
   )
   const states = draft.calls.map((record, index) =>
-    stateOf({ record, index, scope, isResumed, tell, isReported: known.has(record.id) }),
+    stateOf({ record, index, isResumed, isReported: known.has(record.id) }, scope, tell),
   )
   if (!isResumed) draft.events.push(...states.map(({ record }) => stamp(startedOf(record, scope))))
   const pending = states.filter(({ hasEnded }) => !hasEnded)
@@ -112,7 +106,7 @@ export async function act(draft: TurnDraft, ports: ActPorts): Promise<Acted> {
     .catch(() => {})
     .then(() => Promise.all(underWay.values()))
     .then(() => pending.forEach((entry) => entry.hasEnded || finish(entry)))
-  await watch(all, scope.parts.clock, () => {
+  await watch(all, scope.deadlines, () => {
     if (!isWritten || draft.events.length > written) checkpoint()
   })
   while (reported < states.length)
@@ -135,12 +129,17 @@ function begun({ pause: _over, ...call }: CallRecord, scope: TurnScope): CallRec
 }
 
 /** Waits for the calls; while they take long, asks every now and then whether there is something to write. */
-async function watch(all: Promise<unknown>, clock: Clock, look: () => void): Promise<void> {
-  const done = new AbortController()
-  const finished = all.finally(() => done.abort())
-  while (!done.signal.aborted) {
-    await Promise.race([finished, clock.sleep(checkpointMs, done.signal)])
-    if (!done.signal.aborted) look()
+async function watch(all: Promise<unknown>, deadlines: Deadlines, look: () => void): Promise<void> {
+  let isOver = false
+  const finished = all.finally(() => (isOver = true))
+  while (!isOver) {
+    let callOff = () => {}
+    const pause = new Promise<void>((resolve) => {
+      callOff = deadlines.after(checkpointMs, resolve)
+    })
+    await Promise.race([finished, pause])
+    callOff()
+    if (!isOver) look()
   }
   await finished
 }
@@ -175,17 +174,14 @@ function intentOf(step: PlanStep, scope: TurnScope): CallRecord[] {
 
 const spendsOf = (record: CallRecord, scope: TurnScope) => entryOf(record, scope)?.spends
 
-interface StateOptions {
-  readonly record: CallRecord
-  readonly index: number
-  readonly scope: TurnScope
-  readonly isResumed: boolean
-  readonly isReported: boolean
-  /** Everything else a call has to say is told at once. */
-  readonly tell: (event: EventDraft) => void
-}
+type Opening = Pick<PendingCall, 'index' | 'record'> & { isResumed: boolean; isReported: boolean }
 
-function stateOf({ record, index, scope, isResumed, isReported, tell }: StateOptions): PendingCall {
+/** @param tell Takes all that a call says but its end: at once. */
+function stateOf(
+  { record, index, isResumed, isReported }: Opening,
+  scope: TurnScope,
+  tell: (event: EventDraft) => void,
+): PendingCall {
   const { pause } = record
   const given = pause && !record.outcome ? scope.answerTo(record.id) : undefined
   const answer = given && settles(pause!, given) ? given : undefined

@@ -16,7 +16,8 @@ import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolResult, ToolEntry, Toolset, PauseRequest } from '#contracts/tool.ts'
 import type { Ledger } from '#contracts/ledger.ts'
-import { widthOf } from '#contracts/share.ts'
+import { widthOf } from '#leases/share.ts'
+import type { Deadlines } from './deadlines.ts'
 
 /** What all calls of a turn have in common. */
 export interface TurnScope {
@@ -30,6 +31,8 @@ export interface TurnScope {
   /** The most one call of this turn may spend. */
   readonly share: Limits
   readonly timeLeftMs: () => number
+  readonly deadlines: Deadlines
+  readonly argsHashes: WeakMap<JsonObject, string>
   readonly answerTo: (call: string) => PauseAnswer | undefined
   /** Aborts on cancel, on the run's time limit and when its lease is revoked. */
   readonly signal: AbortSignal
@@ -78,6 +81,9 @@ export type GateVerdict =
 
 export type PassGates = (call: CallState, scope: TurnScope) => Promise<void>
 
+/** What a call that runs has besides: its own end, and the whole way for calls that it makes. */
+export type Within = { readonly signal: AbortSignal; readonly passOther: PassGates }
+
 export interface Gate {
   readonly name: string
   /** `before` runs while there is no result, `after` only if the tool ran, `always` whatever happened. */
@@ -98,8 +104,12 @@ export function failure(
   return { ok: false, error: { code, message, ...(transient && { transient }) } }
 }
 
-export const argsHashOf = (input: JsonObject, { parts }: TurnScope): string =>
-  parts.sha256(JSON.stringify(input))
+/** Of what a call was given: made once, since the start, the end and the record of a call all name it. */
+export function argsHashOf(input: JsonObject, { parts, argsHashes }: TurnScope): string {
+  const hash = argsHashes.get(input) ?? parts.sha256(JSON.stringify(input))
+  argsHashes.set(input, hash)
+  return hash
+}
 
 export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
   const tool = call.entry?.tool.name ?? call.name

@@ -1,5 +1,5 @@
 import type { ToolExecutor } from '#contracts/plan.ts'
-import { createSlots } from '#contracts/slots.ts'
+import { createSlots } from '#leases/slots.ts'
 
 /** The default executor: all calls of a turn side by side, first come first served where there are more than may run. */
 export const parallelExecutor: ToolExecutor = {

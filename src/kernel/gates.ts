@@ -1,22 +1,10 @@
-import { finishedEvent } from '#contracts/call-events.ts'
-import { errorMessage, type LeaseErrorCode } from '#contracts/errors.ts'
-import { ofCall } from '#contracts/event.ts'
-import { addUsage, zeroUsage, type Limits } from '#contracts/lease.ts'
-import { answersIn } from '#contracts/pause.ts'
-import type { ToolContext, ToolResult } from '#contracts/tool.ts'
-import {
-  argsHashOf,
-  failure,
-  spentBy,
-  subjectOf,
-  type CallState,
-  type Gate,
-  type PassGates,
-  type TurnScope,
-} from './call.ts'
-import { openInner } from './inner.ts'
+import { finishedEvent } from './call-events.ts'
+import type { LeaseErrorCode } from '#contracts/errors.ts'
+import type { Limits } from '#contracts/lease.ts'
+import { argsHashOf, failure, spentBy, subjectOf, type Gate } from './call.ts'
+import { execute } from './execute.ts'
 import { needsApproval, pauseOrDeny } from './approval.ts'
-import { leaseFor, widthOf } from '#contracts/share.ts'
+import { leaseFor, widthOf } from '#leases/share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
 const known: Gate = {
@@ -99,6 +87,7 @@ const approval: Gate = {
   async pass(call, scope) {
     const needed = await needsApproval(call, scope)
     if (needed === false) return
+    scope.argsHashes.delete(call.input) // what was asked about may have been changed in its place
     const answer = scope.answerTo(call.id)
     const isSame =
       answer?.kind === 'approved' &&
@@ -144,49 +133,6 @@ const timeout: Gate = {
     if (left > 0) return
     call.refused = 'lease_time'
     return { deny: failure('lease_time', 'The time of this run is used up.') }
-  },
-}
-
-/** How long a stopped tool may take to say what it has spent; longer if others below it have to be asked first. */
-const graceMs = 1_000
-const graceFor = ({ entry, grant }: CallState): number =>
-  entry?.spends && grant ? graceMs * (1 + Math.min(Math.max(grant.maxDepth, 0), 8)) : graceMs
-
-const cancelledError = { code: 'tool_cancelled', message: 'The call was cancelled.' } as const
-
-/** Runs the tool; whatever it throws or however long it takes, there is one result. */
-const execute: Gate = {
-  name: 'execute',
-  when: 'before',
-  async pass(call, scope, passOther) {
-    call.hasRun = true
-    const { clock } = scope.parts
-    const deadline = new AbortController()
-    const finished = new AbortController()
-    const signal = AbortSignal.any([scope.signal, deadline.signal])
-    const running = run(call, scope, { signal, passOther })
-    const { ms, code } = call.deadline!
-    const stopped = Promise.race([
-      clock.sleep(ms, finished.signal).then(() => {
-        if (code === 'lease_time' && !finished.signal.aborted) call.refused = code
-        return failure(code, `The call took longer than ${ms} ms.`, true)
-      }),
-      aborted(scope.signal).then((): ToolResult => ({ ok: false, error: cancelledError })),
-    ])
-    const first = await Promise.race([running, stopped.then((result) => ({ result }))])
-    if ('ok' in first) {
-      call.result = !first.ok && scope.signal.aborted ? { ...first, error: cancelledError } : first
-    } else {
-      deadline.abort(Object.assign(new Error('tool_timeout'), { code }))
-      const late = await Promise.race([running, clock.sleep(graceFor(call), finished.signal)])
-      call.result = { ...first.result, ...(late?.usage && { usage: late.usage }) }
-    }
-    finished.abort()
-    const { result } = call
-    if (result.ok || result.error.code !== 'tool_pending' || !result.pause) return
-    call.result = undefined
-    call.asking = result.usage
-    return pauseOrDeny(result.pause, scope)
   },
 }
 
@@ -258,51 +204,6 @@ export const gates: readonly Gate[] = [
   settle,
   event,
 ]
-
-interface RunOptions {
-  readonly signal: AbortSignal
-  readonly passOther: PassGates
-}
-
-async function run(
-  call: CallState,
-  scope: TurnScope,
-  { signal, passOther }: RunOptions,
-): Promise<ToolResult> {
-  const inner = call.entry!.inner && openInner(call, scope, { signal, passOther })
-  const context: ToolContext = {
-    ...scope.caller,
-    call: call.id,
-    idempotencyKey: `${scope.caller.run}:${call.id}`,
-    lease: call.grant!,
-    signal,
-    emit: (event) => call.emit(ofCall(call.id, event)),
-    answers: answersIn(scope.answerTo(call.id)),
-    ...(call.isApproved && { isApproved: true }),
-    ...(inner && { inner: inner.calls }),
-  }
-  const result = await executed(call, context)
-  return inner
-    ? { ...result, usage: addUsage(result.usage ?? zeroUsage, await inner.close()) }
-    : result
-}
-
-async function executed(call: CallState, context: ToolContext): Promise<ToolResult> {
-  try {
-    return await call.entry!.tool.execute(call.input, context)
-  } catch (error) {
-    call.emit({
-      type: 'tool_log',
-      data: { call: call.id, detail: errorMessage(error).slice(0, 500) },
-    })
-    return failure('tool_failed', 'The tool failed unexpectedly.')
-  }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-}
 
 /** The first dimension in which a share is too small to start anything. */
 function firstMissing(grant: Limits): LeaseErrorCode | undefined {

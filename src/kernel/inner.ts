@@ -1,13 +1,13 @@
-import { startedEvent } from '#contracts/call-events.ts'
+import { startedEvent } from './call-events.ts'
 import { ofCall } from '#contracts/event.ts'
 import { addUsage, onlyLimited, narrower, zeroUsage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentUsage } from './call.ts'
-import type { CallState, PassGates, TurnScope } from './call.ts'
-import { createSlots } from '#contracts/slots.ts'
-import { createGenerate } from './generate.ts'
-import { createLedger, createLedgerWithin } from '#contracts/ledger.ts'
-import { shareOf } from '#contracts/share.ts'
+import type { CallState, TurnScope, Within } from './call.ts'
+import { createSlots } from '#leases/slots.ts'
+import { createGenerate } from '#leases/generate.ts'
+import { createLedger, createLedgerWithin } from '#leases/ledger.ts'
+import { shareOf } from '#leases/share.ts'
 
 /** Code has no context to fill: longer than this is kept behind a handle all the same. */
 export const maxOutputChars = 1_000_000
@@ -21,11 +21,7 @@ const isOver = failure('tool_cancelled', 'The call that asked for this is over.'
  * lease, known by ids of their own, and ended with it. `close` waits for them and says what they spent.
  * @see docs/design.md section 8, invariants 3 and 4
  */
-export function openInner(
-  call: CallState,
-  scope: TurnScope,
-  { signal, passOther }: { readonly signal: AbortSignal; readonly passOther: PassGates },
-) {
+export function openInner(call: CallState, scope: TurnScope, { signal, passOther }: Within) {
   const { clock, models, outputs } = scope.parts
   const { inner, record, tool } = call.entry!
   const grant = call.grant!
@@ -86,16 +82,8 @@ export function openInner(
       const id = `${call.id}.${(count += 1)}`
       // The first that is too many is on the record, further ones are not.
       if (count > grant.maxToolCalls + 1) return tooMany
-      const { emit } = call
-      const state: CallState = {
-        id,
-        parent: call.id,
-        name,
-        input,
-        emit,
-        hasRun: false,
-        startedAtMs: 0,
-      }
+      const base = { emit: call.emit, hasRun: false, startedAtMs: 0 }
+      const state: CallState = { ...base, id, parent: call.id, name, input }
       underWay.add(state)
       return track(slots(() => pass(state)).finally(() => underWay.delete(state)))
     },

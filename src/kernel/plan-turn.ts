@@ -3,11 +3,10 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import { addUsage, defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
 import type { TurnScope } from './call.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
-import { createGenerate } from './generate.ts'
+import { createGenerate } from '#leases/generate.ts'
 import { checkPlan } from './check-plan.ts'
-import { maxOutputChars } from './inner.ts'
 import type { Segment } from './segment.ts'
-import { shareOf } from '#contracts/share.ts'
+import { shareOf } from '#leases/share.ts'
 import type { TurnDraft } from './turn.ts'
 
 export interface OpenTurn {
@@ -53,7 +52,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     },
   })
   const steps = await parts.planner.plan({
-    caller: { ...scopeOf(segment, draft).caller, opening: input.opening },
+    caller: { ...callerOf(segment), opening: input.opening },
     agent: input.agent,
     messages: [
       { role: 'system', text: input.agent.instructions },
@@ -77,16 +76,10 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
 export const receivedBy = (turns: readonly Pick<TurnRecord, 'received'>[]): number =>
   turns.reduce((sum, { received = [] }) => sum + received.length, 0)
 
-/** Whoever called has no context to fill, and what goes to them has passed the hooks: all of it. */
-const outputsFor = ({ gates }: Segment['parts']) => ({ ...gates.outputs, maxChars: maxOutputChars })
-
 /** What the calls of a turn have in common, each with an equal share of what is left. */
-export function scopeOf(
-  { parts, input, ports, ledger, signal, timeLeftMs }: Segment,
-  draft: TurnDraft,
-): TurnScope {
-  const { run, session, rootSession, principal, agent, trace, traceLink, depth, ancestry } = input
-  const who = { run, session, rootSession, principal, trace, depth }
+export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
+  const { parts, input, ports, ledger, signal, timeLeftMs, deadlines } = segment
+  const { agent } = input
   const last = draft.modelCalls.at(-1)
   const cap = agent.parameters.maxOutputTokens ?? defaultMaxOutputTokens
   const finalCall = {
@@ -95,7 +88,7 @@ export function scopeOf(
     costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
   }
   return {
-    parts: { ...parts, ...parts.gates, ...(agent.directCall && { outputs: outputsFor(parts) }) },
+    parts: { ...parts, ...parts.gates },
     toolset: input.toolset,
     ledger,
     // Pinned: a call that is taken up again reserves what it had, whatever else was spent meanwhile.
@@ -109,15 +102,23 @@ export function scopeOf(
           timeLeftMs: timeLeftMs(),
         }),
     timeLeftMs,
+    deadlines,
+    argsHashes: new WeakMap(),
     signal,
     answerTo: ports.answerTo ?? (() => undefined),
-    caller: {
-      ...who,
-      agent: agent.id,
-      ...(traceLink && { traceLink }),
-      ancestry: [...ancestry, agent.id],
-      pauses: input.pauses ?? 'refuse',
-      requireApproval: agent.requireApproval ?? [],
-    },
+    caller: callerOf(segment),
+  }
+}
+
+function callerOf({ input }: Segment): TurnScope['caller'] {
+  const { run, session, rootSession, principal, agent, trace, traceLink, depth, ancestry } = input
+  const who = { run, session, rootSession, principal, trace, depth }
+  return {
+    ...who,
+    agent: agent.id,
+    ...(traceLink && { traceLink }),
+    ancestry: [...ancestry, agent.id],
+    pauses: input.pauses ?? 'refuse',
+    requireApproval: agent.requireApproval ?? [],
   }
 }

@@ -1,13 +1,12 @@
 import type { AgentResult } from '#contracts/agent.ts'
+import { toAgentResult, type Ending } from '#contracts/agent-result.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage } from '#contracts/lease.ts'
-import type { JsonObject } from '#contracts/json.ts'
 import type { Kernel, Parked, RunInput, RunPorts } from '#contracts/kernel.ts'
 import type { Pause } from '#contracts/pause.ts'
 import { act } from './act.ts'
 import { planTurn, receivedBy, scopeOf, type OpenTurn } from './plan-turn.ts'
-import { finalOf, type Ending } from './result.ts'
 import { openSegment, type KernelParts, type Segment } from './segment.ts'
 import { openTurn, recordOf, usageOf, type TurnDraft } from './turn.ts'
 
@@ -119,21 +118,18 @@ function write(
 const timeOf = (draft: TurnDraft, { parts }: Segment): number =>
   draft.timeBeforeMs + Math.max(0, parts.clock.nowMs() - draft.openedAtMs)
 
-interface EndOptions {
-  readonly draft: TurnDraft
-  readonly turns: readonly TurnRecord[]
-  readonly ending: Ending
-}
-
 /** The terminal outcome, in the same row as the last turn. */
-function end(segment: Segment, { draft, turns, ending }: EndOptions): AgentResult {
+function end(
+  segment: Segment,
+  { draft, turns, ending }: Pick<OpenTurn, 'draft' | 'turns'> & { ending: Ending },
+): AgentResult {
   const { input, parts, stamp } = segment
   // What has no outcome may have spent all it held: nobody else would book it.
   draft.usage = addUsage(draft.usage, heldBy(draft.calls))
   draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
-  const result = finalOf({
-    input,
-    ending: withOutput(ending, segment),
+  const result = toAgentResult({
+    ...input,
+    ending,
     turns: [...turns, recordOf(draft, true)],
     finishedAtMs: parts.clock.nowMs(),
   })
@@ -142,15 +138,6 @@ function end(segment: Segment, { draft, turns, ending }: EndOptions): AgentResul
   draft.events.push(stamp({ type: 'run_finished', data }))
   write(segment, draft, result)
   return result
-}
-
-/** An agent with an output schema answers in JSON; what does not fit stays text only. */
-function withOutput(ending: Ending, { input, parts }: Segment): Ending {
-  const { outputSchema } = input.agent
-  if (!outputSchema || ending.state !== 'completed' || ending.output) return ending
-  const output = parseObject(ending.result ?? '')
-  if (!output || !parts.gates.validator.validate(outputSchema, output).ok) return ending
-  return { ...ending, output }
 }
 
 function endingOf(error: unknown, signal: AbortSignal): Ending {
@@ -165,15 +152,4 @@ function endingOf(error: unknown, signal: AbortSignal): Ending {
   }
   const detail = cause instanceof IsolaError ? cause.detail : undefined
   return { state: 'failed', code, message, ...(detail !== undefined && { detail }) }
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as JsonObject)
-      : undefined
-  } catch {
-    return undefined
-  }
 }

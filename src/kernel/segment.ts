@@ -6,7 +6,9 @@ import type { ModelProvider } from '#contracts/model.ts'
 import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { createLedger, type Ledger } from '#contracts/ledger.ts'
+import type { Ledger } from '#contracts/ledger.ts'
+import { createLedger } from '#leases/ledger.ts'
+import { createDeadlines, type Deadlines } from './deadlines.ts'
 import type { Stamp } from './turn.ts'
 
 /** The swappable parts (composition over subclassing). */
@@ -28,6 +30,7 @@ export interface Segment {
   readonly signal: AbortSignal
   readonly stamp: Stamp
   readonly timeLeftMs: () => number
+  readonly deadlines: Deadlines
   /** What is left of the run's lease. */
   readonly left: () => Limits
   readonly close: () => void
@@ -46,20 +49,26 @@ export function openSegment(
   const startedAtMs = clock.nowMs()
   const timeLeftMs = () =>
     limits.maxTimeMs - before.timeMs - Math.max(0, clock.nowMs() - startedAtMs)
-  const closed = new AbortController()
-  const timeUp = new AbortController()
-  void clock.sleep(Math.max(0, timeLeftMs()), closed.signal).then(() => {
-    if (closed.signal.aborted) return
-    timeUp.abort(new IsolaError('lease_time', 'The time of this run is used up.'))
-  })
+  const stop = new AbortController()
+  const cancel = () => stop.abort(ports.signal.reason)
+  ports.signal.addEventListener('abort', cancel)
+  if (ports.signal.aborted) cancel()
+  const deadlines = createDeadlines(clock)
+  deadlines.after(Math.max(0, timeLeftMs()), () =>
+    stop.abort(new IsolaError('lease_time', 'The time of this run is used up.')),
+  )
   return {
     parts,
     input,
     ports,
     ledger,
     timeLeftMs,
-    signal: AbortSignal.any([ports.signal, timeUp.signal]),
-    close: () => closed.abort(),
+    deadlines,
+    signal: stop.signal,
+    close() {
+      deadlines.close()
+      ports.signal.removeEventListener('abort', cancel)
+    },
     stamp: (event: EventDraft) => ({
       ...event,
       seq: ports.nextSeq(),

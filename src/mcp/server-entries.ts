@@ -2,7 +2,8 @@ import { waitingFor } from '#contracts/asks.ts'
 import { remoteToolDestroys } from '#contracts/decide-tool.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonSchema } from '#contracts/json.ts'
-import { defaultAgentLimits, unlimited } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { unlimited } from '#contracts/lease.ts'
 import type {
   McpCall,
   McpItem,

@@ -1,5 +1,6 @@
 import { toLimits, toNanoUsd } from '#contracts/agent-limits.ts'
-import { defaultAgentLimits, unlimited } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { unlimited } from '#contracts/lease.ts'
 import type { AgentManifest } from '#contracts/manifest.ts'
 import type { InnerReach, ToolEntry } from '#contracts/tool.ts'
 import type { CapabilityDeps } from './capability-deps.ts'

@@ -3,15 +3,17 @@ import type { AgentResult } from '#contracts/agent.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { CallRecord } from '#contracts/journal.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { Planner } from '#contracts/plan.ts'
 import type { OutputStore } from '#contracts/policy.ts'
 import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { openPolicy } from '../../src/governance/open-policy.ts'
 import type { CallState, TurnScope } from '../../src/kernel/call.ts'
-import { createLedger } from '../../src/contracts/ledger.ts'
-import { finishReflector } from '../../src/agents/model-planner.ts'
+import { createLedger } from '../../src/leases/ledger.ts'
+import { createFinishReflector } from '../../src/agents/model-planner.ts'
+import { createDeadlines } from '../../src/kernel/deadlines.ts'
 import { passGates } from '../../src/kernel/pipeline.ts'
 import { parallelExecutor } from '../../src/kernel/executor.ts'
 import { systemSources } from '../../src/sources.ts'
@@ -436,13 +438,14 @@ async function drive(subject: ToolSubject, options: DriveOptions): Promise<Drive
   const events: SessionEvent[] = []
   const entry = timeoutMs === undefined ? subject.entry : { ...subject.entry, timeoutMs }
   const session = subject.session ?? systemSources.ids.next('ses')
+  const validator = createSchemaValidator()
   const kernel = createEndingKernel({
     ...systemSources,
     planner: scripted(turns, left, answers),
     executor: parallelExecutor,
-    reflector: finishReflector,
+    reflector: createFinishReflector(validator),
     models: createFakeModel([]),
-    gates: { ...openPolicy, validator: createSchemaValidator(), outputs: subject.outputs },
+    gates: { ...openPolicy, validator, outputs: subject.outputs },
   })
   let seq = Math.max(0, ...journal.load().flatMap((turn) => turn.events.map((one) => one.seq)))
   const result = await kernel.run(
@@ -495,6 +498,8 @@ function turnScope(
     ledger,
     share: defaultAgentLimits,
     timeLeftMs: () => 60_000,
+    deadlines: createDeadlines(systemSources.clock),
+    argsHashes: new WeakMap(),
     answerTo: () => undefined,
     signal: new AbortController().signal,
     caller: {

@@ -75,12 +75,12 @@ describe('the loop and its sessions', () => {
     expect(wordsOf(code).some((word) => origins.test(word))).toBe(true)
   })
 
-  it('I1: the kernel needs nothing but the contracts, so that it can be embedded anywhere', () => {
-    const imports = sourcesUnder('src/kernel').flatMap(({ code }) =>
+  it('I1: the kernel and leases need nothing but the contracts, so that it can be embedded anywhere', () => {
+    const imports = sourcesUnder('src/kernel', 'src/leases').flatMap(({ code }) =>
       [...code.matchAll(/\bfrom '([^']+)'|\bimport\('([^']+)'\)/g)].map(([, a, b]) => a ?? b),
     )
     expect(imports.length).toBeGreaterThan(20)
-    expect(imports.filter((name) => !/^(#contracts\/|\.\/)/.test(name ?? ''))).toEqual([])
+    expect(imports.filter((name) => !/^(#contracts\/|#leases\/|\.\/)/.test(name ?? ''))).toEqual([])
     const beneath = sourcesUnder('src/contracts').flatMap(({ code }) =>
       [...code.matchAll(/\bfrom '([^']+)'/g)].map(([, name]) => name),
     )

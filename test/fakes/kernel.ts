@@ -4,14 +4,16 @@ import type { MessageDelta } from '#contracts/event.ts'
 import type { Journal, TurnRecord } from '#contracts/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { RunInput, RunPorts } from '#contracts/kernel.ts'
-import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { ModelProvider, ModelReply, ModelRequest } from '#contracts/model.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Clock, Sources } from '#contracts/sources.ts'
 import type { Tool, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
-import { createKernel } from '../../src/kernel/run.ts'
 import { parallelExecutor } from '../../src/kernel/executor.ts'
-import { finishReflector, modelPlanner } from '../../src/agents/model-planner.ts'
+import { directPlanner, directReflector } from '../../src/agents/direct-call.ts'
+import { createFinishReflector, modelPlanner } from '../../src/agents/model-planner.ts'
+import { composeKernel } from '../../src/kernel/compose.ts'
 import type { KernelParts } from '../../src/kernel/segment.ts'
 
 export const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -136,7 +138,7 @@ export function createKernelParts(
     ...createFakeSources(),
     planner: modelPlanner,
     executor: parallelExecutor,
-    reflector: finishReflector,
+    reflector: createFinishReflector((more.gates ?? openGates).validator),
     gates: openGates,
     models,
     ...more,
@@ -145,7 +147,8 @@ export function createKernelParts(
 
 /** A kernel for runs that wait for nobody outside: each ends. */
 export function createEndingKernel(parts: KernelParts) {
-  const kernel = createKernel(parts)
+  const direct = { planner: directPlanner, reflector: directReflector }
+  const kernel = composeKernel({ ...parts, direct })
   return {
     ...kernel,
     async run(input: RunInput, ports: RunPorts): Promise<AgentResult> {

@@ -1,5 +1,5 @@
 import type { EventDraft } from '#contracts/event.ts'
-import { defaultAgentLimits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** The context of one call of the orchestrator, with the events it emitted. */

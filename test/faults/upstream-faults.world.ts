@@ -1,11 +1,13 @@
 import { expect, vi } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { SessionEvent } from '#contracts/event.ts'
-import { defaultAgentLimits, narrower, unlimited, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
+import type { Ledger } from '#contracts/ledger.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import * as ledgers from '../../src/contracts/ledger.ts'
+import * as ledgers from '../../src/leases/ledger.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { createTokenEstimator } from '../../src/models/estimate.ts'
 import { createOpenAiProvider } from '../../src/models/openai-provider.ts'
@@ -67,9 +69,9 @@ function createVirtualClock(): Clock & { until: <T>(work: Promise<T>) => Promise
 /** Every ledger of a run, looked at after each step it takes. */
 export function watchLedgers() {
   const created = ledgers.createLedger
-  const open: ledgers.Ledger[] = []
+  const open: Ledger[] = []
   let steps = 0
-  const look = (ledger: ledgers.Ledger): void => {
+  const look = (ledger: Ledger): void => {
     steps += 1
     const [settled, reserved] = [ledger.settled(), ledger.reserved()]
     for (const [key, limit] of [

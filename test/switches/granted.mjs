@@ -91,7 +91,7 @@ export const granted = [
     'workers',
   ),
   ...of(
-    'src/kernel/gates.ts',
+    'src/kernel/execute.ts',
     ['test/unit/kernel/inner.test.ts'],
     [
       {

@@ -107,13 +107,6 @@ const gatesFile = of(
   [kernelGates],
   [
     {
-      name: 'stable-idempotency-key',
-      what: 'F5, F31: every attempt of a call sends the same key',
-      tests: [switchedKernel],
-      find: 'idempotencyKey: `${scope.caller.run}:${call.id}`',
-      replace: 'idempotencyKey: crypto.randomUUID()',
-    },
-    {
       name: 'input-validation',
       what: 'I18: no tool sees arguments that do not fit its schema',
       find: 'if (verdict.ok) return',
@@ -166,13 +159,6 @@ const gatesFile = of(
       replace: "return { pause: { kind: 'approval', expires: true, ...about } }",
     },
     {
-      name: 'refuse-pause',
-      what: 'N12: where nobody can answer, a tool that waits fails and says so',
-      tests: [kernelPauses],
-      find: 'return pauseOrDeny(result.pause, scope)',
-      replace: 'return { pause: result.pause }',
-    },
-    {
       name: 'depth-cap',
       what: 'Y13: no call goes deeper than the tree may',
       find: `if (grant.maxDepth < 0) return 'lease_depth'`,
@@ -183,25 +169,6 @@ const gatesFile = of(
       what: 'N6: no tool gets more time than the run has left',
       find: 'if (left > 0) return',
       replace: 'return',
-    },
-    {
-      name: 'tool-timeout',
-      what: 'N6, F24: a tool that does not answer in time is ended',
-      find: 'clock.sleep(ms, finished.signal).then(() => {',
-      replace: 'clock.sleep(1e12, finished.signal).then(() => {',
-    },
-    {
-      name: 'tool-told-to-stop',
-      what: 'N6: a tool that is out of time hears of it',
-      find: `deadline.abort(Object.assign(new Error('tool_timeout'), { code }))`,
-      replace: '',
-    },
-    {
-      name: 'cancel-reaches-tools',
-      what: 'E8: a cancel fires the signal of every tool that runs',
-      tests: [switchedKernel],
-      find: 'AbortSignal.any([scope.signal, deadline.signal])',
-      replace: 'deadline.signal',
     },
     {
       name: 'output-cap',
@@ -228,9 +195,50 @@ const gatesFile = of(
   ],
 )
 
+const executeFile = of(
+  'src/kernel/execute.ts',
+  [kernelGates],
+  [
+    {
+      name: 'stable-idempotency-key',
+      what: 'F5, F31: every attempt of a call sends the same key',
+      tests: [switchedKernel],
+      find: 'idempotencyKey: `${scope.caller.run}:${call.id}`',
+      replace: 'idempotencyKey: crypto.randomUUID()',
+    },
+    {
+      name: 'refuse-pause',
+      what: 'N12: where nobody can answer, a tool that waits fails and says so',
+      tests: [kernelPauses],
+      find: 'return pauseOrDeny(result.pause, scope)',
+      replace: 'return { pause: result.pause }',
+    },
+    {
+      name: 'tool-timeout',
+      what: 'N6, F24: a tool that does not answer in time is ended',
+      find: 'deadlines.after(ms, timeUp)',
+      replace: 'deadlines.after(1e12, timeUp)',
+    },
+    {
+      name: 'tool-told-to-stop',
+      what: 'N6: a tool that is out of time hears of it',
+      find: `stop.abort(Object.assign(new Error('tool_timeout'), { code }))`,
+      replace: '',
+    },
+    {
+      name: 'cancel-reaches-tools',
+      what: 'E8: a cancel fires the signal of every tool that runs',
+      tests: [switchedKernel],
+      find: 'stop.abort(ended.reason)',
+      replace: '',
+    },
+  ],
+)
+
 const kernel = [
   ...act,
   ...gatesFile,
+  ...executeFile,
   ...of(
     'src/kernel/pipeline.ts',
     [kernelGates],
@@ -250,7 +258,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/kernel/generate.ts',
+    'src/leases/generate.ts',
     [switchedKernel],
     [
       {
@@ -354,7 +362,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/contracts/share.ts',
+    'src/leases/share.ts',
     [kernelLedger],
     [
       {
@@ -385,7 +393,7 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/contracts/ledger.ts',
+    'src/leases/ledger.ts',
     [kernelLedger],
     [
       {
@@ -446,7 +454,7 @@ const kernel = [
       {
         name: 'time-lease',
         what: 'Y13: a run ends when its active time is used up',
-        find: `timeUp.abort(new IsolaError('lease_time', 'The time of this run is used up.'))`,
+        find: `stop.abort(new IsolaError('lease_time', 'The time of this run is used up.'))`,
         replace: '',
       },
       {
@@ -540,7 +548,7 @@ const inner = [
     ],
   ),
   ...of(
-    'src/kernel/generate.ts',
+    'src/leases/generate.ts',
     [kernelInner],
     [
       {
@@ -558,7 +566,7 @@ const inner = [
     ],
   ),
   ...of(
-    'src/contracts/ledger.ts',
+    'src/leases/ledger.ts',
     [kernelLedger],
     [
       {
@@ -1666,7 +1674,7 @@ const models = [
     ],
   ),
   ...of(
-    'src/kernel/generate.ts',
+    'src/leases/generate.ts',
     ['test/unit/models/cost-limits.test.ts'],
     [
       {
@@ -1919,7 +1927,7 @@ const exported = [
     ],
   ),
   ...of(
-    'src/composition.ts',
+    'src/governance/telemetry/compose.ts',
     ['test/unit/composition.test.ts'],
     [
       {
@@ -2707,19 +2715,19 @@ const rest = [
     'workers',
   ),
   ...of(
-    'src/composition.ts',
+    'src/http/compose.ts',
     [switchedSurfaces],
     [
       {
         name: 'abandon-after-grace',
         what: 'F28: a reader who lost its connection has ten seconds to come back',
-        find: 'await clock.sleep(goneGraceMs)',
+        find: 'await deps.sources.clock.sleep(goneGraceMs)',
         replace: '',
       },
       {
         name: 'abandon-cancels',
         what: 'F28: a closed `/v1` stream cancels its run',
-        find: 'await sessions.at(id).abandon(principal, run, reader)',
+        find: 'await deps.sessions.at(session).abandon(principal, run, reader)',
         replace: '',
       },
     ],
@@ -3671,14 +3679,14 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/agents/model-planner.ts',
+    'src/agents/direct-call.ts',
     ['test/unit/agents/direct-call.test.ts'],
     [
       {
         name: 'direct-call-once',
         what: 'a call that a client makes is made once, whatever is said to its run meanwhile',
-        find: 'turn === 1 ? [callStep(agent.directCall)] : [madeBefore(messages)]',
-        replace: '[callStep(agent.directCall)]',
+        find: 'turn === 1 && agent.directCall ?',
+        replace: 'agent.directCall ?',
       },
     ],
   ),
@@ -3848,14 +3856,14 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/kernel/plan-turn.ts',
+    'src/kernel/compose.ts',
     ['test/unit/kernel/direct-call.test.ts'],
     [
       {
         name: 'hooks-see-direct-output',
         what: 'P15: a hook after a direct call sees all that the client gets',
-        find: '...(agent.directCall && { outputs: outputsFor(parts) }) ',
-        replace: '',
+        find: ', gates: { ...parts.gates, outputs } })',
+        replace: ' })',
       },
     ],
   ),

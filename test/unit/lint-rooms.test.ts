@@ -15,11 +15,13 @@ const fixtures: Record<string, string> = {
   // What the good cases import.
   'src/contracts/clock.ts': `import { z } from 'zod'\nexport type Clock = { readonly nowMs: () => number }\nexport const clockSchema = z.unknown()\n`,
   'src/kernel/loop.ts': `export const loop = 1\n`,
+  'src/leases/ledger.ts': `export const ledger = 1\n`,
   'src/models/retry.ts': `export const retry = 1\n`,
   'plugins/kv/words.ts': `export const words = ['a']\n`,
 
   // Rooms: good.
   'src/kernel/good.ts': `import type { Clock } from '#contracts/clock.ts'\nimport { loop } from './loop.ts'\nexport const at = (clock: Clock) => clock.nowMs() + loop\n`,
+  'src/kernel/good-leases.ts': `import { ledger } from '#leases/ledger.ts'\nexport const a = ledger\n`,
   'src/http/openai/deep/good.ts': `import { Hono } from 'hono'\nimport { cors } from 'hono/cors'\nimport { top } from '../../top.ts'\nexport const parts = [Hono, cors, top]\n`,
   'src/http/top.ts': `export const top = 1\n`,
   'src/sessions/good.ts': `import { DurableObject } from 'cloudflare:workers'\nimport { Lifecycle } from 'agents/lifecycle'\nexport const parts = [DurableObject, Lifecycle]\n`,
@@ -37,6 +39,9 @@ const fixtures: Record<string, string> = {
   'src/http/crosses-dynamically.ts': `export const a = () => import('../kernel/loop.ts')\n`,
   'src/http/crosses-computed.ts': `export const a = (name: string) => import(name)\n`,
   'src/http/crosses-upward.ts': `import { parts } from '../composition.ts'\nexport const a = parts\n`,
+  'src/sessions/crosses-to-leases.ts': `import { ledger } from '#leases/ledger.ts'\nexport const a = ledger\n`,
+  'src/kernel/crosses-to-leases-by-path.ts': `import { ledger } from '../leases/ledger.ts'\nexport const a = ledger\n`,
+  'src/leases/crosses-to-kernel.ts': `import { loop } from '#kernel/loop.ts'\nexport const a = loop\n`,
   'src/kernel/uses-openai.ts': `import OpenAI from 'openai'\nexport const a = OpenAI\n`,
   'src/kernel/uses-zod.ts': `import { z } from 'zod'\nexport const a = z\n`,
   'src/kernel/uses-platform.ts': `import { env } from 'cloudflare:workers'\nexport const a = env\n`,
@@ -51,6 +56,13 @@ const fixtures: Record<string, string> = {
   'src/contracts/cycle-d.ts': `import type { E } from '#contracts/cycle-e.ts'\nexport type D = E | 1\n`,
   'src/contracts/cycle-e.ts': `import type { D } from '#contracts/cycle-d.ts'\nexport type E = D | 2\n`,
 
+  // Contracts: shapes and constructors.
+  'src/contracts/good-shapes.ts': `import { z } from 'zod'\nexport const one = z.array(z.string()).superRefine((list, context) => {\n  for (const text of list) if (text === '') context.addIssue('empty')\n})\nexport class Wrong extends Error {}\nexport const isOne = (value: unknown): value is 1 => value === 1\nexport const toText = (values: readonly number[]) => values.map(String).join(' ')\n`,
+  'src/contracts/shapes-loop.ts': `export function sum(values: readonly number[]) {\n  for (const value of values) if (value > 1) return value\n  return 0\n}\n`,
+  'src/contracts/shapes-state.ts': `export const createCounter = () => ({ count: 0 })\n`,
+  'src/contracts/shapes-let.ts': `export const most = (a: number, b: number) => {\n  let most = a\n  if (b > a) most = b\n  return most\n}\n`,
+  'src/contracts/shapes-wait.ts': `export const first = async (work: () => Promise<number>) => {\n  const one = await work()\n  return one + 1\n}\n`,
+
   // Plugins: bad.
   'plugins/kv/uses-contracts.ts': `import type { Clock } from '#contracts/clock.ts'\nexport type A = Clock\n`,
   'plugins/kv/uses-package.ts': `import { z } from 'zod'\nexport const a = z\n`,
@@ -59,6 +71,7 @@ const fixtures: Record<string, string> = {
 
   // Origin.
   'src/kernel/good-origin.ts': `// A sub-agent, an MCP tool and a plugin all look alike here.\nexport const labels = { tool: 'kv__get', kind: 'tool', original: 1 }\n`,
+  'src/leases/origin-property.ts': `export const a = (tool: { origin: string }) => tool.origin\n`,
   'src/kernel/origin-property.ts': `export const a = (tool: { origin: string }) => tool.origin\n`,
   'src/kernel/origin-flag.ts': `export const a = (isSubAgent: boolean) => isSubAgent\n`,
   'src/kernel/origin-literal.ts': `export const a = (kind: string) => kind === 'mcp'\n`,
@@ -155,6 +168,7 @@ describe('lint rules', () => {
     const good = [
       'src/contracts/clock.ts',
       'src/kernel/good.ts',
+      'src/kernel/good-leases.ts',
       'src/http/openai/deep/good.ts',
       'src/sessions/good.ts',
       'src/composition.ts',
@@ -172,6 +186,15 @@ describe('lint rules', () => {
     'Y1, Y30: a room that imports an SDK which is not its own is refused (%s)',
     (path) => expect(refusals(path)).toContain('rooms(imports)'),
   )
+
+  it.each(Object.keys(fixtures).filter((path) => path.includes('/shapes-')))(
+    'contracts: what loops, waits, keeps a variable or makes state is refused (%s)',
+    (path) => expect(refusals(path)).toContain('rooms(shapes-only)'),
+  )
+
+  it('contracts: schemas with their callbacks, errors and constructors pass', () => {
+    expect(refusals('src/contracts/good-shapes.ts')).toEqual([])
+  })
 
   it('Y2: isola/plugin is one file without imports, not even of its own room', () => {
     expect(refusals('src/contracts/plugin.ts')).toContain('rooms(imports)')

@@ -1,4 +1,5 @@
-import { defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 const nothingToSpend: Limits = {

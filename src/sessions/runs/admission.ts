@@ -11,6 +11,7 @@ import { keyedRunId } from '../gateway.ts'
 import { answerRun } from '../waiting/client-answers.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
+import { bodyHashOf } from './body-hash.ts'
 import { overridesOf } from './overrides.ts'
 import type { Audience, LiveRun, NewRun, Runs } from './runs.ts'
 import type { SessionStore } from '../storage/store.ts'
@@ -137,21 +138,4 @@ function addressed(request: SubmitRequest, store: SessionStore): Submission {
     throw new IsolaError('request_conflict', message)
   }
   return { ...rest, agent: works }
-}
-
-/** Without what a retry may send anew (its trace, the lease its parent has left by now, its principal's key and limits) and what depends on the surface's version. */
-function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
-  const {
-    idempotencyKey: _key,
-    trace: _trace,
-    traceLink: _traceLink,
-    lineage: _lineage,
-    pauses: _pauses,
-    key: _keyId,
-    grant: _grant,
-    dayLimits: _dayLimits,
-    echo: _echo,
-    ...body
-  } = submission
-  return sha256(JSON.stringify(body))
 }

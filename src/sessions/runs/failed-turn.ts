@@ -1,4 +1,5 @@
 import type { AgentResult, RunError } from '#contracts/agent.ts'
+import { toAgentResult } from '#contracts/agent-result.ts'
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import type { RunRow } from '../storage/store.ts'
@@ -23,28 +24,7 @@ export function failedTurn(options: FailedTurnOptions): {
   const { row, turns, session, seq, nowMs, error, detail, nextTurn } = options
   const state = error.code.startsWith('lease_') ? 'stopped' : 'failed'
   const open = turns.at(-1)?.isDone === false ? turns.at(-1) : undefined
-  // What has no outcome may have spent all it held.
-  const held = heldBy(open?.calls ?? [])
-  const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), held)
   const { agent, trace } = row.submission
-  const final: AgentResult = {
-    id: row.id,
-    success: false,
-    state,
-    result: '',
-    error,
-    startedAtMs: row.startedAtMs ?? row.createdAtMs,
-    finishedAtMs: Math.max(row.startedAtMs ?? row.createdAtMs, nowMs),
-    sessionId: session,
-    agent,
-    trace,
-    steps: turns.length,
-    actions: [],
-    modelCalls: turns.flatMap(({ modelCalls }) => modelCalls),
-    usage,
-    costEstimateUsd: usage.costNanoUsd / 1e9,
-    provenance: { template: '', version: '', models: [] },
-  }
   const event = {
     seq,
     run: row.id,
@@ -59,10 +39,20 @@ export function failedTurn(options: FailedTurnOptions): {
     steps: open?.steps ?? [],
     calls: open?.calls ?? [],
     modelCalls: open?.modelCalls ?? [],
-    usage: addUsage(open?.usage ?? zeroUsage, held),
+    // What has no outcome may have spent all it held.
+    usage: addUsage(open?.usage ?? zeroUsage, heldBy(open?.calls ?? [])),
     events: [...(open?.events ?? []), event],
     isDone: true,
-    final,
   }
-  return { turn, final }
+  const final = toAgentResult({
+    run: row.id,
+    session,
+    trace,
+    startedAtMs: row.startedAtMs ?? row.createdAtMs,
+    agent: { id: agent, provenance: { template: '', version: '' } },
+    ending: { state, result: '', ...error },
+    turns: [...(open ? turns.slice(0, -1) : turns), turn],
+    finishedAtMs: nowMs,
+  })
+  return { turn: { ...turn, final }, final }
 }

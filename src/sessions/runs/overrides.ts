@@ -1,25 +1,9 @@
+import { toRunOptions } from '#contracts/run-options.ts'
 import type { AgentOverrides } from '#contracts/runtime.ts'
 import type { RunRow } from '../storage/store.ts'
 
 /** What a submission asks of its agent. */
-export function overridesOf({
-  model,
-  parameters,
-  clientInstructions,
-  lineage,
-  clientTools,
-  mayAsk,
-  requireApproval,
-  directCall,
-}: RunRow['submission']): AgentOverrides {
-  return {
-    ...(model !== undefined && { model }),
-    ...(parameters && { parameters }),
-    ...(clientInstructions !== undefined && { clientInstructions }),
-    ...(lineage && { lease: lineage.lease }),
-    ...(clientTools && { clientTools }),
-    ...(mayAsk !== undefined && { mayAsk }),
-    ...(requireApproval && { requireApproval }),
-    ...(directCall && { directCall }),
-  }
-}
+export const overridesOf = (submission: RunRow['submission']): AgentOverrides => ({
+  ...toRunOptions(submission),
+  ...(submission.lineage && { lease: submission.lineage.lease }),
+})

@@ -12,7 +12,7 @@ const abortAt = (point, position, hit) => [{ role: 'root', point, position, hit,
 /** What has once been wrong, and by which faults it was found. */
 const found = [
   ['child-waits', abortAt('kernel/gates#afterHooks.pass.1', 'during', 1)],
-  ['children', abortAt('kernel/gates#execute.pass.then.1', 'settled', 2)],
+  ['children', abortAt('kernel/execute#execute.pass.1', 'settled', 2)],
 ]
 
 /** @returns The last line as `npm run faults` prints it, and every violation with its reproduction. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { orchestratorLimits } from '#contracts/lease.ts'
+import { orchestratorLimits } from '#contracts/default-limits.ts'
 import type { BundledPlugin } from '#contracts/manifest.ts'
 import {
   createAgentDirectory,

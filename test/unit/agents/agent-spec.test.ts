@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { defaultAgentLimits, orchestratorLimits, unlimited } from '#contracts/lease.ts'
+import { defaultAgentLimits, orchestratorLimits } from '#contracts/default-limits.ts'
+import { unlimited } from '#contracts/lease.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import { registerInstructions, toAgentSpec } from '../../../src/agents/agent-spec.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'

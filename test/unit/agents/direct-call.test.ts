@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { finishReflector, modelPlanner } from '../../../src/agents/model-planner.ts'
+import { directPlanner, directReflector } from '../../../src/agents/direct-call.ts'
 import type { PlannerState, ReflectorState } from '../../../src/contracts/plan.ts'
 
 const directCall = { tool: 'kv__get', input: { key: 'a' } }
@@ -17,7 +17,7 @@ const state = (more: Partial<PlannerState>): PlannerState =>
 
 describe('a direct call', () => {
   it('is the one step of its run, and no model is asked', async () => {
-    expect(await modelPlanner.plan(state({}))).toMatchObject([
+    expect(await directPlanner.plan(state({}))).toMatchObject([
       { type: 'tool', toolId: 'isola__call', input: { name: 'kv__get', input: { key: 'a' } } },
     ])
   })
@@ -31,7 +31,7 @@ describe('a direct call', () => {
   ])('ends its run with what came of it', async (result, output) => {
     const actions = [{ callId: 'c1', toolId: 'kv__get', result }]
     const reflected = { agent, turn: 1, steps: [], actions } as unknown as ReflectorState
-    const reflection = await finishReflector.reflect(reflected)
+    const reflection = await directReflector.reflect(reflected)
     expect(reflection).toMatchObject({ decision: 'finish', output })
   })
 
@@ -39,7 +39,7 @@ describe('a direct call', () => {
     const output = { error: { code: 'tool_denied', message: 'No.' } }
     const said = { role: 'tool', callId: 'c1', name: 'isola__call', taint: [] } as const
     const messages = [{ ...said, output, isError: true }]
-    const [step, ...more] = await modelPlanner.plan(state({ turn: 2, messages }))
+    const [step, ...more] = await directPlanner.plan(state({ turn: 2, messages }))
     expect([step, more]).toEqual([
       {
         type: 'finish',
@@ -48,7 +48,7 @@ describe('a direct call', () => {
       },
       [],
     ])
-    const fine = await modelPlanner.plan(
+    const fine = await directPlanner.plan(
       state({ turn: 2, messages: [{ ...said, output: 7, isError: false }] }),
     )
     expect(fine).toMatchObject([{ output: { ok: true, call: 'c1', output: 7 } }])

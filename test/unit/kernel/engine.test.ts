@@ -4,7 +4,7 @@ import { IsolaError, type ModelErrorCode } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import type { ActionResult } from '#contracts/plan.ts'
 import { createSubAgentEntry } from '../../../src/agents/sub-agent-tool.ts'
-import { finishReflector } from '../../../src/agents/model-planner.ts'
+import { createFinishReflector } from '../../../src/agents/model-planner.ts'
 import {
   createFakeClock,
   createFakeModel,
@@ -12,6 +12,7 @@ import {
   createEndingKernel,
   createKernelParts,
   createMemoryJournal,
+  openGates,
   runInput,
   runPorts,
   says,
@@ -35,11 +36,12 @@ const runOf = (script: Script) =>
 describe('the execution engine', () => {
   it('I14: executes a tool step in its context, and what came of it reaches the reflector', async () => {
     const seen: (readonly ActionResult[])[] = []
+    const reflector = createFinishReflector(openGates.validator)
     const parts = createKernelParts(
       createFakeModel([{ calls: [{ name: 'clock' }, { name: 'broken' }] }, { text: 'done' }]),
       {
         reflector: {
-          reflect: (state) => (seen.push(state.actions), finishReflector.reflect(state)),
+          reflect: (state) => (seen.push(state.actions), reflector.reflect(state)),
         },
       },
     )

@@ -1,10 +1,12 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { CallState, TurnScope } from '../../../src/kernel/call.ts'
+import { createDeadlines } from '../../../src/kernel/deadlines.ts'
 import { gates } from '../../../src/kernel/gates.ts'
-import { createLedger } from '../../../src/contracts/ledger.ts'
+import { createLedger } from '../../../src/leases/ledger.ts'
 import { passGates } from '../../../src/kernel/pipeline.ts'
 import {
   createFakeClock,
@@ -16,7 +18,7 @@ import {
   toolEntry,
   toolsetOf,
 } from '../../fakes/kernel.ts'
-import { defaultAgentLimits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
 
 interface Setup {
   readonly entry?: ToolEntry
@@ -40,6 +42,8 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
     ledger,
     share: { ...all, ...share },
     timeLeftMs: () => timeLeftMs,
+    deadlines: createDeadlines(clock),
+    argsHashes: new WeakMap(),
     signal: signal ?? new AbortController().signal,
     answerTo: () => undefined,
     caller: {
@@ -93,6 +97,16 @@ describe('the gate pipeline', () => {
     expect(ledger.settled().toolCalls).toBe(1)
     expect(ledger.reserved().toolCalls).toBe(0)
     expect(events.map(({ type }) => type)).toEqual(['tool_finished'])
+  })
+
+  it('leaves nothing listening for the end of its run when it is over', async () => {
+    const { signal } = new AbortController()
+    for (let calls = 0; calls < 3; calls += 1) {
+      const { scope, call } = setUp({ signal })
+      await passGates(call, scope)
+      expect(call.result).toEqual(says('12:00'))
+    }
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   it('refuses a tool that the agent does not have', async () => {

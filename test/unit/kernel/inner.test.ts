@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  defaultAgentLimits,
-  unlimited,
-  zeroUsage,
-  type Limits,
-  type Usage,
-} from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { unlimited, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { InnerCalls, InnerReach, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { createRandom } from '../../fakes/random.ts'

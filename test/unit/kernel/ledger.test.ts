@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import {
-  defaultAgentLimits,
-  unlimited,
-  zeroAmount,
-  type Amount,
-  type Lease,
-  type Limits,
-} from '#contracts/lease.ts'
-import { createLedger, createLedgerWithin, type Ledger } from '../../../src/contracts/ledger.ts'
-import { shareOf } from '../../../src/contracts/share.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { unlimited, zeroAmount, type Amount, type Lease, type Limits } from '#contracts/lease.ts'
+import type { Ledger } from '#contracts/ledger.ts'
+import { createLedger, createLedgerWithin } from '../../../src/leases/ledger.ts'
+import { shareOf } from '../../../src/leases/share.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const limits: Limits = {

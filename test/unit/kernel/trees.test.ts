@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { narrower, defaultAgentLimits, type Limits } from '#contracts/lease.ts'
+import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { narrower, type Limits } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import {
   agentSpec,

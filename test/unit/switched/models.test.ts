@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { billable } from '#contracts/model.ts'
+import { billable } from '../../../src/leases/bill.ts'
 import { createTokenEstimator } from '../../../src/models/estimate.ts'
 import { createOpenAiProvider } from '../../../src/models/openai-provider.ts'
 import { createReplyAssembly } from '../../../src/models/openai/reply-assembly.ts'

@@ -1,5 +1,5 @@
-import { narrower, unlimited, zeroAmount, type Amount, type Limits } from './lease.ts'
-import type { ToolEntry } from './tool.ts'
+import { narrower, unlimited, zeroAmount, type Amount, type Limits } from '#contracts/lease.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
 
 export interface ShareOptions {
   readonly limits: Limits

@@ -1,13 +1,13 @@
-import type { AgentResult, FinalState } from '#contracts/agent.ts'
-import type { TurnRecord } from '#contracts/journal.ts'
-import type { RunInput } from '#contracts/kernel.ts'
-import type { JsonObject } from '#contracts/json.ts'
-import { toTurnSaid } from '#contracts/turn-said.ts'
-import { usageOf } from './turn.ts'
+import type { AgentResult, AgentSpec, FinalState } from './agent.ts'
+import type { TurnRecord } from './journal.ts'
+import type { JsonObject } from './json.ts'
+import { addUsage, zeroUsage } from './lease.ts'
+import { toTurnSaid } from './turn-said.ts'
 
 /** How a run ended, and what it says. */
 export interface Ending {
   readonly state: FinalState
+  /** What was said if absent. */
   readonly result?: string
   readonly output?: JsonObject
   readonly code?: string
@@ -16,17 +16,21 @@ export interface Ending {
   readonly detail?: string
 }
 
-export interface FinalOptions {
-  readonly input: RunInput
+export interface EndedRun {
+  readonly run: string
+  readonly session: string
+  readonly trace: string
+  readonly startedAtMs: number
+  readonly agent: Pick<AgentSpec, 'id' | 'provenance'>
   readonly ending: Ending
   readonly turns: readonly TurnRecord[]
   readonly finishedAtMs: number
 }
 
 /** Adds up the turns into the one result of a run. A run that did not complete keeps what was said. */
-export function finalOf({ input, ending, turns, finishedAtMs }: FinalOptions): AgentResult {
-  const { agent, run, session, trace, startedAtMs } = input
-  const usage = usageOf(turns)
+export function toAgentResult(ended: EndedRun): AgentResult {
+  const { run, session, trace, startedAtMs, agent, ending, turns, finishedAtMs } = ended
+  const usage = turns.reduce((sum, turn) => addUsage(sum, turn.usage), zeroUsage)
   const modelCalls = turns.flatMap((turn) => turn.modelCalls)
   const models = [...new Set(modelCalls.map(({ provider, model }) => `${provider}/${model}`))]
   const said = turns.map((turn) => toTurnSaid(turn).text).filter((text) => text !== '')

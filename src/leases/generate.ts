@@ -1,25 +1,13 @@
 import type { ModelCallSummary } from '#contracts/agent.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { EventData, EventDraft } from '#contracts/event.ts'
-import {
-  amountText,
-  zeroUsage,
-  type Lease,
-  type LeaseRefusal,
-  type Usage,
-} from '#contracts/lease.ts'
-import {
-  billable,
-  isRefusal,
-  substitutionOf,
-  type ModelProvider,
-  type ModelReply,
-  type ModelRequest,
-  type ModelSelection,
-} from '#contracts/model.ts'
+import { zeroUsage, type Lease, type LeaseRefusal, type Usage } from '#contracts/lease.ts'
+import type { ModelProvider, ModelReply, ModelRequest, ModelSelection } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolOwner } from '#contracts/tool.ts'
 import type { Ledger } from '#contracts/ledger.ts'
+import type { ToolOwner } from '#contracts/tool.ts'
+import { billable, isRefusal, substitutionOf, toError } from './bill.ts'
 
 export interface GenerateOptions {
   readonly models: ModelProvider
@@ -67,12 +55,7 @@ export function createGenerate(options: GenerateOptions) {
       throw new IsolaError('model_not_configured', 'No model that may be used here serves this.')
     let attempt: Attempt | undefined
     const refusal = reserve()
-    if (refusal) {
-      const { code } = refusal
-      const [asked, left] = [refusal.asked, refusal.left].map((one) => amountText(code, one))
-      const message = `The budget does not allow another model call (${asked} asked, ${left} left).`
-      throw new IsolaError(code, message)
-    }
+    if (refusal) throw toError(refusal)
     if (selection.substituted) emit(substitutionOf(request, selection))
     try {
       const reply = await models.generate(request, {

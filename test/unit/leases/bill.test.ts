@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { amountText } from '#contracts/lease.ts'
+import { amountText } from '../../../src/leases/bill.ts'
 
 describe('an amount that was refused', () => {
   it.each([

@@ -1,20 +1,18 @@
-import type { EventDraft } from './event.ts'
-import type { JsonObject } from './json.ts'
-import type { ToolOwner, ToolResult } from './tool.ts'
+import type { EventDraft } from '#contracts/event.ts'
+import type { CallRecord } from '#contracts/journal.ts'
+import type { ToolOwner, ToolResult } from '#contracts/tool.ts'
 
-export interface StartedCall {
-  readonly id: string
-  /** The call whose code makes this one. */
+/** A call as the record tells of it; the call whose code makes it is its `parent`. */
+type Told = Pick<CallRecord, 'id' | 'tool'> & {
   readonly parent?: string | undefined
-  readonly tool: string
-  readonly input: JsonObject
-  readonly argsHash: string
-  readonly definitionHash: string
   readonly record: ToolOwner | undefined
 }
+type Started = Told & Pick<CallRecord, 'input' | 'definitionHash'> & { readonly argsHash: string }
+type Finished = Told &
+  Pick<CallRecord, 'argsHash'> & { result: ToolResult | undefined; durationMs: number }
 
 /** What the record says of a call that begins: the same for every tool. */
-export function startedEvent(call: StartedCall): EventDraft {
+export function startedEvent(call: Started): EventDraft {
   const { id, parent, tool, input, argsHash, definitionHash, record } = call
   const data = {
     call: id,
@@ -28,19 +26,8 @@ export function startedEvent(call: StartedCall): EventDraft {
   return { type: 'tool_started', data }
 }
 
-export interface FinishedCall {
-  readonly id: string
-  readonly parent?: string | undefined
-  readonly tool: string
-  /** Of the arguments that were run: behind `isola__call` and after hooks they are not those that were asked. */
-  readonly argsHash?: string
-  readonly result: ToolResult | undefined
-  readonly durationMs: number
-  readonly record: ToolOwner | undefined
-}
-
 /** What the record says of a call that is over: the same for every tool. */
-export function finishedEvent(call: FinishedCall): EventDraft {
+export function finishedEvent(call: Finished): EventDraft {
   const { id, parent, tool, argsHash, result, durationMs, record } = call
   const failed = result && !result.ok ? result.error : undefined
   return {

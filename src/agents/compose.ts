@@ -1,0 +1,61 @@
+import type { Planner, Reflector } from '#contracts/plan.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type { SchemaValidator } from '#contracts/tool.ts'
+import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
+import { directPlanner, directReflector } from './direct-call.ts'
+import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
+import { createFinishReflector, modelPlanner } from './model-planner.ts'
+
+type DirectoryParts = Omit<AgentDirectoryDeps, 'plugins' | 'servers' | 'prompts'>
+
+interface Loaded {
+  readonly plugins: AgentDirectoryDeps['plugins'] &
+    readonly { readonly manifest: { readonly id: string } }[]
+  readonly problems: readonly PluginProblem[]
+}
+
+interface Remote {
+  readonly servers: NonNullable<AgentDirectoryDeps['servers']>
+  readonly problems: readonly PluginProblem[]
+}
+
+export interface AgentParts<T extends Loaded> extends DirectoryParts {
+  readonly installed: Pick<LiveDirectoryDeps<never>, 'snapshot' | 'lastKnown'>
+  readonly initial: PluginSnapshot
+  readonly onFault: (error: unknown) => void
+  readonly createPrompts: () => AgentDirectoryDeps['prompts']
+  /** The plugins of a generation, by their manifests alone. */
+  readonly load: (snapshot: PluginSnapshot) => T
+  /** Its remote servers, beside plugins of these ids. */
+  readonly wireServers: (snapshot: PluginSnapshot, taken: readonly string[]) => Remote
+}
+
+/** The agents of whatever is enabled, wired anew with each generation. */
+export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
+  const { installed, initial, onFault, load, wireServers, createPrompts, ...rest } = parts
+  const wire = (snapshot: PluginSnapshot) => {
+    const loaded = load(snapshot)
+    const remote = wireServers(
+      snapshot,
+      loaded.plugins.map(({ manifest }) => manifest.id),
+    )
+    const { plugins } = loaded
+    const { servers } = remote
+    const catalog = createAgentDirectory({ ...rest, plugins, servers, prompts: createPrompts() })
+    const { directory } = catalog
+    const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
+    return { ...loaded, directory, problems }
+  }
+  return { wire, ...createLiveDirectory({ ...installed, initial, onFault, build: wire }) }
+}
+
+/** Who plans and reflects. */
+export const composeThinking = (
+  around: (planner: Planner) => Planner,
+  validator: SchemaValidator,
+) => ({
+  planner: around(modelPlanner),
+  reflector: createFinishReflector(validator),
+  direct: { planner: around(directPlanner), reflector: directReflector satisfies Reflector },
+})

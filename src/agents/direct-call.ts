@@ -1,0 +1,49 @@
+import { toDirectOutcome, type DirectCall } from '#contracts/direct-call.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#contracts/plan.ts'
+
+/** The planner of a run that makes one call, asks no model and is over with what came of it. */
+export const directPlanner: Planner = {
+  async plan({ agent, messages, turn }) {
+    // Once: what is said to such a run on its way changes nothing of it.
+    return turn === 1 && agent.directCall ? [callStep(agent.directCall)] : [madeBefore(messages)]
+  },
+}
+
+/** Behind the tool that stands for all others: what is not pinned is called in the same way. */
+const callStep = ({ tool: name, input }: DirectCall): PlanStep => ({
+  type: 'tool',
+  callId: 'direct',
+  toolId: 'isola__call',
+  input: { name, input },
+})
+
+function madeBefore(messages: readonly Message[]): PlanStep {
+  const made = messages.findLast(({ role }) => role === 'tool')
+  if (made?.role !== 'tool') return { type: 'finish', message: '' }
+  const { callId: call, output, isError } = made
+  const outcome = isError
+    ? { ok: false, call, ...Object(output).error }
+    : { ok: true, call, output }
+  return { type: 'finish', message: callWasMade, output: outcome }
+}
+
+/** The call's outcome ends the run; one that was made before its run was taken up again is in a `finish` step. */
+export const directReflector: Reflector = {
+  async reflect({ actions, steps }) {
+    const [action] = actions
+    if (action) return outcomeOf(action)
+    const finish = steps.find((step) => step.type === 'finish')
+    if (!finish) return { decision: 'continue' }
+    const { message, output } = finish
+    return { decision: 'finish', result: message, ...(output && { output }) }
+  },
+}
+
+const callWasMade = 'The call was made.'
+
+function outcomeOf({ callId, result }: ActionResult): Reflection {
+  const { error } = result.ok ? {} : result
+  const text = error ? `${error.code}: ${error.message}` : callWasMade
+  return { decision: 'finish', result: text, output: toDirectOutcome(callId, result) }
+}

@@ -1,0 +1,99 @@
+import type { KeyStore } from '#contracts/keys.ts'
+import type { DeploymentLog } from '#contracts/event.ts'
+import type { GrantStore } from '#contracts/oauth.ts'
+import type { SecretStore } from '#contracts/secrets.ts'
+import type { Sources } from '#contracts/sources.ts'
+import type { TrustStore } from '#contracts/trust.ts'
+import { composeLogins } from './compose-logins.ts'
+import { createCostLimits } from './cost-limits.ts'
+import { createKeyAdministration } from './key-administration.ts'
+import { createLimitsOf, type LimitsOfOptions } from './limits-of.ts'
+import { createMayBegin, type MayBeginOptions } from './may-begin.ts'
+import type { openOAuth as OpenOAuth, OAuthParts } from './oauth/compose.ts'
+import { createLivePolicy, type LivePolicyDeps } from './policy/live-policy.ts'
+import { createPrincipalLedger, type PrincipalNamespace } from './principal-ledger.ts'
+import { createLearnedSecrets, createRedactor } from './redactor.ts'
+import { createSealing, type MasterKeys } from './secrets/sealing.ts'
+import { createSecretAdministration } from './secrets/secret-administration.ts'
+import type { SecretAdministrationDeps } from './secrets/secret-administration.ts'
+import { createSecretReader } from './secrets/secret-reader.ts'
+import { createStateKey } from './secrets/state-key.ts'
+import { composeTelemetry, type OtlpConfig } from './telemetry/compose.ts'
+import { createLogWriter, type LogWriterOptions } from './telemetry/log-writer.ts'
+import { createTrustAdministration } from './trust-administration.ts'
+
+interface GovernanceConfig extends Pick<LivePolicyDeps, 'ownHosts'> {
+  readonly secrets: readonly string[]
+  readonly logLevel: LogWriterOptions['level']
+  readonly masterKeys: MasterKeys
+  readonly dailyLimits: LimitsOfOptions['defaults']
+  readonly otlp: OtlpConfig
+}
+
+export interface GovernanceParts extends Sources {
+  readonly config: GovernanceConfig & OAuthParts['config']
+  readonly stores: {
+    readonly keys: KeyStore
+    readonly grants: GrantStore
+    readonly secrets: SecretStore
+    readonly trust: TrustStore
+    readonly deploymentLog: DeploymentLog
+  }
+  readonly namespace: PrincipalNamespace
+  readonly installed: Pick<LivePolicyDeps, 'snapshot' | 'lastKnown'>
+  readonly fullNameOf: MayBeginOptions['fullNameOf']
+  readonly rotateOthers: NonNullable<SecretAdministrationDeps['rotateOthers']>
+  /** Absent where the platform that it needs is not there. */
+  readonly openOAuth: typeof OpenOAuth | undefined
+  readonly kv: KVNamespace
+  readonly fetch: OAuthParts['fetch']
+  readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
+  readonly write: LogWriterOptions['write']
+  readonly version: string
+}
+
+/** Who may do what, what it may cost, and what is told of it: leaves first. */
+export function composeGovernance(parts: GovernanceParts) {
+  const { config, stores, namespace, installed, clock, sha256, fullNameOf } = parts
+  const { keys, grants, deploymentLog: log } = stores
+  const learned = createLearnedSecrets()
+  const redact = createRedactor(config.secrets, learned)
+  const writer = createLogWriter({ level: config.logLevel, redact, clock, write: parts.write })
+  const sealing = createSealing(config.masterKeys, parts)
+  const secrets = { secrets: stores.secrets, sealing, learn: learned.learn }
+  const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
+  const principals = createPrincipalLedger({ namespace, sha256, clock, limitsOf })
+  const { takeRate } = principals
+  const { version, fetch } = parts
+  const told = { version, fetch, clock }
+  const signIn = { ...parts, keys, grants, log, takeRate, onFault: writer.fault }
+  return {
+    log: writer,
+    learn: learned.learn,
+    principals,
+    sealing,
+    readSecrets: createSecretReader(secrets),
+    policy: createLivePolicy({ ...installed, ...config, takeRate }),
+    logins: composeLogins({
+      ...signIn,
+      operatorKey: config.operatorKey,
+      openOAuth: parts.openOAuth?.(signIn),
+    }),
+    telemetry: composeTelemetry({ ...told, otlp: config.otlp, redact }),
+    mayBegin: createMayBegin({
+      keys,
+      grants,
+      people: config.oidc?.people ?? [],
+      clock,
+      fullNameOf,
+    }),
+    administration: {
+      keys: createKeyAdministration({ ...parts, keys }),
+      trust: createTrustAdministration({ clock, sha256, store: stores.trust }),
+      secrets: createSecretAdministration({ ...secrets, clock, rotateOthers: parts.rotateOthers }),
+      stateKey: createStateKey(config.masterKeys, { ...secrets, sha256 }),
+      costLimits: createCostLimits({ defaults: config.dailyLimits, keys, clock }),
+      secretProblem: sealing.problem,
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { errorMessage } from '#contracts/errors.ts'
+import { ofCall } from '#contracts/event.ts'
+import { addUsage, zeroUsage } from '#contracts/lease.ts'
+import { answersIn } from '#contracts/pause.ts'
+import type { ToolContext, ToolResult } from '#contracts/tool.ts'
+import { pauseOrDeny } from './approval.ts'
+import { failure, type CallState, type Gate, type TurnScope, type Within } from './call.ts'
+import { openInner } from './inner.ts'
+
+/** How long a stopped tool may take to say what it has spent; longer if others below it have to be asked first. */
+const graceMs = 1_000
+const graceFor = ({ entry, grant }: CallState): number =>
+  entry?.spends && grant ? graceMs * (1 + Math.min(Math.max(grant.maxDepth, 0), 8)) : graceMs
+
+const cancelledError = { code: 'tool_cancelled', message: 'The call was cancelled.' } as const
+
+/** Runs the tool; whatever it throws or however long it takes, there is one result. */
+export const execute: Gate = {
+  name: 'execute',
+  when: 'before',
+  async pass(call, scope, passOther) {
+    call.hasRun = true
+    const { deadlines, signal: ended } = scope
+    const { ms, code } = call.deadline!
+    const stop = new AbortController()
+    const { promise: stopped, resolve: leave } = Promise.withResolvers<ToolResult>()
+    const timeUp = () => {
+      if (code === 'lease_time') call.refused = code
+      leave(failure(code, `The call took longer than ${ms} ms.`, true))
+      stop.abort(Object.assign(new Error('tool_timeout'), { code }))
+    }
+    const cancel = () => {
+      leave({ ok: false, error: cancelledError })
+      stop.abort(ended.reason)
+    }
+    let callOff = deadlines.after(ms, timeUp)
+    // Taken away again: a run makes many calls, and its signal outlives them all.
+    ended.addEventListener('abort', cancel)
+    try {
+      if (ended.aborted) cancel()
+      const running = run(call, scope, { signal: stop.signal, passOther })
+      const first = await Promise.race([running, stopped.then((result) => ({ result }))])
+      callOff()
+      if ('ok' in first) {
+        call.result = !first.ok && ended.aborted ? { ...first, error: cancelledError } : first
+      } else {
+        const late = await Promise.race([
+          running,
+          new Promise<void>((resolve) => (callOff = deadlines.after(graceFor(call), resolve))),
+        ])
+        call.result = { ...first.result, ...(late?.usage && { usage: late.usage }) }
+      }
+    } finally {
+      callOff()
+      ended.removeEventListener('abort', cancel)
+    }
+    const { result } = call
+    if (result.ok || result.error.code !== 'tool_pending' || !result.pause) return
+    call.result = undefined
+    call.asking = result.usage
+    return pauseOrDeny(result.pause, scope)
+  },
+}
+
+async function run(
+  call: CallState,
+  scope: TurnScope,
+  { signal, passOther }: Within,
+): Promise<ToolResult> {
+  const inner = call.entry!.inner && openInner(call, scope, { signal, passOther })
+  const context: ToolContext = {
+    ...scope.caller,
+    call: call.id,
+    idempotencyKey: `${scope.caller.run}:${call.id}`,
+    lease: call.grant!,
+    signal,
+    emit: (event) => call.emit(ofCall(call.id, event)),
+    answers: answersIn(scope.answerTo(call.id)),
+    ...(call.isApproved && { isApproved: true }),
+    ...(inner && { inner: inner.calls }),
+  }
+  const result = await executed(call, context)
+  return inner
+    ? { ...result, usage: addUsage(result.usage ?? zeroUsage, await inner.close()) }
+    : result
+}
+
+async function executed(call: CallState, context: ToolContext): Promise<ToolResult> {
+  try {
+    return await call.entry!.tool.execute(call.input, context)
+  } catch (error) {
+    call.emit({
+      type: 'tool_log',
+      data: { call: call.id, detail: errorMessage(error).slice(0, 500) },
+    })
+    return failure('tool_failed', 'The tool failed unexpectedly.')
+  }
+}

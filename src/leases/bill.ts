@@ -1,0 +1,49 @@
+import { errorCode, IsolaError } from '#contracts/errors.ts'
+import type { EventDraft } from '#contracts/event.ts'
+import type { LeaseRefusal } from '#contracts/lease.ts'
+import type { ModelEstimate, ModelRequest, ModelSelection, ModelUsage } from '#contracts/model.ts'
+
+/** A bill that is no number would unmake a ledger, a negative one would credit it: the whole reservation stands then. */
+export function billable(usage: ModelUsage, reserved: ModelEstimate): ModelUsage {
+  const counts = [usage.inputTokens, usage.outputTokens, usage.costNanoUsd]
+  if (counts.every((count) => Number.isSafeInteger(count) && count >= 0)) return usage
+  const { tokens: inputTokens, costNanoUsd } = reserved
+  return { ...usage, inputTokens, outputTokens: 0, costNanoUsd, estimated: true }
+}
+
+/** What puts a change of model on the record. */
+export function substitutionOf(
+  { model: asked = '' }: ModelRequest,
+  { provider, model, passedOver }: ModelSelection,
+): EventDraft {
+  const data = { asked, provider, model, ...(passedOver && { passedOver }) }
+  return { type: 'model_substituted', data }
+}
+
+/** Failures with which a provider says that it did not work on the request, unless a reply had begun. */
+export function isRefusal(error: unknown): boolean {
+  switch (errorCode(error)) {
+    case 'model_auth':
+    case 'model_rate_limited':
+    case 'model_unavailable':
+    case 'model_refused_request':
+    case 'model_not_found':
+    case 'model_not_configured':
+    case 'model_not_capable':
+    case 'model_price_unknown':
+      return true
+    default:
+      return false
+  }
+}
+
+/** An amount of what a refusal is about, in words for a person: tokens as they are, cost in US dollars. */
+export const amountText = (code: LeaseRefusal['code'], amount: number): string =>
+  code === 'lease_cost' ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)
+
+/** Why there is no further model call, in words for a person. */
+export function toError({ code, ...refusal }: LeaseRefusal): IsolaError {
+  const [asked, left] = [refusal.asked, refusal.left].map((one) => amountText(code, one))
+  const message = `The budget does not allow another model call (${asked} asked, ${left} left).`
+  return new IsolaError(code, message)
+}

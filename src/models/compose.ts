@@ -1,0 +1,21 @@
+import type { ModelConfig } from '#contracts/config.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { createModelProviders, type ModelProvidersDeps } from './model-providers.ts'
+
+export interface ModelParts extends Omit<ModelProvidersDeps, 'sleep' | 'nowMs' | 'onFailed'> {
+  readonly config: { readonly models: ModelConfig; readonly isDevelopment: boolean }
+  readonly clock: Clock
+  readonly onFault: NonNullable<ModelProvidersDeps['onFailed']>
+}
+
+/** Every model that is configured, behind one provider. */
+export const composeModels = ({ config, clock, onFault, ...parts }: ModelParts) =>
+  createModelProviders(config.models, {
+    ...parts,
+    sleep: clock.sleep,
+    nowMs: clock.nowMs,
+    // Whoever develops reads in the terminal what a server said; on a deployment the record has it.
+    ...(config.isDevelopment && {
+      onFailed: (failure: Parameters<typeof onFault>[0]) => onFault(failure),
+    }),
+  })

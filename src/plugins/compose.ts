@@ -1,0 +1,124 @@
+import type { DeploymentLog } from '#contracts/event.ts'
+import type { PluginSnapshot, PluginStore, BundleStore } from '#contracts/plugin-catalog.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
+import type { TrustStore } from '#contracts/trust.ts'
+import type { CapabilityDeps } from './capability-deps.ts'
+import { checkPublicUrl } from './egress-rules.ts'
+import { createFaultReport } from './fault-report.ts'
+import { pluginsOf } from './generation.ts'
+import { toPluginDatabases } from './granted-database.ts'
+import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
+import { createLiveHooks } from './hooks/live-hooks.ts'
+import { loadPlugins } from './in-process-host.ts'
+import { createUploadReader } from './install/upload-reader.ts'
+import { composeIsolates, type IsolateParts } from './isolate/compose.ts'
+import { createIsolateMeter } from './isolate/isolate-meter.ts'
+import { createPluginLifecycle, type LifecycleDeps } from './lifecycle/lifecycle.ts'
+import { createTryOut, type TryOutDeps } from './lifecycle/try-out.ts'
+import { createPluginViews } from './lifecycle/view.ts'
+import { createNetworkNow, type NetworkNowDeps } from './open-network.ts'
+import { createScopedStorage } from './scoped-storage.ts'
+import { createReplyRedactor } from './secrets/reply-redactor.ts'
+import { createRevocationWatch, createServerRevocationWatch } from './revocation-watch.ts'
+import { toToolEntries } from './tool-entries.ts'
+
+type Given = Pick<
+  CapabilityDeps,
+  'sessions' | 'createMemory' | 'fetch' | 'readSecrets' | 'validator'
+>
+type ScopedParts = Parameters<typeof createScopedStorage>[0]
+
+export interface PluginParts extends Given, IsolateParts, Omit<ScopedParts, 'sha256'> {
+  readonly config: Pick<NetworkNowDeps, 'ownHosts'> & {
+    readonly isDevelopment: boolean
+    readonly isolatePriceNanoUsd: number
+    readonly sqlDatabases: readonly string[]
+  }
+  /** Where the operator's databases for plugins are found by name. */
+  readonly bindings: object
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly installed: Omit<NetworkNowDeps, 'ownHosts'> & {
+    readonly report: Parameters<typeof createFaultReport>[0]
+    readonly list: () => Promise<readonly { readonly id: string }[]>
+  }
+  readonly store: PluginStore
+  readonly bundles: BundleStore
+  readonly trust: TrustStore
+  readonly log: DeploymentLog
+  readonly maxResultChars: number
+  readonly onFault: (error: unknown) => void
+}
+
+/** The hosts of plugins, what their code may reach, and how one comes in: leaves first. */
+export function composePlugins(parts: PluginParts) {
+  const { config, clock, sha256, ids, installed, store, bundles, trust, validator, fetch } = parts
+  const { isolates, modelCode, host } = composeIsolates(parts)
+  const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
+  const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }
+  const record: HooksDeps['record'] = (event) => parts.log.append(event).catch(parts.onFault)
+  return {
+    isolates,
+    scopedStorage,
+    views: createPluginViews(store),
+    checkUrl: (url: string) => checkPublicUrl(url, config),
+    redactorOf: (values: Iterable<string>) => createReplyRedactor(values).text,
+    watchServer: createServerRevocationWatch({ snapshot: installed.snapshot, clock }),
+    liveHooks: createLiveHooks,
+    load: (snapshot: PluginSnapshot) => {
+      const { plugins, problems } = pluginsOf(parts.bundled, snapshot)
+      const loaded = loadPlugins(plugins, { validator, isolates: host })
+      return {
+        ...loaded,
+        plugins: loaded.plugins.map((plugin) => ({
+          ...plugin,
+          tools: toToolEntries(plugin, capabilities),
+        })),
+        hooks: createHooks(loaded.plugins, { ...hookParts, traceId: ids.traceId, record }),
+        problems: [...problems, ...loaded.problems, ...loaded.warnings],
+      }
+    },
+    lifecycle: (rest: Pick<LifecycleDeps, 'bundledIds' | 'servers'> & Pick<TryOutDeps, 'wire'>) =>
+      createPluginLifecycle({
+        ...rest,
+        store,
+        bundles,
+        clock,
+        signers: async () => (await trust.list()).map(({ name }) => name),
+        tryOut: createTryOut({ wire: rest.wire, isolates: host }),
+      }),
+    readUpload: createUploadReader({
+      trust,
+      clock,
+      sha256,
+      fetch,
+      isDevelopment: config.isDevelopment,
+      known: async () => (await installed.list()).map(({ id }) => id),
+    }),
+  }
+}
+
+/** What the capabilities of every call are made from. */
+function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode']) {
+  const { config, clock, ids, installed, sessions, validator, fetch } = parts
+  const scopedStorage = createScopedStorage(parts)
+  const priceNanoUsd = config.isolatePriceNanoUsd
+  const capabilities: CapabilityDeps = {
+    sessions,
+    ids,
+    validator,
+    scopedStorage,
+    fetch,
+    sleep: clock.sleep,
+    isDevelopment: config.isDevelopment,
+    createMemory: parts.createMemory,
+    readSecrets: parts.readSecrets,
+    databases: toPluginDatabases(config.sqlDatabases, parts.bindings),
+    network: createNetworkNow({ ...installed, ...config }),
+    watchRevocation: createRevocationWatch({ snapshot: installed.snapshot, clock }),
+    faults: createFaultReport(installed.report),
+    meter: createIsolateMeter({ priceNanoUsd, clock, sessions, scopedStorage }),
+    ...(modelCode && { modelCode }),
+  }
+  return { scopedStorage, capabilities }
+}

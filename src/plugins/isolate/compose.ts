@@ -1,0 +1,20 @@
+import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import { createCodeSource } from './code-source.ts'
+import { createIsolateHost, type IsolateHostDeps } from './isolate-host.ts'
+import { createIsolates, type IsolatesDeps } from './worker-code.ts'
+
+export interface IsolateParts extends Pick<IsolatesDeps, 'loader' | 'shim'> {
+  readonly bundled: readonly BundledPlugin[]
+  readonly bundles: Pick<BundleStore, 'load'>
+  /** Absent where nothing reaches this deployment's own entrypoints. */
+  readonly runner: IsolateHostDeps['runner'] | undefined
+  readonly sha256: IsolateHostDeps['sha256']
+}
+
+/** The isolates that code of plugins and of models runs in; `host` is absent where there are none. */
+export function composeIsolates({ loader, shim, bundled, bundles, runner, sha256 }: IsolateParts) {
+  const isolates = createIsolates({ loader, shim, codeOf: createCodeSource(bundled, bundles) })
+  const modelCode = runner && isolates && { runner, sha256, shimVersion: shim.version }
+  return { isolates, modelCode, host: modelCode && createIsolateHost(modelCode) }
+}

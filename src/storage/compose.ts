@@ -1,0 +1,56 @@
+import type { Clock } from '#contracts/sources.ts'
+import { createAuditSink } from './audit-log.ts'
+import { createAuditReader } from './audit-reader.ts'
+import { createBundleStore, type BundlesDeps } from './bundles.ts'
+import { createDeploymentLog } from './deployment-log.ts'
+import { createGivenUpRuns } from './given-up-runs.ts'
+import { createKeyStore } from './keys.ts'
+import { createManifestStore } from './manifests.ts'
+import { createMcpServerStore } from './mcp-servers.ts'
+import { createMetricsReport } from './metrics-report.ts'
+import { createModelReport } from './model-report.ts'
+import { createGrantStore } from './oauth-grants.ts'
+import { createPluginStore } from './plugins.ts'
+import { createRetention, type RetentionOptions } from './retention.ts'
+import { createSecretStore } from './secrets.ts'
+import { createSessionIndex } from './session-index.ts'
+import { createUsageReport } from './usage-report.ts'
+import { createTrustStore } from './trusted-keys.ts'
+import { readDatabaseState, readReadiness } from './readiness.ts'
+
+export interface StorageParts extends BundlesDeps {
+  readonly clock: Clock
+}
+
+/** The health page waits no longer than this for the database. */
+const databaseTimeoutMs = 3_000
+
+/** Every table of D1 and key of KV, for the composition. */
+export function composeStorage({ database, namespace, clock, sha256 }: StorageParts) {
+  const modelReport = createModelReport(database)
+  return {
+    audit: createAuditSink(database),
+    bundles: createBundleStore({ database, namespace, sha256 }),
+    deploymentLog: createDeploymentLog(database),
+    grants: createGrantStore(database),
+    keys: createKeyStore(database),
+    manifests: createManifestStore(database, clock),
+    mcpServers: createMcpServerStore(database),
+    plugins: createPluginStore(database),
+    secrets: createSecretStore(database),
+    trust: createTrustStore(database),
+    /** What an operator reads. */
+    reports: {
+      audit: createAuditReader(database),
+      givenUp: createGivenUpRuns(database),
+      metrics: createMetricsReport(database, modelReport),
+      modelReport,
+      sessionIndex: createSessionIndex(database),
+      usage: createUsageReport(database),
+      database: () => readDatabaseState(database, { clock, timeoutMs: databaseTimeoutMs }),
+    },
+    readiness: () => readReadiness(database),
+    retention: (options: Omit<RetentionOptions, 'database' | 'clock'>) =>
+      createRetention({ database, clock, ...options }),
+  }
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import type { TurnRecord } from '#contracts/journal.ts'
+import { zeroUsage } from '#contracts/lease.ts'
+import { failedTurn, type FailedTurnOptions } from '../../../src/sessions/runs/failed-turn.ts'
+import { says } from '../../fakes/kernel.ts'
+
+const call = { id: 'call_1', name: 'clock', tool: 'clock', input: {}, definitionHash: 'd' }
+const turn: TurnRecord = {
+  turn: 1,
+  steps: [
+    { type: 'message', message: 'I look.' },
+    { type: 'tool', callId: 'call_1', toolId: 'clock', input: {} },
+  ],
+  calls: [{ ...call, isRepeatable: true, startedAtMs: 1, outcome: says('12:00'), durationMs: 3 }],
+  modelCalls: [{ provider: 'fake', model: 'm', inputTokens: 1, outputTokens: 1, costNanoUsd: 0 }],
+  usage: { ...zeroUsage, tokens: 2, turns: 1, toolCalls: 1, modelCalls: 1 },
+  events: [],
+  isDone: true,
+}
+
+const givenUp = (turns: readonly TurnRecord[]) =>
+  failedTurn({
+    row: { id: 'run_1', submission: { agent: 'a', trace: 't' }, createdAtMs: 5, startedAtMs: 10 },
+    turns,
+    session: 'ses_1',
+    seq: 7,
+    nowMs: 20,
+    error: { code: 'run_given_up', message: 'Interrupted too often.' },
+    detail: undefined,
+    nextTurn: 2,
+  } as unknown as FailedTurnOptions)
+
+describe('a run that is given up', () => {
+  it('says in its result what it did and asked, like any other', () => {
+    const { final } = givenUp([turn])
+    expect(final.actions).toEqual([{ callId: 'call_1', tool: 'clock', ok: true, durationMs: 3 }])
+    expect(final.provenance.models).toEqual(['fake/m'])
+    expect(final).toMatchObject({ state: 'failed', success: false, result: '', steps: 1 })
+    expect(final.error).toEqual({ code: 'run_given_up', message: 'Interrupted too often.' })
+  })
+
+  it('books what a call without an outcome held, in the turn that it closes', () => {
+    const reserved = { tokens: 40, costNanoUsd: 0, turns: 0, toolCalls: 1, children: 0 }
+    const { outcome: _none, ...open } = turn.calls[0]!
+    const cut = { ...turn, isDone: false, calls: [{ ...open, reserved }] }
+    const { turn: last, final } = givenUp([cut])
+    expect([last.turn, last.isDone, last.final]).toEqual([1, true, final])
+    expect([final.usage.tokens, last.usage.tokens, final.usage.toolCalls]).toEqual([42, 42, 2])
+  })
+})
