@@ -65,6 +65,14 @@ export function tenantConfig(config, plan, { account, ids = {} } = {}) {
     ...Object.fromEntries(kept),
     name: plan.worker,
     main: from(config.main),
+    ...(config.alias && {
+      alias: Object.fromEntries(
+        Object.entries(config.alias).map(([name, path]) => [
+          name,
+          path.startsWith('.') ? `./${from(path)}` : path,
+        ]),
+      ),
+    }),
     ...(account && { account_id: account }),
     ...(config.assets?.directory && {
       assets: { ...config.assets, directory: from(config.assets.directory) },
