@@ -6,7 +6,6 @@ import type { ModelProvider, ModelReply, ModelRequest, ModelSelection } from '#c
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolOwner } from '#contracts/tool.ts'
 import type { Ledger } from '#contracts/ledger.ts'
-import type { ToolOwner } from '#contracts/tool.ts'
 import { billable, isRefusal, substitutionOf, toError } from './bill.ts'
 
 export interface GenerateOptions {
