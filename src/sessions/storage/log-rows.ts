@@ -1,12 +1,16 @@
 import type { TurnRecord } from '#contracts/journal.ts'
 import { fromStoredTurn } from './event-version.ts'
-import type { LogRow, RunRow } from './store.ts'
 
 /** A row as SQLite gives it. */
 export type Row = Record<string, SqlStorageValue>
 
 /** A value over 2 MB does not fit a row: longer turns are split. A unit of UTF-16 takes up to three bytes there. */
 const maxPartChars = 600_000
+
+/** A row put together: a run, as the store types it, or a turn of one. */
+type JoinedRow<Run> =
+  | { readonly kind: 'run'; readonly run: Run }
+  | { readonly kind: 'turn'; readonly turn: TurnRecord }
 
 /** Cuts a text into parts that fit a row, never between the two units of one character. */
 export function toParts(text: string): readonly string[] {
@@ -24,7 +28,10 @@ export function toParts(text: string): readonly string[] {
  *
  * @param onDamaged Told of the run of a row that cannot be read; the row is left out.
  */
-export function join(rows: readonly Row[], onDamaged: (order: number) => void): LogRow[] {
+export function join<Run>(
+  rows: readonly Row[],
+  onDamaged: (order: number) => void,
+): JoinedRow<Run>[] {
   const bodies = new Map<string, { run: number; turn: number; text: string }>()
   for (const row of rows) {
     const key = `${row['run']}:${row['turn']}`
@@ -32,11 +39,11 @@ export function join(rows: readonly Row[], onDamaged: (order: number) => void): 
     const [run, turn] = [Number(row['run']), Number(row['turn'])]
     bodies.set(key, { run, turn, text: before + String(row['body']) })
   }
-  return [...bodies.values()].flatMap(({ run, turn, text }): LogRow[] => {
+  return [...bodies.values()].flatMap(({ run, turn, text }): JoinedRow<Run>[] => {
     const value = parse(text)
     if (value !== undefined && (turn === 0 ? isRun(value) : isTurn(value))) {
       return turn === 0
-        ? [{ kind: 'run', run: value as RunRow }]
+        ? [{ kind: 'run', run: value as Run }]
         : [{ kind: 'turn', turn: fromStoredTurn(value as TurnRecord) }]
     }
     onDamaged(run)

@@ -5,7 +5,6 @@ import { toParts, type Row } from './log-rows.ts'
 import { createNewestRun, type NewestRun } from './newest-run.ts'
 import { orderIn } from './run-id.ts'
 import { createRunIndex, type RunIndex } from './run-index.ts'
-import type { RunRow } from './store.ts'
 
 /** Where a row stands, and what of it is a column. */
 export interface Key {
@@ -20,7 +19,7 @@ export interface Key {
 }
 
 /** The tables of a session's log, and what is remembered of them: whatever is taken back is read again. */
-export interface LogTable {
+export interface LogTable<Run> {
   /** Nothing, where there is no table yet. */
   readonly read: (query: string, ...values: SqlStorageValue[]) => readonly Row[]
   readonly make: () => void
@@ -37,14 +36,14 @@ export interface LogTable {
   readonly rowsWritten: () => number
   readonly end: LogEnd
   readonly index: RunIndex
-  readonly newest: NewestRun<RunRow>
+  readonly newest: NewestRun<Run>
 }
 
 /** Whether a run is found by its id alone. The first one always is. */
 export const isFoundById = (id: string, order: number): boolean =>
   order === 1 || orderIn(id) === order
 
-export function createLogTable(storage: DurableObjectStorage): LogTable {
+export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run> {
   const { sql } = storage
   const forgets: (() => void)[] = []
   let rows = 0
@@ -64,7 +63,7 @@ export function createLogTable(storage: DurableObjectStorage): LogTable {
   const read = (query: string, ...values: SqlStorageValue[]) =>
     exists() ? exec(query, ...values) : []
   const index = createRunIndex(exec)
-  const newest = createNewestRun<RunRow>()
+  const newest = createNewestRun<Run>()
   const end = createLogEnd(read, index)
   const openRuns = () => (open ??= new Set(index.above('open', 0).map(({ key }) => key)))
 
@@ -168,7 +167,7 @@ function isIndexed({ read, end, index, openRuns }: Parts): boolean {
   return isPlaced && ![...openRuns()].some(isOver)
 }
 
-type Parts = Pick<LogTable, 'read' | 'end' | 'index' | 'openRuns'>
+type Parts = Pick<LogTable<unknown>, 'read' | 'end' | 'index' | 'openRuns'>
 
 /** What a tool returned is still in its hands: of a turn with calls only the text is kept. */
 function heldAs(value: unknown, turn: number): { readonly value?: unknown } {

@@ -130,15 +130,6 @@ export interface SessionStore {
   readonly rowsWritten: () => number
 }
 
-interface Key {
-  readonly run: number
-  readonly turn: number
-  readonly id?: string
-  readonly firstSeq?: number | undefined
-  readonly lastSeq?: number | undefined
-  readonly isFinal?: boolean
-}
-
 /** So many runs at the end of the log may be under way or wait in the queue: those before them are over, or kept open. */
 const maxLastRuns = 18
 const lastRunsNotOver = `WITH RECURSIVE back (run, steps) AS (
@@ -155,7 +146,7 @@ export function createSessionStore(
   storage: DurableObjectStorage,
   onDamaged: (order: number) => void = () => {},
 ): SessionStore {
-  const table = createLogTable(storage)
+  const table = createLogTable<RunRow>(storage)
   const { read, atomically, write, end, index, newest, openRuns } = table
   const damaged = new Set<number>()
   let known: SessionRow | undefined
@@ -166,7 +157,7 @@ export function createSessionStore(
     damaged.add(order)
   }
   const runsIn = (rows: readonly Row[]): RunRow[] =>
-    join(rows, note).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
+    join<RunRow>(rows, note).flatMap((row) => (row.kind === 'run' ? [row.run] : []))
   const turnsIn = (rows: readonly Row[]): TurnRecord[] =>
     join(rows, note).flatMap((row) => (row.kind === 'turn' ? [row.turn] : []))
   const runAt = (order: number): RunRow | undefined =>
@@ -277,7 +268,7 @@ const keyOf = ({ order, id, startSeq }: RunRow) => {
   return { run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }
 }
 
-function readSession(read: LogTable['read']): SessionRow | undefined {
+function readSession(read: LogTable<RunRow>['read']): SessionRow | undefined {
   const parts = read('SELECT body FROM log WHERE run = 0 ORDER BY part')
   const text = parts.map(({ body }) => String(body)).join('')
   return text === '' ? undefined : (JSON.parse(text) as SessionRow)
