@@ -1,0 +1,65 @@
+// What contracts/ may hold. test/unit/lint-rooms.test.ts shows the rule saying no.
+import { locate } from './place.mjs'
+
+/**
+ * Functions in contracts/ that decide or work and have not found their room yet, each with the reason. The list gets
+ * shorter, never longer.
+ */
+const notYetMoved = {
+  'contracts/decide-tool.ts':
+    'the gate asks it, and so does the page on which an operator tries a policy out',
+  'contracts/definition-rules.ts':
+    'what a definition may say is one rule for plugins and for remote servers',
+  'contracts/uri-template.ts':
+    'a template is one thing to a manifest, a remote server and the surface that reads it',
+  'contracts/trace.ts':
+    'a span has one id in the header of a request and in what is exported of it',
+  'contracts/reply.ts': 'what crosses an RPC is made and taken apart by every object alike',
+}
+
+/** STYLE: what builds something with state, reads from elsewhere or adds to a registry. */
+const worksByName = /^(?:create|compose|load|open|register|start)[A-Z]/
+const isFunctionNode = (node) =>
+  /^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node?.type ?? '')
+
+/**
+ * contracts/ holds types, zod schemas, constants, error classes, and functions that build, narrow or convert a value
+ * in one expression after the other. What loops, waits, keeps a variable or makes something with state is a decision
+ * or work, and lives in the room that does it. Callbacks of a schema are part of the schema.
+ */
+export const shapesOnly = {
+  meta: { type: 'problem', docs: { description: 'contracts/ holds shapes and constructors only' } },
+  create(context) {
+    const place = locate(context)
+    if (place?.kind !== 'room' || place.name !== 'contracts' || notYetMoved[place.path]) return {}
+    const report = (node, what) =>
+      context.report({
+        node,
+        message: `${what}: contracts/ holds types, schemas and constructors; this belongs to the room that uses it.`,
+      })
+    /** A function that stands for itself, not one that is handed to a schema. */
+    const isOwnFunction = (node) =>
+      node.type === 'FunctionDeclaration' ||
+      (node.parent?.type === 'VariableDeclarator' && isFunctionNode(node))
+    const isInOwnFunction = (node) => {
+      for (let at = node.parent; at; at = at.parent) {
+        if (isFunctionNode(at)) return isOwnFunction(at)
+      }
+      return false
+    }
+    const refuse = (what) => (node) => isInOwnFunction(node) && report(node, what)
+    const checkName = (node, name) =>
+      worksByName.test(name ?? '') && report(node, `"${name}" works`)
+    return {
+      ForStatement: refuse('A loop'),
+      ForOfStatement: refuse('A loop'),
+      ForInStatement: refuse('A loop'),
+      WhileStatement: refuse('A loop'),
+      DoWhileStatement: refuse('A loop'),
+      AwaitExpression: refuse('A wait'),
+      VariableDeclaration: (node) => node.kind !== 'const' && report(node, `"${node.kind}"`),
+      FunctionDeclaration: (node) => checkName(node, node.id?.name),
+      VariableDeclarator: (node) => isFunctionNode(node.init) && checkName(node, node.id.name),
+    }
+  },
+}
