@@ -166,10 +166,8 @@ export function createSessionStore(
 
   return {
     isDamaged: (order) => damaged.has(order),
-    lastTurn(order) {
-      const [row] = read('SELECT max(turn) AS turn FROM log WHERE run = ?', order)
-      return Number(row?.['turn'] ?? 0)
-    },
+    lastTurn: (order) =>
+      Number(read('SELECT max(turn) AS turn FROM log WHERE run = ?', order)[0]?.['turn'] ?? 0),
     rowsWritten: table.rowsWritten,
     session: () => (known ??= readSession(read)),
     writeSession(session) {
