@@ -31,31 +31,36 @@ import { createScope } from './scope.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
 import { amendSession, begun, created, isSameAs } from './storage/session-row.ts'
 import type { SessionRow } from './storage/store.ts'
-import { deleteSession } from './upkeep/deletion.ts'
+import { createEnding } from './upkeep/ending.ts'
+import { vanishAgainMs, vanishJob } from './upkeep/upkeep.ts'
 import { createArrivals } from './waiting/arrivals.ts'
-
-/** Between the answer that a session is deleted and the end of its database. */
-const vanishMs = 1_000
-const vanishAgainMs = 60_000
-const vanishJob = 'vanish'
 
 type CreateRequest = Parameters<SessionApi['create']>[0]
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
-    readonly lifecycle = Lifecycle.install(this)
+    // A job that runs out of memory is tried again, less and less often, and never dropped: it may be what deletes the session.
+    readonly lifecycle = Lifecycle.install(this, {
+      maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER,
+    })
     readonly #runtime = runtimeOf()
     #parts = this.#open()
     #id = ''
-    #isDeleting = false
     #answering = 0
-    #isGone = false
+    readonly #ending = createEnding({
+      runtime: this.#runtime,
+      parts: () => this.#parts,
+      reopen: () => void (this.#parts = this.#open()),
+      isAsked: () => this.#answering > 0,
+      later: (work) => this.ctx.waitUntil(work),
+      deleteAll: () => this.ctx.storage.deleteAll(),
+    })
     readonly #scope = createScope({
       runtime: this.#runtime,
       parts: () => this.#parts,
       id: () => this.#id,
-      isDeleting: () => this.#isDeleting,
+      isDeleting: this.#ending.isDeleting,
       sync: () => this.ctx.storage.sync(),
     })
     readonly #readers = createReaders(this.#scope)
@@ -71,20 +76,26 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         jobs: this.lifecycle.jobs,
         sessionId: () => this.#id,
         onAccept: ({ submission }) => this.#begin(submission),
-        onExpired: () => this.#forget(this.#parts.store.session()?.principal ?? ''),
+        onExpired: () => this.#ending.forget(this.#parts.store.session()?.principal ?? ''),
       })
     }
 
     onStart(): void {
       this.#id = this.#parts.store.session()?.id ?? ''
+      // What is left of a deleted session is removed by its timer, and nothing of it goes on.
+      if (this.#parts.store.isClosed()) return
       this.#parts.upkeep.begin()
       this.#parts.runs.resume()
     }
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
-      if (job.fn === vanishJob) return this.#parts.store.session() ? undefined : this.#vanishSoon()
-      const next = await this.#parts.upkeep.onJob(job.fn)
-      return next === undefined ? undefined : { rescheduleAt: next }
+      const { store, upkeep } = this.#parts
+      const next = job.fn === vanishJob ? undefined : await upkeep.onJob(job.fn)
+      if (next !== undefined) return { rescheduleAt: next }
+      if (store.session() || (job.fn !== vanishJob && job.fn !== 'graves')) return
+      await this.#ending.vanish()
+      // Gone with everything else, unless somebody had to be answered first.
+      return { rescheduleAt: this.#runtime.clock.nowMs() + vanishAgainMs }
     }
 
     create(about: CreateRequest): Promise<Reply<SessionTree>> {
@@ -222,41 +233,14 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     delete(principal: string): Promise<Reply<{ deleted: true }>> {
       return this.#answer(async () => {
         this.#scope.own(principal)
-        await this.#forget(principal)
+        await this.#ending.forget(principal)
         return { deleted: true }
       })
     }
 
-    async #forget(principal: string): Promise<void> {
-      this.#scope.refuseWhileDeleting()
-      this.#isDeleting = true
-      try {
-        await deleteSession(principal, this.#parts, this.#runtime)
-        this.#parts = this.#open()
-      } finally {
-        this.#isDeleting = false
-      }
-      const { rescheduleAt: time } = this.#vanishSoon()
-      // It goes with everything else; what ends before that comes back for it. If it cannot be stored, the rest is small.
-      await this.lifecycle.jobs.push({ id: vanishJob, fn: vanishJob, time }).catch(() => {})
-    }
-
-    #vanishSoon(): { rescheduleAt: number } {
-      this.ctx.waitUntil(this.#vanish())
-      return { rescheduleAt: this.#runtime.clock.nowMs() + vanishAgainMs }
-    }
-
-    /** An empty database is still tens of kilobytes: once nobody waits for an answer here, the object goes as a whole. */
-    async #vanish(): Promise<void> {
-      await this.#runtime.clock.sleep(vanishMs)
-      if (this.#answering > 0 || this.#parts.store.session()) return
-      this.#isGone = true
-      await this.ctx.storage.deleteAll()
-    }
-
     /** What this object remembers of its tables holds no more: whoever comes now is sent to the next one. */
     #leaveIfGone(): void {
-      if (this.#isGone) this.ctx.abort(goneText)
+      if (this.#ending.isGone()) this.ctx.abort(goneText)
     }
 
     async storage(request: StorageRequest): Promise<StorageAnswer> {

@@ -27,6 +27,8 @@ export interface SessionParts {
   readonly runs: Runs
   readonly space: Space
   readonly upkeep: Upkeep
+  /** Between two steps of long work: what was written is durable, and others have had the object. */
+  readonly rest: () => Promise<void>
 }
 
 export interface SessionPartsOptions {
@@ -108,6 +110,10 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     runs,
     space,
     upkeep,
+    async rest() {
+      await sync()
+      await clock.sleep(0)
+    },
   }
   return parts
 }

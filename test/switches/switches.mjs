@@ -861,8 +861,8 @@ const session = [
       {
         name: 'spent-outlives-session',
         what: 'I10: a session is kept until its day knows what was spent, by its children too',
-        find: 'await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))',
-        replace: 'await Promise.all(ended).catch(() => {})',
+        find: 'await settleAll(parts).catch(() => Promise.reject(notYetDeletable()))',
+        replace: 'await settleAll(parts).catch(() => {})',
       },
     ],
   ),

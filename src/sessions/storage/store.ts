@@ -30,6 +30,8 @@ export interface SessionRow {
   /** Nobody named it. */
   readonly isStateless?: boolean
   readonly lineage?: Lineage
+  /** It was deleted, and its rows are being removed: it looks absent. */
+  readonly isDeleted?: true
   /** Every child of it is in the table of children; absent if older ones are in its events only. */
   readonly hasChildrenNoted?: true
   /** What all its runs together may spend. */
@@ -90,6 +92,8 @@ export interface LogPlace {
 /** A value over 2 MB does not fit a row: longer turns are split. A unit of UTF-16 takes up to three bytes there. */
 const maxPartChars = 600_000
 const pageRows = 64
+/** Rows that go in one step; a row has up to 2 MB. */
+const removedAtOnce = 32
 
 /**
  * The session's SQLite: one table, not made before there is something to keep. Row (0, 0) is the session, (n, 0)
@@ -125,11 +129,25 @@ export interface SessionStore {
   readonly lastOrder: () => number
   /** All of `work`'s writes, or none. */
   readonly together: (work: () => void) => void
+  /** Of the whole database. */
+  readonly sizeBytes: () => number
+  /** From here on the session looks absent and takes nothing, in every later life of the object too. */
+  readonly close: () => void
+  /** Whether it was closed, and not dropped since. */
+  readonly isClosed: () => boolean
+  /** Removes some rows of a session that was closed. @returns Whether any were left. */
+  readonly removeSome: () => boolean
   /** Forgets everything, the tree's storage included, and takes nothing any more. */
   readonly drop: () => void
   /** Sum of `cursor.rowsWritten` since this object started. */
   readonly rowsWritten: () => number
 }
+
+/** What may be too much to go in one step, with its key; the session's own row stays to the end. */
+const removable = [
+  ['items', 'space, key', 'true'],
+  ['log', 'run, turn, part', 'run > 0'],
+] as const
 
 interface Key {
   readonly run: number
@@ -151,6 +169,7 @@ export function createSessionStore(
   let rows = 0
   let isReady: boolean | undefined
   let isClosed = false
+  let isClosing = false
   let known: SessionRow | undefined
   const newest = createNewestRun<RunRow>()
 
@@ -167,11 +186,13 @@ export function createSessionStore(
   const readSession = (): SessionRow | undefined => {
     const parts = read('SELECT body FROM log WHERE run = 0 ORDER BY part')
     const text = parts.map(({ body }) => String(body)).join('')
-    return text === '' ? undefined : (JSON.parse(text) as SessionRow)
+    const session = text === '' ? undefined : (JSON.parse(text) as SessionRow)
+    isClosing = session?.isDeleted === true
+    return isClosing ? undefined : session
   }
 
   const write = (key: Key, value: unknown) => {
-    if (isClosed) throw new IsolaError('request_not_found', 'The session was deleted.')
+    if (isClosed || isClosing) throw new IsolaError('request_not_found', 'The session was deleted.')
     const text = JSON.stringify(value)
     const parts = toParts(text)
     const isNew = key.run > 0 && key.turn === 0 && index?.orders.has(key.id!) === false
@@ -270,12 +291,38 @@ export function createSessionStore(
       write({ run: 0, turn: 0, id: session.id }, session)
       known = session
     },
+    sizeBytes: () => sql.databaseSize,
+    close() {
+      const session = known ?? readSession()
+      if (session) write({ run: 0, turn: 0, id: session.id }, { ...session, isDeleted: true })
+      isClosed = true
+      isClosing = true
+      known = undefined
+      index = undefined
+      newest.forget()
+    },
+    isClosed() {
+      if (!known && !isClosed) known = readSession()
+      return isClosing
+    },
+    removeSome() {
+      for (const [table, key, kept] of removable) {
+        const isThere = exec('SELECT 1 FROM sqlite_master WHERE name = ?', table).length > 0
+        if (!isThere) continue
+        if (exec(`SELECT 1 FROM ${table} WHERE ${kept} LIMIT 1`).length === 0) continue
+        exec(`DELETE FROM ${table} WHERE (${key}) IN
+          (SELECT ${key} FROM ${table} WHERE ${kept} ORDER BY ${key} LIMIT ${removedAtOnce})`)
+        return true
+      }
+      return false
+    },
     drop() {
       storage.transactionSync(() => {
         for (const table of ['log', 'items']) exec(`DROP TABLE IF EXISTS ${table}`)
       })
       isReady = false
       isClosed = true
+      isClosing = false
       known = undefined
       index = undefined
       newest.forget()

@@ -44,6 +44,7 @@ export interface Todo {
   readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
   readonly addTrace: (run: string, tries: number) => void
   readonly removeTrace: (run: string) => void
+  readonly hasAny: () => boolean
   readonly drop: () => void
 }
 
@@ -146,6 +147,7 @@ export function createTodo(storage: DurableObjectStorage): Todo {
     removeTrace(run) {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${tracePrefix}${run}`)
     },
+    hasAny: () => exists() && sql.exec('SELECT 1 FROM todo LIMIT 1').toArray().length > 0,
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')
       isMade = undefined

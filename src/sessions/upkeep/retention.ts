@@ -1,8 +1,8 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { lastUsedMs } from '../log/session-card.ts'
-import type { SessionRow } from '../storage/store.ts'
+import type { SessionRow, SessionStore } from '../storage/store.ts'
+import type { Runs } from '../runs/runs.ts'
 import type { Jobs } from './jobs.ts'
-import type { UpkeepParts } from './upkeep.ts'
 
 /** How long it takes at most until a session notices that it is to be kept for less. */
 const lookEveryMs = 30 * 86_400_000
@@ -18,7 +18,7 @@ export interface Retention {
 export interface RetentionOptions {
   readonly runtime: Pick<SessionRuntime, 'clock' | 'timing'>
   readonly jobs: Jobs
-  readonly parts: () => UpkeepParts
+  readonly parts: () => { readonly store: SessionStore; readonly runs: Pick<Runs, 'isIdle'> }
   readonly onExpired: () => Promise<void>
 }
 
