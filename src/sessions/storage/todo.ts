@@ -40,6 +40,10 @@ export interface Todo {
   readonly noteTrouble: (kind: string) => boolean
   /** False if there was nothing of the kind. */
   readonly clearTrouble: (kind: string) => boolean
+  /** How often something of the kind was tried in vain. */
+  readonly tries: (kind: string) => number
+  /** 0 forgets them. */
+  readonly setTries: (kind: string, tries: number) => void
   /** Runs whose trace is still to be exported, and how often that was tried. */
   readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
   readonly addTrace: (run: string, tries: number) => void
@@ -87,6 +91,7 @@ export function createTodo(storage: DurableObjectStorage): Todo {
   }
   // Below a word that the version before this one passes over: it would take what it does not know for an errand.
   const tracePrefix = 'trouble trace '
+  const triesPrefix = 'trouble tries '
   const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
 
   return {
@@ -132,6 +137,11 @@ export function createTodo(storage: DurableObjectStorage): Todo {
       if (get(`trouble ${kind}`) === undefined) return false
       sql.exec('DELETE FROM todo WHERE key = ?', `trouble ${kind}`)
       return true
+    },
+    tries: (kind) => Number(get(`${triesPrefix}${kind}`) ?? 0),
+    setTries(kind, tries) {
+      if (tries > 0) put(`${triesPrefix}${kind}`, tries)
+      else if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${triesPrefix}${kind}`)
     },
     traces: () =>
       exists()

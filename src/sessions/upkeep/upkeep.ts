@@ -129,6 +129,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
         return fn === 'retention' ? await retention.expire() : await recovery.recover()
       } catch (error) {
         report('alarm_failed', errorMessage(error))
+        if (fn === 'retention') return retention.failed()
         return clock.nowMs() + timing.recoverEveryMs
       }
     },
