@@ -145,7 +145,7 @@ describe('the time of a session', () => {
     return gaps
   }
 
-  it('R1, I12: that is over is tried less and less often while it cannot be deleted', async () => {
+  it('I12: that is over is tried less and less often while it cannot be deleted', async () => {
     const world = createSessionWorld({
       ...answers,
       onExpired: async () => Promise.reject(new Error('away')),
