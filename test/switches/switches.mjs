@@ -1352,7 +1352,7 @@ const object = [
         name: 'sync-before-stream-backlog',
         what: 'F4: a reader who joins a run gets only what is durable',
         filter: 'joins a run',
-        find: 'if (eventsOfRun(store, run).length > 0) await scope.synced()',
+        find: 'if (hasBegun) await scope.synced()',
         replace: '',
       },
       {

@@ -11,7 +11,7 @@ import { itemsPage } from '../responses/items.ts'
 import { noSuchSession } from '../runs/refusals.ts'
 import type { Scope } from '../scope.ts'
 import type { SessionRow } from '../storage/store.ts'
-import { eventsAfter } from './log-view.ts'
+import { eventsPage } from './log-view.ts'
 import { treeOf } from './tree.ts'
 import { memoOf, viewOf } from './views.ts'
 
@@ -51,11 +51,13 @@ export function createReaders(scope: Scope): Readers {
       await synced()
       const { store, runs, hub } = parts()
       const isOpen = run === undefined ? !runs.isIdle() : runs.live(run) !== undefined
+      const only = run !== undefined && { order: row(run).order }
       return hub.attach({
         afterSeq,
         ...(run !== undefined && { run }),
         follow: follow && isOpen,
-        backlog: eventsAfter(store, afterSeq, 'full'),
+        upTo: store.lastSeq(),
+        read: (after, upTo) => eventsPage(store, { after, upTo, ...only }),
       })
     },
     transcript(principal) {

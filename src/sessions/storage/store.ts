@@ -7,6 +7,7 @@ import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
 import { fromStoredTurn, toStoredTurn } from './event-version.ts'
+import { logPageAfter, type LogPageQuery } from './log-page.ts'
 import { createNewestRun } from './newest-run.ts'
 
 export interface Addition {
@@ -124,6 +125,11 @@ export interface SessionStore {
   readonly placesAfter: (seq: number) => readonly LogPlace[]
   /** The rows at these places, as they are now and in this order. */
   readonly rowsAt: (places: readonly LogPlace[]) => readonly LogRow[]
+  /** A stretch of the log, of a bounded size: everything behind `after` up to `upTo`, in the order of rows. */
+  readonly logPage: (query: LogPageQuery) => {
+    readonly rows: readonly LogRow[]
+    readonly upTo: number
+  }
   readonly lastSeq: () => number
   /** The highest place of a run, whatever of it was written. */
   readonly lastOrder: () => number
@@ -275,6 +281,15 @@ export function createSessionStore(
     }
   }
 
+  const lateAfter = (seq: number): readonly number[] => {
+    if (indexed().lateFrom() === Number.MAX_SAFE_INTEGER) return []
+    const query = `SELECT run FROM
+      (SELECT run, max(last_seq) AS last, min(min(first_seq)) OVER
+        (ORDER BY run ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS above
+        FROM log WHERE run > 0 GROUP BY run) WHERE last > above AND last > ?`
+    return read(query, seq).map((row) => Number(row['run']))
+  }
+
   return {
     isDamaged: (order) => damaged.has(order),
     lastTurn(order) {
@@ -403,6 +418,10 @@ export function createSessionStore(
           keys,
         ),
       )
+    },
+    logPage(query) {
+      const { rows: found, upTo } = logPageAfter(query, { read, lateAfter })
+      return { rows: join(found), upTo }
     },
     lastSeq: () => indexed().lastSeq(),
   }
