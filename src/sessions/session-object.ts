@@ -13,8 +13,12 @@ import type {
   RunView,
   ItemsPage,
   ItemsQuery,
+  SessionAbout,
   SessionApi,
   SessionTree,
+  TranscriptPage,
+  TranscriptQuery,
+  TreeQuery,
   StorageAnswer,
   SteerReceipt,
   StorageRequest,
@@ -98,19 +102,18 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return { rescheduleAt: this.#runtime.clock.nowMs() + vanishAgainMs }
     }
 
-    create(about: CreateRequest): Promise<Reply<SessionTree>> {
+    create(about: CreateRequest): Promise<Reply<SessionAbout>> {
       return this.#answer(async () => {
         const { agent } = about
         const isKnown = this.#isMade(about)
         if (!isKnown && agent !== undefined && !(await this.#runtime.agents.load(agent, {})))
           throw unknownAgent(agent)
         // Others may have asked for the same while the agent was looked for: the first one made it.
-        if (isKnown || this.#isMade(about))
-          return this.#readers.tree(this.#scope.own(about.principal))
+        if (isKnown || this.#isMade(about)) return this.#readers.about(about.principal)
         this.#id = about.session
         this.#write(created(about, this.#runtime.clock.nowMs()))
         this.#parts.upkeep.afterCreate()
-        return this.#readers.tree(this.#scope.own(about.principal))
+        return this.#readers.about(about.principal)
       })
     }
 
@@ -125,12 +128,12 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     amend(
       principal: string,
       change: Parameters<SessionApi['amend']>[1],
-    ): Promise<Reply<SessionTree>> {
+    ): Promise<Reply<SessionAbout>> {
       return this.#answer(async () => {
         this.#scope.refuseWhileDeleting()
         const { store, runs } = this.#parts
         amendSession({ store, isIdle: runs.isIdle }, this.#scope.own(principal), change)
-        return this.#readers.tree(this.#scope.own(principal))
+        return this.#readers.about(principal)
       })
     }
 
@@ -144,6 +147,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     runStream(session: string, request: SubmitRequest): Promise<Reply<StartedStream>> {
       return this.#answer(() => this.#submissions.runStream(session, request))
+    }
+
+    about(principal: string): Promise<Reply<SessionAbout>> {
+      return this.#answer(async () => this.#readers.about(principal))
     }
 
     owner(): Promise<Reply<string>> {
@@ -218,16 +225,16 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#arrivals.spentBy(run)
     }
 
-    transcript(principal: string): Promise<Reply<readonly Message[]>> {
-      return this.#answer(async () => this.#readers.transcript(principal))
+    transcript(principal: string, query: TranscriptQuery = {}): Promise<Reply<TranscriptPage>> {
+      return this.#answer(async () => this.#readers.transcript(principal, query))
     }
 
     items(principal: string, query: ItemsQuery): Promise<Reply<ItemsPage>> {
       return this.#answer(async () => this.#readers.items(principal, query))
     }
 
-    tree(principal: string): Promise<Reply<SessionTree>> {
-      return this.#answer(async () => this.#readers.tree(this.#scope.own(principal)))
+    tree(principal: string, query: TreeQuery = {}): Promise<Reply<SessionTree>> {
+      return this.#answer(() => this.#readers.tree(principal, query))
     }
 
     delete(principal: string): Promise<Reply<{ deleted: true }>> {
