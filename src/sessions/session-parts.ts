@@ -5,6 +5,7 @@ import { createChildren, type Children } from './storage/children.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { cardOf } from './log/session-card.ts'
+import { createSpentTotal, type SpentTotal } from './runs/spent-total.ts'
 import { createSpace } from './storage/space.ts'
 import { createSessionStore, type RunRow, type SessionStore } from './storage/store.ts'
 import { createStreamHub, type StreamHub } from './log/stream-hub.ts'
@@ -19,6 +20,7 @@ export interface SessionParts {
   readonly store: SessionStore
   readonly todo: Todo
   readonly children: Children
+  readonly spent: SpentTotal
   readonly courier: Courier
   readonly hub: StreamHub
   readonly transcript: Transcript
@@ -58,6 +60,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   )
   const todo = createTodo(storage)
   const children = createChildren(storage)
+  const spent = createSpentTotal(store)
   const courier = createCourier({
     todo,
     sessions,
@@ -95,6 +98,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     sessionId,
     onAccept,
     onAccepted: upkeep.ensureRecovery,
+    onChanged: spent.forget,
     onLeft: upkeep.afterRun,
   })
   const space = createSpace(storage, clock)
@@ -102,6 +106,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     store,
     todo,
     children,
+    spent,
     courier,
     hub,
     transcript,

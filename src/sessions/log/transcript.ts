@@ -58,7 +58,7 @@ export function createTranscript(store: SessionStore): Transcript {
   const inOneLine = (row: RunRow): readonly Message[] | undefined => {
     const rest: Message[] = []
     let previous = read
-    for (const next of [...store.runs((read?.order ?? 0) + 1, row.order - 1), row]) {
+    for (const next of upToRun(row)) {
       if (previous && !followsAll(next, previous)) return undefined
       const before = next.submission.after ? [] : added(previous?.order ?? 0, next.order)
       if (next === row) {
@@ -76,6 +76,15 @@ export function createTranscript(store: SessionStore): Transcript {
       previous = next
     }
     return [...preamble(), ...known, ...rest]
+  }
+
+  /** The runs behind what was read, one after the other: none is read behind the first that leaves the line. */
+  function* upToRun(row: RunRow): Iterable<RunRow> {
+    for (let order = (read?.order ?? 0) + 1; order < row.order; order += 1) {
+      const [next] = store.runs(order, order)
+      if (next) yield next
+    }
+    yield row
   }
 
   const followsAll = ({ submission: { after } }: RunRow, previous: RunRow): boolean =>

@@ -1,4 +1,3 @@
-import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type {
   RunView,
   SessionAbout,
@@ -10,7 +9,6 @@ import { noSuchRun } from '../runs/refusals.ts'
 import type { SessionParts } from '../session-parts.ts'
 import type { Child } from '../storage/children.ts'
 import { noteOlderChildren } from './older-children.ts'
-import { spentByRun } from '../runs/spending.ts'
 import type { RunRow, SessionRow } from '../storage/store.ts'
 
 const defaultRuns = 100
@@ -19,12 +17,10 @@ const maxPageChars = 4_000_000
 const maxChildren = 500
 /** Objects that are asked at once. */
 const askedAtOnce = 16
-/** Runs whose spending is added up at once. */
-const summedAtOnce = 16
 
 export interface TreeOptions {
   readonly session: SessionRow
-  readonly parts: Pick<SessionParts, 'store' | 'children' | 'rest'>
+  readonly parts: Pick<SessionParts, 'store' | 'children' | 'spent' | 'rest'>
   readonly sessions: SessionGateway
   readonly viewOf: (run: RunRow) => RunView
   readonly query: TreeQuery
@@ -43,7 +39,7 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
   const { session, parts } = options
   const { store } = parts
   const { runs, from, to } = lastRuns(options)
-  const usage = await usageOf(parts)
+  const usage = await parts.spent.total(parts.rest)
   await noteOlderChildren(parts)
   const children = await treesOf(parts.children.ofRuns(from, to, maxChildren), options)
   const { lineage } = session
@@ -81,18 +77,6 @@ function lastRuns({ parts: { store }, viewOf, query }: TreeOptions) {
     runs.unshift(view)
   }
   return { runs, from, to }
-}
-
-/** What all runs have spent, a few at a time. */
-async function usageOf({ store, rest }: Pick<SessionParts, 'store' | 'rest'>): Promise<Usage> {
-  let usage = zeroUsage
-  const last = store.lastOrder()
-  for (let from = 1; from <= last; from += summedAtOnce) {
-    for (const row of store.runs(from, from + summedAtOnce - 1))
-      usage = addUsage(usage, spentByRun(row, store.turns(row.order)))
-    if (from + summedAtOnce <= last) await rest()
-  }
-  return usage
 }
 
 /** The children's own trees, in their order, as far as they fit the page. */

@@ -55,6 +55,8 @@ export interface RunsOptions {
   /** Called in the same transaction as a run's first write, before it. */
   readonly onAccept: (run: RunRow) => void
   readonly onAccepted: () => void
+  /** Something was written into a run that nobody works on. */
+  readonly onChanged: () => void
   /** A run ended, was parked, or (no outcome) could not even be brought to an end. */
   readonly onLeft: (run: RunRow, outcome: RunOutcome | undefined) => void
 }
@@ -158,7 +160,10 @@ export function createRuns(options: RunsOptions): Runs {
   function change(row: RunRow, more: Partial<RunRow>): void {
     const entry = live.get(row.id)
     if (entry) entry.change(more)
-    else store.writeRun({ ...row, ...more })
+    else {
+      store.writeRun({ ...row, ...more })
+      options.onChanged()
+    }
   }
 
   function cancel(row: RunRow, reason: string): LiveRun | undefined {
