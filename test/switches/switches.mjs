@@ -969,6 +969,18 @@ const session = [
     ],
   ),
   ...of(
+    'src/sessions/log/stream-reader.ts',
+    [switchedHub],
+    [
+      {
+        name: 'no-repeats',
+        what: 'I16: no event reaches a reader twice',
+        find: 'if (item.seq <= seq) return',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
     'src/sessions/log/stream-hub.ts',
     [switchedHub],
     [
@@ -983,12 +995,6 @@ const session = [
         what: 'I16: no text reaches a reader before an event that happened before it',
         find: 'if (waiting === 0) broadcast(delta)',
         replace: 'if (waiting >= 0) broadcast(delta)',
-      },
-      {
-        name: 'no-repeats',
-        what: 'I16: no event reaches a reader twice',
-        find: 'if (item.seq <= seq) return',
-        replace: '',
       },
       {
         name: 'not-durable-not-told',

@@ -1,24 +1,5 @@
 import type { MessageDelta, StreamItem, ToldEvent } from '#contracts/event.ts'
-
-/** A reader that is this far behind gets no more pieces of text; finished messages it does get. */
-const maxBehindBytes = 4 * 1_048_576
-
-/** Events that wait for a reader; who is further behind reads on in the log. */
-const maxWaiting = 64
-const maxPieceChars = 65_536
-
-export interface Reader {
-  /** For `detach`. */
-  readonly id?: string
-  readonly afterSeq: number
-  readonly run?: string
-  /** Ends after this run's terminal event, or at once when nothing more will come. */
-  readonly follow: boolean
-  /** Some of what is in the log behind one place, up to another, in order; none only if there is none. */
-  readonly read: (after: number, upTo: number) => readonly ToldEvent[]
-  /** What is in the log up to here is durable, and is told first; 0 if there is nothing for this reader yet. */
-  readonly upTo: number
-}
+import { createLiveReader, isLast, type LiveReader, type Reader } from './stream-reader.ts'
 
 /**
  * Hands the log to live readers, one JSON item a line. An event leaves only after its row is durable; a delta
@@ -38,14 +19,7 @@ export interface StreamHub {
 }
 
 export function createStreamHub(sync: () => Promise<void>): StreamHub {
-  const encoder = new TextEncoder()
-  const readers = new Set<{
-    readonly id: string | undefined
-    readonly run: string | undefined
-    readonly send: (item: StreamItem) => void
-    readonly rest: () => void
-    readonly end: () => void
-  }>()
+  const readers = new Set<LiveReader>()
   let waiting = 0
   /** The last place of the log that is known to be durable. */
   let durable = 0
@@ -96,90 +70,16 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
     detach(id) {
       for (const reader of readers) if (reader.id === id) reader.end()
     },
-    attach({ id, afterSeq, run, follow, read, upTo }) {
-      durable = Math.max(durable, upTo)
-      let seq = afterSeq
-      /** There may be something in the log that it has not been told. */
-      let isBehind = upTo > afterSeq
-      let isEnding = false
-      /** What is durable when it ends: no more of the log is told. */
-      let last = Number.MAX_SAFE_INTEGER
-      let behindBytes = 0
-      let wake = () => {}
-      /** What is not read yet: made into bytes only when somebody reads it. */
-      const queue: StreamItem[] = []
-      let events = 0
-      const entry = {
-        id,
-        run,
-        send: (item: StreamItem): void => {
-          if (isEnding || (run !== undefined && item.run !== run)) return
-          if ('seq' in item) {
-            if (item.seq <= seq) return
-            isBehind ||= events >= maxWaiting
-            if (isBehind) return wake()
-            seq = item.seq
-            events += 1
-            // What is said in pieces comes again whole.
-          } else if (isBehind || behindBytes > maxBehindBytes) return
-          else behindBytes += item.text.length
-          queue.push(item)
-          wake()
-        },
-        rest: () => run === undefined && end(),
-        end: () => end(),
-      }
-      const end = () => {
-        last = Math.min(last, durable)
-        isEnding = true
-        readers.delete(entry)
-        wake()
-      }
-      /** The next stretch of the log; where it ends, the reader is up with what happens. */
-      const readOn = (): readonly StreamItem[] => {
-        const page = read(seq, Math.min(last, durable))
-        seq = page.at(-1)?.seq ?? seq
-        if (page.some((event) => isLast(event, run))) end()
-        if (page.length > 0) return page
-        isBehind = false
-        return partial && !isEnding && (run ?? partial.run) === partial.run
-          ? [{ type: 'message_delta', ...partial, offset: 0 }]
-          : []
-      }
-      /** What came while the last piece was on its way goes as one: each costs a hop. */
-      const nextLines = (): string => {
-        let lines = ''
-        while (queue.length > 0 && lines.length < maxPieceChars) {
-          const item = queue.shift()!
-          if ('seq' in item) events -= 1
-          else behindBytes -= item.text.length
-          lines += lineOf(item)
-        }
-        while (lines === '' && isBehind) lines = readOn().map(lineOf).join('')
-        return lines
-      }
-      readers.add(entry)
-      if (!isBehind && partial) entry.send({ type: 'message_delta', ...partial, offset: 0 })
-      if (!follow) end()
-      return new ReadableStream({
-        type: 'bytes',
-        async pull(controller) {
-          for (;;) {
-            const lines = nextLines()
-            if (lines !== '') return controller.enqueue(encoder.encode(lines))
-            if (isEnding) break
-            await new Promise<void>((resolve) => (wake = resolve))
-          }
-          controller.close()
-          controller.byobRequest?.respond(0)
-        },
-        cancel: end,
+    attach({ follow, ...reader }) {
+      durable = Math.max(durable, reader.upTo)
+      const live = createLiveReader(reader, {
+        durable: () => durable,
+        partial: () => partial,
+        forget: (gone) => void readers.delete(gone),
       })
+      readers.add(live)
+      if (!follow) live.end()
+      return live.stream
     },
   }
 }
-
-const lineOf = (item: StreamItem): string => `${JSON.stringify(item)}\n`
-
-const isLast = (item: StreamItem, run: string | undefined): boolean =>
-  item.type === 'run_finished' && item.run === run

@@ -156,7 +156,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     let left = usedIn(space) - sizeOf(space, kept)
     const query = `SELECT key, ${sizeInBytes} AS size FROM items WHERE space = ? AND key <> ?
       ORDER BY at, key`
-    for (const row of [...sql.exec(query, space, kept)]) {
+    for (const row of sql.exec(query, space, kept).toArray()) {
       if (left <= maxBytes) break
       sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, row['key'])
       left -= Number(row['size'])

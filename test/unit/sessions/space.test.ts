@@ -8,11 +8,11 @@ const quotaBytes = 8_000
 function setUp() {
   const { storage, clock } = createSessionWorld({ script: [] })
   const sums = { count: 0 }
-  const { exec } = storage.sql
+  const exec = storage.sql.exec.bind(storage.sql)
   Object.assign(storage.sql, {
     exec: (query: string, ...values: unknown[]) => {
       if (query.includes('sum(')) sums.count += 1
-      return exec.call(storage.sql, query, ...values)
+      return exec(query, ...values)
     },
   })
   const ask = createSpace(storage, clock)
