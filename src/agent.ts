@@ -80,7 +80,8 @@ export class Agent {
   readonly #options: AgentOptions
   readonly #sources: Sources
   readonly #running = new Map<string, AbortController>()
-  readonly #sessions = new Map<string, Message[]>()
+  /** A session lasts as long as its host holds it. */
+  readonly #sessions = new WeakMap<AgentSession, Message[]>()
   readonly #listeners: { [K in keyof AgentListeners]: AgentListeners[K][] } = { step: [], tool: [] }
 
   constructor(options: AgentOptions) {
@@ -93,13 +94,14 @@ export class Agent {
   createSession(): AgentSession {
     const id = this.#sources.ids.next('ses')
     const messages: Message[] = []
-    this.#sessions.set(id, messages)
-    return { id, messages }
+    const session = { id, messages }
+    this.#sessions.set(session, messages)
+    return session
   }
 
   /** Works on the agent's own task prompt, or on `task` within a session. */
   async run(task = 'Begin.', session: AgentSession = this.createSession()): Promise<AgentResult> {
-    const messages = this.#sessions.get(session.id)
+    const messages = this.#sessions.get(session)
     if (!messages) throw new IsolaError('request_not_found', 'This agent has no such session.')
     messages.push({ role: 'user', text: task, taint: ['user'] })
     const turns = new Map<number, TurnRecord>()
@@ -138,13 +140,8 @@ export class Agent {
   }
 
   /** A run in a session of its own, which is forgotten. */
-  async runOnce(task?: string): Promise<AgentResult> {
-    const session = this.createSession()
-    try {
-      return await this.run(task, session)
-    } finally {
-      this.#sessions.delete(session.id)
-    }
+  runOnce(task?: string): Promise<AgentResult> {
+    return this.run(task)
   }
 
   /** Cancels whatever is running; each run still ends with one result. */

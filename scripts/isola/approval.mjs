@@ -3,6 +3,7 @@ import { waitingIn } from './chat/pauses.mjs'
 import { confirm } from './confirm.mjs'
 import { short, shown, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
+import { wholeTree } from './whole-tree.mjs'
 
 const pathOf = (session) => `/api/sessions/${encodeURIComponent(session)}`
 
@@ -14,7 +15,7 @@ async function list({ values, request, print }) {
   const waiting = []
   for (const { id, principal } of sessions) {
     // It may be gone since the list was written.
-    const tree = await request(pathOf(id)).catch((error) => {
+    const tree = await wholeTree(request, id).catch((error) => {
       if (error.status !== 404) throw error
     })
     if (tree) waiting.push(...waitingIn(tree).map((one) => ({ principal, ...one })))
@@ -36,7 +37,7 @@ async function list({ values, request, print }) {
 
 /** One waiting call of a session or of a sub-agent below it. */
 async function find(request, session, call) {
-  const waiting = waitingIn(await request(pathOf(session)))
+  const waiting = waitingIn(await wholeTree(request, session))
   const found = waiting.find(({ pause }) => pause.call === call)
   if (!found) throw new Error(`No call ${short(call)} waits in ${short(session)}.`)
   return found

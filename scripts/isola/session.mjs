@@ -6,6 +6,7 @@ import { confirm } from './confirm.mjs'
 import { followEvents } from './events.mjs'
 import { dollars, short, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
+import { wholeTree } from './whole-tree.mjs'
 
 const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`
 
@@ -64,7 +65,7 @@ async function list({ values, request, print }) {
 }
 
 async function show({ args: [id], request, print }) {
-  const tree = await request(pathOf(id))
+  const tree = await wholeTree(request, id)
   print(tree, describe(tree))
 }
 
@@ -74,13 +75,22 @@ async function writeLines(target, lines) {
   }
 }
 
+/** Everything that was said in a session, a page at a time. */
+async function* saidIn(request, session) {
+  for (let after = ''; after !== undefined;) {
+    const query = after === '' ? '' : `?after=${after}`
+    const { messages, next } = await request(`${pathOf(session)}/transcript${query}`)
+    yield* messages
+    after = next
+  }
+}
+
 /** The lines of an export: what each is says `kind`, whose it is `session`. */
 async function* exportLines(connect, request, { id, isDeep }) {
-  const tree = await request(pathOf(id))
+  const tree = await wholeTree(request, id)
   yield { kind: 'tree', session: id, value: tree }
   for (const { id: session } of isDeep ? flatten(tree) : [tree]) {
-    const { messages } = await request(`${pathOf(session)}/transcript`)
-    for (const value of messages) yield { kind: 'message', session, value }
+    for await (const value of saidIn(request, session)) yield { kind: 'message', session, value }
     const stored = followEvents(connect(), session, { follow: false, cursor: { seq: 0 } })
     for await (const value of stored) {
       if (value.seq !== undefined) yield { kind: 'event', session, value }
@@ -128,7 +138,7 @@ async function exportSession({ args: [id], values, connect, request, stdout }) {
 const isOver = ({ state }) => !['queued', 'running', 'parked'].includes(state)
 
 async function cancel({ args: [id, only], values, request, print }) {
-  const all = flatten(await request(pathOf(id))).flatMap(({ id: session, runs }) =>
+  const all = flatten(await wholeTree(request, id)).flatMap(({ id: session, runs }) =>
     runs.map((run) => ({ ...run, session })),
   )
   // What works in the background outlives the run that started it: each is stopped where it is.

@@ -22,7 +22,7 @@ export function createOutputStore(sessions: SessionGateway): OutputStore {
       const handle = `${session}.${run}.${call}`
       const answer = await sessions
         .at(rootSession)
-        .storage({ verb: 'set', space, key: handle, value: json, quotaBytes })
+        .storage({ verb: 'set', space, key: handle, value: json, quotaBytes, evicts: true })
       const head = json.slice(0, headChars)
       if (answer.error !== undefined)
         return { chars: json.length, head, note: `The rest was not kept: ${answer.error}` }
@@ -67,7 +67,10 @@ export function createOutputTool(sessions: SessionGateway): ToolEntry {
         if (typeof answer.value !== 'string') {
           return {
             ok: false,
-            error: { code: 'tool_failed', message: `There is no kept result "${key}".` },
+            error: {
+              code: 'tool_failed',
+              message: isOwn ? goneText(key) : `There is no kept result "${key}".`,
+            },
           }
         }
         const text = answer.value
@@ -84,6 +87,9 @@ export function createOutputTool(sessions: SessionGateway): ToolEntry {
     record: {},
   }
 }
+
+const goneText = (handle: string): string =>
+  `There is no kept result "${handle}" any more: of a conversation's long results 64 MiB are kept, the oldest go first. Call the tool again if you need it.`
 
 function page(text: string, offset: number): JsonObject {
   // A page is a result too: with much in it to escape, a whole one would itself be kept behind a handle.

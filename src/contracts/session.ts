@@ -215,20 +215,49 @@ export interface RunMemo {
   readonly echoes: Readonly<Record<string, JsonObject>>
 }
 
-/** A session with what hangs below it, usage and cost per agent. */
-export interface SessionTree {
+/** What identifies a session. */
+export interface SessionAbout {
   readonly id: string
+  /** Empty until the first run says which. */
   readonly agent: string
   readonly principal: string
   readonly createdAtMs: number
   /** Of a conversation, as its client set it. */
   readonly metadata?: JsonObject
+}
+
+/** Which runs of a session are asked for: the last ones. */
+export interface TreeQuery {
+  /** The last ones before this run: `earlier` of another page. */
+  readonly before?: string
+  /** At most so many, 100 if absent; fewer if what they came to is long, but one at least. */
+  readonly limit?: number
+}
+
+export interface TranscriptQuery {
+  /** What was said behind this run: `next` of another page. From the beginning if absent. */
+  readonly after?: string
+}
+
+/** A stretch of what was said, at most about 4,000,000 characters, one run at least. */
+export interface TranscriptPage {
+  readonly messages: readonly Message[]
+  /** The last run of the page, if there is more behind it. */
+  readonly next?: string
+}
+
+/** A session with what hangs below it, usage and cost per agent. */
+export interface SessionTree extends SessionAbout {
   readonly trace?: string
   readonly parent?: { readonly session: string; readonly run: string; readonly call: string }
+  /** In accept order: all of them, or the last ones. */
   readonly runs: readonly RunView[]
-  /** This session's runs with everything below them. */
+  /** The first of `runs`, if there are earlier ones: `before` of the next page. */
+  readonly earlier?: string
+  /** All this session's runs with everything below them. */
   readonly usage: Usage
   readonly costEstimateUsd: number
+  /** What `runs` started, each with its last runs. */
   readonly children: readonly SessionTree[]
 }
 
@@ -241,6 +270,8 @@ export type StorageRequest =
       readonly key: string
       readonly value: Json
       readonly quotaBytes: number
+      /** What does not fit displaces the oldest values, instead of being refused. */
+      readonly evicts?: true
     }
   /** Sets it and answers `found: false`; `found: true`, and nothing is written, if this is what it has already. */
   | {
@@ -288,12 +319,13 @@ export interface SessionApi {
     readonly session: string
     /** What all its runs together may spend. */
     readonly limits?: Partial<Limits>
-  }) => Promise<Reply<SessionTree>>
+  }) => Promise<Reply<SessionAbout>>
   /** Sets its metadata, or adds to what was said before its first run (`request_conflict` if it has one). */
   readonly amend: (
     principal: string,
     change: { readonly metadata?: JsonObject; readonly messages?: readonly Message[] },
-  ) => Promise<Reply<SessionTree>>
+  ) => Promise<Reply<SessionAbout>>
+  readonly about: (principal: string) => Promise<Reply<SessionAbout>>
   readonly submit: (session: string, submission: SubmitRequest) => Promise<Reply<SubmitReceipt>>
   /** Submits and waits for the final outcome. */
   readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<RunOutcome>>
@@ -349,10 +381,13 @@ export interface SessionApi {
   readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
   readonly spentBy: (run: string) => Promise<RunSpending>
-  readonly transcript: (principal: string) => Promise<Reply<readonly Message[]>>
+  readonly transcript: (
+    principal: string,
+    query?: TranscriptQuery,
+  ) => Promise<Reply<TranscriptPage>>
   /** What was said as the client knows it, every branch in accept order. */
   readonly items: (principal: string, query: ItemsQuery) => Promise<Reply<ItemsPage>>
-  readonly tree: (principal: string) => Promise<Reply<SessionTree>>
+  readonly tree: (principal: string, query?: TreeQuery) => Promise<Reply<SessionTree>>
   readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }

@@ -55,6 +55,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   run: 'submission',
   runStream: 'submission',
   owner: 'read',
+  about: 'read',
   result: 'read',
   recall: 'read',
   hide: 'change',

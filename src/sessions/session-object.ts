@@ -13,8 +13,12 @@ import type {
   RunView,
   ItemsPage,
   ItemsQuery,
+  SessionAbout,
   SessionApi,
   SessionTree,
+  TranscriptPage,
+  TranscriptQuery,
+  TreeQuery,
   StorageAnswer,
   SteerReceipt,
   StorageRequest,
@@ -29,31 +33,36 @@ import { createSubmissions, type StartedStream } from './runs/submissions.ts'
 import { createScope } from './scope.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
 import { amendSession, created, isSameAs } from './storage/session-row.ts'
-import { deleteSession } from './upkeep/deletion.ts'
+import { createEnding } from './upkeep/ending.ts'
+import { vanishAgainMs, vanishJob } from './upkeep/upkeep.ts'
 import { createArrivals } from './waiting/arrivals.ts'
-
-/** Between the answer that a session is deleted and the end of its database. */
-const vanishMs = 1_000
-const vanishAgainMs = 60_000
-const vanishJob = 'vanish'
 
 type CreateRequest = Parameters<SessionApi['create']>[0]
 
 /** The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
-    readonly lifecycle = Lifecycle.install(this)
+    // A job that runs out of memory is tried again, less and less often, and never dropped: it may be what deletes the session.
+    readonly lifecycle = Lifecycle.install(this, {
+      maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER,
+    })
     readonly #runtime = runtimeOf()
     #parts = this.#open()
     #id = ''
-    #isDeleting = false
     #answering = 0
-    #isGone = false
+    readonly #ending = createEnding({
+      runtime: this.#runtime,
+      parts: () => this.#parts,
+      reopen: () => void (this.#parts = this.#open()),
+      isAsked: () => this.#answering > 0,
+      later: (work) => this.ctx.waitUntil(work),
+      deleteAll: () => this.ctx.storage.deleteAll(),
+    })
     readonly #scope = createScope({
       runtime: this.#runtime,
       parts: () => this.#parts,
       id: () => this.#id,
-      isDeleting: () => this.#isDeleting,
+      isDeleting: this.#ending.isDeleting,
       sync: () => this.ctx.storage.sync(),
     })
     readonly #readers = createReaders(this.#scope)
@@ -68,37 +77,42 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
         storage: this.ctx.storage,
         jobs: this.lifecycle.jobs,
         sessionId: () => this.#id,
-        onExpired: () => this.#forget(this.#parts.store.session()?.principal ?? ''),
+        onExpired: () => this.#ending.forget(this.#parts.store.session()?.principal ?? ''),
       })
     }
 
     onStart(): void {
       this.#id = this.#parts.store.session()?.id ?? ''
+      // What is left of a deleted session is removed by its timer, and nothing of it goes on.
+      if (this.#parts.store.isClosed()) return
       this.#parts.upkeep.begin()
       this.#parts.runs.resume()
     }
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
-      if (job.fn === vanishJob) return this.#parts.store.session() ? undefined : this.#vanishSoon()
-      const next = await this.#parts.upkeep.onJob(job.fn)
-      return next === undefined ? undefined : { rescheduleAt: next }
+      const { store, upkeep } = this.#parts
+      const next = job.fn === vanishJob ? undefined : await upkeep.onJob(job.fn)
+      if (next !== undefined) return { rescheduleAt: next }
+      if (store.session() || (job.fn !== vanishJob && job.fn !== 'graves')) return
+      await this.#ending.vanish()
+      // Gone with everything else, unless somebody had to be answered first.
+      return { rescheduleAt: this.#runtime.clock.nowMs() + vanishAgainMs }
     }
 
-    create(about: CreateRequest): Promise<Reply<SessionTree>> {
+    create(about: CreateRequest): Promise<Reply<SessionAbout>> {
       return this.#answer(async () => {
         const { agent } = about
         const isKnown = this.#isMade(about)
         if (!isKnown && agent !== undefined && !(await this.#runtime.agents.load(agent, {})))
           throw unknownAgent(agent)
         // Others may have asked for the same while the agent was looked for: the first one made it.
-        if (isKnown || this.#isMade(about))
-          return this.#readers.tree(this.#scope.own(about.principal))
+        if (isKnown || this.#isMade(about)) return this.#readers.about(about.principal)
         this.#id = about.session
         const { store, outbox, upkeep } = this.#parts
         store.writeSession(created(about, this.#runtime.clock.nowMs()))
         outbox.begin()
         upkeep.afterCreate()
-        return this.#readers.tree(this.#scope.own(about.principal))
+        return this.#readers.about(about.principal)
       })
     }
 
@@ -113,12 +127,12 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     amend(
       principal: string,
       change: Parameters<SessionApi['amend']>[1],
-    ): Promise<Reply<SessionTree>> {
+    ): Promise<Reply<SessionAbout>> {
       return this.#answer(async () => {
         this.#scope.refuseWhileDeleting()
         const { store, runs } = this.#parts
         amendSession({ store, isIdle: runs.isIdle }, this.#scope.own(principal), change)
-        return this.#readers.tree(this.#scope.own(principal))
+        return this.#readers.about(principal)
       })
     }
 
@@ -132,6 +146,10 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
 
     runStream(session: string, request: SubmitRequest): Promise<Reply<StartedStream>> {
       return this.#answer(() => this.#submissions.runStream(session, request))
+    }
+
+    about(principal: string): Promise<Reply<SessionAbout>> {
+      return this.#answer(async () => this.#readers.about(principal))
     }
 
     owner(): Promise<Reply<string>> {
@@ -206,56 +224,29 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       return this.#arrivals.spentBy(run)
     }
 
-    transcript(principal: string): Promise<Reply<readonly Message[]>> {
-      return this.#answer(async () => this.#readers.transcript(principal))
+    transcript(principal: string, query: TranscriptQuery = {}): Promise<Reply<TranscriptPage>> {
+      return this.#answer(async () => this.#readers.transcript(principal, query))
     }
 
     items(principal: string, query: ItemsQuery): Promise<Reply<ItemsPage>> {
       return this.#answer(async () => this.#readers.items(principal, query))
     }
 
-    tree(principal: string): Promise<Reply<SessionTree>> {
-      return this.#answer(async () => this.#readers.tree(this.#scope.own(principal)))
+    tree(principal: string, query: TreeQuery = {}): Promise<Reply<SessionTree>> {
+      return this.#answer(() => this.#readers.tree(principal, query))
     }
 
     delete(principal: string): Promise<Reply<{ deleted: true }>> {
       return this.#answer(async () => {
         this.#scope.own(principal)
-        await this.#forget(principal)
+        await this.#ending.forget(principal)
         return { deleted: true }
       })
     }
 
-    async #forget(principal: string): Promise<void> {
-      this.#scope.refuseWhileDeleting()
-      this.#isDeleting = true
-      try {
-        await deleteSession(principal, this.#parts, this.#runtime)
-        this.#parts = this.#open()
-      } finally {
-        this.#isDeleting = false
-      }
-      const { rescheduleAt: time } = this.#vanishSoon()
-      // It goes with everything else; what ends before that comes back for it. If it cannot be stored, the rest is small.
-      await this.lifecycle.jobs.push({ id: vanishJob, fn: vanishJob, time }).catch(() => {})
-    }
-
-    #vanishSoon(): { rescheduleAt: number } {
-      this.ctx.waitUntil(this.#vanish())
-      return { rescheduleAt: this.#runtime.clock.nowMs() + vanishAgainMs }
-    }
-
-    /** An empty database is still tens of kilobytes: once nobody waits for an answer here, the object goes as a whole. */
-    async #vanish(): Promise<void> {
-      await this.#runtime.clock.sleep(vanishMs)
-      if (this.#answering > 0 || this.#parts.store.session()) return
-      this.#isGone = true
-      await this.ctx.storage.deleteAll()
-    }
-
     /** What this object remembers of its tables holds no more: whoever comes now is sent to the next one. */
     #leaveIfGone(): void {
-      if (this.#isGone) this.ctx.abort(goneText)
+      if (this.#ending.isGone()) this.ctx.abort(goneText)
     }
 
     async storage(request: StorageRequest): Promise<StorageAnswer> {

@@ -6,6 +6,7 @@ import { createCourier, type Courier } from './waiting/courier.ts'
 import { writeFirst } from './runs/first-write.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { cardOf } from './log/session-card.ts'
+import { createSpentTotal, type SpentTotal } from './runs/spent-total.ts'
 import { createSpace } from './storage/space.ts'
 import { createSessionStore, type SessionStore } from './storage/store.ts'
 import { createStreamHub, type StreamHub } from './log/stream-hub.ts'
@@ -20,6 +21,7 @@ export interface SessionParts {
   readonly store: SessionStore
   readonly todo: Todo
   readonly children: Children
+  readonly spent: SpentTotal
   readonly courier: Courier
   readonly hub: StreamHub
   readonly transcript: Transcript
@@ -28,6 +30,8 @@ export interface SessionParts {
   readonly runs: Runs
   readonly space: Space
   readonly upkeep: Upkeep
+  /** Between two steps of long work: what was written is durable, and others have had the object. */
+  readonly rest: () => Promise<void>
 }
 
 export interface SessionPartsOptions {
@@ -55,13 +59,14 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   )
   const todo = createTodo(storage)
   const children = createChildren(storage)
+  const spent = createSpentTotal(store)
   const courier = createCourier({
     todo,
     sessions,
     settle: upkeep.settle,
     onTrouble: (problem) => report('delivery_behind', problem),
   })
-  const hub = createStreamHub(sync)
+  const hub = createStreamHub(sync, () => clock.sleep(0))
   const transcript = createTranscript(store)
   const view = () => ({ store, runs, runtime, session: sessionId() })
   const outbox = createAuditOutbox({
@@ -92,6 +97,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     sessionId,
     writeFirst: (run) => writeFirst(run, { store, outbox, sessionId, clock }),
     onAccepted: upkeep.ensureRecovery,
+    onChanged: spent.forget,
     onLeft: upkeep.afterRun,
   })
   const space = createSpace(storage, clock)
@@ -99,6 +105,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     store,
     todo,
     children,
+    spent,
     courier,
     hub,
     transcript,
@@ -107,6 +114,10 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     runs,
     space,
     upkeep,
+    async rest() {
+      await sync()
+      await clock.sleep(0)
+    },
   }
   return parts
 }

@@ -269,9 +269,10 @@ export function createFakeApp(options: FakeOptions = {}) {
       cancelCall: async () => undefined,
       deliver: answer('deliver', () => null),
       spentBy: async () => ({ state: 'over', usage: zeroUsage }),
-      transcript: answerOwner('transcript', () => [
-        { role: 'user' as const, text: 'Hi', taint: ['user' as const] },
-      ]),
+      transcript: answerOwner('transcript', () => ({
+        messages: [{ role: 'user' as const, text: 'Hi', taint: ['user' as const] }],
+      })),
+      about: answerOwner('about', () => tree),
       tree: answerOwner('tree', () => tree),
       delete: answerOwner('delete', () => {
         if (options.isKept?.())

@@ -28,6 +28,7 @@ export function createFakeClock(
     nowMs: () => now,
     sleep: (ms, signal) =>
       new Promise<void>((resolve) => {
+        if (ms <= 0) return resolve()
         const entry = { atMs: now + ms, wake: resolve }
         sleepers.add(entry)
         signal?.addEventListener('abort', () => {

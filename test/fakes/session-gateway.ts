@@ -72,6 +72,7 @@ export function createFakeGateway(
         run: unexpected('run'),
         runStream: unexpected('runStream'),
         owner: unexpected('owner'),
+        about: unexpected('about'),
         result: unexpected('result'),
         recall: unexpected('recall'),
         hide: unexpected('hide'),

@@ -76,6 +76,7 @@ export interface WorldOptions {
   readonly reserve?: PrincipalLedger['reserve']
   readonly telemetry?: Telemetry
   readonly mayBegin?: SessionRuntime['mayBegin']
+  readonly onExpired?: () => Promise<void>
 }
 
 /** One session over several lives of its object: storage and timers stay, everything else is made anew. */
@@ -158,7 +159,7 @@ export function createSessionWorld(options: WorldOptions) {
       storage: disk.storage,
       jobs,
       sessionId: () => session,
-      onExpired: async () => {},
+      onExpired: options.onExpired ?? (async () => {}),
     })
     if (Object.keys(about).length > 0) create(parts, about)
     parts.upkeep.begin()

@@ -887,8 +887,8 @@ const session = [
       {
         name: 'spent-outlives-session',
         what: 'I10: a session is kept until its day knows what was spent, by its children too',
-        find: 'await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))',
-        replace: 'await Promise.all(ended).catch(() => {})',
+        find: 'await settleAll(parts).catch(() => Promise.reject(notYetDeletable()))',
+        replace: 'await settleAll(parts).catch(() => {})',
       },
     ],
   ),
@@ -995,6 +995,18 @@ const session = [
     ],
   ),
   ...of(
+    'src/sessions/log/stream-reader.ts',
+    [switchedHub],
+    [
+      {
+        name: 'no-repeats',
+        what: 'I16: no event reaches a reader twice',
+        find: 'if (item.seq <= seq) return',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
     'src/sessions/log/stream-hub.ts',
     [switchedHub],
     [
@@ -1009,12 +1021,6 @@ const session = [
         what: 'I16: no text reaches a reader before an event that happened before it',
         find: 'if (waiting === 0) broadcast(delta)',
         replace: 'if (waiting >= 0) broadcast(delta)',
-      },
-      {
-        name: 'no-repeats',
-        what: 'I16: no event reaches a reader twice',
-        find: 'if (item.seq <= seq) return',
-        replace: '',
       },
       {
         name: 'not-durable-not-told',
@@ -1378,7 +1384,7 @@ const object = [
         name: 'sync-before-stream-backlog',
         what: 'F4: a reader who joins a run gets only what is durable',
         filter: 'joins a run',
-        find: 'if (eventsOfRun(store, run).length > 0) await scope.synced()',
+        find: 'if (hasBegun) await scope.synced()',
         replace: '',
       },
       {

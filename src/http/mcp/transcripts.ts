@@ -5,6 +5,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Message } from '#contracts/message.ts'
 import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
+import type { TranscriptPage } from '#contracts/session.ts'
 import { isSessionId } from '../headers.ts'
 import type { McpCall } from './converse.ts'
 
@@ -59,15 +60,34 @@ export async function readTranscript({ deps, caller }: McpCall, uri: string) {
   const [, id = '', given = '0'] =
     /^([^?]*)(?:\?from=(\d{1,9}))?$/.exec(uri.slice(prefix.length)) ?? []
   if (!isSessionId(id)) throw new ResourceNotFoundError(uri)
-  const reply = await deps.sessions.at(id).transcript(caller.principal)
-  if (!reply.ok && reply.error.code === 'request_not_found') throw new ResourceNotFoundError(uri)
-  if (!reply.ok) throw Object.assign(new Error(reply.error.message), { code: reply.error.code })
   const from = Number(given)
-  const messages = page(reply.value.slice(from).map(toSaid))
+  const { said, hasMore } = await saidFrom(from, async (after) => {
+    const query = after === undefined ? {} : { after }
+    const reply = await deps.sessions.at(id).transcript(caller.principal, query)
+    if (reply.ok) return reply.value
+    if (reply.error.code === 'request_not_found') throw new ResourceNotFoundError(uri)
+    throw Object.assign(new Error(reply.error.message), { code: reply.error.code })
+  })
+  const messages = page(said.map(toSaid))
   const end = from + messages.length
-  const next = end < reply.value.length ? `${prefix}${id}?from=${end}` : undefined
+  const next = hasMore || messages.length < said.length ? `${prefix}${id}?from=${end}` : undefined
   const text = JSON.stringify({ session: id, from, messages, ...(next && { next }) })
   return { contents: [{ uri, mimeType, text }] }
+}
+
+/** What was said from the n-th message on, as far as one page of the session has it. */
+async function saidFrom(
+  from: number,
+  read: (after: string | undefined) => Promise<TranscriptPage>,
+): Promise<{ readonly said: readonly Message[]; readonly hasMore: boolean }> {
+  let before = 0
+  for (let after: string | undefined; ;) {
+    const { messages, next } = await read(after)
+    const said = messages.slice(Math.max(0, from - before))
+    if (said.length > 0 || next === undefined) return { said, hasMore: next !== undefined }
+    before += messages.length
+    after = next
+  }
 }
 
 function page<T>(all: readonly T[]): readonly T[] {

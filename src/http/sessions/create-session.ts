@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { SessionTree } from '#contracts/session.ts'
+import type { SessionAbout, SessionTree } from '#contracts/session.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
@@ -25,13 +25,13 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
       ? deps.sources.ids.next('ses')
       : await deps.sessions.idFor('named', [principal, 'create', idempotencyKey])
   const about = { agent, principal, session, ...(limits && { limits }) }
-  const tree = unwrap(await deps.sessions.at(session).create(about))
+  const made = unwrap(await deps.sessions.at(session).create(about))
   const headers = { location: `/api/sessions/${session}` }
-  return jsonResponse(asMade(tree), { status: 201, headers })
+  return jsonResponse(asMade(made), { status: 201, headers })
 }
 
 /** The session as it was on its first day, whatever has happened since: a repeated request is answered alike. */
-function asMade({ id, agent, principal, createdAtMs }: SessionTree): SessionTree {
+function asMade({ id, agent, principal, createdAtMs }: SessionAbout): SessionTree {
   const nothing = { runs: [], usage: zeroUsage, costEstimateUsd: 0, children: [] }
   return { id, agent, principal, createdAtMs, ...nothing }
 }

@@ -1,7 +1,12 @@
+import { z } from 'zod'
+import type { TranscriptQuery, TreeQuery } from '#contracts/session.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { toEventStream } from '../event-stream.ts'
+import { isRunId } from '../headers.ts'
+import { listLimit } from '../list-queries.ts'
 import { eventStreamResponse, jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
+import { parseFields } from '../validate.ts'
 import { createSession } from './create-session.ts'
 import { createEventView, parseEventsQuery } from './event-view.ts'
 import { deleteSession } from './for-others.ts'
@@ -9,6 +14,17 @@ import { listSessions } from './list-sessions.ts'
 import { inSession } from './open-session.ts'
 import { addRunInputRoutes } from './run-input.ts'
 import { addRunRoutes } from './runs.ts'
+
+const runId = z.string().refine(isRunId, 'must be the id of a run')
+// What they do not know they pass over, as they always did.
+const treeQuery = z
+  .object({ before: runId.optional(), limit: listLimit.optional() })
+  .transform(({ before, limit }): TreeQuery => {
+    return { ...(before !== undefined && { before }), ...(limit !== undefined && { limit }) }
+  })
+const transcriptQuery = z
+  .object({ after: runId.optional() })
+  .transform(({ after }): TranscriptQuery => (after === undefined ? {} : { after }))
 
 /** `/api/sessions…`, the native API: everything a program wants. Unknown fields are refused. */
 export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -18,8 +34,9 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
   addRoute('/api/sessions/:id', {
     GET: async (context) => {
+      const query = parseFields(treeQuery, context.req.query())
       const tree = await inSession(deps, context, async ({ session, principal }) =>
-        unwrap(await session.tree(principal)),
+        unwrap(await session.tree(principal, query)),
       )
       return jsonResponse(tree)
     },
@@ -33,10 +50,11 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
   addRoute('/api/sessions/:id/transcript', {
     GET: async (context) => {
-      const messages = await inSession(deps, context, async ({ session, principal }) =>
-        unwrap(await session.transcript(principal)),
+      const query = parseFields(transcriptQuery, context.req.query())
+      const page = await inSession(deps, context, async ({ session, principal }) =>
+        unwrap(await session.transcript(principal, query)),
       )
-      return jsonResponse({ messages })
+      return jsonResponse(page)
     },
   })
   addRoute('/api/sessions/:id/events', { GET: (context) => followEvents(deps, context) })

@@ -92,10 +92,25 @@ export function runStarted({
   ]
 }
 
-/** All that one run has put into the log so far. */
-export function eventsOfRun(store: SessionStore, id: string): ToldEvent[] {
-  const row = store.findRun(id)
-  return row ? [...runStarted(row), ...store.turns(row.order).flatMap(fullEvents)] : []
+/** A stretch of what stands behind a place, up to another one, in order; none only if there is none. */
+export function eventsPage(
+  store: Pick<SessionStore, 'logPage'>,
+  {
+    after,
+    upTo,
+    order,
+  }: { readonly after: number; readonly upTo: number; readonly order?: number },
+): ToldEvent[] {
+  for (let from = after; from < upTo;) {
+    const page = store.logPage({ after: from, ...(order !== undefined && { order }) })
+    const [low, high] = [from, Math.min(page.upTo, upTo)]
+    const events = page.rows
+      .flatMap((row) => (row.kind === 'run' ? runStarted(row.run) : fullEvents(row.turn)))
+      .filter(({ seq }) => seq > low && seq <= high)
+    if (events.length > 0) return events.toSorted(bySeq)
+    from = page.upTo
+  }
+  return []
 }
 
 /** What a row has of the log as it is stored, for the audit log: no texts, arguments or results. */

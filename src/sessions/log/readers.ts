@@ -1,18 +1,20 @@
-import type { Message } from '#contracts/message.ts'
 import type {
   ItemsPage,
   ItemsQuery,
   RunMemo,
   RunView,
+  SessionAbout,
   SessionApi,
   SessionTree,
+  TranscriptPage,
+  TranscriptQuery,
+  TreeQuery,
 } from '#contracts/session.ts'
 import { itemsPage } from '../responses/items.ts'
 import { noSuchSession } from '../runs/refusals.ts'
 import type { Scope } from '../scope.ts'
-import type { SessionRow } from '../storage/store.ts'
-import { eventsAfter } from './log-view.ts'
-import { treeOf } from './tree.ts'
+import { eventsPage } from './log-view.ts'
+import { aboutOf, treeOf } from './tree.ts'
 import { memoOf, viewOf } from './views.ts'
 
 /** What a session answers to those who read it; each throws `request_not_found` for a session of somebody else. */
@@ -24,9 +26,10 @@ export interface Readers {
     principal: string,
     options: Parameters<SessionApi['events']>[1],
   ) => Promise<ReadableStream<Uint8Array>>
-  readonly transcript: (principal: string) => readonly Message[]
+  readonly transcript: (principal: string, query: TranscriptQuery) => TranscriptPage
   readonly items: (principal: string, query: ItemsQuery) => ItemsPage
-  readonly tree: (session: SessionRow) => Promise<SessionTree>
+  readonly about: (principal: string) => SessionAbout
+  readonly tree: (principal: string, query: TreeQuery) => Promise<SessionTree>
 }
 
 export function createReaders(scope: Scope): Readers {
@@ -51,25 +54,32 @@ export function createReaders(scope: Scope): Readers {
       await synced()
       const { store, runs, hub } = parts()
       const isOpen = run === undefined ? !runs.isIdle() : runs.live(run) !== undefined
+      const only = run !== undefined && { order: row(run).order }
       return hub.attach({
         afterSeq,
         ...(run !== undefined && { run }),
         follow: follow && isOpen,
-        backlog: eventsAfter(store, afterSeq, 'full'),
+        upTo: store.lastSeq(),
+        read: (after, upTo) => eventsPage(store, { after, upTo, ...only }),
       })
     },
-    transcript(principal) {
+    transcript(principal, { after }) {
       own(principal)
-      return parts().transcript.all()
+      const { store, transcript } = parts()
+      const { messages, next } = transcript.page(after === undefined ? 0 : row(after).order)
+      const last = next === undefined ? undefined : store.runs(next, next)[0]
+      return { messages, ...(last && { next: last.id }) }
     },
     items(principal, query) {
       own(principal)
       return itemsPage(parts().store, query)
     },
-    tree: (session) =>
+    about: (principal) => aboutOf(own(principal)),
+    tree: async (principal, query) =>
       treeOf({
-        session,
-        store: parts().store,
+        session: own(principal),
+        query,
+        parts: parts(),
         sessions: runtime.sessions,
         viewOf: (run) => viewOf(run, viewOptions()),
       }),

@@ -1,24 +1,10 @@
 import type { MessageDelta, StreamItem, ToldEvent } from '#contracts/event.ts'
-
-/** A reader that is this far behind gets no more pieces of text; finished messages it does get. */
-const maxBehindBytes = 4 * 1_048_576
-
-const maxPieceChars = 65_536
-
-export interface Reader {
-  /** For `detach`. */
-  readonly id?: string
-  readonly afterSeq: number
-  readonly run?: string
-  /** Ends after this run's terminal event, or at once when nothing more will come. */
-  readonly follow: boolean
-  /** What is in the log already. */
-  readonly backlog: readonly ToldEvent[]
-}
+import { createLiveReader, isLast, type LiveReader, type Reader } from './stream-reader.ts'
 
 /**
  * Hands the log to live readers, one JSON item a line. An event leaves only after its row is durable; a delta
- * leaves at once, but never overtakes an event that happened before it.
+ * leaves at once, but never overtakes an event that happened before it. A reader takes the log at its own pace: what
+ * is more than a few events ahead of it is read from the log again when it asks for it.
  */
 export interface StreamHub {
   readonly publish: (events: readonly ToldEvent[]) => void
@@ -32,16 +18,15 @@ export interface StreamHub {
   readonly attach: (reader: Reader) => ReadableStream<Uint8Array>
 }
 
-export function createStreamHub(sync: () => Promise<void>): StreamHub {
-  const encoder = new TextEncoder()
-  const readers = new Set<{
-    readonly id: string | undefined
-    readonly run: string | undefined
-    readonly send: (item: StreamItem) => void
-    readonly rest: () => void
-    readonly end: () => void
-  }>()
+/** @param pause Lets others have the object, between two pages of the log. */
+export function createStreamHub(
+  sync: () => Promise<void>,
+  pause: () => Promise<void> = () => Promise.resolve(),
+): StreamHub {
+  const readers = new Set<LiveReader>()
   let waiting = 0
+  /** The last place of the log that is known to be durable. */
+  let durable = 0
   let chain = Promise.resolve()
   let partial: { run: string; turn: number; text: string } | undefined
 
@@ -74,7 +59,10 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
       if (events.length === 0) return
       partial = undefined
       if (readers.size === 0 && waiting === 0) return // whoever comes later reads what is durable
-      later(() => events.forEach(broadcast), true)
+      later(() => {
+        durable = Math.max(durable, ...events.map(({ seq }) => seq))
+        events.forEach(broadcast)
+      }, true)
     },
     delta(delta) {
       partial =
@@ -87,61 +75,17 @@ export function createStreamHub(sync: () => Promise<void>): StreamHub {
     detach(id) {
       for (const reader of readers) if (reader.id === id) reader.end()
     },
-    attach({ id, afterSeq, run, follow, backlog }) {
-      let seq = afterSeq
-      let isEnding = false
-      let behindBytes = 0
-      let wake = () => {}
-      /** What is not read yet: the log first, made into bytes only when somebody reads it. */
-      const queue: StreamItem[] = []
-      const entry = {
-        id,
-        run,
-        send: (item: StreamItem): void => {
-          if (isEnding || (run !== undefined && item.run !== run)) return
-          if ('seq' in item) {
-            if (item.seq <= seq) return
-            seq = item.seq
-          } else if (behindBytes > maxBehindBytes) return // what is said in pieces comes again whole
-          else behindBytes += item.text.length
-          queue.push(item)
-          wake()
-        },
-        rest: () => run === undefined && end(),
-        end: () => end(),
-      }
-      const end = () => {
-        isEnding = true
-        readers.delete(entry)
-        wake()
-      }
-      readers.add(entry)
-      for (const event of backlog) entry.send(event)
-      if (backlog.some((event) => isLast(event, run))) end()
-      if (partial) entry.send({ type: 'message_delta', ...partial, offset: 0 })
-      if (!follow) end()
-      return new ReadableStream({
-        type: 'bytes',
-        async pull(controller) {
-          while (queue.length === 0 && !isEnding) {
-            await new Promise<void>((resolve) => (wake = resolve))
-          }
-          // What came while the last piece was on its way goes as one: each costs a hop.
-          let lines = ''
-          while (queue.length > 0 && lines.length < maxPieceChars) {
-            const item = queue.shift()!
-            if (!('seq' in item)) behindBytes -= item.text.length
-            lines += `${JSON.stringify(item)}\n`
-          }
-          if (lines !== '') return controller.enqueue(encoder.encode(lines))
-          controller.close()
-          controller.byobRequest?.respond(0)
-        },
-        cancel: end,
+    attach({ follow, ...reader }) {
+      durable = Math.max(durable, reader.upTo)
+      const live = createLiveReader(reader, {
+        durable: () => durable,
+        partial: () => partial,
+        pause,
+        forget: (gone) => void readers.delete(gone),
       })
+      readers.add(live)
+      if (!follow) live.end()
+      return live.stream
     },
   }
 }
-
-const isLast = (item: StreamItem, run: string | undefined): boolean =>
-  item.type === 'run_finished' && item.run === run

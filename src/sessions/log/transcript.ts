@@ -9,11 +9,18 @@ import type { RunRow, SessionStore } from '../storage/store.ts'
 export interface Transcript {
   /** Everything that a run goes on from. What is over does not change, so it is read once. */
   readonly before: (row: RunRow) => readonly Message[]
-  /** Everything of every branch in accept order, the run under way included. */
-  readonly all: () => readonly Message[]
+  /** Everything of every branch in accept order, the run under way included, from behind one run to another. */
+  readonly page: (after: number) => {
+    readonly messages: readonly Message[]
+    /** Place of the last run of the page, if there is more behind it. */
+    readonly next?: number
+  }
   /** Something came in for a run that is over: it is read again. */
   readonly forget: () => void
 }
+
+/** A page that passes this ends: an answer of the object may have 32 MiB. */
+const maxPageChars = 4_000_000
 
 export function createTranscript(store: SessionStore): Transcript {
   const preamble = () => store.session()?.preamble ?? []
@@ -51,7 +58,7 @@ export function createTranscript(store: SessionStore): Transcript {
   const inOneLine = (row: RunRow): readonly Message[] | undefined => {
     const rest: Message[] = []
     let previous = read
-    for (const next of [...store.runs((read?.order ?? 0) + 1, row.order - 1), row]) {
+    for (const next of upToRun(row)) {
       if (previous && !followsAll(next, previous)) return undefined
       const before = next.submission.after ? [] : added(previous?.order ?? 0, next.order)
       if (next === row) {
@@ -69,6 +76,15 @@ export function createTranscript(store: SessionStore): Transcript {
       previous = next
     }
     return [...preamble(), ...known, ...rest]
+  }
+
+  /** The runs behind what was read, one after the other: none is read behind the first that leaves the line. */
+  function* upToRun(row: RunRow): Iterable<RunRow> {
+    for (let order = (read?.order ?? 0) + 1; order < row.order; order += 1) {
+      const [next] = store.runs(order, order)
+      if (next) yield next
+    }
+    yield row
   }
 
   const followsAll = ({ submission: { after } }: RunRow, previous: RunRow): boolean =>
@@ -95,15 +111,18 @@ export function createTranscript(store: SessionStore): Transcript {
 
   return {
     before: (row) => (isBehind(row, read) ? undefined : inOneLine(row)) ?? alongItsBranch(row),
-    all() {
-      const runs = store.runs()
-      return [
-        ...preamble(),
-        ...runs.flatMap((row, index) => [
-          ...ofRun(row, store.turns(row.order)),
-          ...added(row.order, runs[index + 1]?.order),
-        ]),
-      ]
+    page(after) {
+      const last = store.lastOrder()
+      const messages: Message[] = after === 0 ? [...preamble()] : []
+      let chars = 0
+      for (let order = after + 1; order <= last; order += 1) {
+        const [row] = store.runs(order, order)
+        const said = [...(row ? ofRun(row, store.turns(order)) : []), ...added(order, order + 1)]
+        messages.push(...said)
+        chars += JSON.stringify(said).length
+        if (chars > maxPageChars && order < last) return { messages, next: order }
+      }
+      return { messages }
     },
     forget() {
       known = []

@@ -17,21 +17,31 @@ const maxPageChars = 4_000_000
 
 export function itemsPage(store: SessionStore, query: ItemsQuery): ItemsPage {
   const { inputsOf: place, only, after, order, limit } = query
-  const all = place ? inputsAfter(place, store) : itemsOf(store)
-  if (only) return { items: all.filter((item) => isAt(item, only)), hasMore: false }
-  const sorted = order === 'desc' ? all.toReversed() : all
-  const start = after ? sorted.findIndex((item) => isAt(item, after)) + 1 : 0
-  if (after && start === 0) {
-    throw new IsolaError('request_invalid', 'after: is no item of this list.', { param: 'after' })
+  const stretches = (from: number | undefined) =>
+    place ? [inputsAfter(place, store)] : stretchesFrom(store, from, order)
+  if (only) {
+    const [stretch = []] = stretches(placeOf(only, store) ?? 0)
+    return { items: stretch.filter((item) => isAt(item, only)), hasMore: false }
   }
   const items: SaidItem[] = []
   let chars = 0
-  for (const item of sorted.slice(start, start + limit)) {
-    chars += JSON.stringify(item).length
-    if (items.length > 0 && chars > maxPageChars) break
-    items.push(item)
+  let isBehind = after === undefined
+  for (const stretch of stretches(after && (placeOf(after, store) ?? 0))) {
+    const sorted = order === 'desc' ? stretch.toReversed() : stretch
+    const start = isBehind ? 0 : sorted.findIndex((item) => isAt(item, after!)) + 1
+    if (!isBehind && start === 0) break
+    isBehind = true
+    for (const item of sorted.slice(start)) {
+      chars += JSON.stringify(item).length
+      const isFull = items.length === limit || (items.length > 0 && chars > maxPageChars)
+      if (isFull) return { items, hasMore: true }
+      items.push(item)
+    }
   }
-  return { items, hasMore: start + items.length < sorted.length }
+  if (!isBehind) {
+    throw new IsolaError('request_invalid', 'after: is no item of this list.', { param: 'after' })
+  }
+  return { items, hasMore: false }
 }
 
 const isAt = (item: SaidItem, { type, run, key }: ItemPlace) =>
@@ -48,21 +58,41 @@ function inputsAfter({ run, turn }: ResponsePlace, store: SessionStore): readonl
   })
 }
 
-/** What was said in a session as its client knows it: every branch in accept order, without the agent's own tools. */
-function itemsOf(store: SessionStore): readonly SaidItem[] {
+/**
+ * What was said in a session as its client knows it: every branch in accept order, without the agent's own tools. One
+ * stretch for what was said before the first run, and one for each run with what was added behind it: each is read
+ * when it is asked for.
+ */
+function* stretchesFrom(
+  store: SessionStore,
+  from: number | undefined,
+  order: ItemsQuery['order'],
+): Iterable<readonly SaidItem[]> {
+  const last = store.lastOrder()
+  if (order === 'asc') for (let at = from ?? 0; at <= last; at += 1) yield stretchAt(at, store)
+  else for (let at = from ?? last; at >= 0; at -= 1) yield stretchAt(at, store)
+}
+
+function stretchAt(order: number, store: SessionStore): readonly SaidItem[] {
   const session: Pick<SessionRow, 'preamble' | 'additions'> = store.session() ?? {}
-  const runs = store.runs()
+  if (order === 0) return inputsOf(session.preamble ?? [], {})
   const toItems = (addition: Addition) => {
     const place = session.additions!.indexOf(addition)
     return inputsOf(addition.messages, { prefix: `a${place}_` })
   }
+  const [row] = store.runs(order, order)
   return [
-    ...inputsOf(session.preamble ?? [], {}),
-    ...runs.flatMap((row, index) => [
-      ...itemsOfRun(row, store.turns(row.order)),
-      ...addedBetween(session, row.order, runs[index + 1]?.order).flatMap(toItems),
-    ]),
+    ...(row ? itemsOfRun(row, store.turns(order)) : []),
+    ...addedBetween(session, order, order + 1).flatMap(toItems),
   ]
+}
+
+/** The stretch that an item would be in. */
+function placeOf({ run, key }: ItemPlace, store: SessionStore): number | undefined {
+  if (run !== undefined) return store.findRun(run)?.order
+  const [, addition] = /^a(\d+)_/.exec(key) ?? []
+  if (addition === undefined) return 0
+  return store.session()?.additions?.[Number(addition)]?.behind
 }
 
 function itemsOfRun(row: RunRow, turns: readonly TurnRecord[]): readonly SaidItem[] {

@@ -46,6 +46,8 @@ export interface RunsOptions {
   /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
   readonly writeFirst: (run: RunRow) => void
   readonly onAccepted: () => void
+  /** Something was written into a run that nobody works on. */
+  readonly onChanged: () => void
   /** A run ended, was parked, or (no outcome) could not even be brought to an end. */
   readonly onLeft: (run: RunRow, outcome: RunOutcome | undefined) => void
 }
@@ -141,7 +143,10 @@ export function createRuns(options: RunsOptions): Runs {
   function change(row: RunRow, more: Partial<RunRow>): void {
     const entry = live.get(row.id)
     if (entry) entry.change(more)
-    else end.change(row, more)
+    else {
+      end.change(row, more)
+      options.onChanged()
+    }
   }
 
   function cancel(row: RunRow, reason: string): LiveRun | undefined {

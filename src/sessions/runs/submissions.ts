@@ -6,7 +6,7 @@ import type {
   SubmitReceipt,
   SubmitRequest,
 } from '#contracts/session.ts'
-import { eventsOfRun } from '../log/log-view.ts'
+import { eventsPage } from '../log/log-view.ts'
 import { memoOf, outcomeOf } from '../log/views.ts'
 import type { Scope } from '../scope.ts'
 import { stopped } from '../upkeep/subtree.ts'
@@ -77,14 +77,20 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
       const { receipt, live } = await admitTo(session, request, 'reader')
       const { run } = receipt
       // Usually nothing is written yet: the model's request goes first.
-      if (eventsOfRun(store, run).length > 0) await scope.synced()
+      const hasBegun = store.findRun(run)?.startSeq !== undefined
+      if (hasBegun) await scope.synced()
+      const read = (after: number, upTo: number) => {
+        const order = store.findRun(run)?.order
+        return order === undefined ? [] : eventsPage(store, { after, upTo, order })
+      }
       const reader = runtime.ids.next('req')
       const stream = hub.attach({
         id: reader,
         afterSeq: 0,
         run,
         follow: runs.live(run) !== undefined,
-        backlog: eventsOfRun(store, run),
+        upTo: hasBegun ? store.lastSeq() : 0,
+        read,
       })
       await live?.accepted.catch((error: unknown) => {
         hub.detach(reader)

@@ -32,6 +32,8 @@ export interface LogTable<Run> {
   /** The places of the runs that were kept open. */
   readonly openRuns: () => Set<number>
   readonly onForget: (forget: () => void) => void
+  /** From here on nothing is written. */
+  readonly close: () => void
   readonly drop: () => void
   readonly rowsWritten: () => number
   readonly end: LogEnd
@@ -143,6 +145,10 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
         forget()
       }
       isPrepared = true
+    },
+    close() {
+      forget()
+      isClosed = true
     },
     drop() {
       storage.transactionSync(() => {

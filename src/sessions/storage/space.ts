@@ -5,11 +5,16 @@ import type { Clock } from '#contracts/sources.ts'
 
 const maxValueBytes = 1_048_576
 const maxKeyChars = 512
+/** So much of a quota is left when the oldest values had to go. */
+const keptShare = 7 / 8
+const sizeInBytes = 'length(CAST(value AS BLOB))'
 
 /** Named values and short entries of a session tree, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
   const { sql } = storage
   let isReady: boolean | undefined
+  /** Bytes of the values by space, of those that something was set in: added up once, then kept. */
+  const used = new Map<string, number>()
   const exists = () =>
     (isReady ??= [...sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'items'`)].length > 0)
   const prepare = () => {
@@ -36,13 +41,16 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
           : { found: false }
       }
       case 'delete': {
+        const before = used.has(space) ? sizeOf(space, request.key) : 0
         const cursor = sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, request.key)
+        if (used.has(space)) used.set(space, used.get(space)! - before)
         return { found: cursor.rowsWritten > 0 }
       }
       case 'set':
         return set(request)
       case 'claim': {
         const { key, value } = request
+        used.delete(space)
         const cursor = sql.exec(
           `INSERT INTO items VALUES (?1, ?2, ?3, ?4) ON CONFLICT (space, key)
             DO UPDATE SET value = ?3, at = ?4 WHERE value <> ?3`,
@@ -68,6 +76,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         const [last] = sql.exec('SELECT max(key) AS key FROM items WHERE space = ?', space)
         const id = String(Number(last?.['key'] ?? 0) + 1).padStart(10, '0')
         const entry: MemoryEntry = { id, text: request.text, atMs: clock.nowMs() }
+        used.delete(space)
         sql.exec(
           'INSERT INTO items VALUES (?, ?, ?, ?)',
           space,
@@ -99,6 +108,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
       }
       case 'clear':
         sql.exec('DELETE FROM items WHERE space = ?', space)
+        used.delete(space)
         return { found: true }
     }
   }
@@ -111,14 +121,15 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     const sizeBytes = new TextEncoder().encode(text).byteLength
     if (sizeBytes > maxValueBytes)
       return { error: `The value is larger than ${maxValueBytes} bytes as JSON.` }
-    const [row] = sql.exec(
-      'SELECT coalesce(sum(length(CAST(value AS BLOB))), 0) AS used FROM items WHERE space = ? AND key <> ?',
-      request.space,
-      request.key,
-    )
-    if (Number(row?.['used']) + sizeBytes > request.quotaBytes) {
-      return { error: `The storage quota of ${request.quotaBytes} bytes is used up.` }
+    const { space, key, quotaBytes, evicts = false } = request
+    const others = usedIn(space) - sizeOf(space, key)
+    const isFull = others + sizeBytes > quotaBytes
+    if (isFull && (!evicts || sizeBytes > quotaBytes)) {
+      return { error: `The storage quota of ${quotaBytes} bytes is used up.` }
     }
+    // Some more than is needed, so that not every one that follows looks for the oldest.
+    const left = isFull ? evict(space, key, quotaBytes * keptShare - sizeBytes) : others
+    used.set(space, left + sizeBytes)
     sql.exec(
       'INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)',
       request.space,
@@ -127,5 +138,29 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
       clock.nowMs(),
     )
     return { found: true }
+  }
+
+  function usedIn(space: string): number {
+    const known = used.get(space)
+    if (known !== undefined) return known
+    const query = `SELECT coalesce(sum(${sizeInBytes}), 0) AS used FROM items WHERE space = ?`
+    return Number([...sql.exec(query, space)][0]?.['used'])
+  }
+  function sizeOf(space: string, key: string): number {
+    const query = `SELECT ${sizeInBytes} AS size FROM items WHERE space = ? AND key = ?`
+    return Number([...sql.exec(query, space, key)][0]?.['size'] ?? 0)
+  }
+
+  /** Removes the oldest values but one key's until the others have so many bytes at most. @returns What they have. */
+  function evict(space: string, kept: string, maxBytes: number): number {
+    let left = usedIn(space) - sizeOf(space, kept)
+    const query = `SELECT key, ${sizeInBytes} AS size FROM items WHERE space = ? AND key <> ?
+      ORDER BY at, key`
+    for (const row of sql.exec(query, space, kept).toArray()) {
+      if (left <= maxBytes) break
+      sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, row['key'])
+      left -= Number(row['size'])
+    }
+    return left
   }
 }

@@ -7,9 +7,12 @@ import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage, RunMemo, Submission } from '#contracts/session.ts'
 import { toStoredTurn } from './event-version.ts'
 import { placesAfter, rowsAfter, rowsAt, type LogPlace } from './log-after.ts'
+import { logPageAfter, type LogPageQuery } from './log-page.ts'
 import { join, type Row } from './log-rows.ts'
-import { createLogTable, isFoundById, type LogTable } from './log-table.ts'
+import { createLogTable, isFoundById } from './log-table.ts'
+import { removeSome } from './removal.ts'
 import { orderIn } from './run-id.ts'
+import { createSessionRecord } from './session-record.ts'
 
 export interface Addition {
   /** The place of the run behind which it stands. */
@@ -32,6 +35,8 @@ export interface SessionRow {
   /** Nobody named it. */
   readonly isStateless?: boolean
   readonly lineage?: Lineage
+  /** It was deleted, and its rows are being removed: it looks absent. */
+  readonly isDeleted?: true
   /** Every child of it is in the table of children; absent if older ones are in its events only. */
   readonly hasChildrenNoted?: true
   /** What all its runs together may spend. */
@@ -116,6 +121,11 @@ export interface SessionStore {
   readonly placesAfter: (seq: number) => readonly LogPlace[]
   /** The rows at these places, as they are now and in this order. */
   readonly rowsAt: (places: readonly LogPlace[]) => readonly LogRow[]
+  /** A stretch of the log, of a bounded size: everything behind `after` up to `upTo`, in the order of rows. */
+  readonly logPage: (query: LogPageQuery) => {
+    readonly rows: readonly LogRow[]
+    readonly upTo: number
+  }
   readonly lastSeq: () => number
   /** The highest place of a run, whatever of it was written. */
   readonly lastOrder: () => number
@@ -124,6 +134,14 @@ export interface SessionStore {
   readonly writeSpent: (spent: Usage) => void
   /** All of `work`'s writes, or none. */
   readonly together: (work: () => void) => void
+  /** Of the whole database. */
+  readonly sizeBytes: () => number
+  /** From here on the session looks absent and takes nothing, in every later life of the object too. */
+  readonly close: () => void
+  /** Whether it was closed, and not dropped since. */
+  readonly isClosed: () => boolean
+  /** Removes some rows of a session that was closed. @returns Whether any were left. */
+  readonly removeSome: () => boolean
   /** Forgets everything, the tree's storage included, and takes nothing any more. */
   readonly drop: () => void
   /** Sum of `cursor.rowsWritten` since this object started. */
@@ -149,8 +167,7 @@ export function createSessionStore(
   const table = createLogTable<RunRow>(storage)
   const { read, atomically, write, end, index, newest, openRuns } = table
   const damaged = new Set<number>()
-  let known: SessionRow | undefined
-  table.onForget(() => (known = undefined))
+  const record = createSessionRecord<SessionRow>(table)
 
   const note = (order: number) => {
     if (!damaged.has(order)) onDamaged(order)
@@ -164,18 +181,19 @@ export function createSessionStore(
     newest.run(order) ??
     runsIn(read('SELECT * FROM log WHERE run = ? AND turn = 0 ORDER BY part', order))[0]
 
+  const lateAfter = (seq: number) => [...new Set(index.above('late', seq).map(({ run }) => run))]
+
   return {
     isDamaged: (order) => damaged.has(order),
     lastTurn: (order) =>
       Number(read('SELECT max(turn) AS turn FROM log WHERE run = ?', order)[0]?.['turn'] ?? 0),
     rowsWritten: table.rowsWritten,
-    session: () => (known ??= readSession(read)),
-    writeSession(session) {
-      table.make()
-      const isNew = (known ??= readSession(read)) === undefined
-      write({ run: 0, turn: 0, id: session.id, isNew }, session)
-      known = session
-    },
+    session: record.session,
+    writeSession: record.writeSession,
+    sizeBytes: () => storage.sql.databaseSize,
+    close: record.close,
+    isClosed: record.isClosed,
+    removeSome: () => removeSome(read),
     drop: table.drop,
     together: atomically,
     lastOrder: end.lastOrder,
@@ -249,6 +267,11 @@ export function createSessionStore(
       table.prepare()
       return placesAfter(seq, { read, index })
     },
+    logPage(query) {
+      table.prepare()
+      const { rows, upTo } = logPageAfter(query, { read, lateAfter })
+      return { rows: join(rows, note), upTo }
+    },
     rowsAt: (places) => join(rowsAt(places, read), note),
     lastSeq() {
       table.prepare()
@@ -264,10 +287,4 @@ export function createSessionStore(
 
 const keyOf = ({ order, id, startSeq }: RunRow) => {
   return { run: order, turn: 0, id, firstSeq: startSeq, lastSeq: startSeq }
-}
-
-function readSession(read: LogTable<RunRow>['read']): SessionRow | undefined {
-  const parts = read('SELECT body FROM log WHERE run = 0 ORDER BY part')
-  const text = parts.map(({ body }) => String(body)).join('')
-  return text === '' ? undefined : (JSON.parse(text) as SessionRow)
 }

@@ -40,10 +40,15 @@ export interface Todo {
   readonly noteTrouble: (kind: string) => boolean
   /** False if there was nothing of the kind. */
   readonly clearTrouble: (kind: string) => boolean
+  /** How often something of the kind was tried in vain. */
+  readonly tries: (kind: string) => number
+  /** 0 forgets them. */
+  readonly setTries: (kind: string, tries: number) => void
   /** Runs whose trace is still to be exported, and how often that was tried. */
   readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
   readonly addTrace: (run: string, tries: number) => void
   readonly removeTrace: (run: string) => void
+  readonly hasAny: () => boolean
   readonly drop: () => void
 }
 
@@ -86,6 +91,7 @@ export function createTodo(storage: DurableObjectStorage): Todo {
   }
   // Below a word that the version before this one passes over: it would take what it does not know for an errand.
   const tracePrefix = 'trouble trace '
+  const triesPrefix = 'trouble tries '
   const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
 
   return {
@@ -132,6 +138,11 @@ export function createTodo(storage: DurableObjectStorage): Todo {
       sql.exec('DELETE FROM todo WHERE key = ?', `trouble ${kind}`)
       return true
     },
+    tries: (kind) => Number(get(`${triesPrefix}${kind}`) ?? 0),
+    setTries(kind, tries) {
+      if (tries > 0) put(`${triesPrefix}${kind}`, tries)
+      else if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${triesPrefix}${kind}`)
+    },
     traces: () =>
       exists()
         ? sql
@@ -146,6 +157,7 @@ export function createTodo(storage: DurableObjectStorage): Todo {
     removeTrace(run) {
       if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${tracePrefix}${run}`)
     },
+    hasAny: () => exists() && sql.exec('SELECT 1 FROM todo LIMIT 1').toArray().length > 0,
     drop() {
       sql.exec('DROP TABLE IF EXISTS todo')
       isMade = undefined

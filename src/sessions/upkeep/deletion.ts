@@ -1,32 +1,69 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
+import { noteOlderChildren } from '../log/older-children.ts'
 import type { SessionParts } from '../session-parts.ts'
 import { deleteChildren } from './subtree.ts'
 
-/** Forgets everything of a session and below it. Throws `request_unavailable` if something is not over, or not yet known elsewhere. */
+/** Runs whose spending is told at once. */
+const settledAtOnce = 32
+/** A database up to this size is dropped in one go; of a larger one some rows at a time. */
+const atOnceBytes = 8 * 1_048_576
+
+/**
+ * Forgets everything of a session and below it, in bounded steps. Throws `request_unavailable` if something is not
+ * over, or not yet known elsewhere: the session is kept then, and what was done of it is not done again. Once its rows
+ * begin to go, it looks absent, and `removeRows` ends it, also after a crash.
+ */
 export async function deleteSession(
   principal: string,
-  { runs, outbox, store, todo, upkeep, courier }: SessionParts,
+  parts: SessionParts,
   { sessions, onSessionEnded }: Pick<SessionRuntime, 'sessions' | 'onSessionEnded'>,
 ): Promise<void> {
+  const { runs, outbox, store, upkeep, courier } = parts
   await runs.cancelAll('The session was deleted.')
   if (!(await outbox.flush())) throw notYetDeletable()
   // Who waits for an outcome of this session would wait for ever.
   await courier.carry()
   if (!courier.isDone()) throw notYetDeletable()
-  await deleteChildren(principal, store, sessions)
+  await noteOlderChildren(parts)
+  await deleteChildren(principal, parts, sessions)
   // What was spent outlives the session; what the children still had to say of it is in.
-  const ended = store.runs().map(({ id }) => upkeep.settle(id))
-  await Promise.all(ended).catch(() => Promise.reject(notYetDeletable()))
+  await settleAll(parts).catch(() => Promise.reject(notYetDeletable()))
   const { id: session = '', agent = '', lineage } = store.session() ?? {}
   const rootSession = lineage?.rootSession ?? session
   await onSessionEnded?.({ session, rootSession, principal, agent })
   // Before it is gone: what is on the list and cannot be opened would stay there for ever.
   await outbox.unlist().catch(() => Promise.reject(notYetDeletable()))
   if (!runs.isIdle() || !outbox.isEmpty()) throw notYetDeletable()
+  if (store.sizeBytes() > atOnceBytes) {
+    await upkeep.vanishLater()
+    store.close()
+  }
+  await removeRows(parts)
+}
+
+/** Removes what is left of a session that is deleted. Begun again after a crash, it goes on where it was. */
+export async function removeRows({
+  store,
+  todo,
+  children,
+  upkeep,
+  rest,
+}: SessionParts): Promise<void> {
+  while (store.isClosed() && store.removeSome()) await rest()
   store.drop()
   todo.drop()
+  children.drop()
   await upkeep.end()
+}
+
+async function settleAll({ store, upkeep, rest }: SessionParts): Promise<void> {
+  const last = store.lastOrder()
+  for (let from = 1; from <= last; from += settledAtOnce) {
+    const ended = store.runs(from, from + settledAtOnce - 1)
+    await Promise.all(ended.map(({ id }) => upkeep.settle(id)))
+    await rest()
+  }
 }
 
 const notYetDeletable = () => {

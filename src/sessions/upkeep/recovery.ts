@@ -1,8 +1,10 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { expirePauses } from '../waiting/outside.ts'
+import type { Courier } from '../waiting/courier.ts'
+import { expirePauses, type OutsideParts } from '../waiting/outside.ts'
+import type { AuditOutbox } from './audit-outbox.ts'
 import type { Report } from './incidents.ts'
 import type { Jobs, SetAlarm } from './jobs.ts'
-import type { UpkeepParts } from './upkeep.ts'
+import type { TraceOutbox } from './trace-outbox.ts'
 
 const id = 'recover'
 const maxBackoffFactor = 360
@@ -26,12 +28,18 @@ export interface Recovery {
   readonly end: () => void
 }
 
+export interface RecoveryParts extends OutsideParts {
+  readonly outbox: AuditOutbox
+  readonly courier: Courier
+  readonly traces: TraceOutbox
+}
+
 export interface RecoveryOptions {
   readonly runtime: Pick<SessionRuntime, 'clock' | 'timing'>
   readonly jobs: Jobs
   readonly setAlarm: SetAlarm
   readonly sessionId: () => string
-  readonly parts: () => UpkeepParts
+  readonly parts: () => RecoveryParts
   readonly report: Report
   /** Nothing is left to do. */
   readonly onRest: () => Promise<void>

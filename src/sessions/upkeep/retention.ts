@@ -1,51 +1,87 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { lastUsedMs } from '../log/session-card.ts'
-import type { SessionRow } from '../storage/store.ts'
+import type { SessionRow, SessionStore } from '../storage/store.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { Todo } from '../storage/todo.ts'
 import type { Jobs } from './jobs.ts'
-import type { UpkeepParts } from './upkeep.ts'
 
+const kind = 'retention'
 /** How long it takes at most until a session notices that it is to be kept for less. */
 const lookEveryMs = 30 * 86_400_000
 
-/** One job for the life of the session: it looks when it is due whether anything has happened meanwhile. */
+/** Doubles with each failure, from `recoverEveryMs`: an hour at most. */
+const maxBackoffFactor = 360
+
+/**
+ * One job for the life of the session: it looks when it is due whether anything has happened meanwhile. A child ends
+ * with the session above it; where that is gone without it, by itself.
+ */
 export interface Retention {
   /** Sees to it that there is the job. */
   readonly keep: () => Promise<void>
-  /** Deletes the session if its time is over. @returns When to look again. */
+  /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
   readonly expire: () => Promise<number | undefined>
+  /** It could not be done. @returns When it is tried again: less and less often, also after the object was loaded anew. */
+  readonly failed: () => number
 }
 
 export interface RetentionOptions {
-  readonly runtime: Pick<SessionRuntime, 'clock' | 'timing'>
+  readonly runtime: Pick<SessionRuntime, 'clock' | 'timing' | 'sessions'>
   readonly jobs: Jobs
-  readonly parts: () => UpkeepParts
+  readonly parts: () => {
+    readonly store: SessionStore
+    readonly runs: Pick<Runs, 'isIdle'>
+    readonly todo: Pick<Todo, 'tries' | 'setTries'>
+  }
   readonly onExpired: () => Promise<void>
 }
 
 export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOptions): Retention {
-  const { clock, timing } = runtime
+  const { clock, timing, sessions } = runtime
   const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
   const expiresAtMs = (session: SessionRow) =>
     lastUsedMs(parts().store, session) +
     (session.isStateless ? timing.keepStatelessMs : timing.keepNamedMs)
+  /** A session that is there and has the run of the call knows its child. */
+  const isKnownAbove = async ({ lineage }: SessionRow): Promise<boolean> => {
+    if (!lineage) return false
+    const { state } = await sessions.at(lineage.parentSession).spentBy(lineage.parentRun)
+    return state !== 'unknown'
+  }
 
   return {
     async keep() {
       const session = parts().store.session()
-      if (!session || session.lineage || jobs.get('retention')) return
+      if (!session || jobs.get('retention')) return
       const time = nextLookMs(expiresAtMs(session))
       // Not even that could be stored: the next run asks for it again.
       await jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
     },
     async expire() {
-      const { store, runs } = parts()
+      const { store, runs, todo } = parts()
       const session = store.session()
       if (!session) return undefined
       const dueMs = expiresAtMs(session)
-      if (clock.nowMs() < dueMs) return nextLookMs(dueMs)
+      if (clock.nowMs() < dueMs) {
+        todo.setTries(kind, 0)
+        return nextLookMs(dueMs)
+      }
       if (!runs.isIdle()) return clock.nowMs() + timing.recoverEveryMs
+      if (await isKnownAbove(session)) return clock.nowMs() + lookEveryMs
       await onExpired()
       return undefined
+    },
+    failed() {
+      const { todo } = parts()
+      const tries = todo.tries(kind)
+      const factor = Math.min(2 ** tries, maxBackoffFactor)
+      // Where nothing can be stored, the first wait is as good as any.
+      try {
+        todo.setTries(kind, tries + 1)
+      } catch {
+        return clock.nowMs() + timing.recoverEveryMs
+      }
+      return clock.nowMs() + timing.recoverEveryMs * factor
     },
   }
 }

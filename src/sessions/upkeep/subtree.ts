@@ -1,23 +1,37 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { LiveRun } from '../runs/runs.ts'
-import type { SessionStore } from '../storage/store.ts'
-import { childrenOf } from '../log/tree.ts'
+import type { SessionParts } from '../session-parts.ts'
+
+const deletedAtOnce = 16
 
 /** Waits for the one outcome of a run that was cancelled. One that has not begun ends, unbegun, when it would have begun. */
 export async function stopped(live: LiveRun | undefined): Promise<void> {
   if (live?.isStarted()) await live.done.catch(() => {})
 }
 
-/** Deletes everything below a session. Throws `request_unavailable` if something had to be kept. */
+/**
+ * Deletes everything below a session, a few children at a time; each is forgotten when it is gone. Throws
+ * `request_unavailable` if something had to be kept.
+ */
 export async function deleteChildren(
   principal: string,
-  store: SessionStore,
+  { children, rest }: Pick<SessionParts, 'children' | 'rest'>,
   sessions: SessionGateway,
 ): Promise<void> {
-  const replies = await Promise.all(
-    childrenOf(store).map((child) => sessions.at(child).delete(principal)),
-  )
-  const kept = replies.find((reply) => !reply.ok && reply.error.code !== 'request_not_found')
-  if (kept && !kept.ok) throw new IsolaError('request_unavailable', kept.error.message)
+  for (;;) {
+    const next = children.ofRuns(1, Number.MAX_SAFE_INTEGER, deletedAtOnce)
+    if (next.length === 0) return
+    const kept = await Promise.all(
+      next.map(async (child) => {
+        const reply = await sessions.at(child.session).delete(principal)
+        if (!reply.ok && reply.error.code !== 'request_not_found') return reply.error.message
+        children.remove(child)
+        return undefined
+      }),
+    )
+    const reason = kept.find((message) => message !== undefined)
+    if (reason !== undefined) throw new IsolaError('request_unavailable', reason)
+    await rest()
+  }
 }

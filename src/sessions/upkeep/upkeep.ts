@@ -57,9 +57,15 @@ export interface Upkeep {
   readonly keepGraves: () => void
   /** Without a message: it is over. */
   readonly report: Report
+  /** The object is emptied later, also if it ends before that. */
+  readonly vanishLater: () => Promise<void>
   /** The session was deleted. */
   readonly end: () => Promise<void>
 }
+
+export const vanishJob = 'vanish'
+/** How long after a session was deleted its object looks whether anything is left. */
+export const vanishAgainMs = 60_000
 
 export function createUpkeep(options: UpkeepOptions): Upkeep {
   const { runtime, jobs, sessionId, parts } = options
@@ -123,6 +129,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
         return fn === 'retention' ? await retention.expire() : await recovery.recover()
       } catch (error) {
         report('alarm_failed', errorMessage(error))
+        if (fn === 'retention') return retention.failed()
         return clock.nowMs() + timing.recoverEveryMs
       }
     },
@@ -144,6 +151,10 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
         else if (outcome.state === 'completed') report('model_failing', undefined)
       }
       if (runs.isIdle()) hub.rest()
+    },
+    async vanishLater() {
+      const time = clock.nowMs() + vanishAgainMs
+      await jobs.push({ id: vanishJob, fn: vanishJob, time })
     },
     async end() {
       recovery.end()

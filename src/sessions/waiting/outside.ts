@@ -8,11 +8,15 @@ import { beginsRun } from './outcome-runs.ts'
 import { conflict, expiredOf, outcome, pausesOf, toAnswer } from './pauses.ts'
 import { noSuchRun, otherBody } from '../runs/refusals.ts'
 import type { Runs } from '../runs/runs.ts'
+import type { Children } from '../storage/children.ts'
 import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
 import type { Transcript } from '../log/transcript.ts'
 
 const maxInbox = 64
 const maxInboxBytes = 500_000
+/** What came of a run's calls in the background stays together below this, in characters; each may say a little. */
+const maxOutcomeChars = 1_200_000
+const minOutcomeChars = 2_000
 
 export interface OutsideParts {
   readonly store: SessionStore
@@ -118,7 +122,12 @@ function withAnswers(
  */
 export function takeDelivery(
   delivery: Delivery,
-  { store, runs, transcript }: OutsideParts,
+  {
+    store,
+    runs,
+    transcript,
+    children,
+  }: OutsideParts & { readonly children: Pick<Children, 'end'> },
 ): 'taken' | 'late' | 'known' {
   const { parentRun, call, agent, session, isBackground, result } = delivery
   const row = store.findRun(parentRun)
@@ -136,20 +145,34 @@ export function takeDelivery(
   }
   const { inbox = [] } = row
   if (inbox.some((item) => item.call === call)) return 'known'
-  const message = toMessage({ agent, session, result })
+  const message = shortened(toMessage({ agent, session, result }), inbox, session)
   const { usage } = result
   const begins = beginsRun(row, delivery, store) && { begins: true as const }
   const item: InboxItem = { id: call, call, message, ...(usage && { usage }), ...begins }
   runs.change(row, { inbox: [...inbox, item] })
+  children.end(row.order, call)
   transcript.forget()
   return 'taken'
 }
 
-function toMessage(from: Pick<Delivery, 'agent' | 'session' | 'result'>): Message {
+function toMessage(from: Pick<Delivery, 'agent' | 'session' | 'result'>): UserMessage {
   const { agent, session, result } = from
   const text = `The agent ${agent}, started in the background (session ${session}), ${describe(result)}`
   return { role: 'user', text, taint: [`tool:${agent}__run`] }
 }
+
+/** What a run is told stays in its row: where many outcomes are long, the later ones are short. */
+function shortened(message: UserMessage, inbox: readonly InboxItem[], session: string): Message {
+  const before = inbox.reduce((sum, item) => sum + textOf(item.message).length, 0)
+  const { text } = message
+  const room = Math.max(minOutcomeChars, maxOutcomeChars - before)
+  if (text.length <= room) return message
+  const why = `[cut: ${text.length} characters, and the run has had ${before} of other work. The session ${session} has all of it]`
+  return { ...message, text: `${text.slice(0, room)} ${why}` }
+}
+
+type UserMessage = Extract<Message, { readonly role: 'user' }>
+const textOf = (message: Message): string => (message.role === 'user' ? message.text : '')
 
 function describe(result: ToolResult): string {
   if (!result.ok) return `did not complete: ${result.error.message}`

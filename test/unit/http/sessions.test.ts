@@ -175,9 +175,16 @@ describe('POST /api/sessions/:id/runs', () => {
 
 describe('a session', () => {
   it.each([
-    ['GET', base, 'tree', ['operator']],
+    ['GET', base, 'tree', ['operator', {}]],
+    [
+      'GET',
+      `${base}?before=${testRun}&limit=5`,
+      'tree',
+      ['operator', { before: testRun, limit: 5 }],
+    ],
     ['DELETE', base, 'delete', ['operator']],
-    ['GET', `${base}/transcript`, 'transcript', ['operator']],
+    ['GET', `${base}/transcript`, 'transcript', ['operator', {}]],
+    ['GET', `${base}/transcript?after=${testRun}`, 'transcript', ['operator', { after: testRun }]],
     ['GET', `${base}/runs/${testRun}`, 'result', ['operator', testRun]],
     [
       'POST',

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createSessionWorld, never, session, settle } from '../../switches/session-world.ts'
-import { agentSpec, says, toolEntry } from '../../fakes/kernel.ts'
+import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { childIdOf } from '../../../src/sessions/gateway.ts'
-import { childrenIn } from '../../../src/sessions/storage/children.ts'
+import { noteOlderChildren } from '../../../src/sessions/log/older-children.ts'
+import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 
 const spends = agentSpec().limits
 const callsChild = (_request: unknown, index: number) =>
@@ -22,7 +23,7 @@ function worldOf(options: { readonly background?: boolean } = {}) {
       toolEntry(
         'reviewer__run',
         async ({ background }, { emit, run, call }) => {
-          const child = `child(${session},${run},${call})`
+          const child = childIdOf({ session, run, call }, sha256)
           const data = {
             agent: 'reviewer',
             session: child,
@@ -39,6 +40,57 @@ function worldOf(options: { readonly background?: boolean } = {}) {
   })
   return { ...world, cancelled }
 }
+
+describe('what came of many children in the background', () => {
+  const deliveryOf = (parentRun: string, number: number) => ({
+    parentRun,
+    call: `call_${number}`,
+    agent: 'reviewer',
+    session: `ses_${number}`,
+    isBackground: true,
+    result: says('x'.repeat(400_000)),
+  })
+
+  it('I10: is all heard, in a row of a bounded size, with where the rest of it is', async () => {
+    const { wake } = createSessionWorld({ script: () => ({ text: 'hi' }) })
+    const life = wake()
+    const { id } = await life.run()
+    for (let number = 0; number < 100; number += 1) takeDelivery(deliveryOf(id, number), life)
+    const { inbox = [] } = wake().row(id)
+    expect(inbox).toHaveLength(100)
+    expect(JSON.stringify(inbox).length).toBeLessThan(1_600_000)
+    expect(JSON.stringify(inbox[0])).not.toContain('cut')
+    expect(JSON.stringify(inbox[99])).toContain('The session ses_99 has all of it')
+  })
+
+  it('E8: is not asked to stop when it has said what came of it', async () => {
+    const { wake, cancelled } = worldOf({ background: true })
+    const life = wake()
+    const { id } = await life.run()
+    const [child] = life.children.ofRun(1)
+    expect(child).toMatchObject({ agent: 'reviewer', isBackground: true, isOver: false })
+    takeDelivery({ ...deliveryOf(id, 1), call: child!.call, session: child!.session }, life)
+    expect(wake().children.ofRun(1)).toMatchObject([{ isOver: true }])
+    expect(cancelled).toEqual([])
+  })
+})
+
+describe('the children of a session of an older version', () => {
+  it('I10: are taken from its events once, and found from then on', async () => {
+    const { wake, sqlite } = worldOf({ background: true })
+    const life = wake()
+    await life.run()
+    const [child] = life.children.ofRun(1)
+    sqlite.exec('DROP TABLE children')
+    const later = wake()
+    const { hasChildrenNoted: _noted, ...older } = later.store.session()!
+    later.store.writeSession(older)
+    expect(later.store.session()?.hasChildrenNoted).toBeUndefined()
+    await noteOlderChildren(later)
+    expect(wake().children.ofRun(1)).toMatchObject([{ session: child!.session, call: child!.call }])
+    expect(wake().store.session()?.hasChildrenNoted).toBe(true)
+  })
+})
 
 describe('a child', () => {
   it('E8, I10: is cancelled after a crash that came before anything but its intent was on record', async () => {

@@ -72,10 +72,21 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   spentBy: (api) => api.spentBy(run),
   transcript: (api) => api.transcript('operator'),
   tree: (api) => api.tree('operator'),
+  about: (api) => api.about('operator'),
   delete: (api) => api.delete('operator'),
   storage: (api) => api.storage({ verb: 'clear', space: 's' }),
 }
-const reads = ['owner', 'result', 'recall', 'events', 'spentBy', 'transcript', 'items', 'tree']
+const reads = [
+  'owner',
+  'result',
+  'recall',
+  'events',
+  'spentBy',
+  'transcript',
+  'items',
+  'tree',
+  'about',
+]
 const calls = Object.entries(everyCall)
 
 describe('a call of a session', () => {

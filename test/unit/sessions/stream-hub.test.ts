@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ToldEvent } from '#contracts/event.ts'
+import { logOf } from '../../fakes/log.ts'
 import { createStreamHub } from '../../../src/sessions/log/stream-hub.ts'
 import { toldEvent } from '../../fakes/events.ts'
 
@@ -29,7 +30,7 @@ describe('a stream hub', () => {
       throw new Error('disk')
     })
     const streams = [{}, { run: 'run_1' }].map((which) =>
-      hub.attach({ afterSeq: 0, follow: true, backlog: [eventOf(1)], ...which }),
+      hub.attach({ afterSeq: 0, follow: true, ...logOf([eventOf(1)]), ...which }),
     )
     hub.publish([eventOf(2)])
     expect(await Promise.all(streams.map(seqsOf))).toEqual([[1], [1]])
@@ -41,10 +42,10 @@ describe('a stream hub', () => {
     const hub = createStreamHub(async () => {
       if ((syncs += 1) === 1) throw new Error('disk')
     })
-    const lost = hub.attach({ afterSeq: 0, follow: true, backlog: [] })
+    const lost = hub.attach({ afterSeq: 0, follow: true, ...logOf([]) })
     hub.publish([eventOf(1)])
     expect(await seqsOf(lost)).toEqual([])
-    const back = hub.attach({ afterSeq: 0, follow: true, backlog: [eventOf(1)] })
+    const back = hub.attach({ afterSeq: 0, follow: true, ...logOf([eventOf(1)]) })
     hub.publish([eventOf(2)])
     hub.rest()
     expect(await seqsOf(back)).toEqual([1, 2])
@@ -53,11 +54,38 @@ describe('a stream hub', () => {
   it('gives a reader a whole log of more than 5 MiB, and what is published meanwhile', async () => {
     const hub = createStreamHub(async () => {})
     const output = 'x'.repeat(24_000)
-    const backlog = Array.from({ length: 250 }, (_, index) => eventOf(index + 1, output))
-    const stream = hub.attach({ afterSeq: 0, follow: true, backlog })
-    hub.publish([eventOf(251, output)])
+    const log = Array.from({ length: 250 }, (_, index) => eventOf(index + 1, output))
+    const stream = hub.attach({ afterSeq: 0, follow: true, ...logOf(log) })
+    log.push(eventOf(251, output))
+    hub.publish(log.slice(-1))
     hub.rest()
     const all = Array.from({ length: 251 }, (_, index) => index + 1)
     expect(await seqsOf(stream)).toEqual(all)
+  })
+
+  it('F28: holds a few events for a reader who does not read, and reads the log on when it does', async () => {
+    const hub = createStreamHub(async () => {})
+    const log: ToldEvent[] = []
+    const asked: number[] = []
+    const stream = hub.attach({
+      afterSeq: 0,
+      follow: true,
+      upTo: 0,
+      read(after, upTo) {
+        asked.push(after)
+        return log.filter(({ seq }) => seq > after && seq <= upTo).slice(0, 50)
+      },
+    })
+    for (let seq = 1; seq <= 1_000; seq += 1) {
+      log.push(eventOf(seq, 'x'.repeat(1_000)))
+      hub.publish(log.slice(-1))
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+    // Nothing was read yet, so all but the first few are in the log alone.
+    expect(asked).toEqual([])
+    hub.rest()
+    expect(await seqsOf(stream)).toEqual(log.map(({ seq }) => seq))
+    expect(asked[0]).toBeLessThanOrEqual(66)
+    expect(hub.hasReaders()).toBe(false)
   })
 })

@@ -41,8 +41,8 @@ function createWorld(options: Partial<WorldOptions> = {}) {
   const runsOf = (life: Life) => life.store.runs().map(({ submission }) => submission.begunBy)
   const heard = (life: Life) =>
     life.transcript
-      .all()
-      .filter((message) => message.role === 'user' && message.text.startsWith(found))
+      .page(0)
+      .messages.filter((message) => message.role === 'user' && message.text.startsWith(found))
   return { ...world, deliver, runsOf, heard }
 }
 

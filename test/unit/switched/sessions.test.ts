@@ -18,6 +18,7 @@ import {
   session,
   settle,
 } from '../../switches/session-world.ts'
+import { logOf } from '../../fakes/log.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 
 const code = (error: { readonly code?: string }) => error.code
@@ -136,7 +137,7 @@ describe('a reader of a session', () => {
     })
     const life = wake({ limits: {} })
     const { live } = await life.take()
-    const stream = life.hub.attach({ afterSeq: 0, follow: true, backlog: [] })
+    const stream = life.hub.attach({ afterSeq: 0, follow: true, ...logOf([]) })
     failWhere((query) => query.startsWith('INSERT OR REPLACE INTO log'))
     gate.resolve()
     await expect(live!.done).rejects.toThrow()

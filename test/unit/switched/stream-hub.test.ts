@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EventType, ToldEvent, StreamItem } from '#contracts/event.ts'
+import { logOf } from '../../fakes/log.ts'
 import { createStreamHub } from '../../../src/sessions/log/stream-hub.ts'
 import { toldEvent } from '../../fakes/events.ts'
 
@@ -33,7 +34,7 @@ const tick = () => new Promise((resolve) => setImmediate(resolve))
 function setUp() {
   const disk = Promise.withResolvers<void>()
   const hub = createStreamHub(() => disk.promise)
-  const reader = follow(hub.attach({ afterSeq: 0, run: 'run_1', follow: true, backlog: [] }))
+  const reader = follow(hub.attach({ afterSeq: 0, run: 'run_1', follow: true, ...logOf([]) }))
   return { hub, reader, disk }
 }
 const delta = (text: string) =>
@@ -66,8 +67,11 @@ describe('a live reader', () => {
   it('hears nothing twice that is in the log and was published meanwhile', async () => {
     const hub = createStreamHub(async () => {})
     const backlog = [eventOf(1), eventOf(2)]
-    const reader = follow(hub.attach({ afterSeq: 1, run: 'run_1', follow: true, backlog }))
-    hub.publish([eventOf(2), eventOf(3, 'run_finished')])
+    const reader = follow(
+      hub.attach({ afterSeq: 1, run: 'run_1', follow: true, ...logOf(backlog) }),
+    )
+    backlog.push(eventOf(3, 'run_finished'))
+    hub.publish(backlog.slice(1))
     await reader.done
     expect(reader.seen).toEqual([2, 3])
   })

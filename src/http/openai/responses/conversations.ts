@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
-import type { SessionTree } from '#contracts/session.ts'
+import type { SessionAbout } from '#contracts/session.ts'
 import { readJsonObject } from '../../body.ts'
 import type { HttpContext, HttpDeps } from '../../deps.ts'
 import { jsonResponse, unwrap } from '../../responses.ts'
@@ -25,7 +25,7 @@ export function addConversationRoutes(addRoute: AddRoute, deps: HttpDeps): void 
   addRoute('/v1/conversations/:id', {
     GET: async (context) => {
       const { id, session, principal } = open(deps, context)
-      return jsonResponse(toConversation(id, unwrap(await session.tree(principal))))
+      return jsonResponse(toConversation(id, unwrap(await session.about(principal))))
     },
     POST: async (context) => {
       const { id, session, principal } = open(deps, context)
@@ -76,7 +76,7 @@ function open(deps: HttpDeps, context: HttpContext) {
   }
 }
 
-const toConversation = (id: string, { createdAtMs, metadata: about }: SessionTree) => ({
+const toConversation = (id: string, { createdAtMs, metadata: about }: SessionAbout) => ({
   id,
   object: 'conversation',
   created_at: Math.floor(createdAtMs / 1_000),

@@ -286,7 +286,7 @@ describe('resources', () => {
       from: 0,
       messages: [{ role: 'user', text: 'Hi' }],
     })
-    expect(calls[0]?.args).toEqual(['operator'])
+    expect(calls[0]?.args).toEqual(['operator', {}])
     const later = await ask('resources/read', { uri: `${uri}?from=1` })
     expect(JSON.parse(later.result.contents[0].text).messages).toEqual([])
   })

@@ -1,0 +1,75 @@
+import { IsolaError } from '#contracts/errors.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import type { SessionParts } from '../session-parts.ts'
+import { deleteSession, removeRows } from './deletion.ts'
+
+/** Between the answer that a session is deleted and the end of its database. */
+const vanishMs = 1_000
+
+/** The end of a session, and of the object that held it. */
+export interface Ending {
+  /** Nothing is taken in any more: the session is being deleted. */
+  readonly isDeleting: () => boolean
+  /** Whether the object has nothing any more, and what is remembered of its tables holds no more. */
+  readonly isGone: () => boolean
+  /** Deletes the session. Throws `request_unavailable` while that cannot be, or is being done. */
+  readonly forget: (principal: string) => Promise<void>
+  /** Nothing is kept here, or only what is being removed: the object goes as a whole. */
+  readonly vanish: () => Promise<void>
+}
+
+export interface EndingOptions {
+  readonly runtime: SessionRuntime
+  readonly parts: () => SessionParts
+  /** The session is gone: makes the parts anew. */
+  readonly reopen: () => void
+  /** Somebody waits for an answer of this object. */
+  readonly isAsked: () => boolean
+  /** Works on after whoever asked has gone. */
+  readonly later: (work: Promise<void>) => void
+  readonly deleteAll: () => Promise<void>
+}
+
+export function createEnding(options: EndingOptions): Ending {
+  const { runtime, parts, reopen, isAsked, later, deleteAll } = options
+  let isDeleting = false
+  let isGone = false
+
+  /** An empty database is still tens of kilobytes: once nobody waits for an answer here, the object goes as a whole. */
+  const empty = async () => {
+    await runtime.clock.sleep(vanishMs)
+    const { store, todo } = parts()
+    if (isAsked() || store.session() || store.isClosed() || todo.hasAny()) return
+    isGone = true
+    await deleteAll()
+  }
+  const removed = async (work: () => Promise<void>) => {
+    isDeleting = true
+    try {
+      await work()
+      reopen()
+    } finally {
+      isDeleting = false
+    }
+  }
+
+  return {
+    isDeleting: () => isDeleting || parts().store.isClosed(),
+    isGone: () => isGone,
+    async forget(principal) {
+      if (isDeleting || parts().store.isClosed())
+        throw new IsolaError('request_unavailable', 'The session is being deleted.')
+      await removed(() => deleteSession(principal, parts(), runtime))
+      later(empty())
+      // What ends before that comes back for it. If that cannot be stored, the rest is small.
+      await parts()
+        .upkeep.vanishLater()
+        .catch(() => {})
+    },
+    async vanish() {
+      if (isDeleting) return
+      if (parts().store.isClosed()) await removed(() => removeRows(parts()))
+      later(empty())
+    },
+  }
+}

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest'
+import { deleteSession, removeRows } from '../../../src/sessions/upkeep/deletion.ts'
+import { createSessionWorld, session } from '../../switches/session-world.ts'
+import type { WorldOptions } from '../../switches/session-world.ts'
+import { agentSpec } from '../../fakes/kernel.ts'
+import type { Lineage } from '#contracts/session.ts'
+
+const answers = { script: () => ({ text: 'hi' }) }
+const dayMs = 86_400_000
+const childrenOf = (run: number, count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    session: `ses_child_${run}_${index}`,
+    place: index,
+    call: `call_${index}`,
+    agent: 'reviewer',
+    isBackground: false,
+  }))
+
+describe('a session with very many children', () => {
+  it('I12: is deleted a few of them at a time', async () => {
+    let underWay = 0
+    let most = 0
+    const { wake, runtime } = createSessionWorld({
+      ...answers,
+      others: {
+        async delete() {
+          most = Math.max(most, (underWay += 1))
+          await new Promise((resolve) => setImmediate(resolve))
+          underWay -= 1
+          return { ok: true, value: { deleted: true } }
+        },
+      },
+    })
+    const life = wake()
+    await life.run()
+    life.children.add(1, childrenOf(1, 200))
+    await deleteSession('operator', life, runtime)
+    expect(most).toBe(16)
+    expect(life.store.session()).toBeUndefined()
+  })
+
+  it('I12: is deleted from where it was left, if that was cut short', async () => {
+    const deleted: string[] = []
+    let left = 40
+    const world = createSessionWorld(answers)
+    const { wake, runtime } = world
+    const sessions: WorldOptions['others'] = {}
+    Object.assign(runtime.sessions, {
+      at: (id: string) => ({
+        ...sessions,
+        async delete() {
+          if ((left -= 1) < 0) throw new Error('injected')
+          deleted.push(id)
+          return { ok: true, value: { deleted: true } }
+        },
+      }),
+    })
+    const life = wake()
+    await life.run()
+    life.children.add(1, childrenOf(1, 100))
+    await expect(deleteSession('operator', life, runtime)).rejects.toThrow('injected')
+    left = 1_000
+    await deleteSession('operator', wake(), runtime)
+    expect(deleted).toHaveLength(100)
+    expect(new Set(deleted).size).toBe(100)
+  })
+
+  it('I10: settles what its runs have spent a few at a time', async () => {
+    let underWay = 0
+    let most = 0
+    const { wake, runtime } = createSessionWorld(answers)
+    const life = wake()
+    for (let run = 0; run < 70; run += 1) await life.run()
+    Object.assign(runtime.principals, {
+      async settle() {
+        most = Math.max(most, (underWay += 1))
+        await new Promise((resolve) => setImmediate(resolve))
+        underWay -= 1
+      },
+    })
+    await deleteSession('operator', life, runtime)
+    expect(most).toBe(32)
+  })
+})
+
+describe('a session that is large', () => {
+  const large = async () => {
+    const world = createSessionWorld(answers)
+    const life = world.wake()
+    for (let run = 0; run < 100; run += 1) await life.run()
+    Object.assign(world.storage.sql, { databaseSize: 100_000_000 })
+    return { ...world, life }
+  }
+  const rows = (sqlite: Awaited<ReturnType<typeof large>>['sqlite']) =>
+    Number(sqlite.prepare('SELECT count(*) AS rows FROM log').get()?.['rows'])
+
+  it('I12: is removed in steps, each of a few rows, and looks absent from the first one on', async () => {
+    const { life, runtime, sqlite, wake } = await large()
+    const counts: number[] = []
+    await deleteSession(
+      'operator',
+      {
+        ...life,
+        rest: async () => {
+          if (!life.store.isClosed()) return
+          counts.push(rows(sqlite))
+          expect(wake().store.session()).toBeUndefined()
+        },
+      },
+      runtime,
+    )
+    expect(counts.length).toBeGreaterThan(5)
+    counts.reduce((before, after) => {
+      expect(before - after).toBeLessThanOrEqual(32)
+      return after
+    })
+    expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()).toEqual([])
+  })
+
+  it('I12: is removed to the end although its object ended meanwhile, and is nobody else before that', async () => {
+    const { life, runtime, sqlite, wake, timers } = await large()
+    let steps = 0
+    const rest = async () => {
+      if (life.store.isClosed() && (steps += 1) === 2) throw new Error('injected')
+    }
+    await expect(deleteSession('operator', { ...life, rest }, runtime)).rejects.toThrow('injected')
+    expect(timers.get('vanish')).toBeDefined()
+    const next = wake()
+    expect([next.store.session(), next.store.isClosed()]).toEqual([undefined, true])
+    await expect(next.run()).rejects.toThrow()
+    expect(rows(sqlite)).toBeGreaterThan(0)
+    await removeRows(wake())
+    expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()).toEqual([])
+  })
+})
+
+describe('the time of a session', () => {
+  const waits = async (world: ReturnType<typeof createSessionWorld>, times: number) => {
+    const gaps: number[] = []
+    for (let time = 0; time < times; time += 1) {
+      // Each in another life of the object: nothing is remembered that is not stored.
+      const next = await world.wake().upkeep.onJob('retention')
+      gaps.push(next! - world.clock.nowMs())
+    }
+    return gaps
+  }
+
+  it('I12: that is over is tried less and less often while it cannot be deleted', async () => {
+    const world = createSessionWorld({
+      ...answers,
+      onExpired: async () => Promise.reject(new Error('away')),
+    })
+    await world.wake().run()
+    await world.clock.advance(91 * dayMs)
+    const gaps = await waits(world, 12)
+    expect(gaps.slice(0, 4)).toEqual([10_000, 20_000, 40_000, 80_000])
+    expect(gaps.at(-1)).toBe(3_600_000)
+  })
+
+  const lineage: Lineage = {
+    rootSession: 'ses_above',
+    parentSession: 'ses_above',
+    parentRun: 'run_above',
+    parentCall: 'call_above',
+    depth: 1,
+    ancestry: ['above'],
+    lease: agentSpec().limits,
+  }
+  const childOf = async (state: 'over' | 'unknown') => {
+    const ended: string[] = []
+    const { zeroUsage: usage } = await import('#contracts/lease.ts')
+    const world = createSessionWorld({
+      ...answers,
+      others: { spentBy: async () => ({ state, usage }) },
+      onExpired: async () => void ended.push(session),
+    })
+    await world.wake().run({ lineage })
+    await world.wake().upkeep.onJob('recover')
+    return { ...world, ended }
+  }
+
+  it('I12: has a timer of its own in a child too', async () => {
+    const { timers } = await childOf('over')
+    expect(timers.get('retention')).toBeDefined()
+  })
+
+  it('I12: is over for a child whose session above is gone, and not while that is there', async () => {
+    for (const [state, ends] of [
+      ['unknown', 1],
+      ['over', 0],
+    ] as const) {
+      const { wake, clock, ended } = await childOf(state)
+      await wake().upkeep.onJob('retention')
+      expect(ended).toHaveLength(0)
+      await clock.advance(91 * dayMs)
+      const next = await wake().upkeep.onJob('retention')
+      expect([ended.length, next === undefined]).toEqual([ends, ends === 1])
+    }
+  })
+})

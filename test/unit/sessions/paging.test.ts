@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import type { ItemPlace, SaidItem, SessionTree } from '#contracts/session.ts'
+import { treeOf } from '../../../src/sessions/log/tree.ts'
+import { viewOf } from '../../../src/sessions/log/views.ts'
+import { itemsPage } from '../../../src/sessions/responses/items.ts'
+import { createSessionWorld, session } from '../../switches/session-world.ts'
+
+const say = (text: string) => ({ role: 'user', text, taint: ['user'] }) as const
+
+/** A session of so many runs, each of which says so many characters. */
+async function longSession(runs: number, chars: number) {
+  const world = createSessionWorld({ script: () => ({ text: 'x'.repeat(chars) }) })
+  const life = world.wake()
+  for (let run = 1; run <= runs; run += 1) await life.run({ messages: [say(`ask ${run}`)] })
+  return { ...world, life }
+}
+
+/** The most runs that are read in one statement. */
+function watchReads(storage: DurableObjectStorage) {
+  const reads = { most: 0 }
+  const exec = storage.sql.exec.bind(storage.sql)
+  Object.assign(storage.sql, {
+    exec: (query: string, ...values: unknown[]) => {
+      const cursor = exec(query, ...values)
+      const rows = cursor.toArray()
+      if (query.includes('*') || query.includes('body'))
+        reads.most = Math.max(reads.most, rows.length)
+      return cursor
+    },
+  })
+  return reads
+}
+
+describe('a long session', () => {
+  it('I16: gives its items a page at a time, in both orders, and reads no more than the page', async () => {
+    const { life, storage, wake } = await longSession(60, 10)
+    const reads = watchReads(storage)
+    for (const order of ['asc', 'desc'] as const) {
+      const all: SaidItem[] = []
+      for (let after: ItemPlace | undefined; ;) {
+        const page = itemsPage(life.store, { order, limit: 7, ...(after && { after }) })
+        expect(page.items.length).toBe(page.hasMore ? 7 : page.items.length)
+        all.push(...page.items)
+        if (!page.hasMore) break
+        after = page.items.at(-1)!
+      }
+      expect(all).toHaveLength(120)
+      const asked = all.flatMap((item) => ('role' in item && item.role === 'user' ? item.text : []))
+      const expected = Array.from({ length: 60 }, (_, index) => `ask ${index + 1}`)
+      expect(asked).toEqual(order === 'asc' ? expected : expected.reverse())
+    }
+    expect(itemsPage(wake().store, { order: 'desc', limit: 2 }).hasMore).toBe(true)
+    expect(reads.most).toBeLessThan(5)
+    const unknown = { type: 'message', run: 'run_nobody', key: 'i0' } as const
+    expect(() => itemsPage(life.store, { order: 'asc', limit: 7, after: unknown })).toThrow('after')
+  })
+
+  it('I16: gives what was said in pages of a bounded size', async () => {
+    const { life, storage } = await longSession(12, 900_000)
+    const reads = watchReads(storage)
+    const texts: string[] = []
+    let pages = 0
+    for (let after: number | undefined = 0; after !== undefined; pages += 1) {
+      const { messages, next } = life.transcript.page(after)
+      expect(JSON.stringify(messages).length).toBeLessThan(5_500_000)
+      texts.push(...messages.flatMap((one) => (one.role === 'user' ? one.text : [])))
+      after = next
+    }
+    expect(texts).toEqual(Array.from({ length: 12 }, (_, index) => `ask ${index + 1}`))
+    expect(pages).toBe(3)
+    expect(reads.most).toBeLessThan(5)
+  })
+
+  it('I16: shows its last runs, the earlier ones on request, and what all of them have spent', async () => {
+    const { life, runtime, storage } = await longSession(130, 10)
+    const reads = watchReads(storage)
+    const treeAt = (query: Parameters<typeof treeOf>[0]['query']): Promise<SessionTree> =>
+      treeOf({
+        session: life.store.session()!,
+        parts: life,
+        sessions: runtime.sessions,
+        query,
+        viewOf: (row) => viewOf(row, { ...life, runtime, session }),
+      })
+    const last = await treeAt({})
+    expect([last.runs.length, last.earlier]).toEqual([100, last.runs[0]!.id])
+    expect(last.usage.tokens).toBe(130 * 110)
+    const first = await treeAt({ before: last.earlier! })
+    expect([first.runs.length, first.earlier]).toEqual([30, undefined])
+    expect(first.usage.tokens).toBe(130 * 110)
+    const few = await treeAt({ limit: 5 })
+    expect(few.runs.map(({ id }) => id)).toEqual(last.runs.slice(-5).map(({ id }) => id))
+    expect(reads.most).toBeLessThan(20)
+  })
+})

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import type { StorageRequest } from '#contracts/session.ts'
+import { createSpace } from '../../../src/sessions/storage/space.ts'
+import { createSessionWorld } from '../../switches/session-world.ts'
+
+const quotaBytes = 8_000
+
+function setUp() {
+  const { storage, clock } = createSessionWorld({ script: [] })
+  const sums = { count: 0 }
+  const exec = storage.sql.exec.bind(storage.sql)
+  Object.assign(storage.sql, {
+    exec: (query: string, ...values: unknown[]) => {
+      if (query.includes('sum(')) sums.count += 1
+      return exec(query, ...values)
+    },
+  })
+  const ask = createSpace(storage, clock)
+  const set = (key: string, chars: number, more: Partial<StorageRequest> = {}) =>
+    ask({
+      verb: 'set',
+      space: 's',
+      key,
+      value: 'x'.repeat(chars),
+      quotaBytes,
+      ...more,
+    } as StorageRequest)
+  const keys = () => ask({ verb: 'list', space: 's', prefix: '', limit: 1_000 }).keys
+  return { ask, set, keys, clock, sums, anew: () => createSpace(storage, clock) }
+}
+
+describe('a space', () => {
+  it('adds up what it holds once, and knows it from then on', () => {
+    const { ask, set, sums, anew } = setUp()
+    for (let count = 0; count < 7; count += 1)
+      expect(set(`k${count}`, 998)).toEqual({ found: true })
+    expect(set('k7', 999)).toMatchObject({ error: expect.stringContaining('used up') })
+    expect(set('k7', 998)).toEqual({ found: true })
+    expect(set('k0', 998)).toEqual({ found: true })
+    expect(set('k8', 1)).toMatchObject({ error: expect.stringContaining('used up') })
+    ask({ verb: 'delete', space: 's', key: 'k3' })
+    expect(set('k8', 998)).toEqual({ found: true })
+    expect(set('k9', 1)).toMatchObject({ error: expect.stringContaining('used up') })
+    expect(sums.count).toBe(1)
+    // Another life of its object comes to the same.
+    const again = { verb: 'set', space: 's', key: 'k9', value: 'x', quotaBytes } as const
+    expect(anew()(again)).toMatchObject({ error: expect.stringContaining('used up') })
+  })
+
+  it('has the oldest values go first where it is told to, and keeps what it was just given', async () => {
+    const { set, keys, clock, ask } = setUp()
+    for (let count = 0; count < 8; count += 1) {
+      set(`k${9 - count}`, 998, { evicts: true })
+      await clock.advance(1)
+    }
+    expect(set('new', 998, { evicts: true })).toEqual({ found: true })
+    expect(keys()).toEqual(['k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'new'])
+    expect(ask({ verb: 'get', space: 's', key: 'k9' })).toEqual({ found: false })
+    expect(set('larger than all of it', 9_000, { evicts: true })).toMatchObject({
+      error: expect.stringContaining('used up'),
+    })
+    expect(keys()).toHaveLength(7)
+  })
+})
