@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { deploymentEventSchemas } from './deployment-event-schemas.ts'
 import type { eventSchemas } from './event-schemas.ts'
 import type { JsonObject } from './json.ts'

@@ -184,7 +184,9 @@ describe('the orchestrator', () => {
 
   test('Y18: its prompt says what an agent is, and the definition when to use it: nothing is sent twice', async () => {
     const use = 'Use when a review is asked for.'
-    const { directory } = setUp([agentPlugin('rev', { natural_language_description: use })])
+    const about = { id: 'rev', description: 'The rev.', natural_language_description: use }
+    const plugin = { ...bundle({ ...about, agent: section({}) }), files: { 'p.md': 'You work.' } }
+    const { directory } = setUp([plugin])
     const { spec, toolset } = (await directory.load('orchestrator', {}))!
     expect(spec.instructions).toContain('- rev__run: The rev.\n')
     expect(spec.instructions).not.toContain(use)
