@@ -16,6 +16,8 @@ export interface CallSubject {
   readonly isDestructive?: boolean
   /** Where it goes, of a tool that reads whatever address it is given. */
   readonly goesTo?: OutsideAddress | undefined
+  /** Aborts when its run's segment ends. Calls with the same one may be looked up together. */
+  readonly signal?: AbortSignal
 }
 
 /** Whether a call may be made, and if not why. */

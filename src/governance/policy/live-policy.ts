@@ -33,16 +33,26 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   readonly approvals: Approvals
 } {
   const { snapshot, lastKnown, takeRate, ownHosts } = deps
-  const now = async (): Promise<ToolPolicy | undefined> => {
+  const look = async (): Promise<ToolPolicy | undefined> => {
     const known = await snapshot().catch(lastKnown)
     return known && (known.policy ?? defaultToolPolicy)
+  }
+  /** Calls of a turn come here together, and ask once. Not those of other sessions: no object waits for another's answer. */
+  const asking = new WeakMap<AbortSignal, Promise<ToolPolicy | undefined>>()
+  const now = ({ signal }: CallSubject): Promise<ToolPolicy | undefined> => {
+    if (!signal) return look()
+    const running = asking.get(signal)
+    if (running) return running
+    const looked = look().finally(() => asking.delete(signal))
+    asking.set(signal, looked)
+    return looked
   }
   const isElsewhere = ({ network }: ToolPolicy, to: OutsideAddress | undefined): boolean =>
     to !== undefined && !isOpen(to, network, ownHosts)
   return {
     policy: {
       async decide(subject) {
-        const policy = await now()
+        const policy = await now(subject)
         if (!policy) return refused(subject, { reason: 'policy_unknown', rule: '' })
         const asked = { ...subject, isElsewhere: isElsewhere(policy, subject.goesTo) }
         const { verdict, reason, rule } = decideTool(policy, asked)
@@ -51,7 +61,7 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     },
     rates: {
       async take(subject) {
-        const policy = await now()
+        const policy = await now(subject)
         const rates = policy ? ratesOf(policy, subject.tool) : []
         if (rates.length === 0) return { allow: true }
         const { principal, run, call, rootSession } = subject
@@ -71,7 +81,7 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     },
     approvals: {
       async isNeeded(subject) {
-        const policy = await now()
+        const policy = await now(subject)
         if (!policy) return true
         const { goesTo } = subject
         const isOut = isElsewhere(policy, goesTo)

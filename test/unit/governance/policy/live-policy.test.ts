@@ -57,6 +57,22 @@ describe('the policy gate', () => {
     expect(await approvals.isNeeded(subject)).toBe(true)
   })
 
+  it('asks once for the calls of a turn that come together, so that all of them go on together', async () => {
+    let asked = 0
+    const snapshot = async () => {
+      asked += 1
+      await Promise.resolve()
+      return withPolicy({})
+    }
+    const { policy, subject } = open({}, { snapshot })
+    await Promise.all([policy.decide(subject), policy.decide({ ...subject, call: 'another' })])
+    expect(asked).toBe(1)
+    await policy.decide(subject)
+    const { signal } = new AbortController()
+    await Promise.all([policy.decide(subject), policy.decide({ ...subject, signal })])
+    expect(asked).toBe(4)
+  })
+
   it('goes on with what it heard last while the Catalog is away', async () => {
     const lastKnown = () => withPolicy({ deny: ['kv__*'] })
     const { policy, subject } = open({}, { snapshot: away, lastKnown })
