@@ -25,9 +25,9 @@ it('E9: a run writes what it must until its session rests, and nothing besides',
     tool: [3, 2, 8, 4],
     tools10: [12, 2, 17, 4],
   })
-  // How often the parent's turn is written while it waits is a matter of time.
+  // The child has a timer of its own. How often the parent's turn is written while it waits is a matter of time.
   const [rows, alarms, statements, inDatabase] = agent!
-  expect([alarms, inDatabase]).toEqual([3, 9])
+  expect([alarms, inDatabase]).toEqual([5, 9])
   expect(rows).toBeLessThanOrEqual(17)
-  expect(statements).toBeLessThanOrEqual(33)
+  expect(statements).toBeLessThanOrEqual(37)
 })
