@@ -9,42 +9,50 @@ export interface Deadlines {
 }
 
 /**
- * A timer is armed for the earliest moment and not moved when that is called off: most calls end long before their
- * time, and the next one's is later than the timer's, which then goes on to whatever is the earliest.
+ * The timer is armed for the earliest moment and not moved when that is called off: most calls end long before their
+ * time, and the next one's is later than the timer's, which then goes on to whatever is the earliest. An earlier moment
+ * takes its place, so that there is never more than one.
  */
 export function createDeadlines(clock: Clock): Deadlines {
   const entries = new Set<{ readonly atMs: number; readonly due: () => void }>()
-  const closed = new AbortController()
-  let armedForMs = Infinity
+  let armed: { readonly atMs: number; readonly timer: AbortController } | undefined
+  const armedForMs = () => armed?.atMs ?? Infinity
 
   function arm(atMs: number): void {
-    armedForMs = atMs
-    const ms = Math.max(0, atMs - clock.nowMs())
-    void clock.sleep(ms, closed.signal).then(() => {
-      // A timer that was overtaken by an earlier one has nothing to do.
-      if (!closed.signal.aborted && armedForMs === atMs) ring()
+    disarm()
+    const timer = new AbortController()
+    armed = { atMs, timer }
+    void clock.sleep(Math.max(0, atMs - clock.nowMs()), timer.signal).then(() => {
+      if (!timer.signal.aborted) ring(atMs)
     })
   }
 
-  function ring(): void {
-    armedForMs = Infinity
+  function disarm(): void {
+    armed?.timer.abort('overtaken') // without a reason it would make an error with a stack, which is dear
+    armed = undefined
+  }
+
+  /** The time was slept through, also where the clock has been set back meanwhile. */
+  function ring(atMs: number): void {
+    armed = undefined
+    const nowMs = Math.max(atMs, clock.nowMs())
     for (const entry of entries) {
-      if (entry.atMs <= clock.nowMs() && entries.delete(entry)) entry.due()
+      if (entry.atMs <= nowMs && entries.delete(entry)) entry.due()
     }
-    const earliest = [...entries].reduce((least, { atMs }) => Math.min(least, atMs), Infinity)
-    if (earliest < armedForMs) arm(earliest)
+    const earliest = [...entries].reduce((least, entry) => Math.min(least, entry.atMs), Infinity)
+    if (earliest < armedForMs()) arm(earliest)
   }
 
   return {
     after(ms, due) {
       const entry = { atMs: clock.nowMs() + ms, due }
       entries.add(entry)
-      if (entry.atMs < armedForMs) arm(entry.atMs)
+      if (entry.atMs < armedForMs()) arm(entry.atMs)
       return () => void entries.delete(entry)
     },
     close() {
       entries.clear()
-      closed.abort('closed') // without a reason it would make an error with a stack, which is dear
+      disarm()
     },
   }
 }

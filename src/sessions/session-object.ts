@@ -84,17 +84,23 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     onStart(): void {
       this.#id = this.#parts.store.session()?.id ?? ''
       // What is left of a deleted session is removed by its timer, and nothing of it goes on.
-      if (this.#parts.store.isClosed()) return
+      if (this.#parts.store.isClosed()) {
+        // Where it cannot be stored, whoever asks for the session wakes the object again.
+        void this.#parts.upkeep.vanishLater().catch(() => {})
+        return
+      }
       this.#parts.upkeep.begin()
       this.#parts.runs.resume()
     }
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       const { store, upkeep } = this.#parts
-      const next = job.fn === vanishJob ? undefined : await upkeep.onJob(job.fn)
+      const isVanishing = job.fn === vanishJob || store.isClosed()
+      const next = isVanishing ? undefined : await upkeep.onJob(job.fn)
       if (next !== undefined) return { rescheduleAt: next }
-      if (store.session() || (job.fn !== vanishJob && job.fn !== 'graves')) return
-      await this.#ending.vanish()
+      if (store.session() || (!isVanishing && job.fn !== 'graves')) return
+      // A job that fails is forgotten: what could not be removed is tried again.
+      await this.#ending.vanish().catch(() => {})
       // Gone with everything else, unless somebody had to be answered first.
       return { rescheduleAt: this.#runtime.clock.nowMs() + vanishAgainMs }
     }

@@ -57,8 +57,8 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const store = createSessionStore(storage, (order) =>
     report('record_unreadable', `A row of run ${order} cannot be read.`),
   )
-  const todo = createTodo(storage)
-  const children = createChildren(storage)
+  const todo = createTodo(storage, store.onForget)
+  const children = createChildren(storage, store.onForget)
   const spent = createSpentTotal(store)
   const courier = createCourier({
     todo,

@@ -26,8 +26,8 @@ export const outcomes = [
       {
         name: 'outcome-runs-side-by-side',
         what: 'E1: outcomes that are about to begin a run count as those that have',
-        find: 'return rows.length - 1 - lastAsked + waiting.length',
-        replace: 'return rows.length - 1 - lastAsked',
+        find: 'return inARow + begins.filter((place) => !begun.has(place)).length',
+        replace: 'return inARow',
       },
       {
         name: 'outcome-run-there',

@@ -12,6 +12,10 @@ import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
 
+/** How long a machine takes that has other work is not what is tried here. */
+const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
+  vi.waitFor(look, { timeout: 15_000, interval: 20 })
+
 const operator = 'operator'
 const days = 86_400_000
 let upstream: ReturnType<typeof installUpstream> | undefined
@@ -48,7 +52,7 @@ const submit = async (session: string, more: Partial<SubmitRequest> = {}) =>
 const viewOf = async (session: string, run: string): Promise<RunView> =>
   valueOf(await sessions.at(session).result(operator, run))
 const reached = (session: string, run: string, state: RunView['state']) =>
-  vi.waitFor(async () => {
+  eventually(async () => {
     const view = await viewOf(session, run)
     expect(view.state).toBe(state)
     return view
@@ -123,7 +127,7 @@ describe('a call that needs an approval', () => {
     const run = await submit(session, approveAll)
     const first = await reached(session, run, 'parked')
     valueOf(await decide(session, run, first, { decision: 'approve' }))
-    const second = await vi.waitFor(async () => {
+    const second = await eventually(async () => {
       const view = await viewOf(session, run)
       expect(view.state).toBe('parked')
       expect(view.pauses?.[0]?.call).not.toBe(first.pauses![0]!.call)
@@ -148,7 +152,7 @@ describe('a call that needs an approval', () => {
     await reached(session, run, 'parked')
     vi.setSystemTime(Date.now() + 8 * days)
     await runDurableObjectAlarm(stubOf(session))
-    await vi.waitFor(() => expect(requests).toHaveLength(2))
+    await eventually(() => expect(requests).toHaveLength(2))
     expect(toolOutcome(requests[1]!)).toContain('tool_expired')
     const { result } = await reached(session, run, 'completed')
     expect(result?.usage.timeMs).toBeLessThan(days) // a pause is not charged
@@ -257,7 +261,7 @@ describe('a call that waits twice', () => {
     const run = await submit(session, { ...everything, mayAsk: true })
     const first = await reached(session, run, 'parked')
     valueOf(await decide(session, run, first, { decision: 'approve' }))
-    const second = await vi.waitFor(async () => {
+    const second = await eventually(async () => {
       const view = await viewOf(session, run)
       expect(view.pauses?.[0]?.kind).toBe('question')
       return view
@@ -284,12 +288,12 @@ describe('a call that waits twice', () => {
     const run = await submit(session, everything)
     const first = await reached(session, run, 'parked')
     valueOf(await decide(session, run, first, { decision: 'approve' }))
-    const child = await vi.waitFor(async () => {
+    const child = await eventually(async () => {
       const [found] = (await treeOf(session)).children
       expect(found?.runs[0]?.state).toBe('parked')
       return found!
     })
-    const second = await vi.waitFor(async () => {
+    const second = await eventually(async () => {
       const view = await viewOf(session, run)
       expect(view.pauses?.[0]?.kind).toBe('session')
       return view
@@ -342,7 +346,7 @@ describe('a call that waits twice', () => {
     expect(result?.usage.tokens).toBeGreaterThan(40_000)
     await reached(child.id, child.runs[0]!.id, 'cancelled')
     // One model call each.
-    await vi.waitFor(async () => expect((await treeOf(session)).usage.tokens).toBe(220))
+    await eventually(async () => expect((await treeOf(session)).usage.tokens).toBe(220))
   })
 })
 
@@ -445,12 +449,12 @@ describe('a background child', () => {
     expect(result?.usage.tokens).toBeGreaterThan(40_000)
     expect((await treeOf(session)).usage.tokens).toBe(result?.usage.tokens)
     gate.resolve()
-    await vi.waitFor(async () => expect((await treeOf(session)).usage.tokens).toBe(330))
+    await eventually(async () => expect((await treeOf(session)).usage.tokens).toBe(330))
     const { messages } = await callJson(`/api/sessions/${session}/transcript`)
     const told = messages.filter((message: Answer) => message.text?.includes('found two bugs'))
     expect(told).toHaveLength(1)
     await submit(session, { messages: [{ role: 'user', text: 'and?', taint: ['user'] }] })
-    await vi.waitFor(() => expect(lastOf(requests.at(-1)!).content).toBe('and?'))
+    await eventually(() => expect(lastOf(requests.at(-1)!).content).toBe('and?'))
     expect(JSON.stringify(requests.at(-1)!.messages)).toContain('found two bugs')
   })
 
@@ -467,7 +471,7 @@ describe('a background child', () => {
     isCut = false
     await abortAllDurableObjects()
     await runDurableObjectAlarm(stubOf(child.id))
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { messages } = await callJson(`/api/sessions/${session}/transcript`)
       expect(JSON.stringify(messages).match(/found/g)).toHaveLength(1)
     })
@@ -514,7 +518,7 @@ describe('a background child', () => {
     const run = await submit(session)
     await reached(session, run, 'completed')
     gate.resolve()
-    const begun = await vi.waitFor(async () => {
+    const begun = await eventually(async () => {
       const { runs } = await callJson(`/api/sessions/${session}`)
       expect(runs).toHaveLength(2)
       return runs[1] as RunView
@@ -581,7 +585,7 @@ describe('a background child', () => {
     isCut = false
     await abortAllDurableObjects()
     await runDurableObjectAlarm(stubOf(child.id))
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { runs } = await treeOf(session)
       expect(runs.map(({ state }) => state)).toEqual(['completed', 'completed'])
     })
@@ -595,7 +599,7 @@ describe('a background child', () => {
     })
     const session = await newSession()
     const run = await submit(session)
-    const child = await vi.waitFor(async () => {
+    const child = await eventually(async () => {
       const [found] = (await treeOf(session)).children
       expect(found?.runs[0]?.state).toBe('running')
       return found!
@@ -638,7 +642,7 @@ describe('the limits of a session', () => {
     const states: string[] = []
     for (let index = 0; index < 6; index += 1) {
       const run = await submit(session)
-      const view = await vi.waitFor(async () => {
+      const view = await eventually(async () => {
         const found = await viewOf(session, run)
         expect(found.result).toBeDefined()
         return found
@@ -687,7 +691,7 @@ describe('a session with a row that cannot be read', () => {
     })
     const session = await newSession()
     const run = await submit(session)
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const types = (await eventsOf(session)).map(({ event }) => event)
       expect(types).toContain('tool_finished')
     })

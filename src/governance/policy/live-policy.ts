@@ -23,6 +23,13 @@ export interface LivePolicyDeps {
   readonly ownHosts: readonly string[]
 }
 
+/** Microtasks: the calls of a turn reach a gate in the same one, give or take what a gate before it awaits. */
+const momentTicks = 8
+
+async function moment(): Promise<void> {
+  for (let tick = 0; tick < momentTicks; tick += 1) await Promise.resolve()
+}
+
 /**
  * The gates of what the operator allows. The policy comes with the generation, so that a call asks nobody; one that has
  * a rate asks its principal's object. What cannot be known is no permission.
@@ -37,14 +44,18 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     const known = await snapshot().catch(lastKnown)
     return known && (known.policy ?? defaultToolPolicy)
   }
-  /** Calls of a turn come here together, and ask once. Not those of other sessions: no object waits for another's answer. */
+  /**
+   * Calls of a turn come here in the same moment, and ask once: one that comes later asks anew, since what is allowed
+   * may have changed meanwhile. Not those of other sessions: no object waits for another's answer.
+   */
   const asking = new WeakMap<AbortSignal, Promise<ToolPolicy | undefined>>()
   const now = ({ signal }: CallSubject): Promise<ToolPolicy | undefined> => {
     if (!signal) return look()
     const running = asking.get(signal)
     if (running) return running
-    const looked = look().finally(() => asking.delete(signal))
+    const looked = look()
     asking.set(signal, looked)
+    void moment().then(() => asking.delete(signal))
     return looked
   }
   const isElsewhere = ({ network }: ToolPolicy, to: OutsideAddress | undefined): boolean =>

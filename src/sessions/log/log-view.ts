@@ -108,6 +108,7 @@ export function eventsPage(
       .flatMap((row) => (row.kind === 'run' ? runStarted(row.run) : fullEvents(row.turn)))
       .filter(({ seq }) => seq > low && seq <= high)
     if (events.length > 0) return events.toSorted(bySeq)
+    if (page.upTo <= from) throw new Error(`The log does not go on behind ${from}.`)
     from = page.upTo
   }
   return []
@@ -137,10 +138,12 @@ export function eventsAfter(
 /** The same `bare` as pages of at most `limit` events, reading a few rows at a time. */
 export function* pagesAfter(store: SessionStore, seq: number, limit: number) {
   const places = store.placesAfter(seq)
+  /** A row may have gone on before it is read: what it tells of later belongs between rows that are no place of these. */
+  const upTo = store.lastSeq()
   let waiting: SessionEvent[] = []
   for (let at = 0; at < places.length; at += rowsAtOnce) {
     const rows = store.rowsAt(places.slice(at, at + rowsAtOnce))
-    const found = rows.flatMap(bareEvents).filter((event) => event.seq > seq)
+    const found = rows.flatMap(bareEvents).filter((event) => event.seq > seq && event.seq <= upTo)
     waiting = [...waiting, ...found].toSorted(bySeq)
     // What comes before the rows that are still to be read; a turn that went on later has more than that.
     const next = places[at + rowsAtOnce]?.firstSeq ?? Infinity

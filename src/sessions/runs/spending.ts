@@ -1,6 +1,6 @@
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
-import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
+import { everyRun, type InboxItem, type RunRow, type SessionStore } from '../storage/store.ts'
 
 /** What a run has spent, everything below it included. What it started in the background counts with its whole lease until it reports. */
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
@@ -13,12 +13,15 @@ export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {
 }
 
 /** What the runs of a session that are over have spent together. Summed up once where nobody has counted yet. */
-export const spentByFinished = (store: SessionStore): Usage =>
-  store.spent() ??
-  store
-    .runs()
-    .filter(({ order }) => store.final(order))
-    .reduce((sum, row) => addUsage(sum, spentByRun(row, store.turns(row.order))), zeroUsage)
+export function spentByFinished(store: SessionStore): Usage {
+  const known = store.spent()
+  if (known) return known
+  let sum = zeroUsage
+  for (const row of everyRun(store)) {
+    if (store.final(row.order)) sum = addUsage(sum, spentByRun(row, store.turns(row.order)))
+  }
+  return sum
+}
 
 /** The same once this turn has ended the run. */
 export function spentWith(row: RunRow, last: TurnRecord, store: SessionStore): Usage {

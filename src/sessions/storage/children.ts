@@ -72,8 +72,13 @@ export function childrenIn(
   return [...begun, ...told]
 }
 
-export function createChildren({ sql }: Pick<DurableObjectStorage, 'sql'>): Children {
+/** @param onForget Has the given work done whenever writes were taken back. */
+export function createChildren(
+  { sql }: Pick<DurableObjectStorage, 'sql'>,
+  onForget: (forget: () => void) => void = () => {},
+): Children {
   let isMade: boolean | undefined
+  onForget(() => (isMade = undefined))
   const exists = () =>
     (isMade ??=
       sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'children'`).toArray().length > 0)

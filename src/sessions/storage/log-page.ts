@@ -70,20 +70,24 @@ export function logPageAfter(
 /** The last run that had begun by then: runs begin in their order, so it is found by halving. */
 function lastBegunBy(seq: number, read: LogPageOptions['read']): number {
   const last = Number(read('SELECT max(run) AS run FROM log')[0]?.['run'] ?? 0)
-  let [low, high] = [1, last]
+  let [low, high] = [0, last]
+  let begun = 1
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
+    // A place may be empty, and a run that was given up unbegun has none in the log.
     const [row] = read(
-      `SELECT run, first_seq FROM log WHERE run BETWEEN ? AND ? AND turn = 0 AND part = 0
-        ORDER BY run DESC LIMIT 1`,
+      `SELECT run, first_seq FROM log WHERE run > ? AND run <= ? AND turn = 0 AND part = 0
+        AND first_seq IS NOT NULL ORDER BY run DESC LIMIT 1`,
       low,
       middle,
     )
-    const hasBegun = row && row['first_seq'] !== null && Number(row['first_seq']) <= seq
-    if (hasBegun || !row) low = middle
-    else high = middle - 1
+    if (row && Number(row['first_seq']) > seq) high = Number(row['run']) - 1
+    else {
+      if (row) begun = Number(row['run'])
+      low = middle
+    }
   }
-  return low
+  return begun
 }
 
 /** Where the first run behind this one begins in the log. */

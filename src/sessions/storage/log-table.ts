@@ -161,16 +161,25 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
   }
 }
 
-/** An older version tells no place in its ids, and ends a run that was kept open without taking it off. */
+/** An older version tells no place in its ids, and takes a run that was kept open further, or ends it, without a note. */
 function isIndexed({ read, end, index, openRuns }: Parts): boolean {
   const order = end.lastOrder()
   if (order === 0) return true
   const [last] = read('SELECT id FROM log WHERE run = ? AND turn = 0 AND part = 0', order)
   const id = last?.['id']
   const isPlaced = typeof id !== 'string' || isFoundById(id, order) || index.get('id', id) === order
-  const query = 'SELECT is_final FROM log WHERE run = ? ORDER BY turn DESC, part DESC LIMIT 1'
-  const isOver = (open: number) => read(query, open)[0]?.['is_final'] === 1
-  return isPlaced && ![...openRuns()].some(isOver)
+  const lastOf =
+    'SELECT is_final, last_seq FROM log WHERE run = ? ORDER BY turn DESC, part DESC LIMIT 1'
+  const nextOf = `SELECT first_seq FROM log WHERE run > ? AND turn = 0 AND part = 0
+    AND first_seq IS NOT NULL ORDER BY run LIMIT 1`
+  const isKept = (open: number): boolean => {
+    const [row] = read(lastOf, open)
+    if (!row || row['is_final'] === 1) return false
+    const seq = Number(row['last_seq'] ?? 0)
+    const next = read(nextOf, open)[0]?.['first_seq'] ?? Number.MAX_SAFE_INTEGER
+    return seq < Number(next) || index.get('late', seq) === open
+  }
+  return isPlaced && [...openRuns()].every(isKept)
 }
 
 type Parts = Pick<LogTable<unknown>, 'read' | 'end' | 'index' | 'openRuns'>

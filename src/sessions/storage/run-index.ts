@@ -75,7 +75,7 @@ export function createRunIndex(exec: Exec): RunIndex {
       exec(`INSERT INTO run_index SELECT 'open', run, run FROM log
         WHERE run > 0 AND turn = 0 AND part = 0 AND NOT EXISTS
           (SELECT 1 FROM log AS ends WHERE ends.run = log.run AND ends.is_final = 1)`)
-      exec(`INSERT INTO run_index SELECT 'late', last, run FROM
+      exec(`INSERT OR REPLACE INTO run_index SELECT 'late', last, run FROM
         (SELECT run, max(last_seq) AS last, min(min(first_seq)) OVER
           (ORDER BY run ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS above
           FROM log WHERE run > 0 GROUP BY run) WHERE last > above`)

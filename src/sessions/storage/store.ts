@@ -134,6 +134,8 @@ export interface SessionStore {
   readonly writeSpent: (spent: Usage) => void
   /** All of `work`'s writes, or none. */
   readonly together: (work: () => void) => void
+  /** Has this done whenever writes were taken back: tables that they made are gone too. */
+  readonly onForget: (forget: () => void) => void
   /** Of the whole database. */
   readonly sizeBytes: () => number
   /** From here on the session looks absent and takes nothing, in every later life of the object too. */
@@ -196,6 +198,7 @@ export function createSessionStore(
     removeSome: () => removeSome(read),
     drop: table.drop,
     together: atomically,
+    onForget: table.onForget,
     lastOrder: end.lastOrder,
     addRun(run) {
       const { order, id } = run
@@ -283,6 +286,12 @@ export function createSessionStore(
     },
     writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
   }
+}
+
+/** In accept order, one at a time: all of them together may be too much for an object. */
+export function* everyRun(store: Pick<SessionStore, 'lastOrder' | 'runs'>): Iterable<RunRow> {
+  const last = store.lastOrder()
+  for (let order = 1; order <= last; order += 1) yield* store.runs(order, order)
 }
 
 const keyOf = ({ order, id, startSeq }: RunRow) => {

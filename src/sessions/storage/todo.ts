@@ -72,9 +72,13 @@ function subjectOf(errand: Errand): string {
   }
 }
 
-export function createTodo(storage: DurableObjectStorage): Todo {
-  const { sql } = storage
+/** @param onForget Has the given work done whenever writes were taken back. */
+export function createTodo(
+  { sql }: Pick<DurableObjectStorage, 'sql'>,
+  onForget: (forget: () => void) => void = () => {},
+): Todo {
   let isMade: boolean | undefined
+  onForget(() => (isMade = undefined))
   const exists = () =>
     (isMade ??= sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'todo'`).toArray().length > 0)
   const put = (key: string, value: unknown) => {

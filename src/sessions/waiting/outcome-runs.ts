@@ -4,7 +4,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Delivery, SubmitRequest } from '#contracts/session.ts'
 import { keyedRunId, outcomeKey } from '../gateway.ts'
 import type { LiveRun, Runs } from '../runs/runs.ts'
-import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
+import { everyRun, type InboxItem, type RunRow, type SessionStore } from '../storage/store.ts'
 import type { Transcript } from '../log/transcript.ts'
 
 /** So many runs in a row are begun by outcomes; after that somebody has to ask again. */
@@ -24,15 +24,16 @@ export function beginsRun(row: RunRow, { onOutcome }: Delivery, store: SessionSt
 
 /** Runs that outcomes began since somebody asked, and those that they are about to begin: one behind another or side by side. */
 function begunInARow(store: SessionStore): number {
-  const rows = store.runs()
-  const begun = new Set(
-    rows.flatMap(({ submission: { begunBy: by } }) => (by ? [placeOf(by.run, by.call)] : [])),
-  )
-  const waiting = rows.flatMap(({ id, inbox = [] }) =>
-    inbox.filter(({ call, begins }) => begins && !begun.has(placeOf(id, call))),
-  )
-  const lastAsked = rows.findLastIndex(({ submission }) => !submission.begunBy)
-  return rows.length - 1 - lastAsked + waiting.length
+  const begun = new Set<string>()
+  const begins: string[] = []
+  let inARow = 0
+  for (const { id, submission, inbox = [] } of everyRun(store)) {
+    const { begunBy: by } = submission
+    inARow = by ? inARow + 1 : 0
+    if (by) begun.add(placeOf(by.run, by.call))
+    for (const item of inbox) if (item.begins) begins.push(placeOf(id, item.call))
+  }
+  return inARow + begins.filter((place) => !begun.has(place)).length
 }
 
 const placeOf = (run: string, call: string | undefined) => `${run} ${call}`

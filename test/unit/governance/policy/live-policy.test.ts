@@ -67,10 +67,25 @@ describe('the policy gate', () => {
     const { policy, subject } = open({}, { snapshot })
     await Promise.all([policy.decide(subject), policy.decide({ ...subject, call: 'another' })])
     expect(asked).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 0))
     await policy.decide(subject)
+    await new Promise((resolve) => setTimeout(resolve, 0))
     const { signal } = new AbortController()
     await Promise.all([policy.decide(subject), policy.decide({ ...subject, signal })])
     expect(asked).toBe(4)
+  })
+
+  it('C5: a call that begins after a change does not go by a lookup that began before it', async () => {
+    const answers: ((snapshot: PluginSnapshot) => void)[] = []
+    const snapshot = () => new Promise<PluginSnapshot>((resolve) => answers.push(resolve))
+    const { policy, subject } = open({}, { snapshot })
+    const before = policy.decide(subject)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    const after = policy.decide(subject)
+    answers[1]!(withPolicy({ deny: ['kv__*'] }))
+    expect(await after).toMatchObject({ allow: false })
+    answers[0]!(withPolicy({}))
+    expect(await before).toMatchObject({ allow: true })
   })
 
   it('goes on with what it heard last while the Catalog is away', async () => {
