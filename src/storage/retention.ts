@@ -4,6 +4,7 @@ import type { SessionTiming } from '#contracts/runtime.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'
 import { newestId } from './record-sql.ts'
+import { monthMs } from './session-index.ts'
 
 /** How long what is kept, and how much of it is deleted at once. */
 export interface RetentionOptions {
@@ -16,9 +17,6 @@ export interface RetentionOptions {
   readonly batchRows?: number
   readonly maxBatches?: number
 }
-
-/** `used_month` is no later than `used_at_ms`, so it finds all that are due. */
-const monthMs = 30 * 86_400_000
 
 /**
  * The oldest events whose time is over. In the order they arrived, and nothing is left out in between: what goes of a

@@ -4,7 +4,8 @@ import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
 import { hasLanded } from './record-rows.ts'
 
-const monthMs = 30 * 86_400_000
+/** Of the column `used_month`: sweeps find by it what nobody has used for long. */
+export const monthMs = 30 * 86_400_000
 
 // Every run changes this much of a row, and no index has any of it. What is known of a later time stays: a batch may
 // come twice, and one that was thought lost may come last.

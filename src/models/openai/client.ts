@@ -1,6 +1,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
 import type { Clock } from '#contracts/sources.ts'
 import { notAStream } from './failures.ts'
+import { isObject, parsed } from './said-json.ts'
 
 /** One request, and what its sender wants to hear of its way. */
 export interface Sending {
@@ -95,16 +96,6 @@ function refusal({ status, headers }: Response, text: string): APIError {
   const message = 'message' in said && typeof said.message === 'string' ? said.message : text
   return APIError.generate(status, { error: { ...said, message } }, undefined, headers)
 }
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 const isReply = (contentType: string): boolean =>
   /text\/event-stream|application\/json/i.test(contentType)

@@ -8,6 +8,7 @@ import { brokenOff } from './failures.ts'
 import { createEventDecoder, type StreamEvent } from './event-stream.ts'
 import { createReplyAssembly, toChunk, type Assembled } from './reply-assembly.ts'
 import { createByteMeter, maxBodyBytes, maxEventBytes, type ByteMeter } from './reply-limits.ts'
+import { isObject, parsed } from './said-json.ts'
 
 /** What a service said, as JSON of a stranger, in a chat completion's words. */
 export type Translate = (said: unknown) => unknown
@@ -148,20 +149,9 @@ async function readWeighed({ body }: Response): Promise<string> {
   }
 }
 
-/** JSON has no `undefined`: that is what is none. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 const errorIn = (said: unknown): unknown =>
   (isObject(said) && 'error' in said && said.error) || undefined
 
 /** Some services say 200 and put what went wrong into the body. */
 const hasError = (body: unknown): body is { readonly error: object } =>
   isObject(body) && 'error' in body && isObject(body.error)
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -1,6 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { createLogEnd, type LogEnd } from './log-end.ts'
+import { beginAfter } from './log-page.ts'
 import { toParts, type Row } from './log-rows.ts'
 import { createNewestRun, type NewestRun } from './newest-run.ts'
 import { orderIn } from './run-id.ts'
@@ -170,14 +171,11 @@ function isIndexed({ read, end, index, openRuns }: Parts): boolean {
   const isPlaced = typeof id !== 'string' || isFoundById(id, order) || index.get('id', id) === order
   const lastOf =
     'SELECT is_final, last_seq FROM log WHERE run = ? ORDER BY turn DESC, part DESC LIMIT 1'
-  const nextOf = `SELECT first_seq FROM log WHERE run > ? AND turn = 0 AND part = 0
-    AND first_seq IS NOT NULL ORDER BY run LIMIT 1`
   const isKept = (open: number): boolean => {
     const [row] = read(lastOf, open)
     if (!row || row['is_final'] === 1) return false
     const seq = Number(row['last_seq'] ?? 0)
-    const next = read(nextOf, open)[0]?.['first_seq'] ?? Number.MAX_SAFE_INTEGER
-    return seq < Number(next) || index.get('late', seq) === open
+    return seq < beginAfter(open, read) || index.get('late', seq) === open
   }
   return isPlaced && [...openRuns()].every(isKept)
 }
