@@ -26,16 +26,16 @@ import type {
   SubmitReceipt,
 } from '#contracts/session.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
-import { createReaders } from './log/readers.ts'
+import { createReaders } from './readers.ts'
 import { goneText } from './platform-fault.ts'
 import { otherBody, unknownAgent } from './runs/refusals.ts'
-import { createSubmissions, type StartedStream } from './runs/submissions.ts'
+import { createSubmissions, type StartedStream } from './submissions.ts'
 import { createScope } from './scope.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
 import { amendSession, created, isSameAs } from './storage/session-row.ts'
 import { createEnding } from './upkeep/ending.ts'
 import { vanishAgainMs, vanishJob } from './upkeep/upkeep.ts'
-import { createArrivals } from './waiting/arrivals.ts'
+import { createArrivals } from './arrivals.ts'
 
 type CreateRequest = Parameters<SessionApi['create']>[0]
 

@@ -1112,7 +1112,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/waiting/errands.ts',
+    'src/sessions/runs/errands.ts',
     [switchedSessions],
     [
       {
@@ -1154,7 +1154,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/runs/spending.ts',
+    'src/sessions/log/spending.ts',
     [switchedSessions],
     [
       {
@@ -1363,7 +1363,7 @@ const object = [
     'workers',
   ),
   ...of(
-    'src/sessions/log/readers.ts',
+    'src/sessions/readers.ts',
     [objects],
     [
       {
@@ -1377,7 +1377,7 @@ const object = [
     'workers',
   ),
   ...of(
-    'src/sessions/runs/submissions.ts',
+    'src/sessions/submissions.ts',
     [objects],
     [
       {
@@ -1407,7 +1407,7 @@ const object = [
     'workers',
   ),
   ...of(
-    'src/sessions/waiting/arrivals.ts',
+    'src/sessions/arrivals.ts',
     [objects],
     [
       {

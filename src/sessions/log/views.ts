@@ -3,7 +3,7 @@ import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunMemo, RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
 import { pausesOf, toView } from '../waiting/pauses.ts'
 import type { Runs } from '../runs/runs.ts'
-import { heldByRun, spentByRun, stepOf } from '../runs/spending.ts'
+import { heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
 export interface ViewOptions {

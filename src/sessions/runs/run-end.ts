@@ -7,10 +7,10 @@ import { childrenIn, type Children } from '../storage/children.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
 import { isTraced } from '../upkeep/trace-outbox.ts'
-import { errandsOf } from '../waiting/errands.ts'
+import { errandsOf } from './errands.ts'
 import { failedTurn } from './failed-turn.ts'
 import type { LogPlaces } from './log-places.ts'
-import { spentAfter, spentWith } from './spending.ts'
+import { spentAfter, spentWith } from '../log/spending.ts'
 
 export interface RunEndOptions {
   readonly runtime: SessionRuntime

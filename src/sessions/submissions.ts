@@ -6,12 +6,12 @@ import type {
   SubmitReceipt,
   SubmitRequest,
 } from '#contracts/session.ts'
-import { eventsPage } from '../log/log-view.ts'
-import { memoOf, outcomeOf } from '../log/views.ts'
-import type { Scope } from '../scope.ts'
-import { stopped } from '../upkeep/subtree.ts'
-import { admit, type Admitted } from './admission.ts'
-import type { Audience } from './runs.ts'
+import { eventsPage } from './log/log-view.ts'
+import { memoOf, outcomeOf } from './log/views.ts'
+import type { Scope } from './scope.ts'
+import { stopped } from './upkeep/subtree.ts'
+import { admit, type Admitted } from './runs/admission.ts'
+import type { Audience } from './runs/runs.ts'
 
 export interface StartedStream {
   readonly receipt: SubmitReceipt
