@@ -11,7 +11,7 @@ import type {
   TreeQuery,
 } from '#contracts/session.ts'
 import { itemsPage } from './responses/items.ts'
-import { noSuchSession } from './runs/refusals.ts'
+import { noSuchSession } from './storage/not-found.ts'
 import type { Scope } from './scope.ts'
 import { eventsPage } from './log/log-view.ts'
 import { aboutOf, treeOf } from './log/tree.ts'

@@ -1253,17 +1253,21 @@ const session = [
         find: 'stub = stubOf()\n      return',
         replace: 'return',
       },
+    ],
+  ),
+  ...of(
+    'src/sessions/storage/ids.ts',
+    [switchedNames],
+    [
       {
         name: 'length-prefixed-names',
         what: 'T2: no two lists of parts name the same object',
-        tests: [switchedNames],
         find: 'sha256(lengthPrefixed(parts))',
         replace: `sha256(parts.join(':'))`,
       },
       {
         name: 'run-names',
         what: 'T2: no principal reaches the run of another by its key',
-        tests: [switchedNames],
         find: 'sha256(lengthPrefixed([of.session, of.principal, of.key]))',
         replace: 'sha256([of.session, of.principal, of.key].join(":"))',
       },
