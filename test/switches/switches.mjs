@@ -1338,7 +1338,7 @@ const session = [
 
 const object = [
   ...of(
-    'src/sessions/session-object.ts',
+    'src/sessions/opened-session.ts',
     [objects],
     [
       {
@@ -1346,7 +1346,7 @@ const object = [
         what: 'I12: an object that is loaded takes up what it was working on',
         tests: [sessionObject],
         filter: 'I12',
-        find: 'this.#parts.runs.resume()',
+        find: 'parts.runs.resume()',
         replace: '',
       },
     ],
@@ -1973,12 +1973,6 @@ const exported = [
     ['test/unit/sessions/trace-outbox.test.ts'],
     [
       {
-        name: 'unsampled-not-exported',
-        what: 'N7: a trace that its caller does not record is not exported',
-        find: 'submission.traceLink?.isSampled !== false',
-        replace: 'true',
-      },
-      {
         name: 'trace-dropped-in-the-end',
         what: 'N7: a trace that is not taken is dropped after five tries',
         filter: 'is tried five times, less',
@@ -2044,6 +2038,12 @@ const exported = [
         what: 'N7, I3: what is still to be exported is on record with the end of the run',
         find: 'if (hasTrace) todo.addTrace(row.id, 0)',
         replace: '',
+      },
+      {
+        name: 'unsampled-not-exported',
+        what: 'N7: a trace that its caller does not record is not exported',
+        find: 'submission.traceLink?.isSampled !== false',
+        replace: 'true',
       },
     ],
   ),
