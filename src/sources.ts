@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Sources } from '#contracts/sources.ts'
-import { base62Digits } from './sessions/gateway.ts'
+import { base62Digits } from './sessions/storage/ids.ts'
 
 const maxDelayMs = 2_147_483_647
 

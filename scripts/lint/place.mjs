@@ -1,5 +1,11 @@
 import { relative, resolve, sep } from 'node:path'
 
+/** The folder of its room in which a file lies; undefined at the room's root. */
+export function folderIn(room, file) {
+  const parts = relative(room.folder, file).split(sep)
+  return parts.length > 1 ? parts[0] : undefined
+}
+
 /** Where a file is: a room of src/, a bundled plugin, or a place without rules (undefined). */
 export function locate(context) {
   const base = context.cwd

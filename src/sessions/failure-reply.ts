@@ -1,6 +1,6 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { toFailureReply, type Reply } from '#contracts/reply.ts'
-import { isStorageFault } from './platform-fault.ts'
+import { isStorageFault } from './storage/storage-fault.ts'
 
 /** An expected failure as a value: classes do not survive RPC. A bug is thrown. */
 export function failureReply(

@@ -1,6 +1,6 @@
-import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { SessionApi, SessionGateway } from '#contracts/session.ts'
+import { keyedRunId, objectNameOf, sessionIdOf } from './storage/ids.ts'
 import { faultOf, unavailable, type PlatformFault } from './platform-fault.ts'
 
 /** What the gateway needs of a Durable Object namespace. */
@@ -24,7 +24,7 @@ export interface GatewayOptions {
 export function createSessionGateway({ namespace, sha256 }: GatewayOptions): SessionGateway {
   return {
     at: (session) => {
-      const stubOf = () => namespace.getByName(hashOf(['session', session], sha256)) as Stub
+      const stubOf = () => namespace.getByName(objectNameOf(session, sha256)) as Stub
       return guarded(stubOf, (fault, method, args) => unavailable(fault, adviceOn(method, args)))
     },
     idFor: async (kind, parts) => sessionIdOf([kind, ...parts], sha256),
@@ -116,39 +116,3 @@ function guarded(
 }
 
 const isMethod = (name: string | symbol): name is Method => Object.hasOwn(kinds, name)
-
-const hashOf = (parts: readonly string[], sha256: GatewayOptions['sha256']): string =>
-  sha256(lengthPrefixed(parts))
-
-const sessionIdOf = (parts: readonly string[], sha256: GatewayOptions['sha256']): string =>
-  `ses_${toBase62(hashOf(parts, sha256))}`
-
-/** The id of the session in which a call of an agent works: what `idFor` gives for the same parts. */
-export const childIdOf = (
-  of: { readonly session: string; readonly run: string; readonly call: string },
-  sha256: GatewayOptions['sha256'],
-): string => sessionIdOf(['child', of.session, of.run, of.call], sha256)
-
-/** The id of the run that a principal's key names in a session: the same for every attempt. */
-export function keyedRunId(
-  of: { readonly session: string; readonly principal: string; readonly key: string },
-  sha256: (text: string) => string,
-): string {
-  return `run_${toBase62(sha256(lengthPrefixed([of.session, of.principal, of.key])))}`
-}
-
-/** The key under which what came of a call begins a run: the same for every attempt. */
-export const outcomeKey = (run: string, call: string): string => `outcome:${run}:${call}`
-
-export const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-/** 22 base62 characters of a hex hash: the form of every session id. */
-function toBase62(hex: string): string {
-  let value = BigInt(`0x${hex}`)
-  let text = ''
-  for (let index = 0; index < 22; index += 1) {
-    text += base62Digits[Number(value % 62n)]
-    value /= 62n
-  }
-  return text
-}

@@ -1,4 +1,4 @@
-import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import { errorMessage, IsolaError } from '#contracts/errors.ts'
 
 /** What went wrong between a caller and an object, as far as the platform tells. */
 export interface PlatformFault {
@@ -34,10 +34,6 @@ export function faultOf(cause: unknown): PlatformFault | undefined {
   const isBroken = has(cause, 'durableObjectReset') || has(cause, 'retryable') || says(brokenTexts)
   return isBroken ? { kind: 'broken', cause } : undefined
 }
-
-/** The platform's words for a write or read that its SQLite could not do: full, locked, or the disk's fault. */
-export const isStorageFault = (error: unknown): boolean =>
-  errorCode(error) === undefined && /\bSQLITE_[A-Z]+/.test(errorMessage(error))
 
 const texts = {
   broken: 'The connection to the session broke.',

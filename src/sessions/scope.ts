@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunView } from '#contracts/session.ts'
 import { viewOf, type ViewOptions } from './log/views.ts'
-import { noSuchRun, noSuchSession } from './runs/refusals.ts'
+import { noSuchRun, noSuchSession } from './storage/not-found.ts'
 import type { SessionParts } from './session-parts.ts'
 import type { RunRow, SessionRow } from './storage/store.ts'
 

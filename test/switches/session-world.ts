@@ -9,6 +9,7 @@ import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
+import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
 import type { SessionRow } from '../../src/sessions/storage/store.ts'
 import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
@@ -173,7 +174,13 @@ export function createSessionWorld(options: WorldOptions) {
           pauses: 'park',
           ...request,
         },
-        { ...parts, runtime, session, audience: 'reader' },
+        {
+          ...parts,
+          runtime,
+          session,
+          audience: 'reader',
+          answerRun: (asked) => answerRun(asked, { ...parts, runtime }),
+        },
       )
     return {
       ...parts,

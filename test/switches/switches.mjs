@@ -1112,7 +1112,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/waiting/errands.ts',
+    'src/sessions/runs/errands.ts',
     [switchedSessions],
     [
       {
@@ -1154,7 +1154,7 @@ const session = [
     ],
   ),
   ...of(
-    'src/sessions/runs/spending.ts',
+    'src/sessions/log/spending.ts',
     [switchedSessions],
     [
       {
@@ -1253,17 +1253,21 @@ const session = [
         find: 'stub = stubOf()\n      return',
         replace: 'return',
       },
+    ],
+  ),
+  ...of(
+    'src/sessions/storage/ids.ts',
+    [switchedNames],
+    [
       {
         name: 'length-prefixed-names',
         what: 'T2: no two lists of parts name the same object',
-        tests: [switchedNames],
         find: 'sha256(lengthPrefixed(parts))',
         replace: `sha256(parts.join(':'))`,
       },
       {
         name: 'run-names',
         what: 'T2: no principal reaches the run of another by its key',
-        tests: [switchedNames],
         find: 'sha256(lengthPrefixed([of.session, of.principal, of.key]))',
         replace: 'sha256([of.session, of.principal, of.key].join(":"))',
       },
@@ -1334,7 +1338,7 @@ const session = [
 
 const object = [
   ...of(
-    'src/sessions/session-object.ts',
+    'src/sessions/opened-session.ts',
     [objects],
     [
       {
@@ -1342,7 +1346,7 @@ const object = [
         what: 'I12: an object that is loaded takes up what it was working on',
         tests: [sessionObject],
         filter: 'I12',
-        find: 'this.#parts.runs.resume()',
+        find: 'parts.runs.resume()',
         replace: '',
       },
     ],
@@ -1363,7 +1367,7 @@ const object = [
     'workers',
   ),
   ...of(
-    'src/sessions/log/readers.ts',
+    'src/sessions/readers.ts',
     [objects],
     [
       {
@@ -1377,7 +1381,7 @@ const object = [
     'workers',
   ),
   ...of(
-    'src/sessions/runs/submissions.ts',
+    'src/sessions/submissions.ts',
     [objects],
     [
       {
@@ -1407,7 +1411,7 @@ const object = [
     'workers',
   ),
   ...of(
-    'src/sessions/waiting/arrivals.ts',
+    'src/sessions/arrivals.ts',
     [objects],
     [
       {
@@ -1969,12 +1973,6 @@ const exported = [
     ['test/unit/sessions/trace-outbox.test.ts'],
     [
       {
-        name: 'unsampled-not-exported',
-        what: 'N7: a trace that its caller does not record is not exported',
-        find: 'submission.traceLink?.isSampled !== false',
-        replace: 'true',
-      },
-      {
         name: 'trace-dropped-in-the-end',
         what: 'N7: a trace that is not taken is dropped after five tries',
         filter: 'is tried five times, less',
@@ -2040,6 +2038,12 @@ const exported = [
         what: 'N7, I3: what is still to be exported is on record with the end of the run',
         find: 'if (hasTrace) todo.addTrace(row.id, 0)',
         replace: '',
+      },
+      {
+        name: 'unsampled-not-exported',
+        what: 'N7: a trace that its caller does not record is not exported',
+        find: 'submission.traceLink?.isSampled !== false',
+        replace: 'true',
       },
     ],
   ),

@@ -28,6 +28,20 @@ const fixtures: Record<string, string> = {
   'src/composition.ts': `import OpenAI from 'openai'\nimport { loop } from './kernel/loop.ts'\nimport { retry } from '#models/retry.ts'\nexport const parts = [OpenAI, loop, retry, Date.now()]\n`,
   'plugins/kv/main.ts': `import { ToolError } from 'isola/plugin'\nimport { words } from './words.ts'\nexport default ({ fetch }: { fetch: (url: string) => unknown }) => [ToolError, words, fetch('https://a')]\n`,
 
+  // Folders of a room, in their order.
+  'src/sessions/storage/rows.ts': `export const rows = 1\n`,
+  'src/sessions/runs/deep/queue.ts': `import { rows } from '../../storage/rows.ts'\nexport const queue = rows\n`,
+  'src/sessions/upkeep/timer.ts': `import { queue } from '../runs/deep/queue.ts'\nimport { late } from './late.ts'\nexport const timer = [queue, late]\n`,
+  'src/sessions/upkeep/late.ts': `export type Late = 1\nexport const late = 1\n`,
+  'src/sessions/root.ts': `import { timer } from './upkeep/timer.ts'\nexport const root = timer\n`,
+  'src/http/openai/up.ts': `import { top } from '../top.ts'\nexport const up = top\n`,
+  'src/sessions/storage/against-order.ts': `import { queue } from '../runs/deep/queue.ts'\nexport const a = queue\n`,
+  'src/sessions/runs/against-order-by-type.ts': `import type { Late } from '../upkeep/late.ts'\nexport type A = Late\n`,
+  'src/sessions/runs/deep/against-order-by-reexport.ts': `export { late } from '../../upkeep/late.ts'\n`,
+  'src/sessions/upkeep/against-order-to-root.ts': `import { root } from '../root.ts'\nexport const a = root\n`,
+  'src/sessions/unlisted/against-order.ts': `import { rows } from '../storage/rows.ts'\nexport const a = rows\n`,
+  'src/sessions/against-order-from-root.ts': `import { a } from './unlisted/against-order.ts'\nexport const b = a\n`,
+
   // Rooms: bad.
   'src/http/crosses-by-path.ts': `import { loop } from '../kernel/loop.ts'\nexport const a = loop\n`,
   'src/http/openai/deep/crosses-by-path.ts': `import { loop } from '../../../kernel/loop.ts'\nexport const a = loop\n`,
@@ -181,6 +195,22 @@ describe('lint rules', () => {
     'Y1, N9: a room that reaches out of itself is refused (%s)',
     (path) => expect(refusals(path)).toContain('rooms(imports)'),
   )
+
+  it.each(Object.keys(fixtures).filter((path) => path.includes('/against-order')))(
+    'sessions: a folder that imports one built on it, or has no place in the order, is refused (%s)',
+    (path) => expect(refusals(path)).toEqual(['rooms(imports)']),
+  )
+
+  it('sessions: folders that import those before them pass, and in rooms without an order all do', () => {
+    const good = [
+      'src/sessions/storage/rows.ts',
+      'src/sessions/runs/deep/queue.ts',
+      'src/sessions/upkeep/timer.ts',
+      'src/sessions/root.ts',
+      'src/http/openai/up.ts',
+    ]
+    expect(good.filter((path) => refusals(path).length > 0)).toEqual([])
+  })
 
   it.each(Object.keys(fixtures).filter((path) => /^src\/.*\/uses-/.test(path)))(
     'Y1, Y30: a room that imports an SDK which is not its own is refused (%s)',

@@ -1,14 +1,17 @@
-import type { SessionParts } from '../session-parts.ts'
-import { childrenIn } from '../storage/children.ts'
+import { childrenIn, type Children } from '../storage/children.ts'
+import type { SessionStore } from '../storage/store.ts'
 
 const runsAtOnce = 16
 
+export interface ChildrenParts {
+  readonly store: SessionStore
+  readonly children: Children
+  /** Between two steps of long work: others have the object. */
+  readonly rest: () => Promise<void>
+}
+
 /** Takes the children of a session that an older version began from its events, a few runs at a time: once. */
-export async function noteOlderChildren({
-  store,
-  children,
-  rest,
-}: Pick<SessionParts, 'store' | 'children' | 'rest'>): Promise<void> {
+export async function noteOlderChildren({ store, children, rest }: ChildrenParts): Promise<void> {
   const known = store.session()
   if (!known || known.hasChildrenNoted) return
   const last = store.lastOrder()

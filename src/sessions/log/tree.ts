@@ -5,10 +5,10 @@ import type {
   SessionTree,
   TreeQuery,
 } from '#contracts/session.ts'
-import { noSuchRun } from '../runs/refusals.ts'
-import type { SessionParts } from '../session-parts.ts'
+import { noSuchRun } from '../storage/not-found.ts'
 import type { Child } from '../storage/children.ts'
-import { noteOlderChildren } from './older-children.ts'
+import { noteOlderChildren, type ChildrenParts } from './older-children.ts'
+import type { SpentTotal } from './spent-total.ts'
 import type { RunRow, SessionRow } from '../storage/store.ts'
 
 const defaultRuns = 100
@@ -20,7 +20,7 @@ const askedAtOnce = 16
 
 export interface TreeOptions {
   readonly session: SessionRow
-  readonly parts: Pick<SessionParts, 'store' | 'children' | 'spent' | 'rest'>
+  readonly parts: ChildrenParts & { readonly spent: SpentTotal }
   readonly sessions: SessionGateway
   readonly viewOf: (run: RunRow) => RunView
   readonly query: TreeQuery

@@ -1,14 +1,14 @@
 import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunMemo, RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
-import { pausesOf, toView } from '../waiting/pauses.ts'
-import type { Runs } from '../runs/runs.ts'
-import { heldByRun, spentByRun, stepOf } from '../runs/spending.ts'
+import { pausesOf, toView } from '../storage/open-pauses.ts'
+import { heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
 export interface ViewOptions {
   readonly store: SessionStore
-  readonly runs: Pick<Runs, 'live'>
+  /** Something for a run that is live, or nothing. */
+  readonly runs: { readonly live: (run: string) => unknown }
   readonly runtime: SessionRuntime
   readonly session: string
 }

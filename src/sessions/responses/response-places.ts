@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ResponsePlace, Submission } from '#contracts/session.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
-import { pausesOf } from '../waiting/pauses.ts'
+import { pausesOf } from '../storage/open-pauses.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
 /** The turn with which the response that begins after `from` ends: it waited for the client there. `undefined` if it ends with the run. */

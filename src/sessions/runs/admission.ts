@@ -7,16 +7,15 @@ import {
   type SubmitReceipt,
   type SubmitRequest,
 } from '#contracts/session.ts'
-import { keyedRunId } from '../gateway.ts'
-import { answerRun } from '../waiting/client-answers.ts'
-import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'
+import { keyedRunId } from '../storage/ids.ts'
+import { noSuchSession } from '../storage/not-found.ts'
+import { otherBody, unknownAgent } from './refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
 import { bodyHashOf } from './body-hash.ts'
 import { overridesOf } from './overrides.ts'
 import type { Audience, LiveRun, NewRun, Runs } from './runs.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
-import type { Transcript } from '../log/transcript.ts'
 
 /** A submission over this does not fit its row. */
 const maxSubmissionBytes = 1_900_000
@@ -26,12 +25,16 @@ export interface AdmissionOptions {
   readonly store: SessionStore
   readonly runs: Runs
   readonly todo: Todo
-  readonly transcript: Transcript
   readonly session: string
   /** Whether the text is read as it arrives, or only the result. */
   readonly audience: Audience
   /** Asked again once the agent is loaded: a deletion that began meanwhile has cancelled what it saw. */
   readonly refuseWhileDeleting?: () => void
+  /** Gives a run what its client's tools returned. @returns Whether it had it before. */
+  readonly answerRun: (asked: {
+    readonly request: SubmitRequest
+    readonly answers: ClientAnswers
+  }) => boolean
 }
 
 export interface Admitted {
@@ -99,12 +102,9 @@ function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Adm
 async function answered(
   request: SubmitRequest,
   answers: ClientAnswers,
-  options: AdmissionOptions,
+  { runs, session, answerRun }: AdmissionOptions,
 ): Promise<Admitted> {
-  const { runtime, runs, session } = options
-  const { clock, timing, sha256 } = runtime
-  const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
-  const isJoined = answerRun({ request, answers, ...now }, options)
+  const isJoined = answerRun({ request, answers })
   const { run } = answers
   return { receipt: { session, run, isJoined }, live: runs.live(run) }
 }

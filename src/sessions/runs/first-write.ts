@@ -1,11 +1,11 @@
 import type { Clock } from '#contracts/sources.ts'
 import { begun } from '../storage/session-row.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
-import type { AuditOutbox } from '../upkeep/audit-outbox.ts'
 
 export interface FirstWriteOptions {
   readonly store: SessionStore
-  readonly outbox: Pick<AuditOutbox, 'begin'>
+  /** Told when there is a session that was not there before. */
+  readonly outbox: { readonly begin: () => void }
   readonly sessionId: () => string
   readonly clock: Clock
 }

@@ -8,11 +8,6 @@ export function otherBody(): IsolaError {
   return new IsolaError('request_idempotency_mismatch', message, { param: 'Idempotency-Key' })
 }
 
-export const noSuchRun = () =>
-  new IsolaError('request_not_found', 'There is no such run in this session.')
-
-export const noSuchSession = () => new IsolaError('request_not_found', 'There is no such session.')
-
 /** The principal's day has nothing left for a run that has not begun. @param refusal What the day's ledger said. */
 export function usedUp(refusal: unknown): IsolaError {
   const { retryAfterMs } = refusal as { readonly retryAfterMs?: unknown }

@@ -6,11 +6,10 @@ import type { StreamHub } from '../log/stream-hub.ts'
 import { childrenIn, type Children } from '../storage/children.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
-import { isTraced } from '../upkeep/trace-outbox.ts'
-import { errandsOf } from '../waiting/errands.ts'
+import { errandsOf } from './errands.ts'
 import { failedTurn } from './failed-turn.ts'
 import type { LogPlaces } from './log-places.ts'
-import { spentAfter, spentWith } from './spending.ts'
+import { spentAfter, spentWith } from '../log/spending.ts'
 
 export interface RunEndOptions {
   readonly runtime: SessionRuntime
@@ -99,3 +98,9 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
     errandsOf(row, { turns, final, children: begun }).forEach(todo.add)
   }
 }
+
+/** Whether a run's trace is to be exported: not if whoever began the trace does not record it. */
+const isTraced = (
+  { submission }: RunRow,
+  { telemetry }: Pick<SessionRuntime, 'telemetry'>,
+): boolean => telemetry !== undefined && submission.traceLink?.isSampled !== false

@@ -1,7 +1,7 @@
 import { besides, narrower, onlyLimited, type Limits, type Usage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { keyedRunId, outcomeKey } from '../gateway.ts'
-import { heldByRun, spentByFinished, spentByRun, stepOf } from './spending.ts'
+import { keyedRunId, outcomeKey } from '../storage/ids.ts'
+import { heldByRun, spentByFinished, spentByRun, stepOf } from '../log/spending.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
 export interface RunLimitsOptions {

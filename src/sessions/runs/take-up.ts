@@ -1,7 +1,7 @@
 import type { RunOutcome } from '#contracts/session.ts'
-import { isStorageFault } from '../platform-fault.ts'
+import { isStorageFault } from '../storage/storage-fault.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
-import { pausesOf } from '../waiting/pauses.ts'
+import { pausesOf } from '../storage/open-pauses.ts'
 import type { RunEnd } from './run-end.ts'
 
 /** How often a wake may find the same turn open before the run is given up. */

@@ -1,4 +1,4 @@
-import { base62Digits } from '../gateway.ts'
+import { base62Digits } from './ids.ts'
 
 const orderDigits = 5
 const headChars = 'run_'.length + 22 - orderDigits

@@ -1,13 +1,25 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { noteOlderChildren } from '../log/older-children.ts'
-import type { SessionParts } from '../session-parts.ts'
+import { noteOlderChildren, type ChildrenParts } from '../log/older-children.ts'
+import type { Runs } from '../runs/runs.ts'
+import type { Todo } from '../storage/todo.ts'
+import type { Courier } from '../waiting/courier.ts'
+import type { AuditOutbox } from './audit-outbox.ts'
 import { deleteChildren } from './subtree.ts'
+import type { Upkeep } from './upkeep.ts'
 
 /** Runs whose spending is told at once. */
 const settledAtOnce = 32
 /** A database up to this size is dropped in one go; of a larger one some rows at a time. */
 const atOnceBytes = 8 * 1_048_576
+
+export interface DeletionParts extends ChildrenParts {
+  readonly todo: Todo
+  readonly runs: Runs
+  readonly courier: Courier
+  readonly outbox: AuditOutbox
+  readonly upkeep: Upkeep
+}
 
 /**
  * Forgets everything of a session and below it, in bounded steps. Throws `request_unavailable` if something is not
@@ -16,7 +28,7 @@ const atOnceBytes = 8 * 1_048_576
  */
 export async function deleteSession(
   principal: string,
-  parts: SessionParts,
+  parts: DeletionParts,
   { sessions, onSessionEnded }: Pick<SessionRuntime, 'sessions' | 'onSessionEnded'>,
 ): Promise<void> {
   const { runs, outbox, store, upkeep, courier } = parts
@@ -49,7 +61,7 @@ export async function removeRows({
   children,
   upkeep,
   rest,
-}: SessionParts): Promise<void> {
+}: DeletionParts): Promise<void> {
   while (store.isClosed() && store.removeSome()) await rest()
   store.drop()
   todo.drop()
@@ -57,7 +69,7 @@ export async function removeRows({
   await upkeep.end()
 }
 
-async function settleAll({ store, upkeep, rest }: SessionParts): Promise<void> {
+async function settleAll({ store, upkeep, rest }: DeletionParts): Promise<void> {
   const last = store.lastOrder()
   for (let from = 1; from <= last; from += settledAtOnce) {
     const ended = store.runs(from, from + settledAtOnce - 1)

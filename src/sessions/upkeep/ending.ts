@@ -1,7 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { SessionParts } from '../session-parts.ts'
-import { deleteSession, removeRows } from './deletion.ts'
+import { deleteSession, removeRows, type DeletionParts } from './deletion.ts'
 
 /** Between the answer that a session is deleted and the end of its database. */
 const vanishMs = 1_000
@@ -20,7 +19,7 @@ export interface Ending {
 
 export interface EndingOptions {
   readonly runtime: SessionRuntime
-  readonly parts: () => SessionParts
+  readonly parts: () => DeletionParts
   /** The session is gone: makes the parts anew. */
   readonly reopen: () => void
   /** Somebody waits for an answer of this object. */

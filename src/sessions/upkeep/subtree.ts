@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionGateway } from '#contracts/session.ts'
 import type { LiveRun } from '../runs/runs.ts'
-import type { SessionParts } from '../session-parts.ts'
+import type { ChildrenParts } from '../log/older-children.ts'
 
 const deletedAtOnce = 16
 
@@ -16,7 +16,7 @@ export async function stopped(live: LiveRun | undefined): Promise<void> {
  */
 export async function deleteChildren(
   principal: string,
-  { children, rest }: Pick<SessionParts, 'children' | 'rest'>,
+  { children, rest }: Pick<ChildrenParts, 'children' | 'rest'>,
   sessions: SessionGateway,
 ): Promise<void> {
   for (;;) {

@@ -36,12 +36,6 @@ export interface TraceOutboxOptions {
   readonly onTrouble: (problem: string | undefined, run: string) => void
 }
 
-/** Whether a run's trace is to be exported: not if whoever began the trace does not record it. */
-export const isTraced = (
-  { submission }: RunRow,
-  { telemetry }: Pick<SessionRuntime, 'telemetry'>,
-): boolean => telemetry !== undefined && submission.traceLink?.isSampled !== false
-
 export function createTraceOutbox(options: TraceOutboxOptions): TraceOutbox {
   const { runtime, store, todo, sync, onTrouble } = options
   const { telemetry } = runtime

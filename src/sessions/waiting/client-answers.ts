@@ -1,11 +1,13 @@
+import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { ClientAnswers, SubmitRequest } from '#contracts/session.ts'
-import { decideCalls, steerRun, type DecideOptions, type OutsideParts } from './outside.ts'
-import { conflict, pausesOf } from './pauses.ts'
-import { noSuchRun } from '../runs/refusals.ts'
+import { decideCalls, steerRun, type OutsideParts } from './outside.ts'
+import { conflict } from './pauses.ts'
+import { pausesOf } from '../storage/open-pauses.ts'
+import { noSuchRun } from '../storage/not-found.ts'
 import { unanswered } from '../responses/response-places.ts'
 import type { RunRow } from '../storage/store.ts'
 
-export interface AnswerOptions extends Omit<DecideOptions, 'decisions'> {
+export interface AnswerRequest {
   readonly request: SubmitRequest
   readonly answers: ClientAnswers
 }
@@ -17,8 +19,8 @@ export interface AnswerOptions extends Omit<DecideOptions, 'decisions'> {
  * `request_conflict` (it does not wait for them, or not any more).
  */
 export function answerRun(
-  { request, answers, ...options }: AnswerOptions,
-  parts: OutsideParts,
+  { request, answers }: AnswerRequest,
+  { runtime, ...parts }: OutsideParts & { readonly runtime: SessionRuntime },
 ): boolean {
   const { store, runs } = parts
   const { run, outputs } = answers
@@ -40,7 +42,9 @@ export function answerRun(
   const decisions = outputs.map(({ call, output }) => {
     return { call, decision: { decision: 'result', output } } as const
   })
-  const decide = () => decideCalls(find(), { ...options, decisions }, parts)
+  const { clock, timing, sha256 } = runtime
+  const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
+  const decide = () => decideCalls(find(), { ...now, decisions }, parts)
   if (!isWaiting) {
     decide() // throws unless each was said before
     return true

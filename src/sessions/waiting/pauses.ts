@@ -1,47 +1,8 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import {
-  answersIn,
-  settles,
-  type Decision,
-  type Pause,
-  type PauseAnswer,
-} from '#contracts/pause.ts'
-import type { PauseView } from '#contracts/session.ts'
+import { answersIn, type Decision, type Pause, type PauseAnswer } from '#contracts/pause.ts'
 import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
-import type { RunRow } from '../storage/store.ts'
-
-/** What a run waits for, if it waits: no call of its open turn has anything else to do. */
-export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pause[] {
-  if (!last || last.isDone || row.cancelReason !== undefined) return []
-  const open = last.calls.filter(({ outcome }) => !outcome)
-  return open.every((call) => isWaiting(call, row)) ? open.flatMap(({ pause }) => pause ?? []) : []
-}
-
-type Hash = (text: string) => string
-
-export function toView(pause: Pause, pauseMs: number, sha256: Hash): PauseView {
-  return {
-    ...pause,
-    ...(pause.expires && { expiresAtMs: pause.sinceMs + pauseMs }),
-    ...(pause.asks && { asksHash: asksHashOf(pause, sha256) }),
-  }
-}
-
-/** Keys come again in other questions, and in those of other calls: this does not. */
-const asksHashOf = ({ call, asks }: Pause, sha256: Hash): string =>
-  sha256(JSON.stringify({ call, asks }))
-
-const isWaiting = ({ id, pause }: CallRecord, { answers }: RunRow): boolean =>
-  pause !== undefined && !isAnswered(pause, answers?.[id])
-
-/** An approval of other arguments than those that would be run is none, and no answer to anything else. */
-function isAnswered(pause: Pause, answer: PauseAnswer | undefined): boolean {
-  if (!answer || !settles(pause, answer)) return false
-  if (pause.kind !== 'approval' || answer.kind !== 'approved') return true
-  return answer.argsHash === pause.argsHash && answer.definitionHash === pause.definitionHash
-}
+import { asksHashOf, type Hash } from '../storage/open-pauses.ts'
 
 const maxOutputChars = 500_000
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '#contracts/json.ts'
 import type { Pause, PauseAnswer } from '#contracts/pause.ts'
 import { sha256 } from '../../fakes/kernel.ts'
-import { toAnswer, toView } from '../../../src/sessions/waiting/pauses.ts'
+import { toView } from '../../../src/sessions/storage/open-pauses.ts'
+import { toAnswer } from '../../../src/sessions/waiting/pauses.ts'
 
 const asks = { name: { message: 'Name?' }, color: { message: 'Color?' } }
 const pause: Pause = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createSessionWorld, never, session, settle } from '../../switches/session-world.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
-import { childIdOf } from '../../../src/sessions/gateway.ts'
+import { childIdOf } from '../../../src/sessions/storage/ids.ts'
 import { noteOlderChildren } from '../../../src/sessions/log/older-children.ts'
 import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 

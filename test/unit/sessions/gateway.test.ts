@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { SessionApi, SubmitRequest } from '../../../src/contracts/session.ts'
-import { createSessionGateway, keyedRunId } from '../../../src/sessions/gateway.ts'
+import { createSessionGateway } from '../../../src/sessions/gateway.ts'
+import { keyedRunId } from '../../../src/sessions/storage/ids.ts'
 import { createRandom } from '../../fakes/random.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { createSessionGateway, keyedRunId } from '../../../src/sessions/gateway.ts'
+import { createSessionGateway } from '../../../src/sessions/gateway.ts'
+import { keyedRunId } from '../../../src/sessions/storage/ids.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 
 it.each([

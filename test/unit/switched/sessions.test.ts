@@ -601,7 +601,7 @@ describe('the lease of a run', () => {
     const life = wake()
     const { id: parentRun } = await life.run()
     const spent = async () => {
-      const { spentByRun } = await import('../../../src/sessions/runs/spending.ts')
+      const { spentByRun } = await import('../../../src/sessions/log/spending.ts')
       return spentByRun(life.row(parentRun), life.store.turns(1)).tokens
     }
     expect(await spent()).toBe(220 + 5_000)

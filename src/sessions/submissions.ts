@@ -6,12 +6,13 @@ import type {
   SubmitReceipt,
   SubmitRequest,
 } from '#contracts/session.ts'
-import { eventsPage } from '../log/log-view.ts'
-import { memoOf, outcomeOf } from '../log/views.ts'
-import type { Scope } from '../scope.ts'
-import { stopped } from '../upkeep/subtree.ts'
-import { admit, type Admitted } from './admission.ts'
-import type { Audience } from './runs.ts'
+import { eventsPage } from './log/log-view.ts'
+import { memoOf, outcomeOf } from './log/views.ts'
+import type { Scope } from './scope.ts'
+import { stopped } from './upkeep/subtree.ts'
+import { answerRun, type AnswerRequest } from './waiting/client-answers.ts'
+import { admit, type Admitted } from './runs/admission.ts'
+import type { Audience } from './runs/runs.ts'
 
 export interface StartedStream {
   readonly receipt: SubmitReceipt
@@ -51,10 +52,12 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
     const { state, createdAtMs } = view(receipt.run)
     return { ...receipt, state, createdAtMs }
   }
+  const giveAnswers = (asked: AnswerRequest) => answerRun(asked, { ...parts(), runtime })
   const admitTo: Submissions['admit'] = async (session, request, audience) => {
     refuseWhileDeleting()
     onSession(session)
-    return admit(request, { ...parts(), runtime, session, audience, refuseWhileDeleting })
+    const about = { runtime, session, audience, refuseWhileDeleting, answerRun: giveAnswers }
+    return admit(request, { ...parts(), ...about })
   }
 
   return {

@@ -1,12 +1,12 @@
 import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { Delivery, RunSpending, RunView, SteerReceipt } from '#contracts/session.ts'
-import { spendingOf } from '../log/views.ts'
-import type { Submissions } from '../runs/submissions.ts'
-import type { Scope } from '../scope.ts'
-import { stopped } from '../upkeep/subtree.ts'
-import { beginByOutcome } from './outcome-runs.ts'
-import { decideCalls, steerRun, takeDelivery } from './outside.ts'
+import { spendingOf } from './log/views.ts'
+import type { Submissions } from './submissions.ts'
+import type { Scope } from './scope.ts'
+import { stopped } from './upkeep/subtree.ts'
+import { beginByOutcome } from './waiting/outcome-runs.ts'
+import { decideCalls, steerRun, takeDelivery } from './waiting/outside.ts'
 
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
 export interface Arrivals {

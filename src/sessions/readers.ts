@@ -10,12 +10,12 @@ import type {
   TranscriptQuery,
   TreeQuery,
 } from '#contracts/session.ts'
-import { itemsPage } from '../responses/items.ts'
-import { noSuchSession } from '../runs/refusals.ts'
-import type { Scope } from '../scope.ts'
-import { eventsPage } from './log-view.ts'
-import { aboutOf, treeOf } from './tree.ts'
-import { memoOf, viewOf } from './views.ts'
+import { itemsPage } from './responses/items.ts'
+import { noSuchSession } from './storage/not-found.ts'
+import type { Scope } from './scope.ts'
+import { eventsPage } from './log/log-view.ts'
+import { aboutOf, treeOf } from './log/tree.ts'
+import { memoOf, viewOf } from './log/views.ts'
 
 /** What a session answers to those who read it; each throws `request_not_found` for a session of somebody else. */
 export interface Readers {

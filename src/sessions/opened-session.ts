@@ -1,0 +1,129 @@
+import type { Lifecycle } from 'agents/lifecycle'
+import { errorMessage } from '#contracts/errors.ts'
+import type { Reply } from '#contracts/reply.ts'
+import type { SessionRuntime } from '#contracts/runtime.ts'
+import { createArrivals, type Arrivals } from './arrivals.ts'
+import { createChanges, type Changes } from './changes.ts'
+import { cannotOpen, failureReply } from './failure-reply.ts'
+import { goneText } from './platform-fault.ts'
+import { createReaders, type Readers } from './readers.ts'
+import { createScope } from './scope.ts'
+import { openParts, type SessionParts } from './session-parts.ts'
+import { createSubmissions, type Submissions } from './submissions.ts'
+import { createEnding } from './upkeep/ending.ts'
+import { vanishAgainMs, vanishJob } from './upkeep/upkeep.ts'
+
+/** The session of one object: its parts, those who answer for them, how it begins and how it ends. */
+export interface OpenedSession {
+  readonly readers: Readers
+  readonly submissions: Submissions
+  readonly arrivals: Arrivals
+  readonly changes: Changes
+  readonly parts: () => SessionParts
+  /** The object was loaded: what it was working on goes on. */
+  readonly begin: () => void
+  /** A durable timer is due. @returns When it comes again, if it does. */
+  readonly onJob: (fn: string) => Promise<{ rescheduleAt: number } | void>
+  /** Does something once the session is open. What it is refused with is part of the answer: errors do not survive RPC. */
+  readonly answer: <T>(work: () => T | Promise<T>) => Promise<Reply<T>>
+  /** The same without an envelope: it rejects. */
+  readonly plain: <T>(work: () => T | Promise<T>) => Promise<T>
+}
+
+export interface OpenedSessionOptions {
+  readonly runtime: SessionRuntime
+  readonly context: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>
+  readonly lifecycle: Pick<Lifecycle, 'jobs' | 'start' | 'isStarted'>
+}
+
+export function openSession({ runtime, context, lifecycle }: OpenedSessionOptions): OpenedSession {
+  const { storage } = context
+  let id = ''
+  let answering = 0
+  const open = (): SessionParts =>
+    openParts({
+      runtime,
+      storage,
+      jobs: lifecycle.jobs,
+      sessionId: () => id,
+      onExpired: () => ending.forget(parts.store.session()?.principal ?? ''),
+    })
+  let parts = open()
+  const ending = createEnding({
+    runtime,
+    parts: () => parts,
+    reopen: () => void (parts = open()),
+    isAsked: () => answering > 0,
+    later: (work) => context.waitUntil(work),
+    deleteAll: () => storage.deleteAll(),
+  })
+  const scope = createScope({
+    runtime,
+    parts: () => parts,
+    id: () => id,
+    isDeleting: ending.isDeleting,
+    sync: () => storage.sync(),
+  })
+  const submissions = createSubmissions(scope, (session) => {
+    if (id === '') id = session
+  })
+  /** What this object remembers of its tables holds no more: whoever comes now is sent to the next one. */
+  const leaveIfGone = () => {
+    if (ending.isGone()) context.abort(goneText)
+  }
+  const start = async () => {
+    try {
+      await lifecycle.start()
+    } catch (cause) {
+      parts.upkeep.report('storage_failed', `Cannot be opened: ${errorMessage(cause)}`)
+      throw cannotOpen(cause)
+    }
+  }
+
+  return {
+    submissions,
+    readers: createReaders(scope),
+    arrivals: createArrivals(scope, submissions.admit),
+    changes: createChanges(scope, { ending, onCreated: (session) => void (id = session) }),
+    parts: () => parts,
+    begin() {
+      id = parts.store.session()?.id ?? ''
+      // What is left of a deleted session is removed by its timer, and nothing of it goes on.
+      if (parts.store.isClosed()) {
+        // Where it cannot be stored, whoever asks for the session wakes the object again.
+        void parts.upkeep.vanishLater().catch(() => {})
+        return
+      }
+      parts.upkeep.begin()
+      parts.runs.resume()
+    },
+    async onJob(fn) {
+      const { store, upkeep } = parts
+      const isVanishing = fn === vanishJob || store.isClosed()
+      const next = isVanishing ? undefined : await upkeep.onJob(fn)
+      if (next !== undefined) return { rescheduleAt: next }
+      if (store.session() || (!isVanishing && fn !== 'graves')) return
+      // A job that fails is forgotten: what could not be removed is tried again.
+      await ending.vanish().catch(() => {})
+      // Gone with everything else, unless somebody had to be answered first.
+      return { rescheduleAt: runtime.clock.nowMs() + vanishAgainMs }
+    },
+    async answer(work) {
+      leaveIfGone()
+      answering += 1
+      try {
+        if (!lifecycle.isStarted()) await start()
+        return { ok: true, value: await work() }
+      } catch (error) {
+        return failureReply(error, (message) => parts.upkeep.report('storage_failed', message))
+      } finally {
+        answering -= 1
+      }
+    },
+    async plain(work) {
+      leaveIfGone()
+      if (!lifecycle.isStarted()) await lifecycle.start()
+      return work()
+    },
+  }
+}
