@@ -1,6 +1,6 @@
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Reply } from '#contracts/reply.ts'
-import type { SessionApi, SessionGateway } from '#contracts/session.ts'
+import type { SessionApi, SessionGateway } from '#contracts/session-api.ts'
 import { faultOf, unavailable, type PlatformFault } from './platform-fault.ts'
 
 /** What the gateway needs of a Durable Object namespace. */

@@ -5,26 +5,19 @@ import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Reply } from '#contracts/reply.ts'
+import type { Delivery, RunSpending } from '#contracts/lineage.ts'
+import type { RunMemo, RunOutcome, RunView } from '#contracts/run-view.ts'
+import type { ItemsPage, ItemsQuery } from '#contracts/said-item.ts'
+import type { SessionApi } from '#contracts/session-api.ts'
 import type {
-  Delivery,
-  RunMemo,
-  RunOutcome,
-  RunSpending,
-  RunView,
-  ItemsPage,
-  ItemsQuery,
   SessionAbout,
-  SessionApi,
   SessionTree,
   TranscriptPage,
   TranscriptQuery,
   TreeQuery,
-  StorageAnswer,
-  SteerReceipt,
-  StorageRequest,
-  SubmitRequest,
-  SubmitReceipt,
-} from '#contracts/session.ts'
+} from '#contracts/session-view.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
+import type { SteerReceipt, SubmitRequest, SubmitReceipt } from '#contracts/submission.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import { createReaders } from './log/readers.ts'
 import { goneText } from './platform-fault.ts'

@@ -6,7 +6,7 @@ import {
   type Submission,
   type SubmitReceipt,
   type SubmitRequest,
-} from '#contracts/session.ts'
+} from '#contracts/submission.ts'
 import { keyedRunId } from '../gateway.ts'
 import { answerRun } from '../waiting/client-answers.ts'
 import { noSuchSession, otherBody, unknownAgent } from './refusals.ts'

@@ -1,4 +1,4 @@
-import type { RunOutcome } from '#contracts/session.ts'
+import type { RunOutcome } from '#contracts/run-view.ts'
 import { isStorageFault } from '../platform-fault.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import { pausesOf } from '../waiting/pauses.ts'

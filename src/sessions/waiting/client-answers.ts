@@ -1,4 +1,4 @@
-import type { ClientAnswers, SubmitRequest } from '#contracts/session.ts'
+import type { ClientAnswers, SubmitRequest } from '#contracts/submission.ts'
 import { decideCalls, steerRun, type DecideOptions, type OutsideParts } from './outside.ts'
 import { conflict, pausesOf } from './pauses.ts'
 import { noSuchRun } from '../runs/refusals.ts'

@@ -8,7 +8,7 @@ import {
   type Pause,
   type PauseAnswer,
 } from '#contracts/pause.ts'
-import type { PauseView } from '#contracts/session.ts'
+import type { PauseView } from '#contracts/run-view.ts'
 import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
 import type { RunRow } from '../storage/store.ts'
 
