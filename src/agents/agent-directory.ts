@@ -6,7 +6,7 @@ import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { AgentDirectory, AgentOverrides, ListedTool, ReadyAgent } from '#contracts/runtime.ts'
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import {

@@ -1,7 +1,7 @@
 // How a parent stays in touch with the session of an agent that it called.
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Reply } from '#contracts/reply.ts'
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 

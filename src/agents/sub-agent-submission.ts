@@ -1,6 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
 import { toInherited } from '#contracts/run-options.ts'
-import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
+import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** A call of an agent's tool as what its session is asked to do: on the caller's lease, under the call's id as key. */

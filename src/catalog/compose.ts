@@ -1,4 +1,4 @@
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createCatalogGateway, emptySnapshot } from './catalog-gateway.ts'
 import { createOutputStore, createOutputTool } from './output-tool.ts'

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { OutputStore } from '#contracts/policy.ts'
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 
 /** What goes to the model as it is. */

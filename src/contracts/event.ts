@@ -133,3 +133,5 @@ export const withData = <Event extends { readonly data: object }>(
   event: Event,
   more: Partial<Event['data']>,
 ): Event => ({ ...event, data: { ...event.data, ...more } })
+
+export type Emit = (event: EventDraft) => void

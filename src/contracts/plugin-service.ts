@@ -1,4 +1,4 @@
-import type { StorageAnswer, StorageRequest } from './session.ts'
+import type { StorageAnswer, StorageRequest } from './space.ts'
 
 /** What a `PluginService` object answers over RPC. */
 export interface PluginServiceApi {

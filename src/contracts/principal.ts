@@ -1,6 +1,6 @@
 import type { OwnLimits } from './own-limits.ts'
 import type { Reply } from './reply.ts'
-import type { StorageAnswer, StorageRequest } from './session.ts'
+import type { StorageAnswer, StorageRequest } from './space.ts'
 
 /** The dimensions a principal's day is limited in. `unlimited` if it is not. Integers. */
 export interface DayAmount {

@@ -1,5 +1,5 @@
 import type { PrincipalTiming } from '#contracts/principal.ts'
-import type { RunSpending } from '#contracts/session.ts'
+import type { RunSpending } from '#contracts/lineage.ts'
 import type { LeaseRow, PrincipalRows } from './principal-rows.ts'
 
 const maxPauseMs = 3_600_000

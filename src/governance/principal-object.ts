@@ -16,7 +16,8 @@ import type {
   RateVerdict,
 } from '#contracts/principal.ts'
 import type { Reply } from '#contracts/reply.ts'
-import type { SessionGateway, Space, StorageAnswer, StorageRequest } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
+import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'

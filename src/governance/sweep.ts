@@ -1,4 +1,5 @@
-import type { RunSpending, SessionGateway } from '#contracts/session.ts'
+import type { RunSpending } from '#contracts/lineage.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { LeaseChecks } from './lease-checks.ts'
 import type { LeaseRow } from './principal-rows.ts'

@@ -1,4 +1,4 @@
-import type { SubmitRequest } from '#contracts/session.ts'
+import type { SubmitRequest } from '#contracts/submission.ts'
 import type { HttpContext } from './deps.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { SubmitRequest } from '#contracts/session.ts'
+import type { SubmitRequest } from '#contracts/submission.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { parseTraceHeaders } from '#contracts/trace.ts'
 import type { HttpContext } from './deps.ts'

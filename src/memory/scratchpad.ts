@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { MemoryClient, MemoryEntry } from '#contracts/memory.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { StorageAnswer, StorageRequest } from '#contracts/session.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 
 const space = 'memory'
 const maxEntries = 1_000

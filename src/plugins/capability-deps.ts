@@ -1,6 +1,6 @@
 import type { MemoryClient } from '#contracts/memory.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import type { FetchFunction } from './egress.ts'

@@ -1,5 +1,5 @@
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'
-import type { Emit } from '#contracts/session.ts'
+import type { Emit } from '#contracts/event.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkEgress, type EgressRules } from './egress-rules.ts'
 import type { CallSecrets } from './secrets/call-secrets.ts'

@@ -1,7 +1,7 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { toBytes } from '#contracts/permit.ts'
 import { ToolError, type PluginStorage } from '#contracts/plugin.ts'
-import type { StorageAnswer, StorageRequest } from '#contracts/session.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import { jsonSizeBytes, toJson } from './json-border.ts'
 
 const maxKeyChars = 512

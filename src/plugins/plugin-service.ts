@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { PluginServiceApi } from '#contracts/plugin-service.ts'
-import type { Space, StorageAnswer, StorageRequest } from '#contracts/session.ts'
+import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 
 /** What the object of a plugin takes from outside. */
 export interface PluginServiceRuntime {

@@ -1,4 +1,5 @@
-import type { SessionAbout, SessionApi } from '#contracts/session.ts'
+import type { SessionApi } from '#contracts/session-api.ts'
+import type { SessionAbout } from '#contracts/session-view.ts'
 import { aboutOf } from './log/tree.ts'
 import { otherBody, unknownAgent } from './runs/refusals.ts'
 import type { Scope } from './scope.ts'

@@ -1,5 +1,5 @@
 import type { Reply } from '#contracts/reply.ts'
-import type { SessionApi, SessionGateway } from '#contracts/session.ts'
+import type { SessionApi, SessionGateway } from '#contracts/session-api.ts'
 import { keyedRunId, objectNameOf, sessionIdOf } from './storage/ids.ts'
 import { faultOf, unavailable, type PlatformFault } from './platform-fault.ts'
 

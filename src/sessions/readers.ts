@@ -1,15 +1,13 @@
+import type { RunMemo, RunView } from '#contracts/run-view.ts'
+import type { ItemsPage, ItemsQuery } from '#contracts/said-item.ts'
+import type { SessionApi } from '#contracts/session-api.ts'
 import type {
-  ItemsPage,
-  ItemsQuery,
-  RunMemo,
-  RunView,
   SessionAbout,
-  SessionApi,
   SessionTree,
   TranscriptPage,
   TranscriptQuery,
   TreeQuery,
-} from '#contracts/session.ts'
+} from '#contracts/session-view.ts'
 import { itemsPage } from './responses/items.ts'
 import { noSuchSession } from './storage/not-found.ts'
 import type { Scope } from './scope.ts'

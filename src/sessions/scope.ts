@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { RunView } from '#contracts/session.ts'
+import type { RunView } from '#contracts/run-view.ts'
 import { viewOf, type ViewOptions } from './log/views.ts'
 import { noSuchRun, noSuchSession } from './storage/not-found.ts'
 import type { SessionParts } from './session-parts.ts'

@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { SessionApi } from '#contracts/session.ts'
+import type { SessionApi } from '#contracts/session-api.ts'
 import { openSession } from './opened-session.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>

@@ -1,5 +1,5 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { Space } from '#contracts/session.ts'
+import type { Space } from '#contracts/space.ts'
 import { createAuditOutbox, type AuditOutbox } from './upkeep/audit-outbox.ts'
 import { createChildren, type Children } from './storage/children.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'

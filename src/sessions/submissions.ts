@@ -1,11 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type {
-  RunMemo,
-  RunOutcome,
-  RunView,
-  SubmitReceipt,
-  SubmitRequest,
-} from '#contracts/session.ts'
+import type { RunMemo, RunOutcome, RunView } from '#contracts/run-view.ts'
+import type { SubmitReceipt, SubmitRequest } from '#contracts/submission.ts'
 import { eventsPage } from './log/log-view.ts'
 import { memoOf, outcomeOf } from './log/views.ts'
 import type { Scope } from './scope.ts'

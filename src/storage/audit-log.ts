@@ -1,4 +1,4 @@
-import type { AuditSink } from '#contracts/session.ts'
+import type { AuditSink } from '#contracts/audit-sink.ts'
 import type { Database } from './database.ts'
 import { listGivenUp } from './given-up-runs.ts'
 import { askKnown, toChunks, writeChunk } from './record-rows.ts'

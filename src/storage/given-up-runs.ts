@@ -1,6 +1,6 @@
 import type { SessionEvent } from '#contracts/event.ts'
 import type { GivenUpRun, GivenUpRuns } from '#contracts/operations.ts'
-import type { AuditOwner } from '#contracts/session.ts'
+import type { AuditOwner } from '#contracts/audit-sink.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
 

@@ -1,5 +1,5 @@
 import type { SessionEvent } from '#contracts/event.ts'
-import type { AuditOwner } from '#contracts/session.ts'
+import type { AuditOwner } from '#contracts/audit-sink.ts'
 import type { Database, Statement } from './database.ts'
 import { idsPerMs, newestId, nowMs, spanMs } from './record-sql.ts'
 

@@ -1,5 +1,5 @@
 import type { SessionIndex, SessionListing, SessionQuery } from '#contracts/operations.ts'
-import type { AuditOwner, SessionCard } from '#contracts/session.ts'
+import type { AuditOwner, SessionCard } from '#contracts/audit-sink.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
 import { hasLanded } from './record-rows.ts'

@@ -1,4 +1,4 @@
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createOutputStore, createOutputTool } from '../../src/catalog/output-tool.ts'
 import type { ToolSubject } from './describe-tool.ts'

@@ -12,15 +12,10 @@ import type {
   SessionQuery,
 } from '../../src/contracts/operations.ts'
 import type { Reply } from '../../src/contracts/reply.ts'
-import type {
-  ParkedView,
-  RunOutcome,
-  RunView,
-  SessionApi,
-  SessionTree,
-  SubmitRequest,
-  SubmitReceipt,
-} from '../../src/contracts/session.ts'
+import type { ParkedView, RunOutcome, RunView } from '../../src/contracts/run-view.ts'
+import type { SessionApi } from '../../src/contracts/session-api.ts'
+import type { SessionTree } from '../../src/contracts/session-view.ts'
+import type { SubmitRequest, SubmitReceipt } from '../../src/contracts/submission.ts'
 import type { Sources } from '../../src/contracts/sources.ts'
 import { createAuthenticator } from '../../src/governance/authenticator.ts'
 import { createKeyAdministration } from '../../src/governance/key-administration.ts'

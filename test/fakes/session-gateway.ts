@@ -1,11 +1,7 @@
 import type { Json } from '#contracts/json.ts'
 import type { MemoryEntry } from '#contracts/memory.ts'
-import type {
-  SessionApi,
-  SessionGateway,
-  StorageAnswer,
-  StorageRequest,
-} from '#contracts/session.ts'
+import type { SessionApi, SessionGateway } from '#contracts/session-api.ts'
+import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
 
 /** The storage verbs of one session, in memory, without quotas. */
 export function createMemoryStorage(): (request: StorageRequest) => Promise<StorageAnswer> {

@@ -1,6 +1,6 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { SubmitRequest } from '#contracts/session.ts'
+import type { SubmitRequest } from '#contracts/submission.ts'
 import { createSessionStore, type RunRow } from '../../src/sessions/storage/store.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'

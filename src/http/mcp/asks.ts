@@ -1,6 +1,6 @@
 import type { ClientCapabilities, InputRequests } from '@modelcontextprotocol/server'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { PauseView, RunView } from '#contracts/session.ts'
+import type { PauseView, RunView } from '#contracts/run-view.ts'
 
 type Capability = 'elicitation' | 'sampling' | 'roots'
 

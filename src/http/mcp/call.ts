@@ -1,7 +1,7 @@
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { RunView } from '#contracts/session.ts'
+import type { RunView } from '#contracts/run-view.ts'
 import { isRunId, isSessionId } from '../headers.ts'
 import { noSuchSession, unwrap } from '../responses.ts'
 import { orchestrator } from '../targets.ts'

@@ -1,5 +1,5 @@
-import type { SubmitRequest } from '#contracts/session.ts'
-import { sessionProtocol } from '#contracts/session.ts'
+import type { SubmitRequest } from '#contracts/submission.ts'
+import { sessionProtocol } from '#contracts/submission.ts'
 import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'

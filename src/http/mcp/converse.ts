@@ -10,7 +10,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { IsolaError } from '#contracts/errors.ts'
-import type { RunView, SubmitRequest } from '#contracts/session.ts'
+import type { RunView } from '#contracts/run-view.ts'
+import type { SubmitRequest } from '#contracts/submission.ts'
 import type { HttpDeps } from '../deps.ts'
 import { unwrap } from '../responses.ts'
 import { answersByCall, asksOf, openAsks, type Ask } from './asks.ts'

@@ -1,5 +1,6 @@
 import type { StreamItem } from '#contracts/event.ts'
-import type { RunView, SessionApi } from '#contracts/session.ts'
+import type { RunView } from '#contracts/run-view.ts'
+import type { SessionApi } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { unwrap } from '../responses.ts'
 

@@ -4,7 +4,7 @@ import { toContentBlocks, toStructured } from '#contracts/content.ts'
 import type { DirectOutcome } from '#contracts/direct-call.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import type { PauseView, RunView } from '#contracts/session.ts'
+import type { PauseView, RunView } from '#contracts/run-view.ts'
 
 /**
  * A failure as a client's model reads it: our code, and what the caller may know. In text alone: clients of 2025 hold

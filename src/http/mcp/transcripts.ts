@@ -5,7 +5,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Message } from '#contracts/message.ts'
 import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
-import type { TranscriptPage } from '#contracts/session.ts'
+import type { TranscriptPage } from '#contracts/session-view.ts'
 import { isSessionId } from '../headers.ts'
 import type { McpCall } from './converse.ts'
 

@@ -1,5 +1,5 @@
 import type { ModelParameters } from '#contracts/model.ts'
-import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
+import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
 import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../headers.ts'

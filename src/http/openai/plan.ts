@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Reply } from '#contracts/reply.ts'
-import type { SubmitRequest } from '#contracts/session.ts'
+import type { SubmitRequest } from '#contracts/submission.ts'
 import { unwrap } from '../responses.ts'
 import { type History, invalid, type ToolOutput } from './history.ts'
 import { parseCallId, type PlaceInSession, toCallId } from './wire-ids.ts'

@@ -1,5 +1,5 @@
 import type { StreamItem } from '#contracts/event.ts'
-import type { SubmitReceipt, SubmitRequest } from '#contracts/session.ts'
+import type { SubmitReceipt, SubmitRequest } from '#contracts/submission.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { type StreamView, toEventStream } from '../event-stream.ts'
 import { eventStreamResponse, replayed, unwrap } from '../responses.ts'

@@ -1,4 +1,4 @@
-import type { ItemPlace, ResponsePlace } from '#contracts/session.ts'
+import type { ItemPlace, ResponsePlace } from '#contracts/said-item.ts'
 
 /**
  * The ids that clients get say where they belong: a stateless client brings back all that is needed

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { GivenUpRun } from '#contracts/operations.ts'
-import type { RunView } from '#contracts/session.ts'
+import type { RunView } from '#contracts/run-view.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId } from '../headers.ts'

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { SessionAbout, SessionTree } from '#contracts/session.ts'
+import type { SessionAbout, SessionTree } from '#contracts/session-view.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'

@@ -1,6 +1,6 @@
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import type { Decision } from '#contracts/pause.ts'
-import type { RunView } from '#contracts/session.ts'
+import type { RunView } from '#contracts/run-view.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { administrator } from '../operator/administrator.ts'
 import { unwrap } from '../responses.ts'

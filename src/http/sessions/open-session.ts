@@ -1,6 +1,6 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { Role } from '#contracts/keys.ts'
-import type { SessionApi } from '#contracts/session.ts'
+import type { SessionApi } from '#contracts/session-api.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId, isSessionId } from '../headers.ts'
 import { noSuchSession, unwrap } from '../responses.ts'

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
+import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
 import { readJsonObject } from '../body.ts'
 import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { TranscriptQuery, TreeQuery } from '#contracts/session.ts'
+import type { TranscriptQuery, TreeQuery } from '#contracts/session-view.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { toEventStream } from '../event-stream.ts'
 import { isRunId } from '../headers.ts'

@@ -1,6 +1,6 @@
 import type { Planner } from '#contracts/plan.ts'
 import type { SubAgentStopped, ToolHooks } from '#contracts/policy.ts'
-import type { EndedSession } from '#contracts/session.ts'
+import type { EndedSession } from '#contracts/session-view.ts'
 import { defaultHookTimeoutMs } from '../call-limits.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
 import { withModelHooks } from './model-hooks.ts'

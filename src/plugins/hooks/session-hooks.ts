@@ -1,7 +1,7 @@
 import type { DeploymentEvent, EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
-import type { EndedSession } from '#contracts/session.ts'
+import type { EndedSession } from '#contracts/session-view.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
 import { askPoint, type Asked, type AskPointDeps } from './ask-point.ts'
 import { toHookContext } from './hook-context.ts'

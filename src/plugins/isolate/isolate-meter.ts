@@ -1,6 +1,6 @@
 import type { AskStorage } from '../granted-storage.ts'
 import { withSafeErrors } from '../granted-storage.ts'
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'

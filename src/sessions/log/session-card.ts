@@ -1,4 +1,4 @@
-import type { SessionCard } from '#contracts/session.ts'
+import type { SessionCard } from '#contracts/audit-sink.ts'
 import type { RunRow, SessionRow, SessionStore } from '../storage/store.ts'
 import { viewOf, type ViewOptions } from './views.ts'
 

@@ -1,10 +1,6 @@
-import type {
-  RunView,
-  SessionAbout,
-  SessionGateway,
-  SessionTree,
-  TreeQuery,
-} from '#contracts/session.ts'
+import type { RunView } from '#contracts/run-view.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
+import type { SessionAbout, SessionTree, TreeQuery } from '#contracts/session-view.ts'
 import { noSuchRun } from '../storage/not-found.ts'
 import type { Child } from '../storage/children.ts'
 import { noteOlderChildren, type ChildrenParts } from './older-children.ts'

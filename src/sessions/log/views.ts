@@ -1,6 +1,7 @@
 import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { RunMemo, RunOutcome, RunSpending, RunView } from '#contracts/session.ts'
+import type { RunSpending } from '#contracts/lineage.ts'
+import type { RunMemo, RunOutcome, RunView } from '#contracts/run-view.ts'
 import { pausesOf, toView } from '../storage/open-pauses.ts'
 import { heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'

@@ -7,7 +7,7 @@ import type {
   ItemsQuery,
   ResponsePlace,
   SaidItem,
-} from '#contracts/session.ts'
+} from '#contracts/said-item.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { addedBetween } from '../storage/session-row.ts'
 import type { Addition, RunRow, SessionRow, SessionStore } from '../storage/store.ts'

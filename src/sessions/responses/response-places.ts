@@ -1,6 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import type { ResponsePlace, Submission } from '#contracts/session.ts'
+import type { ResponsePlace } from '#contracts/said-item.ts'
+import type { Submission } from '#contracts/submission.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'

@@ -6,7 +6,7 @@ import {
   type Submission,
   type SubmitReceipt,
   type SubmitRequest,
-} from '#contracts/session.ts'
+} from '#contracts/submission.ts'
 import { keyedRunId } from '../storage/ids.ts'
 import { noSuchSession } from '../storage/not-found.ts'
 import { otherBody, unknownAgent } from './refusals.ts'

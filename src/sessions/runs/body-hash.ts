@@ -1,5 +1,5 @@
 import { runOptionFields, type RunOptionRule } from '#contracts/run-options.ts'
-import type { Submission } from '#contracts/session.ts'
+import type { Submission } from '#contracts/submission.ts'
 
 /**
  * What a retry may send anew (its trace, the lease its parent has left by now, its principal's key and limits), and

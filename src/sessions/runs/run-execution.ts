@@ -1,7 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
-import type { RunOutcome } from '#contracts/session.ts'
+import type { RunOutcome } from '#contracts/run-view.ts'
 import { spanIdOf, toTraceHeaders } from '#contracts/trace.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type ChildNames, type Children } from '../storage/children.ts'

@@ -1,7 +1,7 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
-import type { RunOutcome } from '#contracts/session.ts'
+import type { RunOutcome } from '#contracts/run-view.ts'
 import { runStarted } from '../log/log-view.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
 import type { RunRow } from '../storage/store.ts'

@@ -1,6 +1,7 @@
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Lineage, RunOutcome } from '#contracts/session.ts'
+import type { Lineage } from '#contracts/lineage.ts'
+import type { RunOutcome } from '#contracts/run-view.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
 import { runIdAt } from '../storage/run-id.ts'

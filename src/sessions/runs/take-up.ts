@@ -1,4 +1,4 @@
-import type { RunOutcome } from '#contracts/session.ts'
+import type { RunOutcome } from '#contracts/run-view.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import { pausesOf } from '../storage/open-pauses.ts'

@@ -1,6 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
-import type { SessionApi, Submission } from '#contracts/session.ts'
+import type { SessionApi } from '#contracts/session-api.ts'
+import type { Submission } from '#contracts/submission.ts'
 import type { Addition, SessionRow, SessionStore } from './store.ts'
 
 type About = Parameters<SessionApi['create']>[0]

@@ -1,6 +1,6 @@
 import type { Json } from '#contracts/json.ts'
 import type { MemoryEntry } from '#contracts/memory.ts'
-import type { Space, StorageAnswer, StorageRequest } from '#contracts/session.ts'
+import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 const maxValueBytes = 1_048_576

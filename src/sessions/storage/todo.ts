@@ -1,4 +1,4 @@
-import type { Delivery } from '#contracts/session.ts'
+import type { Delivery } from '#contracts/lineage.ts'
 
 /** Something that must reach another session, whatever breaks: kept until it is acknowledged. */
 export type Errand =

@@ -1,4 +1,4 @@
-import type { AuditOwner, AuditSink, SessionCard } from '#contracts/session.ts'
+import type { AuditOwner, AuditSink, SessionCard } from '#contracts/audit-sink.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'
 import type { SessionRow, SessionStore } from '../storage/store.ts'

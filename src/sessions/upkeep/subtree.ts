@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { LiveRun } from '../runs/runs.ts'
 import type { ChildrenParts } from '../log/older-children.ts'
 

@@ -1,6 +1,6 @@
 import { errorMessage } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { RunOutcome } from '#contracts/session.ts'
+import type { RunOutcome } from '#contracts/run-view.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
 import { createReport, type Report } from './incidents.ts'
 import type { Jobs, SetAlarm } from './jobs.ts'

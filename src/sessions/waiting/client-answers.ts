@@ -1,5 +1,5 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import type { ClientAnswers, SubmitRequest } from '#contracts/session.ts'
+import type { ClientAnswers, SubmitRequest } from '#contracts/submission.ts'
 import { decideCalls, steerRun, type OutsideParts } from './outside.ts'
 import { conflict } from './pauses.ts'
 import { pausesOf } from '../storage/open-pauses.ts'

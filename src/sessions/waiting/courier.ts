@@ -1,4 +1,4 @@
-import type { SessionGateway } from '#contracts/session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Errand, Todo } from '../storage/todo.ts'
 
 export interface CourierOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage } from '../../../src/contracts/lease.ts'
 import { defaultPrincipalTiming, type DayAmount } from '../../../src/contracts/principal.ts'
-import type { RunSpending } from '../../../src/contracts/session.ts'
+import type { RunSpending } from '../../../src/contracts/lineage.ts'
 import { createDayLedger, type DayLedger } from '../../../src/governance/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/governance/principal-rows.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'

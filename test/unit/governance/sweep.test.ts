@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage } from '../../../src/contracts/lease.ts'
 import { defaultPrincipalTiming } from '../../../src/contracts/principal.ts'
-import type { RunSpending } from '../../../src/contracts/session.ts'
+import type { RunSpending } from '../../../src/contracts/lineage.ts'
 import { createDayLedger } from '../../../src/governance/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/governance/principal-rows.ts'
 import { sweep } from '../../../src/governance/sweep.ts'

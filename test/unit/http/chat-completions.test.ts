@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sessionProtocol } from '../../../src/contracts/session.ts'
+import { sessionProtocol } from '../../../src/contracts/submission.ts'
 import {
   createFakeApp,
   delta,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../../../src/contracts/event.ts'
 import { zeroUsage } from '../../../src/contracts/lease.ts'
-import { sessionProtocol, type SessionTree } from '../../../src/contracts/session.ts'
+import { type SessionTree } from '../../../src/contracts/session-view.ts'
+import { sessionProtocol } from '../../../src/contracts/submission.ts'
 import {
   createFakeApp,
   errorOf,

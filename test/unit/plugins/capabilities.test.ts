@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import type { StorageRequest } from '#contracts/session.ts'
+import type { StorageRequest } from '#contracts/space.ts'
 import { spanIdOf } from '#contracts/trace.ts'
 import { openCapabilities } from '../../../src/plugins/capabilities.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'

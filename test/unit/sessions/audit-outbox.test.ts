@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '#contracts/event.ts'
 import { zeroUsage } from '#contracts/lease.ts'
-import type { AuditBatch } from '#contracts/session.ts'
+import type { AuditBatch } from '#contracts/audit-sink.ts'
 import { createSessionStore } from '../../../src/sessions/storage/store.ts'
 import { createAuditOutbox } from '../../../src/sessions/upkeep/audit-outbox.ts'
 import { batchOf } from '../../fakes/audit-batch.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { runOptionFields } from '#contracts/run-options.ts'
-import type { Submission } from '#contracts/session.ts'
+import type { Submission } from '#contracts/submission.ts'
 import { bodyHashOf } from '../../../src/sessions/runs/body-hash.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 

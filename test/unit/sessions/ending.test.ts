@@ -3,7 +3,7 @@ import { deleteSession, removeRows } from '../../../src/sessions/upkeep/deletion
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 import type { WorldOptions } from '../../switches/session-world.ts'
 import { agentSpec } from '../../fakes/kernel.ts'
-import type { Lineage } from '#contracts/session.ts'
+import type { Lineage } from '#contracts/lineage.ts'
 
 const answers = { script: () => ({ text: 'hi' }) }
 const dayMs = 86_400_000

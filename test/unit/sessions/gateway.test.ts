@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { SessionApi, SubmitRequest } from '../../../src/contracts/session.ts'
+import type { SessionApi } from '../../../src/contracts/session-api.ts'
+import type { SubmitRequest } from '../../../src/contracts/submission.ts'
 import { createSessionGateway } from '../../../src/sessions/gateway.ts'
 import { keyedRunId } from '../../../src/sessions/storage/ids.ts'
 import { createRandom } from '../../fakes/random.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ItemPlace, SaidItem, SessionTree } from '#contracts/session.ts'
+import type { ItemPlace, SaidItem } from '#contracts/said-item.ts'
+import type { SessionTree } from '#contracts/session-view.ts'
 import { treeOf } from '../../../src/sessions/log/tree.ts'
 import { viewOf } from '../../../src/sessions/log/views.ts'
 import { itemsPage } from '../../../src/sessions/responses/items.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { StorageRequest } from '#contracts/session.ts'
+import type { StorageRequest } from '#contracts/space.ts'
 import { createSpace } from '../../../src/sessions/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
 

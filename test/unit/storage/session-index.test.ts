@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SessionEvent } from '../../../src/contracts/event.ts'
-import type { SessionCard } from '../../../src/contracts/session.ts'
+import type { SessionCard } from '../../../src/contracts/audit-sink.ts'
 import { createAuditSink } from '../../../src/storage/audit-log.ts'
 import { createAuditReader } from '../../../src/storage/audit-reader.ts'
 import type { Database } from '../../../src/storage/database.ts'

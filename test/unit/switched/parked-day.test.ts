@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, zeroUsage } from '#contracts/lease.ts'
 import { defaultPrincipalTiming, type PrincipalLedger } from '#contracts/principal.ts'
-import type { RunOutcome } from '#contracts/session.ts'
+import type { RunOutcome } from '#contracts/run-view.ts'
 import { createDayLedger } from '../../../src/governance/day-ledger.ts'
 import { createPrincipalRows } from '../../../src/governance/principal-rows.ts'
 import { deleteSession } from '../../../src/sessions/upkeep/deletion.ts'

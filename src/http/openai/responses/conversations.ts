@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
-import type { SessionAbout } from '#contracts/session.ts'
+import type { SessionAbout } from '#contracts/session-view.ts'
 import { readJsonObject } from '../../body.ts'
 import type { HttpContext, HttpDeps } from '../../deps.ts'
 import { jsonResponse, unwrap } from '../../responses.ts'

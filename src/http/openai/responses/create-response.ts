@@ -1,6 +1,6 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { ModelParameters } from '#contracts/model.ts'
-import { sessionProtocol, type SubmitRequest } from '#contracts/session.ts'
+import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
 import { askedBy } from '../../asked-by.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
 import { readJsonObject } from '../../body.ts'

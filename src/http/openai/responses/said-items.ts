@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { ItemsPage, ItemsQuery, SaidItem } from '#contracts/session.ts'
+import type { ItemsPage, ItemsQuery, SaidItem } from '#contracts/said-item.ts'
 import { jsonResponse } from '../../responses.ts'
 import { parseFields } from '../../validate.ts'
 import { invalid } from '../history.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
-import type { RunMemo } from '#contracts/session.ts'
+import type { RunMemo } from '#contracts/run-view.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
 import { toEventStream } from '../../event-stream.ts'
 import { eventStreamResponse, jsonResponse, unwrap } from '../../responses.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { answersByCall, asksOf, openAsks } from '../../../../src/http/mcp/asks.ts'
-import type { RunView } from '../../../../src/contracts/session.ts'
+import type { RunView } from '../../../../src/contracts/run-view.ts'
 import { parked } from '../../../fakes/http-deps.ts'
 
 const pause = parked.pauses[0]!

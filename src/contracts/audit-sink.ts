@@ -1,0 +1,38 @@
+import type { RunState } from './agent.ts'
+import type { SessionEvent } from './event.ts'
+
+/** Whose log it is. A name that is deleted and used again starts a new log: `sinceMs` tells them apart. */
+export interface AuditOwner {
+  readonly session: string
+  readonly principal: string
+  /** When the session was made, epoch milliseconds. */
+  readonly sinceMs: number
+}
+
+/** A session as the list of sessions shows it. */
+export interface SessionCard {
+  readonly agent?: string
+  /** Named: somebody may come back to it. */
+  readonly kind: 'named' | 'stateless' | 'child'
+  /** When its last run came in or ended, epoch milliseconds. */
+  readonly usedAtMs: number
+  readonly runs: number
+  /** Of its last run. */
+  readonly state?: RunState
+}
+
+/** A stretch of a session's log, and how the session stands. */
+export interface AuditBatch {
+  /** May be none: then it tells of the session alone. */
+  readonly events: readonly SessionEvent[]
+  readonly card: SessionCard
+}
+
+/** Where a session's log goes, and the list of sessions with it; batches may arrive twice and must then land once. */
+export interface AuditSink {
+  readonly append: (owner: AuditOwner, batch: AuditBatch) => Promise<void>
+  /** The highest `seq` that landed, 0 if the session is listed without an event, -1 if it is not listed. */
+  readonly watermark: (owner: AuditOwner) => Promise<number>
+  /** Takes the session off the list; its events stay. Repeated, it changes nothing. */
+  readonly unlist: (owner: AuditOwner) => Promise<void>
+}

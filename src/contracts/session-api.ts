@@ -1,0 +1,109 @@
+import type { JsonObject } from './json.ts'
+import type { Limits } from './lease.ts'
+import type { Delivery, RunSpending } from './lineage.ts'
+import type { Message } from './message.ts'
+import type { Decision } from './pause.ts'
+import type { Reply } from './reply.ts'
+import type { RunMemo, RunOutcome, RunView } from './run-view.ts'
+import type { ItemsPage, ItemsQuery } from './said-item.ts'
+import type {
+  SessionAbout,
+  SessionTree,
+  TranscriptPage,
+  TranscriptQuery,
+  TreeQuery,
+} from './session-view.ts'
+import type { StorageAnswer, StorageRequest } from './space.ts'
+import type { SteerReceipt, SubmitReceipt, SubmitRequest } from './submission.ts'
+
+/** Everything a `Session` object answers over RPC. Streams carry one JSON `StreamItem` a line. */
+export interface SessionApi {
+  readonly create: (about: {
+    /** Absent: the first run says which. */
+    readonly agent?: string
+    readonly metadata?: JsonObject
+    /** What was said before. */
+    readonly messages?: readonly Message[]
+    readonly principal: string
+    readonly session: string
+    /** What all its runs together may spend. */
+    readonly limits?: Partial<Limits>
+  }) => Promise<Reply<SessionAbout>>
+  /** Sets its metadata, or adds to what was said before its first run (`request_conflict` if it has one). */
+  readonly amend: (
+    principal: string,
+    change: { readonly metadata?: JsonObject; readonly messages?: readonly Message[] },
+  ) => Promise<Reply<SessionAbout>>
+  readonly about: (principal: string) => Promise<Reply<SessionAbout>>
+  readonly submit: (session: string, submission: SubmitRequest) => Promise<Reply<SubmitReceipt>>
+  /** Submits and waits for the final outcome. */
+  readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<RunOutcome>>
+  /** Submits and streams from the run's first event, deltas included, to its terminal event. */
+  readonly runStream: (
+    session: string,
+    submission: SubmitRequest,
+  ) => Promise<
+    Reply<{
+      readonly receipt: SubmitReceipt
+      /** Names this reader for `abandon`: an object notices only late that a stream is not read. */
+      readonly reader: string
+      readonly stream: ReadableStream<Uint8Array>
+    }>
+  >
+  /** Whose session it is: for those who may see everybody's. */
+  readonly owner: () => Promise<Reply<string>>
+  readonly result: (principal: string, run: string) => Promise<Reply<RunView>>
+  readonly recall: (principal: string, run: string) => Promise<Reply<RunMemo>>
+  /** `recall` says so from now on; the transcript keeps the run, since others may go on from it. */
+  readonly hide: (principal: string, run: string) => Promise<Reply<RunMemo>>
+  /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */
+  readonly events: (
+    principal: string,
+    options: { readonly afterSeq: number; readonly run?: string; readonly follow: boolean },
+  ) => Promise<Reply<ReadableStream<Uint8Array>>>
+  readonly cancel: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
+  /** Cancels a run that nobody but `reader`, who has gone, follows or waits for. */
+  readonly abandon: (principal: string, run: string, reader: string) => Promise<Reply<RunView>>
+  /** Gives a run that is not over another message; its next turn sees it. Refused with `request_conflict` once it is over. */
+  readonly steer: (
+    principal: string,
+    run: string,
+    message: Message,
+    idempotencyKey?: string,
+  ) => Promise<Reply<SteerReceipt>>
+  /**
+   * Settles what a parked run waits for. The same decision again changes nothing; another is refused with
+   * `request_conflict`. `by` is who decided, if not the session's own principal: the record says so.
+   */
+  readonly decide: (
+    principal: string,
+    run: string,
+    call: string,
+    decision: Decision,
+    by?: string,
+  ) => Promise<Reply<RunView>>
+  /** A new run of the same task for one that was given up. For the operator; the same run joins the retry that is there. */
+  readonly retry: (run: string) => Promise<Reply<SubmitReceipt>>
+  /** Cancels whatever a parent's call started here, or will. */
+  readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
+  /** The one outcome of what a call started elsewhere; may come twice. */
+  readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
+  /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */
+  readonly spentBy: (run: string) => Promise<RunSpending>
+  readonly transcript: (
+    principal: string,
+    query?: TranscriptQuery,
+  ) => Promise<Reply<TranscriptPage>>
+  /** What was said as the client knows it, every branch in accept order. */
+  readonly items: (principal: string, query: ItemsQuery) => Promise<Reply<ItemsPage>>
+  readonly tree: (principal: string, query?: TreeQuery) => Promise<Reply<SessionTree>>
+  readonly delete: (principal: string) => Promise<Reply<{ readonly deleted: true }>>
+  readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
+}
+
+/** Reaches sessions by id, so that no room needs a Durable Object namespace. */
+export interface SessionGateway {
+  readonly at: (session: string) => SessionApi
+  /** The id of the session a client named, or of the child of a call: always the same for the same parts. */
+  readonly idFor: (kind: 'named' | 'child', parts: readonly string[]) => Promise<string>
+}

@@ -1,0 +1,59 @@
+import type { JsonObject } from './json.ts'
+import type { Usage } from './lease.ts'
+import type { Message } from './message.ts'
+import type { RunView } from './run-view.ts'
+
+/** What identifies a session. */
+export interface SessionAbout {
+  readonly id: string
+  /** Empty until the first run says which. */
+  readonly agent: string
+  readonly principal: string
+  readonly createdAtMs: number
+  /** Of a conversation, as its client set it. */
+  readonly metadata?: JsonObject
+}
+
+/** A session that is about to be forgotten, with everything in it. */
+export interface EndedSession {
+  readonly session: string
+  readonly rootSession: string
+  readonly principal: string
+  /** Empty if nothing was ever said in it. */
+  readonly agent: string
+}
+
+/** Which runs of a session are asked for: the last ones. */
+export interface TreeQuery {
+  /** The last ones before this run: `earlier` of another page. */
+  readonly before?: string
+  /** At most so many, 100 if absent; fewer if what they came to is long, but one at least. */
+  readonly limit?: number
+}
+
+/** A session with what hangs below it, usage and cost per agent. */
+export interface SessionTree extends SessionAbout {
+  readonly trace?: string
+  readonly parent?: { readonly session: string; readonly run: string; readonly call: string }
+  /** In accept order: all of them, or the last ones. */
+  readonly runs: readonly RunView[]
+  /** The first of `runs`, if there are earlier ones: `before` of the next page. */
+  readonly earlier?: string
+  /** All this session's runs with everything below them. */
+  readonly usage: Usage
+  readonly costEstimateUsd: number
+  /** What `runs` started, each with its last runs. */
+  readonly children: readonly SessionTree[]
+}
+
+export interface TranscriptQuery {
+  /** What was said behind this run: `next` of another page. From the beginning if absent. */
+  readonly after?: string
+}
+
+/** A stretch of what was said, at most about 4,000,000 characters, one run at least. */
+export interface TranscriptPage {
+  readonly messages: readonly Message[]
+  /** The last run of the page, if there is more behind it. */
+  readonly next?: string
+}

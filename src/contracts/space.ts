@@ -1,0 +1,48 @@
+import type { Json } from './json.ts'
+import type { MemoryEntry } from './memory.ts'
+
+/** The storage verbs of a session tree, run in the root session's object. */
+export type StorageRequest =
+  | { readonly verb: 'get' | 'delete'; readonly space: string; readonly key: string }
+  | {
+      readonly verb: 'set'
+      readonly space: string
+      readonly key: string
+      readonly value: Json
+      readonly quotaBytes: number
+      /** What does not fit displaces the oldest values, instead of being refused. */
+      readonly evicts?: true
+    }
+  /** Sets it and answers `found: false`; `found: true`, and nothing is written, if this is what it has already. */
+  | {
+      readonly verb: 'claim'
+      readonly space: string
+      readonly key: string
+      readonly value: string
+    }
+  | {
+      readonly verb: 'list'
+      readonly space: string
+      readonly prefix: string
+      readonly limit: number
+    }
+  | {
+      readonly verb: 'append'
+      readonly space: string
+      readonly text: string
+      readonly maxEntries: number
+    }
+  | { readonly verb: 'entries'; readonly space: string; readonly limit: number }
+  | { readonly verb: 'clear'; readonly space: string }
+
+/** Named values and short entries in spaces that do not see each other, within one Durable Object. */
+export type Space = (request: StorageRequest) => StorageAnswer
+
+/** `error` says why nothing was stored (quota, key, size), safe for a model. */
+export interface StorageAnswer {
+  readonly error?: string
+  readonly value?: Json
+  readonly found?: boolean
+  readonly keys?: readonly string[]
+  readonly entries?: readonly MemoryEntry[]
+}
