@@ -1,7 +1,7 @@
 import type { Json } from '#contracts/json.ts'
-import type { MemoryEntry } from '#contracts/memory.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
+import { append, keysOf, lastEntries } from './space-entries.ts'
 
 const maxValueBytes = 1_048_576
 const maxKeyChars = 512
@@ -61,51 +61,13 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         )
         return { found: cursor.rowsWritten === 0 }
       }
-      case 'list': {
-        const { prefix, limit } = request
-        const rows = sql.exec(
-          `SELECT key FROM items WHERE space = ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?`,
-          space,
-          prefix.length,
-          prefix,
-          Math.max(1, Math.min(limit, 1_000)),
-        )
-        return { keys: [...rows].map((row) => String(row['key'])) }
-      }
-      case 'append': {
-        const [last] = sql.exec('SELECT max(key) AS key FROM items WHERE space = ?', space)
-        const id = String(Number(last?.['key'] ?? 0) + 1).padStart(10, '0')
-        const entry: MemoryEntry = { id, text: request.text, atMs: clock.nowMs() }
+      case 'list':
+        return { keys: keysOf(sql, request) }
+      case 'append':
         used.delete(space)
-        sql.exec(
-          'INSERT INTO items VALUES (?, ?, ?, ?)',
-          space,
-          id,
-          JSON.stringify(entry.text),
-          entry.atMs,
-        )
-        // Bounded: the oldest go first.
-        sql.exec(
-          `DELETE FROM items WHERE space = ?1 AND key IN
-            (SELECT key FROM items WHERE space = ?1 ORDER BY key DESC LIMIT -1 OFFSET ?2)`,
-          space,
-          request.maxEntries,
-        )
-        return { entries: [entry] }
-      }
-      case 'entries': {
-        const rows = sql.exec(
-          'SELECT key, value, at FROM items WHERE space = ? ORDER BY key DESC LIMIT ?',
-          space,
-          request.limit,
-        )
-        const entries = [...rows].map((row) => ({
-          id: String(row['key']),
-          text: JSON.parse(String(row['value'])) as string,
-          atMs: Number(row['at']),
-        }))
-        return { entries: entries.reverse() }
-      }
+        return { entries: [append(sql, request, clock.nowMs())] }
+      case 'entries':
+        return { entries: lastEntries(sql, request) }
       case 'clear':
         sql.exec('DELETE FROM items WHERE space = ?', space)
         used.delete(space)
