@@ -171,6 +171,8 @@ export function createSessionStore(
   const table = createLogTable<RunRow>(storage)
   const { read, atomically, write, end, index, newest, openRuns } = table
   const damaged = new Set<number>()
+  let firstId: string | undefined
+  table.onForget(() => (firstId = undefined))
   const record = createSessionRecord<SessionRow>(table)
 
   const note = (order: number) => {
@@ -220,11 +222,11 @@ export function createSessionStore(
     },
     findRun(id) {
       table.prepare()
-      // The first run needs no entry: a sub-agent's session has no other.
-      for (const order of new Set([orderIn(id), 1])) {
-        const run = order > 0 && order <= end.lastOrder() ? runAt(order) : undefined
-        if (run?.id === id) return run
-      }
+      const place = orderIn(id)
+      const told = place > 0 && place <= end.lastOrder() ? runAt(place) : undefined
+      if (told?.id === id) return told
+      // The first run needs no entry: a sub-agent's session has no other. Its id stays what it is, so it is read once.
+      if (end.lastOrder() > 0 && (firstId ??= runAt(1)?.id) === id) return runAt(1)
       const order = end.lastOrder() > 1 ? index.get('id', id) : undefined
       return order === undefined ? undefined : runAt(Number(order))
     },
