@@ -33,4 +33,17 @@ describe('a plain run in a session that has had others', () => {
     expect(asked).toEqual([])
     expect(life.store.findRun(first.id)?.order).toBe(1)
   })
+
+  it('is carried to the record from memory: the database says only where it is', async () => {
+    const { wake, failWhere } = createSessionWorld({ script: () => ({ text: 'hi' }) })
+    const life = wake()
+    await life.run()
+    await life.outbox.flush()
+    await life.run()
+    const asked: string[] = []
+    failWhere((query) => asked.push(query) < 0)
+    expect(await life.outbox.flush()).toBe(true)
+    expect(asked).toEqual([expect.stringContaining('SELECT run, turn, part, first_seq, last_seq')])
+    expect(life.outbox.isEmpty()).toBe(true)
+  })
 })
