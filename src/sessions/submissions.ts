@@ -87,6 +87,7 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
         afterSeq: 0,
         run,
         follow: runs.live(run) !== undefined,
+        isBeginner: true,
         upTo: hasBegun ? store.lastSeq() : 0,
         read,
       })

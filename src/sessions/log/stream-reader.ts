@@ -14,6 +14,8 @@ export interface Reader {
   readonly run?: string
   /** Ends after this run's terminal event, or at once when nothing more will come. */
   readonly follow: boolean
+  /** It began the run, and needs not be told that it has. */
+  readonly isBeginner?: boolean
   /** Some of what is in the log behind one place, up to another, in order; none only if there is none. */
   readonly read: (after: number, upTo: number) => readonly ToldEvent[]
   /** What is in the log up to here is durable, and is told first; 0 if there is nothing for this reader yet. */
@@ -44,7 +46,7 @@ const encoder = new TextEncoder()
 
 /** Tells one reader the log first and then what happens, at its own pace. */
 export function createLiveReader(
-  { id, afterSeq, run, read, upTo }: Omit<Reader, 'follow'>,
+  { id, afterSeq, run, read, upTo, isBeginner = false }: Omit<Reader, 'follow'>,
   hub: ReaderHub,
 ): LiveReader {
   let seq = afterSeq
@@ -64,6 +66,11 @@ export function createLiveReader(
     if (isEnding || (run !== undefined && item.run !== run)) return
     if ('seq' in item) {
       if (item.seq <= seq) return
+      // Whoever began the run is told so by its receipt: each line that says nothing new is a hop.
+      if (isBeginner && item.type === 'run_started' && !isBehind) {
+        seq = item.seq
+        return
+      }
       isBehind ||= events >= maxWaiting
       if (isBehind) return wake()
       seq = item.seq

@@ -28,7 +28,7 @@ export function createLogEnd(
     const query = `SELECT run, last_seq FROM log WHERE run > 0 AND last_seq IS NOT NULL
       ORDER BY run DESC, turn DESC, part DESC LIMIT 1`
     const [row] = read(query)
-    const seq = Math.max(Number(row?.['last_seq'] ?? 0), index.lastLate())
+    const seq = row ? Math.max(Number(row['last_seq']), index.lastLate()) : 0
     return (told = { order: Number(row?.['run'] ?? 0), seq })
   }
 

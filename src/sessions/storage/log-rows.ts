@@ -8,7 +8,7 @@ export type Row = Record<string, SqlStorageValue>
 const maxPartChars = 600_000
 
 /** A row put together: a run, as the store types it, or a turn of one. */
-type JoinedRow<Run> =
+export type JoinedRow<Run> =
   | { readonly kind: 'run'; readonly run: Run }
   | { readonly kind: 'turn'; readonly turn: TurnRecord }
 

@@ -115,7 +115,7 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
       exec(`CREATE TABLE IF NOT EXISTS log (
         run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,
         is_final INTEGER, body TEXT, PRIMARY KEY (run, turn, part)) WITHOUT ROWID`)
-      isReady = undefined // a transaction that fails takes the table with it
+      isReady = true // a transaction that fails takes the table with it, and has this forgotten
     },
     write(key, value) {
       if (isClosed) throw new IsolaError('request_not_found', 'The session was deleted.')

@@ -1,5 +1,6 @@
 import type { TurnRecord } from '#contracts/journal.ts'
 import { fromStoredTurn } from './event-version.ts'
+import type { JoinedRow } from './log-rows.ts'
 
 /** A run longer than this is read from the database like any other. */
 const maxChars = 2_000_000
@@ -25,6 +26,8 @@ export interface NewestRun<Run> {
   readonly turns: (order: number) => readonly TurnRecord[] | undefined
   /** The last of `turns` alone: none is read for it but that one. */
   readonly lastTurn: (order: number) => readonly TurnRecord[] | undefined
+  /** One row of it. */
+  readonly row: (order: number, turn: number) => JoinedRow<Run> | undefined
   /** In how many parts a row of it is stored, 0 if it is not; `undefined` if it is another run. */
   readonly parts: (order: number, turn: number) => number | undefined
 }
@@ -65,6 +68,12 @@ export function createNewestRun<Run>(): NewestRun<Run> {
     run: (order) => (held?.order === order ? (held.rows.get(0)?.read() as Run) : undefined),
     turns: (order) => turnsOf(order)?.map(toTurn),
     lastTurn: (order) => turnsOf(order)?.slice(-1).map(toTurn),
+    row(order, turn) {
+      const row = held?.order === order ? held.rows.get(turn) : undefined
+      if (!row) return undefined
+      if (turn > 0) return { kind: 'turn', turn: toTurn(row) }
+      return { kind: 'run', run: row.read() as Run }
+    },
     parts: (order, turn) => (held?.order === order ? (held.rows.get(turn)?.parts ?? 0) : undefined),
   }
 }

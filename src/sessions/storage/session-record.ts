@@ -33,8 +33,8 @@ export function createSessionRecord<Session extends Identified>(
   return {
     session,
     writeSession(next) {
-      table.make()
       const isNew = session() === undefined
+      table.make()
       table.write({ run: 0, turn: 0, id: next.id, isNew }, next)
       known = next
     },

@@ -12,6 +12,7 @@ import { placesAfter, rowsAfter, rowsAt, type LogPlace } from './log-after.ts'
 import { logPageAfter, type LogPageQuery } from './log-page.ts'
 import { join, type Row } from './log-rows.ts'
 import { createLogTable, isFoundById } from './log-table.ts'
+import { lastRunsNotOver } from './last-runs.ts'
 import { removeSome } from './removal.ts'
 import { orderIn } from './run-id.ts'
 import { createSessionRecord } from './session-record.ts'
@@ -152,17 +153,6 @@ export interface SessionStore {
   readonly rowsWritten: () => number
 }
 
-/** So many runs at the end of the log may be under way or wait in the queue: those before them are over, or kept open. */
-const maxLastRuns = 18
-const lastRunsNotOver = `WITH RECURSIVE back (run, steps) AS (
-    SELECT max(run), 1 FROM log WHERE run > 0
-    UNION ALL
-    SELECT (SELECT max(run) FROM log WHERE run > 0 AND run < back.run), steps + 1
-      FROM back WHERE run IS NOT NULL AND steps < ${maxLastRuns})
-  SELECT run FROM back WHERE run IS NOT NULL AND
-    (SELECT is_final FROM log AS ends WHERE ends.run = back.run
-      ORDER BY turn DESC, part DESC LIMIT 1) = 0`
-
 /** @param onDamaged Told of a row that cannot be read, once. */
 export function createSessionStore(
   storage: DurableObjectStorage,
@@ -171,6 +161,8 @@ export function createSessionStore(
   const table = createLogTable<RunRow>(storage)
   const { read, atomically, write, end, index, newest, openRuns } = table
   const damaged = new Set<number>()
+  let firstId: string | undefined
+  table.onForget(() => (firstId = undefined))
   const record = createSessionRecord<SessionRow>(table)
 
   const note = (order: number) => {
@@ -220,11 +212,11 @@ export function createSessionStore(
     },
     findRun(id) {
       table.prepare()
-      // The first run needs no entry: a sub-agent's session has no other.
-      for (const order of new Set([orderIn(id), 1])) {
-        const run = order > 0 && order <= end.lastOrder() ? runAt(order) : undefined
-        if (run?.id === id) return run
-      }
+      const place = orderIn(id)
+      const told = place > 0 && place <= end.lastOrder() ? runAt(place) : undefined
+      if (told?.id === id) return told
+      // The first run needs no entry: a sub-agent's session has no other. Its id stays what it is, so it is read once.
+      if (end.lastOrder() > 0 && (firstId ??= runAt(1)?.id) === id) return runAt(1)
       const order = end.lastOrder() > 1 ? index.get('id', id) : undefined
       return order === undefined ? undefined : runAt(Number(order))
     },
@@ -277,7 +269,10 @@ export function createSessionStore(
       const { rows, upTo } = logPageAfter(query, { read, lateAfter })
       return { rows: join(rows, note), upTo }
     },
-    rowsAt: (places) => join(rowsAt(places, read), note),
+    rowsAt(places) {
+      const held = places.flatMap(({ run, turn }) => newest.row(run, turn) ?? [])
+      return held.length === places.length ? held : join(rowsAt(places, read), note)
+    },
     lastSeq() {
       table.prepare()
       return end.lastSeq()

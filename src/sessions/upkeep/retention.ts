@@ -21,6 +21,8 @@ export interface Retention {
   readonly keep: () => Promise<void>
   /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
   readonly expire: () => Promise<number | undefined>
+  /** The job was taken away. */
+  readonly end: () => void
   /** It could not be done. @returns When it is tried again: less and less often, also after the object was loaded anew. */
   readonly failed: () => number
 }
@@ -38,6 +40,8 @@ export interface RetentionOptions {
 
 export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOptions): Retention {
   const { clock, timing, sessions } = runtime
+  /** The job is there: its own time takes it away, or the end of the session. */
+  let isKept = false
   const nextLookMs = (dueMs: number) => Math.min(dueMs, clock.nowMs() + lookEveryMs)
   const expiresAtMs = (session: SessionRow) =>
     lastUsedMs(parts().store, session) +
@@ -52,12 +56,17 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
   return {
     async keep() {
       const session = parts().store.session()
-      if (!session || jobs.get('retention')) return
+      if (!session || isKept) return
+      isKept = jobs.get('retention') !== undefined
+      if (isKept) return
       const time = nextLookMs(expiresAtMs(session))
-      // Not even that could be stored: the next run asks for it again.
-      await jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
+      await jobs.push({ id: 'retention', fn: 'retention', time }).then(
+        () => (isKept = true),
+        () => {}, // not even that could be stored: the next run asks for it again
+      )
     },
     async expire() {
+      isKept = false
       const { store, runs, todo } = parts()
       const session = store.session()
       if (!session) return undefined
@@ -71,6 +80,7 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
       await onExpired()
       return undefined
     },
+    end: () => void (isKept = false),
     failed() {
       const { todo } = parts()
       const tries = todo.tries(kind)

@@ -158,6 +158,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     },
     async end() {
       recovery.end()
+      retention.end()
       await jobs.cancel('recover')
       await jobs.cancel('pauses')
       await jobs.cancel('retention')

@@ -37,6 +37,24 @@ describe('a stream hub', () => {
     expect(hub.hasReaders()).toBe(false)
   })
 
+  it('tells everybody that a run has begun, but not who began it', async () => {
+    const hub = createStreamHub(async () => {})
+    const about = { run: 'run_1', agent: 'orchestrator', trace: 'a'.repeat(32), atMs: 0 }
+    const begun = toldEvent({
+      ...about,
+      seq: 1,
+      type: 'run_started',
+      data: { principal: 'p', depth: 0 },
+    })
+    const streams = [{}, { isBeginner: true }].map((which) =>
+      hub.attach({ afterSeq: 0, follow: true, ...logOf([]), ...which }),
+    )
+    hub.publish([begun])
+    hub.publish([eventOf(2)])
+    hub.rest()
+    expect(await Promise.all(streams.map(seqsOf))).toEqual([[1, 2], [2]])
+  })
+
   it('serves who comes back after a write that could not be made durable', async () => {
     let syncs = 0
     const hub = createStreamHub(async () => {
