@@ -16,7 +16,12 @@ function coreOf(name) {
 /** What a module exports: its own name of each thing, and the name it goes by outside. */
 function exportsOf(text) {
   const [, list] = /^export \{([^}]*)\};/m.exec(text)
-  return new Map(list.split(',').map((item) => /(\S+)(?: as (\S+))?/.exec(item)).map(([, own, out]) => [own, out ?? own]))
+  return new Map(
+    list
+      .split(',')
+      .map((item) => /(\S+)(?: as (\S+))?/.exec(item))
+      .map(([, own, out]) => [own, out ?? own]),
+  )
 }
 
 /** Top-level declarations by name. The packages are formatted by machine: whatever is inside one is indented or closes it. */

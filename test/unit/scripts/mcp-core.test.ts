@@ -36,8 +36,10 @@ test('what the core made for the MCP client shares is the server’s, errors fir
 })
 
 test('the core made for the MCP client keeps nothing that the server’s keeps as well', () => {
-  const keeps = /^(?:(?:let|var) ([\w$]+);|(?:const|let|var) ([\w$]+) = .*new (?:Weak)?(?:Map|Set)\()/gm
-  const names = (text: string) => [...text.matchAll(keeps)].map(([, first, second]) => first ?? second)
+  const keeps =
+    /^(?:(?:let|var) ([\w$]+);|(?:const|let|var) ([\w$]+) = .*new (?:Weak)?(?:Map|Set)\()/gm
+  const names = (text: string) =>
+    [...text.matchAll(keeps)].map(([, first, second]) => first ?? second)
   const server = names(readFileSync(mcpCores().server.path, 'utf8'))
   const kept = names(generateMcpCore())
   expect(kept).toContain('leftToFetch')
