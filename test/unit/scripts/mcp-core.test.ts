@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { generateMcpCore, mcpCores, updateMcpCore } from '../../../scripts/generate-mcp-core.mjs'
-import { root } from '../../../scripts/toolchain.mjs'
+
+const root = join(import.meta.dirname, '../../..')
 
 type Core = Readonly<Record<string, unknown>>
 // By Node itself: the test runner would write other texts for our own.

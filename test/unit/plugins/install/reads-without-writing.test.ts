@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { unstable_readConfig as readConfig } from 'wrangler'
-import { root } from '../../../../scripts/toolchain.mjs'
+
+const root = join(import.meta.dirname, '../../../..')
 
 type Read = (text: string) => unknown
 
@@ -19,8 +20,8 @@ async function bundled(alias: Readonly<Record<string, string>>): Promise<Read> {
     plugins: [
       {
         name: 'alias',
-        setup: ({ onResolve }) =>
-          onResolve({ filter: /./ }, ({ path }) =>
+        setup: (builder) =>
+          builder.onResolve({ filter: /./ }, ({ path }) =>
             alias[path] === undefined ? undefined : { path: join(root, alias[path]) },
           ),
       },
