@@ -1,10 +1,12 @@
-// Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), and src/isolate.gen.ts.
+// Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts and
+// src/mcp-core.gen.js.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LineCounter, parseDocument } from 'yaml'
 import { isIsolateCurrent, updateIsolate } from './generate-isolate.mjs'
+import { isMcpCoreCurrent, updateMcpCore } from './generate-mcp-core.mjs'
 import { isClone, root } from './toolchain.mjs'
 
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
@@ -135,17 +137,18 @@ export function generate(base) {
 
 const target = join(root, 'src', 'bundled.gen.ts')
 
-/** Whether src/bundled.gen.ts says what plugins/ holds. Throws what is wrong with a manifest. */
+/** Whether what is generated says what is there. Throws what is wrong with a manifest. */
 export function isCurrent() {
   const isListed = existsSync(target) && readFileSync(target, 'utf8') === generate(root)
-  return isListed && isIsolateCurrent()
+  return isListed && isIsolateCurrent() && isMcpCoreCurrent()
 }
 
-/** Brings both files up to date. An unchanged one keeps its time, so a running dev server does not rebuild. */
+/** Brings all three files up to date. An unchanged one keeps its time, so a running dev server does not rebuild. */
 export function update() {
   const text = generate(root)
   if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
   updateIsolate()
+  updateMcpCore()
 }
 
 // In an installed package this is a part of the command, and there is nothing to write.

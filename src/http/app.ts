@@ -9,25 +9,16 @@ import { addFrontRoutes } from './front/front.ts'
 import { allowedHosts } from './mcp/hosts.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
-import { addConversationRoutes } from './openai/responses/conversations.ts'
-import { createResponses } from './openai/responses/create-response.ts'
-import {
-  createCancelResponse,
-  createDeleteResponse,
-  createListInputItems,
-  createShowResponse,
-} from './openai/responses/stored-response.ts'
 import { addOAuthRoutes, clientOf } from './oauth/oauth.ts'
 import { finishMcpLogin, showMcpClient } from './operator/mcp-login.ts'
-import { addOperatorRoutes } from './operator/operator.ts'
 import { errorResponse, jsonResponse } from './responses.ts'
-import { createAddRoute } from './routes.ts'
-import { addSessionRoutes } from './sessions/sessions.ts'
+import { createAddLater, createAddRoute } from './routes.ts'
 
 /** Every HTTP surface of the Worker. Wiring only: surfaces translate, they never decide. */
 export function createHttpApp(deps: HttpDeps): HttpApp {
   const app = new Hono<HttpEnv>({ strict: false })
   const addRoute = createAddRoute(app, deps)
+  const addLater = createAddLater(addRoute, deps)
 
   app.onError((error, context) => errorResponse(context, error, { deps }))
   app.notFound((context) => {
@@ -50,20 +41,20 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addGuards(app, deps)
 
   addRoute('/v1/chat/completions', { POST: createChatCompletions(deps) })
-  addRoute('/v1/responses', { POST: createResponses(deps) })
-  addRoute('/v1/responses/:id', {
-    GET: createShowResponse(deps),
-    DELETE: createDeleteResponse(deps),
-  })
-  addRoute('/v1/responses/:id/cancel', { POST: createCancelResponse(deps) })
-  addRoute('/v1/responses/:id/input_items', { GET: createListInputItems(deps) })
-  addConversationRoutes(addRoute, deps)
+  addLater(
+    '/v1/responses',
+    async () => (await import('./openai/responses/routes.ts')).addResponseRoutes,
+  )
+  addLater(
+    '/v1/conversations',
+    async () => (await import('./openai/responses/conversations.ts')).addConversationRoutes,
+  )
   addRoute('/v1/models', { GET: createListModels(deps) })
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
   const mcp = createLazyMcp(deps)
   addRoute('/mcp', { GET: mcp, POST: mcp, DELETE: mcp })
-  addSessionRoutes(addRoute, deps)
-  addOperatorRoutes(addRoute, deps)
+  addLater('/api/sessions', async () => (await import('./sessions/sessions.ts')).addSessionRoutes)
+  addLater('/api/operator', async () => (await import('./operator/operator.ts')).addOperatorRoutes)
   return app
 }
 

@@ -29,3 +29,36 @@ export function createAddRoute(app: HttpApp, deps: HttpDeps): AddRoute {
     })
   }
 }
+
+/** What adds some paths of the table. */
+type AddRoutes = (addRoute: AddRoute, deps: HttpDeps) => void
+
+/**
+ * Adds every path of the table that begins with `prefix`, or is all of it. Who answers is read, schemas and all, with
+ * the first request that may have an answer, not at each start.
+ */
+export function createAddLater(addRoute: AddRoute, deps: HttpDeps) {
+  return (prefix: string, load: () => Promise<AddRoutes>): void => {
+    let table: Promise<ReadonlyMap<string, Readonly<Record<string, HttpHandler>>>> | undefined
+    const read = async () => {
+      const handlers = new Map<string, Readonly<Record<string, HttpHandler>>>()
+      const add = await load()
+      add((path, handlersOf) => void handlers.set(path, handlersOf), deps)
+      return handlers
+    }
+    for (const [path, methods] of Object.entries(access)) {
+      if (path !== prefix && !path.startsWith(`${prefix}/`)) continue
+      const handlerOf =
+        (method: string): HttpHandler =>
+        async (context, next) => {
+          table ??= read()
+          const handler = (await table).get(path)?.[method]
+          if (!handler) throw new Error(`${method} ${path} has nobody to answer it.`)
+          return handler(context, next)
+        }
+      const handlers = Object.keys(methods).map((method) => [method, handlerOf(method)])
+      // Its keys are those of the table.
+      addRoute(path as RoutePath, Object.fromEntries(handlers) as HandlersOf<RoutePath>)
+    }
+  }
+}

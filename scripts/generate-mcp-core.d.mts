@@ -1,0 +1,8 @@
+interface Core {
+  readonly name: string
+  readonly path: string
+}
+
+export declare function mcpCores(): { readonly client: Core; readonly server: Core }
+export declare function generateMcpCore(): string
+export declare function updateMcpCore(): void
