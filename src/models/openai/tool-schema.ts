@@ -4,9 +4,10 @@ import { isObject } from './said-json.ts'
 /** Whoever breaks one of these is told when the call is checked; every request would carry them. */
 const unsaid = new Set(['$schema', 'minLength', 'maxLength'])
 /** Members that hold a schema, or a list of them. */
-const schemas = new Set(
-  'items prefixItems additionalProperties contains not allOf anyOf oneOf if then else'.split(' '),
-)
+const schemas = new Set([
+  ...['items', 'prefixItems', 'additionalProperties', 'contains', 'not'],
+  ...['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'],
+])
 /** Members that hold schemas by name. */
 const named = new Set(['properties', 'patternProperties', '$defs', 'definitions'])
 
