@@ -8,7 +8,6 @@ import type {
 } from '#contracts/model.ts'
 import { outputCap } from '../estimate.ts'
 import type { Dialect } from './dialect.ts'
-import { toModelSchema } from './tool-schema.ts'
 
 type Body = OpenAI.Chat.Completions.ChatCompletionCreateParams
 type BodyMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam
@@ -30,8 +29,7 @@ export function createBodyWriter(): WriteBody {
   function toolText(tool: ToolDefinition): string {
     const before = written.get(tool)
     if (before !== undefined) return before
-    const { name, description, inputSchema } = tool
-    const parameters = toModelSchema(inputSchema)
+    const { name, description, inputSchema: parameters } = tool
     const text = JSON.stringify({
       type: 'function',
       function: { name, description, parameters },
