@@ -4,9 +4,11 @@ import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#co
 
 /** The planner of a run that makes one call, asks no model and is over with what came of it. */
 export const directPlanner: Planner = {
-  async plan({ agent, messages, turn }) {
+  async plan({ caller: { options }, messages, turn }) {
     // Once: what is said to such a run on its way changes nothing of it.
-    return turn === 1 && agent.directCall ? [callStep(agent.directCall)] : [madeBefore(messages)]
+    return turn === 1 && options.directCall
+      ? [callStep(options.directCall)]
+      : [madeBefore(messages)]
   },
 }
 

@@ -58,7 +58,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     caller: {
       ...scope.caller,
       ancestry: [...scope.caller.ancestry, tool.name],
-      pauses: 'refuse',
+      options: { ...scope.caller.options, pauses: 'refuse' },
       parent: call.id,
     },
   })

@@ -524,8 +524,8 @@ const inner = [
       {
         name: 'inner-cannot-wait',
         what: 'a call that code makes cannot wait for somebody outside',
-        find: "pauses: 'refuse',",
-        replace: '',
+        find: "options: { ...scope.caller.options, pauses: 'refuse' },",
+        replace: 'options: scope.caller.options,',
       },
       {
         name: 'inner-ancestry',
@@ -3695,8 +3695,8 @@ const endpoint = [
       {
         name: 'direct-call-once',
         what: 'a call that a client makes is made once, whatever is said to its run meanwhile',
-        find: 'turn === 1 && agent.directCall ?',
-        replace: 'agent.directCall ?',
+        find: 'turn === 1 && options.directCall',
+        replace: 'options.directCall',
       },
     ],
   ),

@@ -1,5 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import { toRunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { spanIdOf, toTraceHeaders } from '#contracts/trace.ts'
@@ -36,7 +37,7 @@ export async function executeRun(
 ): Promise<RunOutcome> {
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
-  const { lineage, principal, trace, traceLink: link, messages, pauses } = submission
+  const { lineage, principal, trace, traceLink: link, messages } = submission
   const noteChildren = createChildNotes(options, toolset)
   let published = 0
   let failure: unknown
@@ -52,10 +53,10 @@ export async function executeRun(
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
       agent: spec,
+      options: toRunOptions(submission),
       toolset,
       messages: [...transcript.before(row()), ...messages],
       startedAtMs: startedAtMs ?? createdAtMs,
-      pauses: pauses ?? 'refuse',
       lostCalls: wakes,
     },
     {

@@ -4,7 +4,8 @@ import type { Parked } from '#contracts/kernel.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
-import type { Pauses, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { Pauses } from '#contracts/run-options.ts'
+import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { createKernel } from '../../../src/kernel/run.ts'
 import {
@@ -46,8 +47,8 @@ function setUp(
   const segment = (pauses: Pauses = 'park'): Promise<AgentResult | Parked> =>
     createKernel(createKernelParts(model, { gates: { ...openGates, ...gates } })).run(
       runInput({
-        pauses,
-        agent: agentSpec(limits, { requireApproval }),
+        options: { pauses, requireApproval },
+        agent: agentSpec(limits),
         toolset: toolsetOf(entries),
       }),
       runPorts({
