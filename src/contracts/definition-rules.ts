@@ -35,16 +35,11 @@ function nodeProblem(which: string, node: Json, depth: number): string | undefin
 }
 
 /** The first answer that is one. */
-export function first<T>(
+export const first = <T>(
   values: readonly T[],
   ask: (value: T) => string | undefined,
-): string | undefined {
-  for (const value of values) {
-    const found = ask(value)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
+): string | undefined =>
+  values.reduce<string | undefined>((found, value) => found ?? ask(value), undefined)
 
 /** Whether a property has a name that nobody reads to its end. */
 export const hasLongName = (value: Json): boolean =>

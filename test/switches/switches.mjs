@@ -3577,7 +3577,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/contracts/decide-tool.ts',
+    'src/governance/policy/decide-tool.ts',
     ['test/unit/governance/policy/decide-tool.test.ts'],
     [
       {
@@ -3605,6 +3605,12 @@ const uploads = [
         replace:
           "const where = isElsewhere && network.hosts.length < 0 ? network.elsewhere : 'allow'",
       },
+    ],
+  ),
+  ...of(
+    'src/contracts/destructive.ts',
+    ['test/unit/governance/policy/decide-tool.test.ts'],
+    [
       {
         name: 'silence-is-no-harmlessness',
         what: 'I27: a remote tool that says nothing is taken for one that destroys',
