@@ -258,27 +258,21 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/leases/generate.ts',
+    'src/leases/attempts.ts',
     [switchedKernel],
     [
       {
         name: 'model-call-reserved',
         what: 'E1: a model call is reserved before it is made',
         tests: [kernelRun],
-        find: 'const reservation = ledger.reserve(estimate)',
+        find: 'const reservation = ledger.reserve(aim.estimate)',
         replace: 'const reservation = ledger.reserve({})',
-      },
-      {
-        name: 'retry-reserved',
-        what: 'F12: a further attempt is not made if the lease refuses it',
-        find: 'const isAllowed = reserve() === undefined',
-        replace: 'reserve()\n          const isAllowed = true',
       },
       {
         name: 'lost-attempt-charged',
         what: 'F12: a request that may have been billed is charged in full',
         tests: [kernelRun],
-        find: 'const spent = isBilled ? estimate : { tokens: 0, costNanoUsd: 0 }',
+        find: 'const spent = isBilled ? aim.estimate : { tokens: 0, costNanoUsd: 0 }',
         replace: 'const spent = { tokens: 0, costNanoUsd: 0 }',
       },
       {
@@ -299,8 +293,20 @@ const kernel = [
         name: 'lost-call-charged-in-kernel',
         what: 'E1: model calls that a crash may have cut are charged when the run is resumed',
         tests: [switchedKernel],
-        find: 'ledger.charge(estimate)\n',
+        find: 'ledger.charge(aim.estimate)\n',
         replace: '\n',
+      },
+    ],
+  ),
+  ...of(
+    'src/leases/generate.ts',
+    [switchedKernel],
+    [
+      {
+        name: 'retry-reserved',
+        what: 'F12: a further attempt is not made if the lease refuses it',
+        find: 'const isAllowed = attempts.reserve(aim) === undefined',
+        replace: 'attempts.reserve(aim)\n          const isAllowed = true',
       },
     ],
   ),
@@ -554,7 +560,7 @@ const inner = [
       {
         name: 'model-may-be-used',
         what: 'Y11: a model that was not granted is not asked',
-        find: 'if (!mayUse(selection))',
+        find: 'if (!mayUse(aim.selection))',
         replace: 'if (false)',
       },
       {
