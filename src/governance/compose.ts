@@ -4,7 +4,7 @@ import type { GrantStore } from '#contracts/oauth.ts'
 import type { SecretStore } from '#contracts/secrets.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
-import { composeLogins } from './compose-logins.ts'
+import { createLogins } from './logins.ts'
 import { createCostLimits } from './cost-limits.ts'
 import { createKeyAdministration } from './key-administration.ts'
 import { createLimitsOf, type LimitsOfOptions } from './limits-of.ts'
@@ -75,7 +75,7 @@ export function composeGovernance(parts: GovernanceParts) {
     sealing,
     readSecrets: createSecretReader(secrets),
     policy: createLivePolicy({ ...installed, ...config, takeRate }),
-    logins: composeLogins({
+    logins: createLogins({
       ...signIn,
       operatorKey: config.operatorKey,
       openOAuth: parts.openOAuth?.(signIn),
