@@ -3915,7 +3915,7 @@ const endpoint = [
     'workers',
   ),
   ...of(
-    'src/http/mcp/converse.ts',
+    'src/http/mcp/mcp-call.ts',
     [mcpWorkers],
     [
       {
@@ -3928,7 +3928,7 @@ const endpoint = [
     'workers',
   ),
   ...of(
-    'src/http/mcp/converse.ts',
+    'src/http/mcp/mcp-call.ts',
     [mcpRounds],
     [
       {
