@@ -3,7 +3,7 @@ import type { Limits } from './lease.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 
 /** What a run may wait for: anybody outside, only the tools its client runs, or nothing (then such a call fails and says so). */
-export type Pauses = 'park' | 'client_tools' | 'refuse'
+export type PauseMode = 'park' | 'client_tools' | 'refuse'
 
 /** Through which surface somebody asked: `/api`, `/v1/chat/completions`, `/v1/responses` or `/mcp`. */
 export type RunOrigin = 'api' | 'chat' | 'responses' | 'mcp'
@@ -17,7 +17,7 @@ export interface RunOptions {
   /** What this run may spend at most, besides what its agent and its session may. */
   readonly limits?: Partial<Limits>
   /** What the run may be parked for; nothing if absent. */
-  readonly pauses?: Pauses
+  readonly pauses?: PauseMode
   /** Tools whose every call somebody must approve, also below: names, or `<plugin>__*`, or `*`. */
   readonly requireApproval?: readonly string[]
   /** Tools that the client runs: a call of one parks the run. */
