@@ -24,17 +24,17 @@ const isOver = failure('tool_cancelled', 'The call that asked for this is over.'
 export function openInner(call: CallState, scope: TurnScope, { signal, passOther }: Within) {
   const { clock, models, outputs } = scope.parts
   const { inner, record, tool } = call.entry!
-  const grant = call.grant!
+  const limits = call.limits!
   const over = new AbortController()
   const within = AbortSignal.any([signal, over.signal])
-  const ledger = createLedger(grant)
-  const slots = createSlots(grant.maxConcurrency)
+  const ledger = createLedger(limits)
+  const slots = createSlots(limits.maxConcurrency)
   const open = new Set<Promise<unknown>>()
   const beganAtMs = clock.nowMs()
   // This call's own end, which ends those below, comes first: else its code could answer with theirs.
-  const timeLeftMs = () => grant.maxTimeMs + endsFirstMs - Math.max(0, clock.nowMs() - beganAtMs)
+  const timeLeftMs = () => limits.maxTimeMs + endsFirstMs - Math.max(0, clock.nowMs() - beganAtMs)
   const ownModels =
-    inner!.model && createLedgerWithin(ledger, narrower(grant, onlyLimited(inner!.model)))
+    inner!.model && createLedgerWithin(ledger, narrower(limits, onlyLimited(inner!.model)))
   let usage = zeroUsage
   let count = 0
   const underWay = new Set<CallState>()
@@ -46,7 +46,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     ledger,
     // Read when the call reserves, and divided by those that have yet to.
     get share() {
-      const [limits, left, finalCall] = [grant, ledger.left(), { tokens: 0, costNanoUsd: 0 }]
+      const [left, finalCall] = [ledger.left(), { tokens: 0, costNanoUsd: 0 }]
       const calls = [...underWay].filter((one) => !one.lease && !one.result).length
       const options = { limits, left, finalCall, calls, timeLeftMs: timeLeftMs() }
       // Together with those that begin later they keep to what this call may run side by side.
@@ -81,7 +81,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     async callTool(name, input) {
       const id = `${call.id}.${(count += 1)}`
       // The first that is too many is on the record, further ones are not.
-      if (count > grant.maxToolCalls + 1) return tooMany
+      if (count > limits.maxToolCalls + 1) return tooMany
       const base = { emit: call.emit, hasRun: false, startedAtMs: 0 }
       const state: CallState = { ...base, id, parent: call.id, name, input }
       underWay.add(state)

@@ -161,7 +161,7 @@ const gatesFile = of(
     {
       name: 'depth-cap',
       what: 'Y13: no call goes deeper than the tree may',
-      find: `if (grant.maxDepth < 0) return 'lease_depth'`,
+      find: `if (limits.maxDepth < 0) return 'lease_depth'`,
       replace: '',
     },
     {
@@ -387,7 +387,7 @@ const kernel = [
         name: 'width-cap',
         what: 'N6: every child counts against the width of the tree',
         tests: [switchedKernel],
-        find: 'children: widthOf(entry) + grant.maxChildren,',
+        find: 'children: widthOf(entry) + limits.maxChildren,',
         replace: 'children: 0,',
       },
       {
@@ -494,8 +494,8 @@ const inner = [
       {
         name: 'inner-lease',
         what: 'E1: what code calls is paid out of the lease of its own call',
-        find: 'const ledger = createLedger(grant)',
-        replace: 'const ledger = createLedger({ ...grant, maxToolCalls: 1e9, maxTokens: 1e9 })',
+        find: 'const ledger = createLedger(limits)',
+        replace: 'const ledger = createLedger({ ...limits, maxToolCalls: 1e9, maxTokens: 1e9 })',
       },
       {
         name: 'inner-booked',
@@ -512,19 +512,19 @@ const inner = [
       {
         name: 'inner-model-grant',
         what: 'E1: code spends no more on models than it was granted',
-        find: 'narrower(grant, onlyLimited(inner!.model))',
-        replace: 'grant',
+        find: 'narrower(limits, onlyLimited(inner!.model))',
+        replace: 'limits',
       },
       {
         name: 'inner-flood',
         what: 'T8: code that goes on asking fills no log',
-        find: 'if (count > grant.maxToolCalls + 1) return tooMany',
+        find: 'if (count > limits.maxToolCalls + 1) return tooMany',
         replace: '',
       },
       {
         name: 'inner-side-by-side',
         what: 'E1: code runs no more calls side by side than its lease allows',
-        find: 'createSlots(grant.maxConcurrency)',
+        find: 'createSlots(limits.maxConcurrency)',
         replace: 'createSlots(1_000)',
       },
       {
