@@ -1,6 +1,7 @@
-import { toDirectOutcome, type DirectCall } from '#contracts/direct-call.ts'
+import { toDirectOutcome } from '#contracts/direct-call.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#contracts/plan.ts'
+import type { DirectCall } from '#contracts/run-options.ts'
 
 /** The planner of a run that makes one call, asks no model and is over with what came of it. */
 export const directPlanner: Planner = {

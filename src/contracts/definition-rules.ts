@@ -26,13 +26,12 @@ function nodeProblem(which: string, node: Json, depth: number): string | undefin
     return `its ${which} is nested deeper than ${definitionCaps.maxSchemaDepth} levels`
   if (Array.isArray(node)) return first(node, (one) => nodeProblem(which, one, depth + 1))
   if (!isObject(node)) return undefined
-  for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
-    const ref = node[keyword]
-    if (typeof ref === 'string' && !ref.startsWith('#'))
-      return `its ${which} refers to a schema elsewhere`
-  }
+  if (['$ref', '$dynamicRef', '$recursiveRef'].some((keyword) => isElsewhere(node[keyword])))
+    return `its ${which} refers to a schema elsewhere`
   return first(Object.values(node), (one) => nodeProblem(which, one, depth + 1))
 }
+
+const isElsewhere = (ref: Json | undefined) => typeof ref === 'string' && !ref.startsWith('#')
 
 /** The first answer that is one. */
 export const first = <T>(

@@ -1,4 +1,4 @@
-import type { DirectCall } from './direct-call.ts'
+import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
 
@@ -7,6 +7,12 @@ export type PauseMode = 'park' | 'client_tools' | 'refuse'
 
 /** Through which surface somebody asked: `/api`, `/v1/chat/completions`, `/v1/responses` or `/mcp`. */
 export type RunOrigin = 'api' | 'chat' | 'responses' | 'mcp'
+
+/** A tool of an agent's reach that somebody outside calls: a run of that one call, through every gate, without a model. */
+export interface DirectCall {
+  readonly tool: string
+  readonly input: JsonObject
+}
 
 /** What may be asked of a run besides its messages: one object from the surface to the agent's last call. */
 export interface RunOptions {

@@ -54,7 +54,7 @@ export function createGenerate(options: GenerateOptions) {
           attempts.sent()
           options.onSent()
         },
-        onBegun: attempts.begun,
+        onBegun: () => attempts.begun(),
         mayRetry(failure, next) {
           attempts.fail(failure)
           if (next && !mayUse(next.selection)) return false
