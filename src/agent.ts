@@ -218,6 +218,7 @@ export class Agent {
       messages: [...messages],
       startedAtMs: this.#sources.clock.nowMs(),
       lostCalls: 0,
+      options: {},
       agent: {
         id,
         name,

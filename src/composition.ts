@@ -6,13 +6,13 @@ import type { CatalogRuntime } from './catalog/catalog-object.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
-import { composeGovernance } from './governance/compose.ts'
+import { composeGovernance, type GovernanceParts } from './governance/compose.ts'
 import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import { composeHttp, fullNameIn } from './http/compose.ts'
 import type { HttpDeps } from './http/deps.ts'
 import { composeKernel } from './kernel/compose.ts'
-import { createMcpRoom } from './mcp/compose.ts'
+import { composeMcp } from './mcp/compose.ts'
 import type { McpServerRuntime } from './mcp/server-parts.ts'
 import { composeMemory } from './memory/compose.ts'
 import { composeModels } from './models/compose.ts'
@@ -131,6 +131,17 @@ type Rooms = ReturnType<typeof composeRooms>
 
 /** The parts of every room, leaves first. What is wrapped in a function is made later than who asks for it. */
 function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platform) {
+  const base = composeBase(env, sources, { openOAuth, rotateOthers: () => work.mcp.rotate() })
+  const work = composeWork({ env, sources, runner, ...base })
+  return { ...base, ...work }
+}
+
+/** What the work of an agent stands on: records, sessions, who may do what, models. */
+function composeBase(
+  env: Env,
+  sources: Sources,
+  more: Pick<GovernanceParts, 'openOAuth' | 'rotateOthers'>,
+) {
   const config = parseConfig(env)
   const outside = (input: string | URL | Request, init?: RequestInit) => fetch(input, init)
   const shared = { ...sources, config, version, fetch: outside }
@@ -138,38 +149,47 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
   const sessions = composeSessions({ ...sources, namespace: env.SESSION })
   const { gateway } = sessions
   const catalog = composeCatalog({ ...sources, namespace: env.CATALOG, sessions: gateway })
-  const { installed, validator, outputs, buildIndex } = catalog
+  const { installed, validator, buildIndex } = catalog
   const governance = composeGovernance({
     ...shared,
     stores: storage,
     installed,
     namespace: env.PRINCIPAL,
     kv: env.OAUTH_KV,
-    openOAuth,
+    ...more,
     randomBytes: secureBytes,
     write: writeLine,
     fullNameOf: fullNameIn(() => models),
-    rotateOthers: () => mcp.rotate(),
   })
-  const { sealing, learn, readSecrets, log } = governance
-  const common = {
-    ...shared,
-    validator,
-    readSecrets,
-    log: storage.deploymentLog,
-    onFault: log.fault,
-  }
+  const { readSecrets, log } = governance
+  const { deploymentLog } = storage
+  const common = { ...shared, validator, readSecrets, log: deploymentLog, onFault: log.fault }
   const models = composeModels({ ...common, ai: env.AI, buildIndex })
+  return { config, storage, sessions, catalog, governance, models, common }
+}
+
+interface WorkParts extends ReturnType<typeof composeBase> {
+  readonly env: Env
+  readonly sources: Sources
+  readonly runner: Platform['runner'] | undefined
+}
+
+/** What an agent works with: plugins, remote servers, the agents themselves, the loop. */
+function composeWork(parts: WorkParts) {
+  const { env, sources, common, storage, sessions, catalog, governance } = parts
+  const { installed, validator, outputs, buildIndex } = catalog
+  const { gateway } = sessions
+  const { bundles } = storage
   const memory = composeMemory({ buildIndex })
   const plugins = composePlugins({
     ...common,
     installed,
+    bundles,
     bundled: bundledPlugins,
-    bundles: storage.bundles,
     store: storage.plugins,
     trust: storage.trust,
     loader: env.LOADER,
-    runner,
+    runner: parts.runner,
     shim: { modules: isolateModules, modelModules, version: isolateVersion },
     sessions: gateway,
     createMemory: memory.createMemory,
@@ -179,14 +199,14 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
     maxResultChars: outputs.maxChars,
   })
   const bundledIds = () => new Set(agents.current().manifests.map(({ id }) => id))
-  const mcp = createMcpRoom({
+  const mcp = composeMcp({
     ...common,
-    sealing,
-    learn,
+    bundles,
     bundledIds,
+    sealing: governance.sealing,
+    learn: governance.learn,
     namespace: env.MCP_SERVER,
     store: storage.mcpServers,
-    bundles: storage.bundles,
     redactorOf: plugins.redactorOf,
     secret: () => sources.ids.next('login'),
     checkUrl: plugins.checkUrl,
@@ -205,9 +225,8 @@ function composeRooms(env: Env, sources: Sources, { runner, openOAuth }: Platfor
   const lifecycle = plugins.lifecycle({ wire: agents.wire, servers: mcp.decisions, bundledIds })
   const thinking = composeThinking(hooks.around, validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
-  const kernel = composeKernel({ ...sources, ...thinking, models: models.provider, gates })
-  const wired = { plugins, mcp, agents, hooks, lifecycle, thinking, kernel }
-  return { config, storage, sessions, catalog, governance, models, ...wired }
+  const kernel = composeKernel({ ...sources, ...thinking, models: parts.models.provider, gates })
+  return { plugins, mcp, agents, hooks, lifecycle, kernel }
 }
 
 /** The Worker's log, which is the operator's. */

@@ -1,19 +1,21 @@
 import type { AgentDescriptor } from '#contracts/agent.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest.ts'
 import type { Offers } from '#contracts/offer.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
-import type { AgentDirectory, AgentOverrides, ListedTool, ReadyAgent } from '#contracts/runtime.ts'
+import type { RunOptions } from '#contracts/run-options.ts'
+import type { AgentDirectory, ListedTool, ReadyAgent } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import {
-  applyOverrides,
   refuseLogic,
   registerInstructions,
   toAgentSpec,
+  withOptions,
   type AgentSource,
 } from './agent-spec.ts'
 import { connectCode } from './code-reach.ts'
@@ -63,7 +65,7 @@ export interface AgentDirectoryDeps {
   readonly onSubAgentStopped?: SubAgentStopped | undefined
   readonly createToolset: BuildToolset
   /** Adds what the client of one run does or answers itself. */
-  readonly withOutside: (toolset: Toolset, overrides: AgentOverrides) => Toolset
+  readonly withOutside: (toolset: Toolset, options: RunOptions) => Toolset
   /** What the orchestrator reaches; everything if left out. */
   readonly orchestratorUsesTools?: readonly string[]
 }
@@ -80,7 +82,7 @@ interface Owner extends ToolOwner {
   readonly agent?: AgentSource
 }
 
-type LoadAgent = (overrides: AgentOverrides) => ReadyAgent
+type LoadAgent = (options: RunOptions, lease?: Limits) => ReadyAgent
 
 /**
  * The orchestrator and every agent that is enabled, each with exactly the tools it may use. Built once; contract:
@@ -113,9 +115,9 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   return {
     problems,
     directory: {
-      async load(agent, overrides) {
-        const ready = agents.get(agent)?.(overrides)
-        return ready && { ...ready, toolset: deps.withOutside(ready.toolset, overrides) }
+      async load(agent, options, lease) {
+        const ready = agents.get(agent)?.(options, lease)
+        return ready && { ...ready, toolset: deps.withOutside(ready.toolset, options) }
       },
       list: () => descriptors,
       toolNames: () => toolNames,
@@ -214,8 +216,8 @@ function prepareAgent(
   reportUnknown(source.manifest.id, unknown, problems)
   const toolset = deps.createToolset(entries, { core: 'without-core-tools', isPinned: () => true })
   report(source.manifest.id, toolset, problems)
-  const spec = toAgentSpec(source, deps.prompts, {})
-  return (overrides) => ({ spec: applyOverrides(spec, overrides), toolset })
+  const spec = toAgentSpec(source, deps.prompts)
+  return (options, lease) => ({ spec: withOptions(spec, options, lease), toolset })
 }
 
 function prepareOrchestrator(
@@ -237,8 +239,8 @@ function prepareOrchestrator(
   report(orchestratorId, toolset, problems)
   const visible = new Set(toolset.definitions.map(({ name }) => name))
   const summary = summarizeCapabilities(owners.map((owner) => toPinned(owner, visible)))
-  const spec = toOrchestratorSpec(summary, deps.prompts, {})
-  return (overrides) => ({ spec: applyOverrides(spec, overrides), toolset })
+  const spec = toOrchestratorSpec(summary, deps.prompts)
+  return (options, lease) => ({ spec: withOptions(spec, options, lease), toolset })
 }
 
 function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet<string>) {

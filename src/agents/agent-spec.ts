@@ -5,7 +5,7 @@ import { narrower, type Limits } from '#contracts/lease.ts'
 import type { AgentManifest, Manifest } from '#contracts/manifest.ts'
 import type { ModelParameters } from '#contracts/model.ts'
 import type { PromptStore, RenderedPrompt } from '#contracts/prompt.ts'
-import type { AgentOverrides } from '#contracts/runtime.ts'
+import type { RunOptions } from '#contracts/run-options.ts'
 
 /** What an agent section is made ready from. */
 export interface AgentSource {
@@ -67,14 +67,10 @@ function renderInstructions(
   return prompts.render(instructionsId(manifest.id), agent.variables, manifest.version)
 }
 
-/** Makes a manifest's agent ready for one session; its instructions must be registered. */
-export function toAgentSpec(
-  source: AgentSource,
-  prompts: PromptStore,
-  overrides: AgentOverrides,
-): AgentSpec {
+/** A manifest's agent as it is without options of a run; its instructions must be registered. */
+export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpec {
   const { manifest, agent } = source
-  const spec: AgentSpec = {
+  return {
     id: manifest.id,
     name: manifest.name,
     description: manifest.description,
@@ -84,7 +80,6 @@ export function toAgentSpec(
     limits: toLimits(agent.limits),
     ...(agent.output_schema && { outputSchema: agent.output_schema }),
   }
-  return applyOverrides(spec, overrides)
 }
 
 /** A rendered prompt as an agent's instructions, with where they came from. */
@@ -117,20 +112,18 @@ export function toParameters(parameters: AgentManifest['parameters']): ModelPara
 }
 
 /** What a caller may change of an agent: only ever less than it has, and words that rank below its own. */
-export function applyOverrides(spec: AgentSpec, overrides: AgentOverrides): AgentSpec {
-  const limits = overrides.lease ? narrower(spec.limits, overrides.lease) : spec.limits
+export function withOptions(spec: AgentSpec, options: RunOptions, lease?: Limits): AgentSpec {
+  const limits = lease ? narrower(spec.limits, lease) : spec.limits
   return {
     ...spec,
     limits,
-    ...(overrides.directCall && { directCall: overrides.directCall }),
-    ...(overrides.requireApproval && { requireApproval: overrides.requireApproval }),
-    model: overrides.model ?? spec.model,
+    model: options.model ?? spec.model,
     parameters: mergeParameters(
       spec.parameters,
-      withinOutputOf(spec, overrides.parameters ?? {}),
+      withinOutputOf(spec, options.parameters ?? {}),
       limits,
     ),
-    instructions: appendClientInstructions(spec.instructions, overrides.clientInstructions),
+    instructions: appendClientInstructions(spec.instructions, options.clientInstructions),
   }
 }
 

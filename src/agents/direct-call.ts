@@ -1,12 +1,15 @@
-import { toDirectOutcome, type DirectCall } from '#contracts/direct-call.ts'
+import { toDirectOutcome } from '#contracts/direct-call.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ActionResult, Planner, PlanStep, Reflection, Reflector } from '#contracts/plan.ts'
+import type { DirectCall } from '#contracts/run-options.ts'
 
 /** The planner of a run that makes one call, asks no model and is over with what came of it. */
 export const directPlanner: Planner = {
-  async plan({ agent, messages, turn }) {
+  async plan({ caller: { options }, messages, turn }) {
     // Once: what is said to such a run on its way changes nothing of it.
-    return turn === 1 && agent.directCall ? [callStep(agent.directCall)] : [madeBefore(messages)]
+    return turn === 1 && options.directCall
+      ? [callStep(options.directCall)]
+      : [madeBefore(messages)]
   },
 }
 

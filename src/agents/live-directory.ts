@@ -67,7 +67,7 @@ export function createLiveDirectory<T extends AgentCatalog>({
   }
   return {
     directory: {
-      load: async (agent, overrides) => (await now()).directory.load(agent, overrides),
+      load: async (agent, options, lease) => (await now()).directory.load(agent, options, lease),
       list: () => built().catalog.directory.list(),
       toolNames: () => built().catalog.directory.toolNames(),
       tools: () => built().catalog.directory.tools(),

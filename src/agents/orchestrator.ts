@@ -1,8 +1,7 @@
 import type { AgentDescriptor, AgentSpec } from '#contracts/agent.ts'
 import { orchestratorLimits } from '#contracts/default-limits.ts'
 import type { PromptStore, PromptTemplate } from '#contracts/prompt.ts'
-import type { AgentOverrides } from '#contracts/runtime.ts'
-import { applyOverrides, toInstructions } from './agent-spec.ts'
+import { toInstructions } from './agent-spec.ts'
 import type { CapabilitySummary } from './capability-summary.ts'
 
 /** The one agent that the kernel itself creates (Y1). */
@@ -55,18 +54,14 @@ export function registerOrchestrator(prompts: PromptStore): void {
   prompts.put(orchestratorTemplate)
 }
 
-/** The orchestrator for one session; no model of its own, so the deployment's default answers. */
-export function toOrchestratorSpec(
-  summary: CapabilitySummary,
-  prompts: PromptStore,
-  overrides: AgentOverrides,
-): AgentSpec {
+/** The orchestrator; no model of its own, so the deployment's default answers. */
+export function toOrchestratorSpec(summary: CapabilitySummary, prompts: PromptStore): AgentSpec {
   const rendered = prompts.render(
     orchestratorTemplate.id,
     { ...summary },
     orchestratorTemplate.version,
   )
-  const spec: AgentSpec = {
+  return {
     id: orchestratorId,
     name: 'Orchestrator',
     description: orchestratorDescriptor.description,
@@ -75,5 +70,4 @@ export function toOrchestratorSpec(
     parameters: {},
     limits: orchestratorLimits,
   }
-  return applyOverrides(spec, overrides)
 }

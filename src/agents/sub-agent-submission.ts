@@ -9,17 +9,13 @@ export function toSubmission(
   { task, context: material, background, onOutcome }: JsonObject,
   context: ToolContext,
 ): SubmitRequest {
-  const { traceLink } = context
-  const { pauses, requireApproval, ...inherited } = toInherited(context)
+  const { traceLink, options } = context
   // The caller's span is this call's, which its lineage names.
   const { span: _span, ...link } = traceLink ?? { isSampled: true }
   return {
     agent,
     protocol: sessionProtocol,
-    ...inherited,
-    // The client's tools are the agent's that it talks to.
-    pauses: pauses === 'park' ? 'park' : 'refuse',
-    ...(requireApproval?.length && { requireApproval }),
+    ...toInherited(options),
     principal: context.principal,
     messages: [{ role: 'user', text: toTaskText(String(task), material), taint: ['model'] }],
     trace: context.trace,

@@ -1,23 +1,19 @@
 import type { JsonSchema } from '#contracts/json.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
+import type { RunOptions } from '#contracts/run-options.ts'
 import type { ToolEntry, Toolset, PauseKind } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
 
 /** The tool that asks a person. */
 export const askName = `${corePrefix}ask`
 
-/** Tools of a run that somebody outside answers: the client, or a person. */
-export interface OutsideTools {
-  /** Tools that the client declared and runs. Their names are taken first come: ours win. */
-  readonly clientTools?: readonly ToolDefinition[]
-  /** Adds `isola__ask`. */
-  readonly mayAsk?: boolean
-}
-
-/** The toolset of one run whose client can do or answer something itself. Each call of such a tool parks the run. */
+/**
+ * The toolset of one run whose client can do or answer something itself (`isola__ask`). Each call of such a tool parks
+ * the run. Names are taken first come: ours win.
+ */
 export function withOutsideTools(
   toolset: Toolset,
-  { clientTools = [], mayAsk = false }: OutsideTools,
+  { clientTools = [], mayAsk = false }: RunOptions,
 ): Toolset {
   const entries = [
     ...(mayAsk ? [outsideEntry(askDefinition, 'question')] : []),

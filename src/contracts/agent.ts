@@ -1,7 +1,6 @@
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { ModelParameters } from './model.ts'
-import type { DirectCall } from './direct-call.ts'
 
 /** What the rest of the system knows of an agent (Y6). Immutable; the description is its tool's description. */
 export interface AgentDescriptor {
@@ -29,10 +28,6 @@ export interface AgentSpec {
   readonly parameters: ModelParameters
   readonly limits: Limits
   readonly outputSchema?: JsonSchema
-  /** Set if no model works: the run makes this one call. */
-  readonly directCall?: DirectCall
-  /** Tools whose every call somebody must approve: names, or `<plugin>__*`, or `*`. */
-  readonly requireApproval?: readonly string[]
   /** Which template and version made the instructions. */
   readonly provenance: { readonly template: string; readonly version: string }
 }

@@ -26,25 +26,19 @@ function nodeProblem(which: string, node: Json, depth: number): string | undefin
     return `its ${which} is nested deeper than ${definitionCaps.maxSchemaDepth} levels`
   if (Array.isArray(node)) return first(node, (one) => nodeProblem(which, one, depth + 1))
   if (!isObject(node)) return undefined
-  for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
-    const ref = node[keyword]
-    if (typeof ref === 'string' && !ref.startsWith('#'))
-      return `its ${which} refers to a schema elsewhere`
-  }
+  if (['$ref', '$dynamicRef', '$recursiveRef'].some((keyword) => isElsewhere(node[keyword])))
+    return `its ${which} refers to a schema elsewhere`
   return first(Object.values(node), (one) => nodeProblem(which, one, depth + 1))
 }
 
+const isElsewhere = (ref: Json | undefined) => typeof ref === 'string' && !ref.startsWith('#')
+
 /** The first answer that is one. */
-export function first<T>(
+export const first = <T>(
   values: readonly T[],
   ask: (value: T) => string | undefined,
-): string | undefined {
-  for (const value of values) {
-    const found = ask(value)
-    if (found !== undefined) return found
-  }
-  return undefined
-}
+): string | undefined =>
+  values.reduce<string | undefined>((found, value) => found ?? ask(value), undefined)
 
 /** Whether a property has a name that nobody reads to its end. */
 export const hasLongName = (value: Json): boolean =>

@@ -1,12 +1,6 @@
 import type { Json, JsonObject } from './json.ts'
 import type { ToolResult } from './tool.ts'
 
-/** A tool of an agent's reach that somebody outside calls: a run of that one call, through every gate, without a model. */
-export interface DirectCall {
-  readonly tool: string
-  readonly input: JsonObject
-}
-
 /** What came of it, as the run's `output`: nothing of a failed call but what a model would be told. */
 export type DirectOutcome =
   | { readonly ok: true; readonly call: string; readonly output: Json }

@@ -3,7 +3,8 @@ import type { MessageDelta } from './event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
 import type { Message } from './message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
-import type { Pauses, Toolset } from './tool.ts'
+import type { RunOptions } from './run-options.ts'
+import type { Toolset } from './tool.ts'
 import type { TraceLink } from './trace.ts'
 
 /** One run, as explicit input. */
@@ -20,12 +21,11 @@ export interface RunInput {
   /** Agents above this one, root first. */
   readonly ancestry: readonly string[]
   readonly agent: AgentSpec
+  readonly options: RunOptions
   readonly toolset: Toolset
   /** The transcript up to and including this run's task; the agent's instructions come before it. */
   readonly messages: readonly Message[]
   readonly startedAtMs: number
-  /** What a call may wait for; nothing if absent. */
-  readonly pauses?: Pauses
   /** How often the open turn was interrupted before its model call was recorded. */
   readonly lostCalls: number
 }
@@ -55,11 +55,6 @@ export interface RunPorts {
 export interface Parked {
   readonly state: 'parked'
   readonly pauses: readonly Pause[]
-}
-
-/** The loop, as those see it who host it. */
-export interface Kernel {
-  readonly run: (input: RunInput, ports: RunPorts) => Promise<AgentResult | Parked>
 }
 
 /** The loop, as those see it who host it. */

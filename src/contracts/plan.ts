@@ -27,7 +27,15 @@ export type PlanStep =
 /** Whose run it is; `ancestry` includes its own agent. */
 export type RunCaller = Pick<
   ToolContext,
-  'run' | 'session' | 'rootSession' | 'principal' | 'trace' | 'traceLink' | 'depth' | 'ancestry'
+  | 'run'
+  | 'session'
+  | 'rootSession'
+  | 'principal'
+  | 'trace'
+  | 'traceLink'
+  | 'depth'
+  | 'ancestry'
+  | 'options'
 > & {
   /** The first run of its session, or one that does not go on from the end of it. */
   readonly opening?: 'start' | 'reset' | undefined

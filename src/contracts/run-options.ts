@@ -1,9 +1,20 @@
-import type { DirectCall } from './direct-call.ts'
+import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
 import type { ModelParameters, ToolDefinition } from './model.ts'
-import type { Pauses } from './tool.ts'
 
-/** What may be asked of a run besides its messages: the same fields from the surface to the session and its agent. */
+/** What a run may wait for: anybody outside, only the tools its client runs, or nothing (then such a call fails and says so). */
+export type PauseMode = 'park' | 'client_tools' | 'refuse'
+
+/** Through which surface somebody asked: `/api`, `/v1/chat/completions`, `/v1/responses` or `/mcp`. */
+export type RunOrigin = 'api' | 'chat' | 'responses' | 'mcp'
+
+/** A tool of an agent's reach that somebody outside calls: a run of that one call, through every gate, without a model. */
+export interface DirectCall {
+  readonly tool: string
+  readonly input: JsonObject
+}
+
+/** What may be asked of a run besides its messages: one object from the surface to the agent's last call. */
 export interface RunOptions {
   readonly model?: string
   readonly parameters?: ModelParameters
@@ -12,7 +23,7 @@ export interface RunOptions {
   /** What this run may spend at most, besides what its agent and its session may. */
   readonly limits?: Partial<Limits>
   /** What the run may be parked for; nothing if absent. */
-  readonly pauses?: Pauses
+  readonly pauses?: PauseMode
   /** Tools whose every call somebody must approve, also below: names, or `<plugin>__*`, or `*`. */
   readonly requireApproval?: readonly string[]
   /** Tools that the client runs: a call of one parks the run. */
@@ -21,51 +32,54 @@ export interface RunOptions {
   readonly mayAsk?: boolean
   /** The run makes this one call, through every gate, and is over with what came of it: no model is asked. */
   readonly directCall?: DirectCall
+  /** Where the tree of runs was begun; absent if a version before said nothing of it. Nothing is decided by it. */
+  readonly origin?: RunOrigin
 }
 
 /** What holds for one option wherever runs are told apart or begun by others. */
-export interface RunOptionRule {
+export interface RunOptionRule<Value> {
   /** Part of the body that an idempotency key stands for: a retry with another value is another request. */
   readonly isHashed: boolean
-  /** Holds for what the run's tools begin below it. */
-  readonly isInherited: boolean
+  /** What a run that a tool begins below gets of it: `undefined` is nothing. */
+  readonly inherit: (value: Value | undefined) => Value | undefined
 }
 
-const own = { isHashed: true, isInherited: false } as const
+const nothing = () => undefined
+const whole = <Value>(value: Value): Value => value
+const own = { isHashed: true, inherit: nothing } as const
 
 /** Every option has its line; a new one does not compile without. */
-export const runOptionFields = {
+export const runOptionFields: {
+  readonly [Name in keyof Required<RunOptions>]: RunOptionRule<RunOptions[Name]>
+} = {
   model: own,
   parameters: own,
   clientInstructions: own,
   limits: own,
-  // What a surface can wait for depends on its version, not on what was asked.
-  pauses: { isHashed: false, isInherited: true },
-  requireApproval: { isHashed: true, isInherited: true },
+  // What a surface can wait for depends on its version, not on what was asked. A child has no client with tools.
+  pauses: { isHashed: false, inherit: (pauses) => (pauses === 'park' ? 'park' : 'refuse') },
+  requireApproval: { isHashed: true, inherit: whole },
   clientTools: own,
   mayAsk: own,
   directCall: own,
-} as const satisfies Readonly<Record<keyof RunOptions, RunOptionRule>>
+  // The same request, wherever it is repeated.
+  origin: { isHashed: false, inherit: whole },
+}
 
-type Fields = typeof runOptionFields
-type InheritedName = {
-  [Name in keyof Fields]: Fields[Name]['isInherited'] extends true ? Name : never
-}[keyof Fields]
-/** The options that hold for children too. */
-type InheritedOptions = Pick<RunOptions, InheritedName>
+const names = Object.keys(runOptionFields) as (keyof RunOptions)[] // its own keys, by its type
 
-const entriesOf = (options: RunOptions) =>
-  Object.entries(runOptionFields).flatMap(([name, rule]) => {
-    const value = options[name as keyof RunOptions]
-    return value === undefined ? [] : [{ name, value, rule }]
-  })
+const given = (entries: readonly (readonly [string, unknown])[]): RunOptions =>
+  Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 
 /** The options in something that has them among other fields. */
 export const toRunOptions = (from: RunOptions): RunOptions =>
-  Object.fromEntries(entriesOf(from).map(({ name, value }) => [name, value]))
+  given(names.map((name) => [name, from[name]]))
 
-/** Those that hold for children. */
-export const toInherited = (from: RunOptions): InheritedOptions =>
-  Object.fromEntries(
-    entriesOf(from).flatMap(({ name, value, rule }) => (rule.isInherited ? [[name, value]] : [])),
-  )
+function inherited<Name extends keyof RunOptions>(name: Name, options: RunOptions) {
+  const { inherit }: RunOptionRule<RunOptions[Name]> = runOptionFields[name]
+  return inherit(options[name])
+}
+
+/** What a run that a tool begins below has of them. */
+export const toInherited = (options: RunOptions): RunOptions =>
+  given(names.map((name) => [name, inherited(name, options)]))

@@ -22,8 +22,16 @@ export interface ReadyAgent {
 
 /** What is installed and enabled, as a session sees it. */
 export interface AgentDirectory {
-  /** `undefined` if there is no such agent. */
-  readonly load: (agent: string, overrides: AgentOverrides) => Promise<ReadyAgent | undefined>
+  /**
+   * `undefined` if there is no such agent.
+   *
+   * @param lease Out of its caller's, for a child.
+   */
+  readonly load: (
+    agent: string,
+    options: RunOptions,
+    lease?: Limits,
+  ) => Promise<ReadyAgent | undefined>
   readonly list: () => readonly AgentDescriptor[]
   /** Every tool that an enabled agent may call. */
   readonly toolNames: () => readonly string[]
@@ -38,11 +46,6 @@ export interface ListedTool extends ToolDefinition {
   readonly isReadOnly: boolean
   readonly isIdempotent: boolean
   readonly isDestructive: boolean | 'presumed'
-}
-
-/** What a run asks of its agent, and the lease that its caller gave it. */
-export interface AgentOverrides extends RunOptions {
-  readonly lease?: Limits
 }
 
 /** The checks around every call, by composition: a gate whose room is not built yet passes everything. */

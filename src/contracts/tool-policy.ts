@@ -57,6 +57,35 @@ export type ToolPolicySection = z.infer<typeof section>
 /** How often calls that match may be made, and counted by what. */
 export type ToolRate = ToolPolicy['rates'][number]
 
+/** Who wants to call what. */
+export interface AskedTool {
+  readonly tool: string
+  readonly agent: string
+  readonly principal: string
+  /** It says that it destroys, or it writes into a database. */
+  readonly isDestructive?: boolean | undefined
+  /** It goes to a host that the deployment has not allowed. */
+  readonly isElsewhere?: boolean | undefined
+}
+
+/** `rule` names the line that decided, for the record: the model never sees it. */
+export interface ToolDecision {
+  readonly verdict: 'allow' | 'ask' | 'deny'
+  readonly reason:
+    | 'allowed'
+    | 'denied_by_rule'
+    | 'not_in_allow_list'
+    | 'host_not_allowed'
+    | 'destructive'
+  readonly rule: string
+}
+
+/** What a policy says of a call, without making it, and which of its rates count the call. */
+export type TryPolicy = (
+  policy: ToolPolicy,
+  asked: AskedTool,
+) => ToolDecision & { readonly rates: readonly ToolRate[] }
+
 /** Before an operator says anything. */
 export const defaultToolPolicy: ToolPolicy = toolPolicySchema.parse({})
 

@@ -5,6 +5,7 @@ import type { Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
 import type { OutsideAddress } from './network-rule.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
+import type { RunOptions } from './run-options.ts'
 import type { TraceLink } from './trace.ts'
 
 /**
@@ -33,10 +34,8 @@ export interface ToolContext {
   readonly depth: number
   /** Agents above and including the caller, and tools whose code made the calls in between: none may be called again. */
   readonly ancestry: readonly string[]
-  /** What this call may wait for (`tool_pending`); nothing if absent. */
-  readonly pauses?: Pauses
-  /** Which calls below this one somebody must approve. */
-  readonly requireApproval?: readonly string[]
+  /** What was asked of its run: among it what this call may wait for (`tool_pending`), and which calls below it somebody must approve. */
+  readonly options: RunOptions
   /** Stable over retries and restarts; sent as `Idempotency-Key` where the other side can honour it. */
   readonly idempotencyKey: string
   /** What this call may spend at most, out of the caller's lease. */
@@ -93,9 +92,6 @@ export interface ToolFailure {
 
 /** What a call may wait for: somebody's approval, an answer to a question, a tool that the client runs, or another session. */
 export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session'
-
-/** What a run may wait for: anybody outside, only the tools its client runs, or nothing (then such a call fails and says so). */
-export type Pauses = 'park' | 'client_tools' | 'refuse'
 
 /** How a tool says that its outcome comes from outside, later: with the failed result `tool_pending`. */
 export interface PauseRequest {

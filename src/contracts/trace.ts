@@ -15,34 +15,6 @@ export interface TracePosition {
   readonly link?: TraceLink | undefined
 }
 
-/**
- * The id of a span follows from what it is the span of: a run, its turn, the turn's n-th model request, a call. What
- * was sent out before a crash is thus what is exported after it. 16 hex characters, never all zero. It tells spans
- * apart and keeps nothing secret, so that mixed bits do where a hash takes ten times as long (decision 0037).
- */
-export function spanIdOf(run: string, ...place: readonly (string | number)[]): string {
-  const text = [run, ...place].join(' ')
-  let high = 0x9e3779b9
-  let low = 0x7f4a7c15
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at)
-    high = Math.imul(high ^ unit, 0x01000193)
-    low = Math.imul(low + unit, 0x2c1b3c6d)
-    low ^= low >>> 15
-  }
-  const id = hex(spread(high)) + hex(spread(low))
-  return /[^0]/.test(id) ? id : '0000000000000001'
-}
-
-/** Every bit of 32 touches all others. */
-function spread(bits: number): number {
-  let mixed = Math.imul(bits ^ (bits >>> 16), 0x7feb352d)
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b)
-  return mixed ^ (mixed >>> 16)
-}
-
-const hex = (bits: number): string => (bits >>> 0).toString(16).padStart(8, '0')
-
 /** A `traceparent` header of W3C Trace Context, version 00. */
 export function toTraceparent({ trace, span, link }: TracePosition): string {
   return `00-${trace}-${span}-${link?.isSampled === false ? '00' : '01'}`

@@ -33,25 +33,28 @@ export function matchUriTemplate(
   template: UriTemplate,
   uri: string,
 ): Readonly<Record<string, string>> | undefined {
-  const { names, texts } = template
-  const first = texts[0] ?? ''
+  const [first = '', ...texts] = template.texts
   if (uri.length > maxUriChars || !uri.startsWith(first)) return undefined
-  let at = first.length
-  const values: [string, string][] = []
-  for (const [index, name] of names.entries()) {
-    const text = texts[index + 1] ?? ''
-    const isLast = index === names.length - 1
-    const end = isLast ? lastAt(uri, text) : uri.indexOf(text, at + 1)
-    const value = decoded(uri.slice(at, Math.max(at, end)))
-    if (end <= at || value === undefined || uri.slice(at, end).includes('/')) return undefined
-    values.push([name, value])
-    at = end + text.length
-  }
-  return Object.fromEntries(values)
+  const values = valuesIn(uri.slice(first.length), template.names, texts)
+  return values && Object.fromEntries(values)
 }
 
-const lastAt = (uri: string, text: string): number =>
-  uri.endsWith(text) ? uri.length - text.length : -1
+/** Of a text that begins with a variable: each goes on to the text behind it, the last one to the end. */
+function valuesIn(
+  text: string,
+  [name = '', ...names]: readonly string[],
+  [behind = '', ...texts]: readonly string[],
+): readonly (readonly [string, string])[] | undefined {
+  const end = names.length === 0 ? lastAt(text, behind) : text.indexOf(behind, 1)
+  const given = text.slice(0, Math.max(0, end))
+  const value = decoded(given)
+  if (given === '' || value === undefined || given.includes('/')) return undefined
+  const others = names.length === 0 ? [] : valuesIn(text.slice(end + behind.length), names, texts)
+  return others && [[name, value], ...others]
+}
+
+const lastAt = (text: string, end: string): number =>
+  text.endsWith(end) ? text.length - end.length : -1
 
 function decoded(value: string): string | undefined {
   try {

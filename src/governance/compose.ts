@@ -4,12 +4,13 @@ import type { GrantStore } from '#contracts/oauth.ts'
 import type { SecretStore } from '#contracts/secrets.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
-import { composeLogins } from './compose-logins.ts'
+import { createLogins } from './logins.ts'
 import { createCostLimits } from './cost-limits.ts'
 import { createKeyAdministration } from './key-administration.ts'
 import { createLimitsOf, type LimitsOfOptions } from './limits-of.ts'
 import { createMayBegin, type MayBeginOptions } from './may-begin.ts'
 import type { openOAuth as OpenOAuth, OAuthParts } from './oauth/compose.ts'
+import { tryPolicy } from './policy/decide-tool.ts'
 import { createLivePolicy, type LivePolicyDeps } from './policy/live-policy.ts'
 import { createPrincipalLedger, type PrincipalNamespace } from './principal-ledger.ts'
 import { createLearnedSecrets, createRedactor } from './redactor.ts'
@@ -74,7 +75,7 @@ export function composeGovernance(parts: GovernanceParts) {
     sealing,
     readSecrets: createSecretReader(secrets),
     policy: createLivePolicy({ ...installed, ...config, takeRate }),
-    logins: composeLogins({
+    logins: createLogins({
       ...signIn,
       operatorKey: config.operatorKey,
       openOAuth: parts.openOAuth?.(signIn),
@@ -94,6 +95,7 @@ export function composeGovernance(parts: GovernanceParts) {
       stateKey: createStateKey(config.masterKeys, { ...secrets, sha256 }),
       costLimits: createCostLimits({ defaults: config.dailyLimits, keys, clock }),
       secretProblem: sealing.problem,
+      tryPolicy,
     },
   }
 }

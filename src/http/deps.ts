@@ -26,6 +26,7 @@ import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
+import type { TryPolicy } from '#contracts/tool-policy.ts'
 import type { TrustAdministration } from '#contracts/trust.ts'
 
 /** A client closed a streamed `/v1` answer before its end. */
@@ -50,6 +51,7 @@ export interface HttpDeps {
   /** Brings `agents` up to date. Never throws. */
   readonly refreshAgents?: () => Promise<void>
   readonly plugins: PluginAdministration
+  readonly tryPolicy: TryPolicy
   /** Remote MCP servers. */
   readonly mcp: McpAdministration
   readonly bundles: Pick<BundleStore, 'save'>

@@ -8,10 +8,8 @@ const notWithin =
 
 /** Waits for somebody, or says what they would have been asked where nobody can be. */
 export const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) => {
-  if (
-    caller.pauses === 'park' ||
-    (caller.pauses === 'client_tools' && pause.kind === 'client_tool')
-  )
+  const { pauses } = caller.options
+  if (pauses === 'park' || (pauses === 'client_tools' && pause.kind === 'client_tool'))
     return { pause }
   const why = caller.parent === undefined ? nobodyOutside : notWithin
   return { deny: failure('tool_denied', pause.about ? `${why} ${pause.about}` : why) }
@@ -24,5 +22,5 @@ export async function needsApproval(call: CallState, scope: TurnScope): Promise<
   const { needsApproval: always = false, tool } = call.entry!
   const isMatch = (pattern: string) =>
     pattern.endsWith('*') ? tool.name.startsWith(pattern.slice(0, -1)) : tool.name === pattern
-  return always || (scope.caller.requireApproval ?? []).some(isMatch)
+  return always || (scope.caller.options.requireApproval ?? []).some(isMatch)
 }

@@ -54,7 +54,8 @@ export interface CallState {
   input: JsonObject
   entry?: ToolEntry | undefined
   lease?: Lease
-  grant?: Limits
+  /** What it may spend at most. */
+  limits?: Limits
   /** The tool's own limit, or what the run has left if that is less. */
   deadline?: { readonly ms: number; readonly code: 'tool_timeout' | 'lease_time' }
   hasRun: boolean

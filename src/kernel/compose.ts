@@ -18,6 +18,6 @@ export function composeKernel({ direct, ...rest }: KernelChoice): Kernel {
   const outputs = { ...parts.gates.outputs, maxChars: maxOutputChars }
   const ofOneCall = createKernel({ ...parts, ...direct, gates: { ...parts.gates, outputs } })
   return {
-    run: (input, ports) => (input.agent.directCall ? ofOneCall : withModel).run(input, ports),
+    run: (input, ports) => (input.options.directCall ? ofOneCall : withModel).run(input, ports),
   }
 }

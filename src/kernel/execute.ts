@@ -9,8 +9,8 @@ import { openInner } from './inner.ts'
 
 /** How long a stopped tool may take to say what it has spent; longer if others below it have to be asked first. */
 const graceMs = 1_000
-const graceFor = ({ entry, grant }: CallState): number =>
-  entry?.spends && grant ? graceMs * (1 + Math.min(Math.max(grant.maxDepth, 0), 8)) : graceMs
+const graceFor = ({ entry, limits }: CallState): number =>
+  entry?.spends && limits ? graceMs * (1 + Math.min(Math.max(limits.maxDepth, 0), 8)) : graceMs
 
 const cancelledError = { code: 'tool_cancelled', message: 'The call was cancelled.' } as const
 
@@ -72,7 +72,7 @@ async function run(
     ...scope.caller,
     call: call.id,
     idempotencyKey: `${scope.caller.run}:${call.id}`,
-    lease: call.grant!,
+    lease: call.limits!,
     signal,
     emit: (event) => call.emit(ofCall(call.id, event)),
     answers: answersIn(scope.answerTo(call.id)),

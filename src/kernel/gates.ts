@@ -106,8 +106,8 @@ const lease: Gate = {
   when: 'before',
   pass(call, { ledger, share, timeLeftMs }) {
     const entry = call.entry!
-    const { grant, amount } = leaseFor(entry, share)
-    const missing = entry.spends && widthOf(entry) > 0 && firstMissing(grant)
+    const { limits, amount } = leaseFor(entry, share)
+    const missing = entry.spends && widthOf(entry) > 0 && firstMissing(limits)
     const reservation = missing
       ? ({ ok: false, refusal: { code: missing } } as const)
       : ledger.reserve(amount)
@@ -118,7 +118,7 @@ const lease: Gate = {
       return { deny: failure(code, 'The budget does not allow this call.') }
     }
     call.lease = reservation.lease
-    call.grant = { ...grant, maxTimeMs: Math.min(grant.maxTimeMs, timeLeftMs()) }
+    call.limits = { ...limits, maxTimeMs: Math.min(limits.maxTimeMs, timeLeftMs()) }
   },
 }
 
@@ -206,10 +206,10 @@ export const gates: readonly Gate[] = [
 ]
 
 /** The first dimension in which a share is too small to start anything. */
-function firstMissing(grant: Limits): LeaseErrorCode | undefined {
-  if (grant.maxDepth < 0) return 'lease_depth'
-  if (grant.maxTokens < 1) return 'lease_tokens'
-  if (grant.maxTurns < 1) return 'lease_turns'
-  if (grant.maxTimeMs < 1) return 'lease_time'
+function firstMissing(limits: Limits): LeaseErrorCode | undefined {
+  if (limits.maxDepth < 0) return 'lease_depth'
+  if (limits.maxTokens < 1) return 'lease_tokens'
+  if (limits.maxTurns < 1) return 'lease_turns'
+  if (limits.maxTimeMs < 1) return 'lease_time'
   return undefined
 }

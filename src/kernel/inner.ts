@@ -1,11 +1,11 @@
 import { startedEvent } from './call-events.ts'
 import { ofCall } from '#contracts/event.ts'
-import { addUsage, onlyLimited, narrower, zeroUsage } from '#contracts/lease.ts'
+import { addUsage, onlyLimited, narrower, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentUsage } from './call.ts'
 import type { CallState, TurnScope, Within } from './call.ts'
 import { createSlots } from '#leases/slots.ts'
-import { createGenerate } from '#leases/generate.ts'
+import { createGenerate, type GenerateOptions } from '#leases/generate.ts'
 import { createLedger, createLedgerWithin } from '#leases/ledger.ts'
 import { shareOf } from '#leases/share.ts'
 
@@ -22,46 +22,23 @@ const isOver = failure('tool_cancelled', 'The call that asked for this is over.'
  * @see docs/design.md section 8, invariants 3 and 4
  */
 export function openInner(call: CallState, scope: TurnScope, { signal, passOther }: Within) {
-  const { clock, models, outputs } = scope.parts
-  const { inner, record, tool } = call.entry!
-  const grant = call.grant!
+  const { clock, models } = scope.parts
+  const { inner } = call.entry!
+  const limits = call.limits!
   const over = new AbortController()
   const within = AbortSignal.any([signal, over.signal])
-  const ledger = createLedger(grant)
-  const slots = createSlots(grant.maxConcurrency)
+  const ledger = createLedger(limits)
+  const slots = createSlots(limits.maxConcurrency)
   const open = new Set<Promise<unknown>>()
   const beganAtMs = clock.nowMs()
   // This call's own end, which ends those below, comes first: else its code could answer with theirs.
-  const timeLeftMs = () => grant.maxTimeMs + endsFirstMs - Math.max(0, clock.nowMs() - beganAtMs)
+  const timeLeftMs = () => limits.maxTimeMs + endsFirstMs - Math.max(0, clock.nowMs() - beganAtMs)
   const ownModels =
-    inner!.model && createLedgerWithin(ledger, narrower(grant, onlyLimited(inner!.model)))
+    inner!.model && createLedgerWithin(ledger, narrower(limits, onlyLimited(inner!.model)))
   let usage = zeroUsage
   let count = 0
   const underWay = new Set<CallState>()
-
-  const below = (): TurnScope => ({
-    ...scope,
-    parts: { ...scope.parts, outputs: { ...outputs, maxChars: maxOutputChars } },
-    toolset: { definitions: [], resolve: inner!.resolve },
-    ledger,
-    // Read when the call reserves, and divided by those that have yet to.
-    get share() {
-      const [limits, left, finalCall] = [grant, ledger.left(), { tokens: 0, costNanoUsd: 0 }]
-      const calls = [...underWay].filter((one) => !one.lease && !one.result).length
-      const options = { limits, left, finalCall, calls, timeLeftMs: timeLeftMs() }
-      // Together with those that begin later they keep to what this call may run side by side.
-      return { ...shareOf(options), maxConcurrency: 1 }
-    },
-    timeLeftMs,
-    answerTo: () => undefined,
-    signal: within,
-    caller: {
-      ...scope.caller,
-      ancestry: [...scope.caller.ancestry, tool.name],
-      pauses: 'refuse',
-      parent: call.id,
-    },
-  })
+  const shared = { call, scope, ledger, timeLeftMs, signal: within, underWay }
   const track = <T>(work: Promise<T>): Promise<T> => {
     open.add(work.catch(() => undefined))
     return work
@@ -72,7 +49,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     const { definitionHash = '', record: of } = inner!.resolve(state.name, state.input)?.entry ?? {}
     const argsHash = argsHashOf(state.input, scope)
     state.emit(startedEvent({ ...state, tool: state.name, argsHash, definitionHash, record: of }))
-    await passOther(state, below())
+    await passOther(state, scopeBelow(shared))
     usage = addUsage(usage, spentUsage(state))
     return state.result!
   }
@@ -81,7 +58,7 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     async callTool(name, input) {
       const id = `${call.id}.${(count += 1)}`
       // The first that is too many is on the record, further ones are not.
-      if (count > grant.maxToolCalls + 1) return tooMany
+      if (count > limits.maxToolCalls + 1) return tooMany
       const base = { emit: call.emit, hasRun: false, startedAtMs: 0 }
       const state: CallState = { ...base, id, parent: call.id, name, input }
       underWay.add(state)
@@ -90,23 +67,9 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     ...(ownModels && {
       async generate(request, mayUse) {
         within.throwIfAborted()
-        return track(
-          createGenerate({
-            models,
-            clock,
-            ledger: ownModels,
-            signal: within,
-            mayUse,
-            emit: (event) => call.emit(ofCall(call.id, event)),
-            about: () => record,
-            onSpent: (spent) => void (usage = addUsage(usage, spent)),
-            lostCalls: 0,
-            headersOf: () => ({}),
-            isWatched: () => false,
-            onDelta: () => {},
-            onSent: () => {},
-          })(request),
-        )
+        const onSpent = (spent: Usage) => void (usage = addUsage(usage, spent))
+        const parts = { models, clock, ledger: ownModels, signal: within, mayUse, onSpent }
+        return track(generateFor(call, parts)(request))
       },
     }),
   }
@@ -119,3 +82,61 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     },
   }
 }
+
+/** What the calls that a call's code makes have in common. */
+function scopeBelow({
+  call,
+  scope,
+  ledger,
+  timeLeftMs,
+  signal,
+  underWay,
+}: Pick<TurnScope, 'ledger' | 'timeLeftMs' | 'signal'> & {
+  readonly call: CallState
+  readonly scope: TurnScope
+  readonly underWay: ReadonlySet<CallState>
+}): TurnScope {
+  const limits = call.limits!
+  const { inner, tool } = call.entry!
+  return {
+    ...scope,
+    parts: { ...scope.parts, outputs: { ...scope.parts.outputs, maxChars: maxOutputChars } },
+    toolset: { definitions: [], resolve: inner!.resolve },
+    ledger,
+    // Read when the call reserves, and divided by those that have yet to.
+    get share() {
+      const [left, finalCall] = [ledger.left(), { tokens: 0, costNanoUsd: 0 }]
+      const calls = [...underWay].filter((one) => !one.lease && !one.result).length
+      const options = { limits, left, finalCall, calls, timeLeftMs: timeLeftMs() }
+      // Together with those that begin later they keep to what this call may run side by side.
+      return { ...shareOf(options), maxConcurrency: 1 }
+    },
+    timeLeftMs,
+    answerTo: () => undefined,
+    signal,
+    caller: {
+      ...scope.caller,
+      ancestry: [...scope.caller.ancestry, tool.name],
+      options: { ...scope.caller.options, pauses: 'refuse' },
+      parent: call.id,
+    },
+  }
+}
+
+type ModelParts = Pick<
+  GenerateOptions,
+  'models' | 'clock' | 'ledger' | 'signal' | 'onSpent' | 'mayUse'
+>
+
+/** A model for a call's code: on the call's record, read by nobody as it arrives. */
+const generateFor = (call: CallState, parts: ModelParts) =>
+  createGenerate({
+    ...parts,
+    emit: (event) => call.emit(ofCall(call.id, event)),
+    about: () => call.entry!.record,
+    lostCalls: 0,
+    headersOf: () => ({}),
+    isWatched: () => false,
+    onDelta: () => {},
+    onSent: () => {},
+  })

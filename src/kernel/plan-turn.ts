@@ -111,14 +111,13 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
 }
 
 function callerOf({ input }: Segment): TurnScope['caller'] {
-  const { run, session, rootSession, principal, agent, trace, traceLink, depth, ancestry } = input
-  const who = { run, session, rootSession, principal, trace, depth }
+  const { run, session, rootSession, principal, agent, options, trace, traceLink } = input
+  const { depth, ancestry } = input
+  const who = { run, session, rootSession, principal, trace, depth, options }
   return {
     ...who,
     agent: agent.id,
     ...(traceLink && { traceLink }),
     ancestry: [...ancestry, agent.id],
-    pauses: input.pauses ?? 'refuse',
-    requireApproval: agent.requireApproval ?? [],
   }
 }

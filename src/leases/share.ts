@@ -40,15 +40,15 @@ export const widthOf = ({ inner }: ToolEntry): number => inner?.children ?? 1
 export function leaseFor(entry: ToolEntry, share: Limits) {
   if (!entry.spends) {
     const costNanoUsd = Math.min(entry.feeNanoUsd ?? 0, share.maxCostNanoUsd)
-    return { grant: share, amount: { ...zeroAmount, toolCalls: 1, costNanoUsd } }
+    return { limits: share, amount: { ...zeroAmount, toolCalls: 1, costNanoUsd } }
   }
-  const grant = narrower(entry.spends, share)
+  const limits = narrower(entry.spends, share)
   const amount: Amount = {
-    tokens: grant.maxTokens,
-    costNanoUsd: grant.maxCostNanoUsd < unlimited ? grant.maxCostNanoUsd : 0,
-    turns: grant.maxTurns,
-    toolCalls: 1 + grant.maxToolCalls,
-    children: widthOf(entry) + grant.maxChildren,
+    tokens: limits.maxTokens,
+    costNanoUsd: limits.maxCostNanoUsd < unlimited ? limits.maxCostNanoUsd : 0,
+    turns: limits.maxTurns,
+    toolCalls: 1 + limits.maxToolCalls,
+    children: widthOf(entry) + limits.maxChildren,
   }
-  return { grant, amount }
+  return { limits, amount }
 }

@@ -1,5 +1,5 @@
 // What an operator's words in an approval come to.
-import { remoteToolDestroys } from '#contracts/decide-tool.ts'
+import { remoteToolDestroys } from '#contracts/destructive.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { McpItem } from '#contracts/mcp.ts'
 import { compare } from './compare.ts'

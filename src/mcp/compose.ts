@@ -17,7 +17,7 @@ import { toOfferEntries } from './offer-entries.ts'
 import { toServerEntries, type RevocationWatch } from './server-entries.ts'
 
 /** What the room is built from. */
-export interface McpRoomDeps extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
+export interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSignedIn'> {
   readonly namespace: Parameters<typeof createMcpGateway>[0]['namespace']
   readonly store: McpServerStore
   readonly bundles: BundleStore
@@ -30,7 +30,7 @@ export interface McpRoomDeps extends Omit<McpServerRuntime, 'onQuarantined' | 'o
 }
 
 /** The parts of this room, for the composition. */
-export function createMcpRoom(deps: McpRoomDeps) {
+export function composeMcp(deps: McpParts) {
   const { store, bundles, clock, sha256, checkUrl, log, onFault } = deps
   const at = createMcpGateway(deps)
   const isTaken = (id: string, { installed }: Generation) =>

@@ -1,5 +1,5 @@
 import { waitingFor } from '#contracts/asks.ts'
-import { remoteToolDestroys } from '#contracts/decide-tool.ts'
+import { remoteToolDestroys } from '#contracts/destructive.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonSchema } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
@@ -13,7 +13,8 @@ import type {
   McpServerConfig,
 } from '#contracts/mcp.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
-import { spanIdOf, toTraceparent } from '#contracts/trace.ts'
+import { spanIdOf } from '#contracts/span-id.ts'
+import { toTraceparent } from '#contracts/trace.ts'
 import { createAnswers, type AnswerDeps } from './answers.ts'
 import { untilAborted } from './until-aborted.ts'
 

@@ -1,4 +1,4 @@
-import { toolDestroys } from '#contracts/decide-tool.ts'
+import { toolDestroys } from '#contracts/destructive.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'

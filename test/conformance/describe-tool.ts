@@ -510,6 +510,7 @@ function turnScope(
       depth,
       agent: 'tester',
       trace: traceId,
+      options: {},
       ancestry: ['tester'],
     },
   }

@@ -1,4 +1,5 @@
 import { defaultExposure } from '../../src/contracts/exposure.ts'
+import { tryPolicy } from '../../src/governance/policy/decide-tool.ts'
 import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
@@ -332,6 +333,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     isDevelopment: true,
     stateKey: 'a key of at least thirty-two bytes',
     pluginProblems: () => [],
+    tryPolicy,
     plugins: {
       list: async () => [],
       generations: async () => [],

@@ -216,6 +216,7 @@ export function runInput(more: Partial<RunInput> = {}): RunInput {
     depth: 0,
     ancestry: [],
     agent: agentSpec(),
+    options: {},
     toolset: toolsetOf([]),
     messages: [{ role: 'user', text: 'go', taint: ['user'] }],
     startedAtMs: 1_000_000,

@@ -17,6 +17,7 @@ export function createToolContext(
     trace: '0123456789abcdef0123456789abcdef',
     depth: 0,
     ancestry: ['orchestrator'],
+    options: {},
     idempotencyKey: 'run_1:call_1',
     lease: defaultAgentLimits,
     signal: new AbortController().signal,

@@ -279,8 +279,8 @@ export const mcp = [
       {
         name: 'mcp-remote-ref',
         what: 'T15: a schema refers to nothing elsewhere',
-        find: "if (typeof ref === 'string' && !ref.startsWith('#'))",
-        replace: "if (ref === '')",
+        find: "typeof ref === 'string' && !ref.startsWith('#')",
+        replace: "ref === ''",
       },
     ],
   ),

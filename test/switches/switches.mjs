@@ -161,7 +161,7 @@ const gatesFile = of(
     {
       name: 'depth-cap',
       what: 'Y13: no call goes deeper than the tree may',
-      find: `if (grant.maxDepth < 0) return 'lease_depth'`,
+      find: `if (limits.maxDepth < 0) return 'lease_depth'`,
       replace: '',
     },
     {
@@ -258,27 +258,21 @@ const kernel = [
     ],
   ),
   ...of(
-    'src/leases/generate.ts',
+    'src/leases/attempts.ts',
     [switchedKernel],
     [
       {
         name: 'model-call-reserved',
         what: 'E1: a model call is reserved before it is made',
         tests: [kernelRun],
-        find: 'const reservation = ledger.reserve(estimate)',
+        find: 'const reservation = ledger.reserve(aim.estimate)',
         replace: 'const reservation = ledger.reserve({})',
-      },
-      {
-        name: 'retry-reserved',
-        what: 'F12: a further attempt is not made if the lease refuses it',
-        find: 'const isAllowed = reserve() === undefined',
-        replace: 'reserve()\n          const isAllowed = true',
       },
       {
         name: 'lost-attempt-charged',
         what: 'F12: a request that may have been billed is charged in full',
         tests: [kernelRun],
-        find: 'const spent = isBilled ? estimate : { tokens: 0, costNanoUsd: 0 }',
+        find: 'const spent = isBilled ? aim.estimate : { tokens: 0, costNanoUsd: 0 }',
         replace: 'const spent = { tokens: 0, costNanoUsd: 0 }',
       },
       {
@@ -299,8 +293,20 @@ const kernel = [
         name: 'lost-call-charged-in-kernel',
         what: 'E1: model calls that a crash may have cut are charged when the run is resumed',
         tests: [switchedKernel],
-        find: 'ledger.charge(estimate)\n',
+        find: 'ledger.charge(aim.estimate)\n',
         replace: '\n',
+      },
+    ],
+  ),
+  ...of(
+    'src/leases/generate.ts',
+    [switchedKernel],
+    [
+      {
+        name: 'retry-reserved',
+        what: 'F12: a further attempt is not made if the lease refuses it',
+        find: 'const isAllowed = attempts.reserve(aim) === undefined',
+        replace: 'attempts.reserve(aim)\n          const isAllowed = true',
       },
     ],
   ),
@@ -381,7 +387,7 @@ const kernel = [
         name: 'width-cap',
         what: 'N6: every child counts against the width of the tree',
         tests: [switchedKernel],
-        find: 'children: widthOf(entry) + grant.maxChildren,',
+        find: 'children: widthOf(entry) + limits.maxChildren,',
         replace: 'children: 0,',
       },
       {
@@ -488,8 +494,8 @@ const inner = [
       {
         name: 'inner-lease',
         what: 'E1: what code calls is paid out of the lease of its own call',
-        find: 'const ledger = createLedger(grant)',
-        replace: 'const ledger = createLedger({ ...grant, maxToolCalls: 1e9, maxTokens: 1e9 })',
+        find: 'const ledger = createLedger(limits)',
+        replace: 'const ledger = createLedger({ ...limits, maxToolCalls: 1e9, maxTokens: 1e9 })',
       },
       {
         name: 'inner-booked',
@@ -506,26 +512,26 @@ const inner = [
       {
         name: 'inner-model-grant',
         what: 'E1: code spends no more on models than it was granted',
-        find: 'narrower(grant, onlyLimited(inner!.model))',
-        replace: 'grant',
+        find: 'narrower(limits, onlyLimited(inner!.model))',
+        replace: 'limits',
       },
       {
         name: 'inner-flood',
         what: 'T8: code that goes on asking fills no log',
-        find: 'if (count > grant.maxToolCalls + 1) return tooMany',
+        find: 'if (count > limits.maxToolCalls + 1) return tooMany',
         replace: '',
       },
       {
         name: 'inner-side-by-side',
         what: 'E1: code runs no more calls side by side than its lease allows',
-        find: 'createSlots(grant.maxConcurrency)',
+        find: 'createSlots(limits.maxConcurrency)',
         replace: 'createSlots(1_000)',
       },
       {
         name: 'inner-cannot-wait',
         what: 'a call that code makes cannot wait for somebody outside',
-        find: "pauses: 'refuse',",
-        replace: '',
+        find: "options: { ...scope.caller.options, pauses: 'refuse' },",
+        replace: 'options: scope.caller.options,',
       },
       {
         name: 'inner-ancestry',
@@ -554,7 +560,7 @@ const inner = [
       {
         name: 'model-may-be-used',
         what: 'Y11: a model that was not granted is not asked',
-        find: 'if (!mayUse(selection))',
+        find: 'if (!mayUse(aim.selection))',
         replace: 'if (false)',
       },
       {
@@ -3577,7 +3583,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/contracts/decide-tool.ts',
+    'src/governance/policy/decide-tool.ts',
     ['test/unit/governance/policy/decide-tool.test.ts'],
     [
       {
@@ -3605,6 +3611,12 @@ const uploads = [
         replace:
           "const where = isElsewhere && network.hosts.length < 0 ? network.elsewhere : 'allow'",
       },
+    ],
+  ),
+  ...of(
+    'src/contracts/destructive.ts',
+    ['test/unit/governance/policy/decide-tool.test.ts'],
+    [
       {
         name: 'silence-is-no-harmlessness',
         what: 'I27: a remote tool that says nothing is taken for one that destroys',
@@ -3695,8 +3707,8 @@ const endpoint = [
       {
         name: 'direct-call-once',
         what: 'a call that a client makes is made once, whatever is said to its run meanwhile',
-        find: 'turn === 1 && agent.directCall ?',
-        replace: 'agent.directCall ?',
+        find: 'turn === 1 && options.directCall',
+        replace: 'options.directCall',
       },
     ],
   ),
@@ -3903,7 +3915,7 @@ const endpoint = [
     'workers',
   ),
   ...of(
-    'src/http/mcp/converse.ts',
+    'src/http/mcp/mcp-call.ts',
     [mcpWorkers],
     [
       {
@@ -3916,7 +3928,7 @@ const endpoint = [
     'workers',
   ),
   ...of(
-    'src/http/mcp/converse.ts',
+    'src/http/mcp/mcp-call.ts',
     [mcpRounds],
     [
       {

@@ -10,7 +10,7 @@ import type {
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
 import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
-import { decideTool, ratesOf } from '#contracts/decide-tool.ts'
+import { decideTool, ratesOf } from './decide-tool.ts'
 
 /** Where the policy in force is read, and who counts calls. */
 export interface LivePolicyDeps {

@@ -1,7 +1,7 @@
 import { callOf, type EventType, type SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import type { RunRecord } from '#contracts/telemetry.ts'
-import { spanIdOf } from '#contracts/trace.ts'
+import { spanIdOf } from '#contracts/span-id.ts'
 import type { ContentOf } from './content.ts'
 import { toSpanEvents } from './span-events.ts'
 import { limitContent, newestParts, type TurnPart } from './span-limits.ts'

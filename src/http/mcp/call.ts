@@ -6,7 +6,7 @@ import { isRunId, isSessionId } from '../headers.ts'
 import { noSuchSession, unwrap } from '../responses.ts'
 import { orchestrator } from '../targets.ts'
 import { parseFields } from '../validate.ts'
-import { converse, isAsking, newSession, type McpCall } from './converse.ts'
+import { isAsking, newSession, runCall, type McpCall } from './mcp-call.ts'
 import type { OfferedTool } from './offered-tool.ts'
 import { outcomeOf, toFailure, toRunResult, toToolResult } from './outcome.ts'
 
@@ -39,7 +39,7 @@ export async function callOffered(
 async function callAgent(call: McpCall, agent: string, input: JsonObject): Promise<Answer> {
   const { task, session: named, background } = parseFields(agentRequest, input)
   if (named !== undefined && !isSessionId(named)) throw noSuchSession()
-  const answer = await converse(call, async () => ({
+  const answer = await runCall(call, async () => ({
     session: named ?? (await newSession(call)),
     isBackground: background === true,
     submission: {
@@ -62,7 +62,7 @@ async function callTool(call: McpCall, tool: string, input: JsonObject): Promise
  * lease and the record are those of any other call (docs/design.md invariant 4).
  */
 function runDirect(call: McpCall, tool: string, input: JsonObject) {
-  return converse(call, async () => ({
+  return runCall(call, async () => ({
     session: await newSession(call),
     submission: {
       ...call.caller.asks,

@@ -9,7 +9,7 @@ import { toStructured } from '#contracts/content.ts'
 import type { PromptListing } from '#contracts/offer.ts'
 import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import { outputOf } from './call.ts'
-import { isAsking, type McpCall } from './converse.ts'
+import { isAsking, type McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 
 const maxSuggestions = 100

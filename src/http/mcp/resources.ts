@@ -6,7 +6,7 @@ import {
 import type { ResourceListing } from '#contracts/offer.ts'
 import { richOutputSchema } from '#contracts/content.ts'
 import { outputOf } from './call.ts'
-import { isAsking, type McpCall } from './converse.ts'
+import { isAsking, type McpCall } from './mcp-call.ts'
 import type { Inventory } from './offered.ts'
 import { offeredResources } from './offered-resources.ts'
 import { isTranscript, listTranscripts, readTranscript, transcriptTemplate } from './transcripts.ts'

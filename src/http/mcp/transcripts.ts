@@ -7,7 +7,7 @@ import type { Message } from '#contracts/message.ts'
 import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
 import type { TranscriptPage } from '#contracts/session-view.ts'
 import { isSessionId } from '../headers.ts'
-import type { McpCall } from './converse.ts'
+import type { McpCall } from './mcp-call.ts'
 
 const prefix = 'isola://sessions/'
 const pageSessions = 50

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { decideTool, ratesOf, toolDestroys } from '#contracts/decide-tool.ts'
+import { toolDestroys } from '#contracts/destructive.ts'
 import {
   defaultToolPolicy,
   isMatch,
@@ -62,8 +62,8 @@ export const testPolicy: Handle = (deps) => async (context) => {
     deps.plugins.policy(),
     saysItDestroys(deps, asked.tool),
   ])
-  const decision = decideTool(policy, { ...asked, isDestructive })
-  return jsonResponse({ ...asked, isDestructive, ...decision, rates: ratesOf(policy, asked.tool) })
+  const decision = deps.tryPolicy(policy, { ...asked, isDestructive })
+  return jsonResponse({ ...asked, isDestructive, ...decision })
 }
 
 async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {

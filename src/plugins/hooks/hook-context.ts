@@ -14,7 +14,7 @@ const nothingToSpend: Limits = {
 
 /** A hook is no call of its own: it speaks for what it is asked about, and has nothing to spend. */
 export const toHookContext = (
-  about: Omit<ToolContext, 'idempotencyKey' | 'lease'>,
+  about: Omit<ToolContext, 'idempotencyKey' | 'lease' | 'options'>,
 ): ToolContext => ({
   call: about.call,
   run: about.run,
@@ -30,4 +30,5 @@ export const toHookContext = (
   emit: about.emit,
   idempotencyKey: `${about.run}:${about.call}`,
   lease: nothingToSpend,
+  options: {},
 })

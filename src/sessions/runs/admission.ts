@@ -12,7 +12,7 @@ import { noSuchSession } from '../storage/not-found.ts'
 import { otherBody, unknownAgent } from './refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
 import { bodyHashOf } from './body-hash.ts'
-import { overridesOf } from './overrides.ts'
+import { loadAgent } from './load-agent.ts'
 import type { Audience, LiveRun, NewRun, Runs } from './runs.ts'
 import type { SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
@@ -82,7 +82,7 @@ async function agentFor(
   request: SubmitRequest,
   { runtime, store, todo, refuseWhileDeleting }: AdmissionOptions,
 ): Promise<ReadyAgent> {
-  const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
+  const agent = await loadAgent(submission, runtime)
   if (!agent) throw unknownAgent(submission.agent)
   // Meanwhile another submission may have come: under the same key, or the session's first for another agent.
   refuseWhileDeleting?.()

@@ -1,29 +1,34 @@
-import { runOptionFields, type RunOptionRule } from '#contracts/run-options.ts'
+import { runOptionFields, type RunOptions } from '#contracts/run-options.ts'
 import type { Submission } from '#contracts/submission.ts'
 
 /**
- * What a retry may send anew (its trace, the lease its parent has left by now, its principal's key and limits), and
- * what only a surface reads. Of the options their own table says it.
+ * Whether what a submission says besides its options is part of its body. Not part of it is what a retry may send anew
+ * (its trace, the lease its parent has left by now, its principal's key and limits), and what only a surface reads.
  */
-const besidesBody: readonly (keyof Submission)[] = [
-  'idempotencyKey',
-  'trace',
-  'traceLink',
-  'lineage',
-  'key',
-  'grant',
-  'dayLimits',
-  'echo',
-]
+const besidesOptions: Readonly<Record<Exclude<keyof Submission, keyof RunOptions>, boolean>> = {
+  agent: true,
+  principal: true,
+  messages: true,
+  begunBy: true,
+  after: true,
+  isStateless: true,
+  trace: false,
+  traceLink: false,
+  idempotencyKey: false,
+  lineage: false,
+  key: false,
+  grant: false,
+  dayLimits: false,
+  echo: false,
+}
 
-const rules: Readonly<Record<string, RunOptionRule>> = runOptionFields
-const isOfBody = (name: string): boolean =>
-  Object.hasOwn(rules, name)
-    ? rules[name]!.isHashed
-    : !besidesBody.some((beside) => beside === name)
+const isOfBody = new Map<string, boolean>([
+  ...Object.entries(besidesOptions),
+  ...Object.entries(runOptionFields).map(([name, { isHashed }]) => [name, isHashed] as const),
+])
 
 /** Names what an idempotency key stands for. The same in every version: rows of the one before are joined by it. */
 export function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
-  const body = Object.entries(submission).filter(([name]) => isOfBody(name))
+  const body = Object.entries(submission).filter(([name]) => isOfBody.get(name))
   return sha256(JSON.stringify(Object.fromEntries(body)))
 }

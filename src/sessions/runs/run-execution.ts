@@ -1,8 +1,10 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import { toRunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
-import { spanIdOf, toTraceHeaders } from '#contracts/trace.ts'
+import { spanIdOf } from '#contracts/span-id.ts'
+import { toTraceHeaders } from '#contracts/trace.ts'
 import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
@@ -36,7 +38,7 @@ export async function executeRun(
 ): Promise<RunOutcome> {
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
-  const { lineage, principal, trace, traceLink: link, messages, pauses } = submission
+  const { lineage, principal, trace, traceLink: link, messages } = submission
   const noteChildren = createChildNotes(options, toolset)
   let published = 0
   let failure: unknown
@@ -52,10 +54,10 @@ export async function executeRun(
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
       agent: spec,
+      options: toRunOptions(submission),
       toolset,
       messages: [...transcript.before(row()), ...messages],
       startedAtMs: startedAtMs ?? createdAtMs,
-      pauses: pauses ?? 'refuse',
       lostCalls: wakes,
     },
     {

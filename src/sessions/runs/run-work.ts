@@ -7,7 +7,7 @@ import { isStorageFault } from '../storage/storage-fault.ts'
 import type { RunRow } from '../storage/store.ts'
 import { createAcceptance } from './acceptance.ts'
 import type { LogPlaces } from './log-places.ts'
-import { overridesOf } from './overrides.ts'
+import { loadAgent } from './load-agent.ts'
 import { usedUp } from './refusals.ts'
 import type { RunEnd } from './run-end.ts'
 import { executeRun, type ExecutionOptions } from './run-execution.ts'
@@ -140,7 +140,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
 }
 
 async function load({ submission }: RunRow, runtime: SessionRuntime): Promise<ReadyAgent> {
-  const agent = await runtime.agents.load(submission.agent, overridesOf(submission))
+  const agent = await loadAgent(submission, runtime)
   if (agent) return agent
   throw new IsolaError(
     'request_model_not_found',

@@ -1,6 +1,6 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { ExportOutcome, RunRecord } from '#contracts/telemetry.ts'
-import { overridesOf } from '../runs/overrides.ts'
+import { loadAgent } from '../runs/load-agent.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
@@ -137,7 +137,7 @@ function recordOf(
   }
   if (!runtime.telemetry?.capturesContent) return Promise.resolve(record)
   const said = [...transcript.before(row), ...messages]
-  const loaded = runtime.agents.load(agent, overridesOf(submission)).catch(() => undefined)
+  const loaded = loadAgent(submission, runtime).catch(() => undefined)
   return loaded.then((ready) => ({
     ...record,
     content: { messages: said, ...(ready && { instructions: ready.spec.instructions }) },

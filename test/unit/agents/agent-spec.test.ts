@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { defaultAgentLimits, orchestratorLimits } from '#contracts/default-limits.ts'
-import { unlimited } from '#contracts/lease.ts'
+import { unlimited, type Limits } from '#contracts/lease.ts'
 import { parseManifest } from '#contracts/manifest.ts'
-import { registerInstructions, toAgentSpec } from '../../../src/agents/agent-spec.ts'
+import type { RunOptions } from '#contracts/run-options.ts'
+import { registerInstructions, toAgentSpec, withOptions } from '../../../src/agents/agent-spec.ts'
 import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 
 function specOf(
   agentSection: Record<string, unknown>,
-  overrides: Parameters<typeof toAgentSpec>[2] = {},
+  { lease, ...options }: RunOptions & { readonly lease?: Limits } = {},
   text = 'You review {{ what }}.',
 ) {
   const manifest = parseManifest({
@@ -26,7 +27,7 @@ function specOf(
   const prompts = createPromptStore()
   const source = { manifest, agent: manifest.agent!, files: { 'prompts/p.md': text } }
   registerInstructions(source, prompts)
-  return toAgentSpec(source, prompts, overrides)
+  return withOptions(toAgentSpec(source, prompts), options, lease)
 }
 
 describe('a manifest agent', () => {

@@ -3,9 +3,10 @@ import { directPlanner, directReflector } from '../../../src/agents/direct-call.
 import type { PlannerState, ReflectorState } from '../../../src/contracts/plan.ts'
 
 const directCall = { tool: 'kv__get', input: { key: 'a' } }
-const agent = { id: 'orchestrator', directCall } as unknown as PlannerState['agent']
+const agent = { id: 'orchestrator' } as PlannerState['agent']
 const state = (more: Partial<PlannerState>): PlannerState =>
   ({
+    caller: { options: { directCall } },
     agent,
     turn: 1,
     messages: [],

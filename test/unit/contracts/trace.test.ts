@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseTraceHeaders, spanIdOf, toTraceHeaders, toTraceparent } from '#contracts/trace.ts'
+import { spanIdOf } from '#contracts/span-id.ts'
+import { parseTraceHeaders, toTraceHeaders, toTraceparent } from '#contracts/trace.ts'
 
 const trace = '0af7651916cd43dd8448eb211c80319c'
 const span = 'b7ad6b7169203331'

@@ -47,7 +47,7 @@ function setUp(
   const segment = (): Promise<AgentResult | Parked> =>
     createKernel(createKernelParts(model)).run(
       runInput({
-        pauses: 'park',
+        options: { pauses: 'park' },
         agent: agentSpec(maxToolCalls === undefined ? {} : { maxToolCalls }),
         toolset: toolsetOf([{ ...entry, isReadOnly: false, ...more }]),
       }),

@@ -31,7 +31,8 @@ async function outputOf(chars: number, tools?: ToolHooks) {
   let seq = 0
   const { output } = await kernel.run(
     runInput({
-      agent: agentSpec({}, { directCall: { tool: 'demo__go', input: {} } }),
+      agent: agentSpec({}),
+      options: { directCall: { tool: 'demo__go', input: {} } },
       toolset: toolsetOf([toolEntry('isola__call', async () => says(text))]),
     }),
     runPorts({ journal: createMemoryJournal(), nextSeq: () => (seq += 1) }),

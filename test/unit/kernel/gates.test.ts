@@ -55,6 +55,7 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
       trace: 't',
       depth: 0,
       ancestry: ['tester'],
+      options: {},
     },
   }
   const call: CallState = {

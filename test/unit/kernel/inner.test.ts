@@ -63,9 +63,9 @@ async function drive(entry: ToolEntry, options: DriveOptions = {}) {
   const { requireApproval } = options
   const result = await createEndingKernel(parts).run(
     runInput({
-      agent: agentSpec(limits, { ...(requireApproval && { requireApproval }) }),
+      agent: agentSpec(limits),
       toolset: toolsetOf([entry]),
-      pauses: 'park',
+      options: { pauses: 'park', ...(requireApproval && { requireApproval }) },
     }),
     runPorts({ journal, ...(signal && { signal }) }),
   )

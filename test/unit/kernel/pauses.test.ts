@@ -4,7 +4,8 @@ import type { Parked } from '#contracts/kernel.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
-import type { Pauses, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { PauseMode } from '#contracts/run-options.ts'
+import type { ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { createKernel } from '../../../src/kernel/run.ts'
 import {
@@ -43,11 +44,11 @@ function setUp(
   const model = createFakeModel(script)
   let seq = 0
   const { requireApproval = [], limits, gates } = more
-  const segment = (pauses: Pauses = 'park'): Promise<AgentResult | Parked> =>
+  const segment = (pauses: PauseMode = 'park'): Promise<AgentResult | Parked> =>
     createKernel(createKernelParts(model, { gates: { ...openGates, ...gates } })).run(
       runInput({
-        pauses,
-        agent: agentSpec(limits, { requireApproval }),
+        options: { pauses, requireApproval },
+        agent: agentSpec(limits),
         toolset: toolsetOf(entries),
       }),
       runPorts({

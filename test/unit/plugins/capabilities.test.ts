@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import type { StorageRequest } from '#contracts/space.ts'
-import { spanIdOf } from '#contracts/trace.ts'
+import { spanIdOf } from '#contracts/span-id.ts'
 import { openCapabilities } from '../../../src/plugins/capabilities.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'

@@ -171,7 +171,7 @@ describe('an approval', () => {
     const model = createFakeModel(once({ name: 'mail' }))
     const life = (definitionHash: string, answer?: PauseAnswer) =>
       createKernel(createKernelParts(model)).run(
-        runInput({ pauses: 'park', toolset: toolsetOf([mail(definitionHash)]) }),
+        runInput({ options: { pauses: 'park' }, toolset: toolsetOf([mail(definitionHash)]) }),
         runPorts({ journal, answerTo: () => answer }),
       )
     const parked = await life('shown')

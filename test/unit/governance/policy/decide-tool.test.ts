@@ -1,16 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import {
-  decideTool,
-  ratesOf,
-  remoteToolDestroys,
-  toolDestroys,
-} from '../../../../src/contracts/decide-tool.ts'
+import { remoteToolDestroys, toolDestroys } from '../../../../src/contracts/destructive.ts'
 import {
   defaultToolPolicy,
   isMatch,
   policyDiff,
   toolPolicySchema,
 } from '../../../../src/contracts/tool-policy.ts'
+import { decideTool, ratesOf } from '../../../../src/governance/policy/decide-tool.ts'
 
 const policyOf = (given: object) => toolPolicySchema.parse(given)
 const verdictOf = (given: object, more: object = {}) =>

@@ -5,18 +5,17 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   type ClientCapabilities,
+  type InputRequests,
   type InputRequiredResult,
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunView } from '#contracts/run-view.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
 import type { HttpDeps } from '../deps.ts'
-import { unwrap } from '../responses.ts'
-import { answersByCall, asksOf, openAsks, type Ask } from './asks.ts'
+import type { Ask } from '../runs/asks.ts'
+import { converse, type Conversation, type NewRun } from '../runs/converse.ts'
 import type { McpCaller } from './caller.ts'
-import { followRun } from './follow-run.ts'
 import { sessionOf } from './older-clients.ts'
 import { createTeller } from './progress.ts'
 
@@ -43,14 +42,6 @@ export interface McpCall {
   readonly about: string
 }
 
-/** A run that a call at `/mcp` begins. */
-export interface NewRun {
-  readonly session: string
-  readonly submission: SubmitRequest
-  /** Nobody waits for it. */
-  readonly isBackground?: boolean
-}
-
 /** A session for what has none: where a client of 2025 can name it again, or one that nobody can. */
 export async function newSession({ deps, caller, context }: McpCall): Promise<string> {
   const { http, mcpReq } = context
@@ -64,41 +55,37 @@ export const isAsking = (answer: object): answer is InputRequiredResult =>
   'resultType' in answer && answer.resultType === 'input_required'
 
 /**
- * Has a run work until it is over, waits for someone else, or takes too long. What it asks of its client is answered out
- * of what came with the request, else the client is asked, and comes back with the same call (2026-07-28, "multi
- * round-trip requests"). A client that cannot be asked sees what the run waits for.
+ * Begins a run for a call, or goes on with the one that asked its client something: that one comes back with the same
+ * call (2026-07-28, "multi round-trip requests").
  */
-export async function converse(
+export async function runCall(
   call: McpCall,
   begin: () => Promise<NewRun>,
 ): Promise<RunView | InputRequiredResult> {
-  const place = placeOf(call)
-  const first = place ? await resume(call, place) : await start(call, await begin())
-  return settle(call, first, place?.asked)
+  const state = stateOf(call)
+  return converse(toConversation(call, state?.asked), state ?? (await begin()))
 }
 
-/** How often one request may answer, be asked again and answer again. */
-const maxRounds = 32
-
-async function settle(
+function toConversation(
   call: McpCall,
-  first: RunView,
   asked: readonly string[] | undefined,
-): Promise<RunView | InputRequiredResult> {
-  const can = capabilitiesOf(call.context)
-  let view = first
-  for (let round = 0; can && round < maxRounds; round += 1) {
-    const asks = asksOf(view)
-    if (asks.length === 0) return view
-    // Whatever comes after what was asked has no answer yet.
-    const given = round === 0 ? givenTo(asks, asked, call) : {}
-    const { possible, impossible } = openAsks(asks, can, given)
-    if (impossible.length > 0) return refuse(call, view, impossible)
-    if (possible.length > 0) return ask(call, view, possible)
-    await decide(call, view, { asks, answers: answersByCall(asks, given) })
-    view = await resume(call, { session: view.session, run: view.id })
+): Conversation<InputRequiredResult> {
+  const { deps, caller, context } = call
+  const { mcpReq } = context
+  return {
+    sessions: deps.sessions,
+    clock: deps.sources.clock,
+    principal: caller.principal,
+    waitMs,
+    signal: mcpReq.signal,
+    isCancelledByClose: mcpReq.envelope !== undefined,
+    keepAlive: caller.keepAlive,
+    can: capabilitiesOf(context),
+    given: (asks) => givenTo(asks, asked, call),
+    ask: (view, asks) => ask(call, view, asks),
+    refuse: (view, asks) => refuse(call, view, asks),
+    listen: () => createTeller(context),
   }
-  return view
 }
 
 /**
@@ -117,7 +104,7 @@ function givenTo(
 }
 
 /** The state that came with the request, whose seal the handler has checked. Of another call it is refused. */
-function placeOf({ context, about }: McpCall): CallState | undefined {
+function stateOf({ context, about }: McpCall): CallState | undefined {
   const state = context.mcpReq.requestState<CallState>()
   if (state === undefined || state.about === about) return state
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'requestState: is of another call.')
@@ -137,8 +124,9 @@ async function ask(
   if (!states) return refuseUnsealed(call, view)
   const { session, id: run } = view
   const asked = [...new Set(asks.map(({ asksHash }) => asksHash))]
+  const requests = Object.fromEntries(asks.map(({ key, request }) => [key, request]))
   return inputRequired({
-    inputRequests: Object.fromEntries(asks.map(({ key, request }) => [key, request])),
+    inputRequests: requests as InputRequests, // in the words of its schema
     requestState: await states.mint({ session, run, about, asked }, context),
   })
 }
@@ -159,64 +147,4 @@ async function refuseUnsealed({ deps, caller }: McpCall, { session, id }: RunVie
   const message = 'A call that asks its client needs ISOLA_MASTER_KEY: an operator must set it.'
   await deps.sessions.at(session).cancel(caller.principal, id, message)
   throw new IsolaError('config_missing', message)
-}
-
-async function decide(
-  { deps, caller }: McpCall,
-  { session, id }: RunView,
-  {
-    asks,
-    answers,
-  }: { readonly asks: readonly Ask[]; readonly answers: ReturnType<typeof answersByCall> },
-): Promise<void> {
-  const api = deps.sessions.at(session)
-  for (const [call, output] of answers) {
-    const { asksHash = '' } = asks.find((ask) => ask.call === call) ?? {}
-    unwrap(await api.decide(caller.principal, id, call, { decision: 'result', output, asksHash }))
-  }
-}
-
-async function start(call: McpCall, { session, submission, isBackground }: NewRun) {
-  const api = call.deps.sessions.at(session)
-  if (isBackground) {
-    const { run } = unwrap(await api.submit(session, submission))
-    return unwrap(await api.result(submission.principal, run))
-  }
-  const { receipt, stream } = unwrap(await api.runStream(session, submission))
-  return follow(call, { session, run: receipt.run, stream, sinceMs: 0 })
-}
-
-/** A run that is there, from now on. */
-async function resume(call: McpCall, { session, run }: Pick<CallState, 'session' | 'run'>) {
-  const { sessions, sources } = call.deps
-  const sinceMs = sources.clock.nowMs()
-  const options = { afterSeq: 0, run, follow: true }
-  const stream = unwrap(await sessions.at(session).events(call.caller.principal, options))
-  return follow(call, { session, run, stream, sinceMs })
-}
-
-function follow(
-  { deps, caller, context }: McpCall,
-  at: {
-    readonly session: string
-    readonly run: string
-    readonly stream: ReadableStream<Uint8Array>
-    readonly sinceMs: number
-  },
-): Promise<RunView> {
-  const tell = createTeller(context)
-  return followRun({
-    api: deps.sessions.at(at.session),
-    principal: caller.principal,
-    run: at.run,
-    stream: at.stream,
-    waitMs,
-    clock: deps.sources.clock,
-    signal: context.mcpReq.signal,
-    isCancelledByClose: context.mcpReq.envelope !== undefined,
-    onItem: (item) => {
-      if (item.type === 'message_delta' || item.atMs >= at.sinceMs) tell(item)
-    },
-    keepAlive: caller.keepAlive,
-  })
 }

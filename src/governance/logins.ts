@@ -19,7 +19,7 @@ export interface LoginParts extends Sources {
 }
 
 /** How somebody is let in: by a key, or by a token that was made for one. */
-export function composeLogins(parts: LoginParts): {
+export function createLogins(parts: LoginParts): {
   readonly authenticate: Authenticate
   readonly oauth?: OAuthService
 } {

@@ -1,27 +1,12 @@
-import { isMatch, isMatchOfAny, type ToolPolicy, type ToolRate } from './tool-policy.ts'
-
-/** Who wants to call what. */
-export interface AskedTool {
-  readonly tool: string
-  readonly agent: string
-  readonly principal: string
-  /** It says that it destroys, or it writes into a database. */
-  readonly isDestructive?: boolean | undefined
-  /** It goes to a host that the deployment has not allowed. */
-  readonly isElsewhere?: boolean | undefined
-}
-
-/** `rule` names the line that decided, for the record: the model never sees it. */
-export interface ToolDecision {
-  readonly verdict: 'allow' | 'ask' | 'deny'
-  readonly reason:
-    | 'allowed'
-    | 'denied_by_rule'
-    | 'not_in_allow_list'
-    | 'host_not_allowed'
-    | 'destructive'
-  readonly rule: string
-}
+import {
+  isMatch,
+  isMatchOfAny,
+  type AskedTool,
+  type ToolDecision,
+  type ToolPolicy,
+  type ToolRate,
+  type TryPolicy,
+} from '#contracts/tool-policy.ts'
 
 const core = 'isola__'
 
@@ -59,6 +44,12 @@ export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
 export const ratesOf = (policy: ToolPolicy, tool: string): readonly ToolRate[] =>
   policy.rates.filter((rate) => isMatch(tool, rate.tools))
 
+/** Both, for whoever tries a policy out. */
+export const tryPolicy: TryPolicy = (policy, asked) => ({
+  ...decideTool(policy, asked),
+  rates: ratesOf(policy, asked.tool),
+})
+
 const allowed: ToolDecision = { verdict: 'allow', reason: 'allowed', rule: '' }
 
 const denied = (reason: ToolDecision['reason'], rule: string): ToolDecision => ({
@@ -70,28 +61,3 @@ const denied = (reason: ToolDecision['reason'], rule: string): ToolDecision => (
 /** A principal may be called `constructor`. */
 const own = (sections: ToolPolicy['agents'], id: string) =>
   Object.hasOwn(sections, id) ? sections[id] : undefined
-
-/**
- * What a remote server says of a tool of its, by its specification: one that says neither that it only reads nor that it
- * destroys nothing may destroy (`presumed`).
- * @see https://modelcontextprotocol.io/specification, ToolAnnotations: the default of `destructiveHint` is true
- */
-export function remoteToolDestroys(annotations: unknown): boolean | 'presumed' {
-  const { destructiveHint, readOnlyHint } = Object(annotations) as {
-    readonly destructiveHint?: unknown
-    readonly readOnlyHint?: unknown
-  }
-  if (typeof destructiveHint === 'boolean') return destructiveHint
-  return readOnlyHint === true ? false : 'presumed'
-}
-
-/** What a plugin says against itself counts, whoever wrote it; so does leave to write into the operator's database. */
-export const toolDestroys = (
-  hints: {
-    readonly destructiveHint?: boolean | undefined
-    readonly readOnlyHint?: boolean | undefined
-  },
-  grants: { readonly database?: { readonly access: string } | undefined },
-): boolean =>
-  hints.destructiveHint === true ||
-  (grants.database?.access === 'write' && hints.readOnlyHint !== true)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answersByCall, asksOf, openAsks } from '../../../../src/http/mcp/asks.ts'
+import { answersByCall, asksOf, openAsks } from '../../../../src/http/runs/asks.ts'
 import type { RunView } from '../../../../src/contracts/run-view.ts'
 import { parked } from '../../../fakes/http-deps.ts'
 

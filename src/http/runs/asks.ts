@@ -1,8 +1,10 @@
-import type { ClientCapabilities, InputRequests } from '@modelcontextprotocol/server'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PauseView, RunView } from '#contracts/run-view.ts'
 
 type Capability = 'elicitation' | 'sampling' | 'roots'
+
+/** What somebody can be asked: a form to fill in, a model's answer, folders. */
+export type Askable = { readonly [Kind in Capability]?: unknown }
 
 /** One question of a waiting call, as the client gets it. */
 export interface Ask {
@@ -15,7 +17,8 @@ export interface Ask {
   readonly asksHash: string
   readonly kind: Capability
   readonly isOptional: boolean
-  readonly request: InputRequests[string]
+  /** In the words of the protocol that has them, MCP's. */
+  readonly request: JsonObject
 }
 
 const capabilities: ReadonlyMap<string, Capability> = new Map([
@@ -40,7 +43,7 @@ function toAsk(
 ): readonly Ask[] {
   const kind = capabilities.get(String(asked['kind']))
   if (!kind) return []
-  const request = toRequest(kind, asked) as InputRequests[string] // in the words of its schema
+  const request = toRequest(kind, asked)
   const isOptional = asked['optional'] === true
   const key = isAlone ? own : `${call}.${own}`
   return [{ key, call, own, asksHash, kind, isOptional, request }]
@@ -73,7 +76,7 @@ function toRequest(kind: Capability, asked: JsonObject): JsonObject {
 /** Questions that have no answer yet: those that the client can be asked, and those that it cannot. */
 export function openAsks(
   asks: readonly Ask[],
-  can: ClientCapabilities,
+  can: Askable,
   given: Readonly<Record<string, unknown>>,
 ) {
   const open = asks.filter(({ key }) => !Object.hasOwn(given, key))

@@ -1,0 +1,143 @@
+import type { ModelCallSummary } from '#contracts/agent.ts'
+import { errorCode } from '#contracts/errors.ts'
+import type { EventData, EventDraft } from '#contracts/event.ts'
+import { zeroUsage, type Lease, type LeaseRefusal, type Usage } from '#contracts/lease.ts'
+import type { Ledger } from '#contracts/ledger.ts'
+import type { ModelEstimate, ModelReply, ModelSelection } from '#contracts/model.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { ToolOwner } from '#contracts/tool.ts'
+import { billable, isRefusal } from './bill.ts'
+
+/** Where attempts are reserved, booked and told. */
+export interface AttemptsOptions {
+  readonly clock: Clock
+  readonly ledger: Ledger
+  readonly signal: AbortSignal
+  readonly emit: (event: EventDraft) => void
+  /** What each attempt spent, with its summary if it was answered. */
+  readonly onSpent: (usage: Usage, call?: ModelCallSummary) => void
+  /** What the record says of the n-th attempt besides. */
+  readonly about: (request: number) => ModelRequestOf
+}
+
+/** Whose request it is: a turn's n-th, or that of a tool's code. */
+type ModelRequestOf = ToolOwner & Pick<EventData<'model_called'>, 'turn' | 'request'>
+type Failed = Pick<EventData<'model_failed'>, 'partialChars' | 'durationMs'>
+type Spent = Pick<Usage, 'tokens' | 'costNanoUsd'>
+
+/** The model that an attempt goes to, and what is reserved for it. */
+export interface Aim {
+  readonly selection: ModelSelection
+  readonly estimate: ModelEstimate
+}
+
+/** A request within its reservation, as far as it is known what became of it. */
+interface Attempt {
+  readonly request: number
+  readonly aim: Aim
+  readonly lease: Lease
+  readonly startedAtMs: number
+  isSent: boolean
+  hasBegun: boolean
+  /** Text that arrived; an attempt that fails keeps none of it. */
+  partialChars: number
+  firstTextMs?: number
+}
+
+/** The attempts of one request, one at a time: each is reserved, then booked with what it spent and told, once. */
+export function createAttempts(options: AttemptsOptions, nextRequest: () => number) {
+  const { clock, ledger, emit, signal } = options
+  let open: Attempt | undefined
+  const sinceMs = (startedAtMs: number) => Math.max(0, clock.nowMs() - startedAtMs)
+  return {
+    /** The number of the attempt that is open, 0 if none is. */
+    request: () => open?.request ?? 0,
+    sent() {
+      if (open) open.isSent = true
+    },
+    begun() {
+      if (open) open.hasBegun = true
+    },
+    text(chars: number) {
+      if (!open) return
+      open.partialChars += chars
+      open.firstTextMs ??= sinceMs(open.startedAtMs)
+    },
+
+    /** Opens an attempt, unless the lease refuses it. */
+    reserve(aim: Aim): LeaseRefusal | undefined {
+      const reservation = ledger.reserve(aim.estimate)
+      if (reservation.ok) {
+        const { lease } = reservation
+        const at = { request: nextRequest(), aim, lease, startedAtMs: clock.nowMs() }
+        open = { ...at, isSent: false, hasBegun: false, partialChars: 0 }
+        return
+      }
+      emit({ type: 'lease_refused', data: { ...reservation.refusal } })
+      return reservation.refusal
+    },
+
+    /** Closes the attempt with what it may have cost; one that is on record already stays as it is. */
+    fail(error: unknown) {
+      if (!open) return
+      const { aim, lease, request, startedAtMs, isSent, hasBegun, partialChars } = open
+      open = undefined
+      const isBilled = isSent && (hasBegun || !isRefusal(error))
+      const spent = isBilled ? aim.estimate : { tokens: 0, costNanoUsd: 0 }
+      ledger.settle(lease, spent)
+      options.onSpent({ ...zeroUsage, ...spent, modelCalls: isSent ? 1 : 0 })
+      const code = errorCode(error) ?? (signal.aborted ? 'cancelled' : 'internal')
+      tellFailed({ request, aim, code }, spent, {
+        ...(partialChars > 0 && { partialChars }),
+        durationMs: sinceMs(startedAtMs),
+      })
+    },
+
+    /** One that a crash may have cut after it was sent: both it and its repetition may be billed. */
+    lost(request: number, aim: Aim) {
+      ledger.charge(aim.estimate)
+      options.onSpent({ ...zeroUsage, ...aim.estimate, modelCalls: 1 })
+      tellFailed({ request, aim, code: 'lost' }, aim.estimate, { durationMs: 0 })
+    },
+
+    /** Closes the attempt with what the provider counted. */
+    book({ provider, model, finishReason, ...reply }: ModelReply) {
+      if (!open) throw new Error('The provider sent a request again without leave.')
+      const { lease, aim, request, startedAtMs, firstTextMs } = open
+      const { selection, estimate } = aim
+      open = undefined
+      const usage = billable(reply.usage, estimate)
+      const { inputTokens, outputTokens, costNanoUsd } = usage
+      const tokens = inputTokens + outputTokens
+      if (ledger.settle(lease, { tokens, costNanoUsd })) {
+        emit({ type: 'lease_overdrawn', data: { tokens, reserved: estimate.tokens } })
+      }
+      const spent = { tokens, costNanoUsd, inputTokens, outputTokens, modelCalls: 1 }
+      const summary = { provider, model, inputTokens, outputTokens, costNanoUsd }
+      options.onSpent({ ...zeroUsage, ...spent }, summary)
+      const data = {
+        ...options.about(request),
+        provider,
+        model,
+        ...(selection.model !== model && { requestedModel: selection.model }),
+        ...usage,
+        reservedTokens: estimate.tokens,
+        finishReason,
+        ...(firstTextMs !== undefined && { firstTextMs }),
+        durationMs: sinceMs(startedAtMs),
+      }
+      emit({ type: 'model_called', data })
+    },
+  }
+
+  function tellFailed(
+    { request, aim, code }: Pick<Attempt, 'request' | 'aim'> & { readonly code: string },
+    spent: Spent,
+    more: Failed,
+  ) {
+    const { provider, model } = aim.selection
+    const booked = { bookedTokens: spent.tokens, bookedCostNanoUsd: spent.costNanoUsd }
+    const data = { ...options.about(request), provider, model, code, ...booked, ...more }
+    emit({ type: 'model_failed', data })
+  }
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { runOptionFields, toInherited, toRunOptions } from '#contracts/run-options.ts'
+
+const source = readFileSync(
+  join(import.meta.dirname, '../../../src/contracts/run-options.ts'),
+  'utf8',
+)
+const [, fields = ''] = /export interface RunOptions \{\n([^]*?)\n\}/.exec(source) ?? []
+const declared = [...fields.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name)
+
+const everything = {
+  model: 'openai/gpt',
+  parameters: { temperature: 0 },
+  clientInstructions: 'Be brief.',
+  limits: { maxTokens: 5 },
+  pauses: 'park',
+  requireApproval: ['kv__*'],
+  clientTools: [{ name: 'a', description: 'A.', inputSchema: { type: 'object' } }],
+  mayAsk: true,
+  directCall: { tool: 'kv__get', input: { key: 'a' } },
+  origin: 'mcp',
+} as const
+
+describe('the options of a run', () => {
+  it('have a line each that says what is hashed and what is inherited', () => {
+    expect(declared.length).toBeGreaterThan(0)
+    expect(new Set(Object.keys(runOptionFields))).toEqual(new Set(declared))
+    expect(new Set(Object.keys(everything))).toEqual(new Set(declared))
+  })
+
+  it('are taken whole out of what has them among other fields', () => {
+    const submission = { ...everything, principal: 'user:ada', trace: 't', model: undefined }
+    const { model: _absent, ...rest } = everything
+    expect(toRunOptions(submission as unknown as typeof everything)).toEqual(rest)
+  })
+
+  it('leave a child what protects and where it all began, and nothing that was for their agent', () => {
+    expect(toInherited(everything)).toEqual({
+      pauses: 'park',
+      requireApproval: ['kv__*'],
+      origin: 'mcp',
+    })
+  })
+
+  it.each([undefined, 'refuse', 'client_tools'] as const)(
+    'let a child wait for nobody where its root has %s',
+    (pauses) => {
+      expect(toInherited(pauses ? { pauses } : {})).toEqual({ pauses: 'refuse' })
+    },
+  )
+})
