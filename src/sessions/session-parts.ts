@@ -57,7 +57,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     report('record_unreadable', `A row of run ${order} cannot be read.`),
   )
   const todo = createTodo(storage, store.onForget)
-  const children = createChildren(storage, store.onForget)
+  const children = createChildren(storage)
   const spent = createSpentTotal(store)
   const courier = createCourier({
     todo,

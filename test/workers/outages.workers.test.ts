@@ -402,7 +402,7 @@ describe('an object that cannot start', () => {
         json: { model: 'orchestrator', messages: [{ role: 'user', content: 'x' }] },
         headers: { 'x-isola-session': 'half made' },
       })
-    faults.statement = /INSERT OR REPLACE INTO log/
+    faults.statement = /INSERT INTO log/
     expect((await chat()).status).toBe(503)
     faults.statement = undefined
     expect(await tablesOf(session)).not.toContain('log')
