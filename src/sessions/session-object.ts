@@ -26,6 +26,11 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     onStart(): void {
       this.#session.begin()
     }
+    /** Set without a row: what it is for has one before anything else is done, or could break. */
+    override async alarm(): Promise<void> {
+      await this.#session.parts().timers.ring()
+      await this.lifecycle.alarm()
+    }
     onJob({ job }: LifecycleJobContext) {
       return this.#session.onJob(job.fn)
     }

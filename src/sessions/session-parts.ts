@@ -14,6 +14,7 @@ import { createTodo, type Todo } from './storage/todo.ts'
 import { createTraceOutbox, type TraceOutbox } from './upkeep/trace-outbox.ts'
 import { createTranscript, type Transcript } from './log/transcript.ts'
 import type { Jobs } from './upkeep/jobs.ts'
+import { createTimers, type Timers } from './upkeep/timers.ts'
 import { createUpkeep, type Upkeep } from './upkeep/upkeep.ts'
 
 /** What an object remembers of its session and works on it with; made anew when the session is deleted. */
@@ -30,6 +31,7 @@ export interface SessionParts {
   readonly runs: Runs
   readonly space: Space
   readonly upkeep: Upkeep
+  readonly timers: Timers
   /** Between two steps of long work: what was written is durable, and others have had the object. */
   readonly rest: () => Promise<void>
 }
@@ -48,17 +50,14 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const { runtime, storage, sessionId } = options
   const { audit, clock, sessions } = runtime
   const sync = () => storage.sync()
-  const upkeep = createUpkeep({
-    ...options,
-    setAlarm: (time) => (time === undefined ? storage.deleteAlarm() : storage.setAlarm(time)),
-    parts: () => parts,
-  })
+  const timers = createTimers({ ...options, clock, isKept: () => store.session() !== undefined })
+  const upkeep = createUpkeep({ ...options, ...timers, parts: () => parts })
   const { report } = upkeep
   const store = createSessionStore(storage, (order) =>
     report('record_unreadable', `A row of run ${order} cannot be read.`),
   )
   const todo = createTodo(storage, store.onForget)
-  const children = createChildren(storage, store.onForget)
+  const children = createChildren(storage)
   const spent = createSpentTotal(store)
   const courier = createCourier({
     todo,
@@ -114,6 +113,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     runs,
     space,
     upkeep,
+    timers,
     async rest() {
       await sync()
       await clock.sleep(0)

@@ -36,9 +36,14 @@ function createStorage() {
   let depth = 0
   /** As it was set without a job. */
   const alarm: { time: number | undefined } = { time: undefined }
+  /** Their table is the SDK's: it is asked for and nothing else. */
+  const jobs = { areMade: false }
   const exec = (query: string, ...values: unknown[]) => {
     if (isFailing(query)) throw new Error('SQLITE_FULL: database or disk is full')
-    const rows = sqlite.prepare(query).all(...(values as SQLInputValue[]))
+    const isOfJobs = query.includes(`name = 'cf_agents_jobs'`)
+    const rows = isOfJobs
+      ? [{ 1: 1 }].slice(jobs.areMade ? 0 : 1)
+      : sqlite.prepare(query).all(...(values as SQLInputValue[]))
     return { toArray: () => rows, rowsWritten: 0, [Symbol.iterator]: () => rows[Symbol.iterator]() }
   }
   const storage = {
@@ -64,6 +69,7 @@ function createStorage() {
     storage: storage as unknown as DurableObjectStorage,
     sqlite,
     alarm,
+    jobs,
     failWhere: (test: (query: string) => boolean) => void (isFailing = test),
   }
 }
@@ -80,6 +86,8 @@ export interface WorldOptions {
   readonly telemetry?: Telemetry
   readonly mayBegin?: SessionRuntime['mayBegin']
   readonly onExpired?: () => Promise<void>
+  /** Its timers have no rows yet; otherwise they have, as in an object that has had others besides. */
+  readonly hasNoJobs?: boolean
 }
 
 /** One session over several lives of its object: storage and timers stay, everything else is made anew. */
@@ -87,11 +95,15 @@ export function createSessionWorld(options: WorldOptions) {
   const clock = createFakeClock()
   const sources = createFakeSources(clock)
   const disk = createStorage()
+  disk.jobs.areMade = !options.hasNoJobs
   const timers = new Map<string, { readonly fn: string; readonly time: number }>()
   const jobs: Jobs = {
     get: (id) => timers.get(id),
     list: () => [...timers].map(([id, { time }]) => ({ id, time })),
-    push: async ({ id, fn, time }) => void timers.set(id, { fn, time }),
+    async push({ id, fn, time }) {
+      disk.jobs.areMade = true
+      timers.set(id, { fn, time })
+    },
     cancel: async (id) => timers.delete(id),
   }
   const model = createFakeModel(options.script)

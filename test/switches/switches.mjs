@@ -833,8 +833,8 @@ const session = [
         name: 'child-with-its-intent',
         what: 'I10: a child is on record with the intent of the call that makes it',
         tests: ['test/unit/sessions/children.test.ts'],
-        find: 'write()\n      children.add(order, begun)',
-        replace: 'write()',
+        find: 'childrenIn(turn, names)',
+        replace: 'childrenIn({ ...turn, calls: [] }, names)',
       },
       {
         name: 'wakes-charged',

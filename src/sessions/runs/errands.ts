@@ -9,7 +9,7 @@ import type { Errand } from '../storage/todo.ts'
 
 /** Whom the end of a run concerns besides its reader. Written with its last turn: after a crash nobody else would know. */
 export function errandsOf(
-  { id, submission }: RunRow,
+  { id, submission, inbox = [] }: RunRow,
   {
     turns,
     final,
@@ -43,6 +43,8 @@ export function errandsOf(
     : []
   if (final.state === 'completed') return outcome
   const cancels = children
+    // Of one in the background the outcome may have come.
+    .filter(({ call }) => !inbox.some((item) => item.call === call))
     .filter((child) => mayWork(child, turns))
     // What works in the background outlives its run, but not a cancel.
     .filter(({ isBackground }) => !isBackground || final.state === 'cancelled')
@@ -59,8 +61,7 @@ export function errandsOf(
 }
 
 /** A child that was noted may have been refused before it began, or have told what came of it. */
-function mayWork({ session, call, isOver }: Child, turns: readonly TurnRecord[]): boolean {
-  if (isOver) return false
+function mayWork({ session, call }: Child, turns: readonly TurnRecord[]): boolean {
   const told = turns
     .flatMap(({ events }) => events)
     .filter((event) => childOf(event) === session)

@@ -3,7 +3,7 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { fullEvents } from '../log/log-view.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
-import { childrenIn, type Children } from '../storage/children.ts'
+import { childrenIn, type Child, type Children } from '../storage/children.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
 import { errandsOf } from './errands.ts'
@@ -91,11 +91,15 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
   /** Whom the end of a run concerns that did not just complete, or that somebody above waits for. */
   function addErrands(row: RunRow, final: AgentResult): void {
     const turns = store.turns(row.order)
+    const begun = final.state === 'completed' ? [] : childrenOf(row, turns)
+    errandsOf(row, { turns, final, children: begun }).forEach(todo.add)
+  }
+
+  function childrenOf({ order }: RunRow, turns: readonly TurnRecord[]): readonly Child[] {
     // What an older version began may be in its turns only.
     if (!store.session()?.hasChildrenNoted)
-      for (const before of turns) children.add(row.order, childrenIn(before))
-    const begun = children.ofRun(row.order)
-    errandsOf(row, { turns, final, children: begun }).forEach(todo.add)
+      for (const before of turns) children.add(order, childrenIn(before))
+    return children.ofRun(order)
   }
 }
 

@@ -6,7 +6,7 @@ import type { RunOutcome } from '#contracts/run-view.ts'
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceHeaders } from '#contracts/trace.ts'
 import { childIdOf } from '../storage/ids.ts'
-import { childrenIn, type ChildNames, type Children } from '../storage/children.ts'
+import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
@@ -39,7 +39,7 @@ export async function executeRun(
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link, messages } = submission
-  const noteChildren = createChildNotes(options, toolset)
+  const notes = createChildNotes(options, toolset)
   let published = 0
   let failure: unknown
   const outcome = await runtime.kernel.run(
@@ -76,7 +76,7 @@ export async function executeRun(
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
           // What an older version began is not noted yet.
-          if (turns.length > 0) noteChildren(turns.at(-1)!, () => {})
+          if (turns.length > 0) notes.note(turns.at(-1)!)
           return turns
         },
         write(turn) {
@@ -85,7 +85,7 @@ export async function executeRun(
           try {
             options.persist()
             if (turn.final) options.writeFinal(turn, turn.final)
-            else noteChildren(turn, () => store.writeTurn(order, turn))
+            else store.writeTurn(order, turn, notes.begunIn(turn))
           } catch (error) {
             failure = error
             throw error
@@ -105,11 +105,11 @@ export async function executeRun(
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
 }
 
-/** Writes a turn together with the children that it begins. */
+/** The children that the turns of a run begin. */
 function createChildNotes(
-  { runtime, store, children, row, sessionId }: ExecutionOptions,
+  { runtime, children, row, sessionId }: ExecutionOptions,
   toolset: ReadyAgent['toolset'],
-): (turn: TurnRecord, write: () => void) => void {
+) {
   const { id: run, order } = row()
   const names: ChildNames = {
     sessionOf: (call) => childIdOf({ session: sessionId(), run, call }, runtime.sha256),
@@ -121,15 +121,24 @@ function createChildNotes(
         : { agent, isBackground: resolved!.input['background'] === true }
     },
   }
-  const noted = new Set<string>()
-  return (turn, write) => {
-    const begun = childrenIn(turn, names).filter(({ session }) => !noted.has(session))
-    if (begun.length === 0) return write()
-    store.together(() => {
-      write()
-      children.add(order, begun)
-    })
-    for (const { session } of begun) noted.add(session)
+  const begunBy = (turn: TurnRecord) => childrenIn(turn, names)
+  /** Of the turn that is open. */
+  let noted: { readonly turn: number; readonly begun: readonly BegunChild[] } | undefined
+  return {
+    /** Takes up a turn that is stored: what an older version began is not noted yet. */
+    note(turn: TurnRecord): void {
+      children.add(order, begunBy(turn))
+      noted = { turn: turn.turn, begun: children.ofTurn(order, turn.turn) }
+    },
+    /** All of this turn, if there are some that are not noted; to be written with it. */
+    begunIn(turn: TurnRecord): readonly BegunChild[] | undefined {
+      const before = noted?.turn === turn.turn ? noted.begun : []
+      const known = new Set(before.map(({ session }) => session))
+      const more = begunBy(turn).filter(({ session }) => !known.has(session))
+      if (more.length === 0) return undefined
+      noted = { turn: turn.turn, begun: [...before, ...more] }
+      return noted.begun
+    },
   }
 }
 

@@ -11,27 +11,24 @@ export interface Child {
   readonly call: string
   readonly agent: string
   readonly isBackground: boolean
-  /** Its outcome has come: only of one in the background, whose run may be over long before. */
-  readonly isOver: boolean
 }
 
-export type BegunChild = Omit<Child, 'order' | 'isOver'>
+export type BegunChild = Omit<Child, 'order'>
 
 /**
- * The children of a session, in the order in which they were asked for. A row is written together with the intent of
- * its call: what was begun is known before it begins. The table is made when it is first needed.
+ * The children of a session, in the order in which they were asked for. They stand in the row of the turn that begins
+ * them, in a column of their own, and are written with the intent of their call: what was begun is known before it
+ * begins.
  */
 export interface Children {
-  /** Notes those that are not noted; in the same transaction as the turn that begins them. */
+  /** Notes those that are not noted, in the rows of turns that are there. */
   readonly add: (order: number, begun: readonly BegunChild[]) => void
+  readonly ofTurn: (order: number, turn: number) => readonly BegunChild[]
   readonly ofRun: (order: number) => readonly Child[]
   /** Those of the runs from one to another, both included; at most `limit`. */
   readonly ofRuns: (from: number, to: number, limit: number) => readonly Child[]
-  /** The outcome of this call has come. */
-  readonly end: (order: number, call: string) => void
   /** Forgets one that is gone. */
   readonly remove: (child: Child) => void
-  readonly drop: () => void
 }
 
 /** Places of one turn: its own calls first, then what the code of a call asked for. */
@@ -72,74 +69,48 @@ export function childrenIn(
   return [...begun, ...told]
 }
 
-/** @param onForget Has the given work done whenever writes were taken back. */
-export function createChildren(
-  { sql }: Pick<DurableObjectStorage, 'sql'>,
-  onForget: (forget: () => void) => void = () => {},
-): Children {
-  let isMade: boolean | undefined
-  onForget(() => (isMade = undefined))
-  const exists = () =>
-    (isMade ??=
-      sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'children'`).toArray().length > 0)
+/** As they are stored in the row of their turn. */
+export const toChildrenText = (begun: readonly BegunChild[]): string => JSON.stringify(begun)
+const turnOf = ({ place }: Pick<Child, 'place'>): number => Math.floor(place / placesPerTurn)
+
+export function createChildren({ sql }: Pick<DurableObjectStorage, 'sql'>): Children {
   const read = (query: string, ...values: SqlStorageValue[]): Child[] =>
-    exists()
-      ? sql
-          .exec(query, ...values)
-          .toArray()
-          .map(toChild)
-      : []
+    sql
+      .exec(query, ...values)
+      .toArray()
+      .flatMap(({ run, id }) =>
+        (JSON.parse(String(id)) as BegunChild[]).map((child) => ({ ...child, order: Number(run) })),
+      )
+  const inRuns = `SELECT run, id FROM log WHERE run BETWEEN ? AND ? AND turn > 0 AND part = 0
+    AND id IS NOT NULL ORDER BY run, turn`
+  const ofTurn = (order: number, turn: number): BegunChild[] =>
+    read(
+      'SELECT run, id FROM log WHERE run = ? AND turn = ? AND part = 0 AND id IS NOT NULL',
+      order,
+      turn,
+    ).map(({ order: _run, ...child }) => child)
+  const write = (order: number, turn: number, begun: readonly BegunChild[]) => {
+    const query = 'UPDATE log SET id = ? WHERE run = ? AND turn = ? AND part = 0'
+    sql.exec(query, begun.length > 0 ? toChildrenText(begun) : null, order, turn)
+  }
 
   return {
+    ofTurn,
     add(order, begun) {
-      if (begun.length === 0) return
-      if (!exists()) {
-        sql.exec(`CREATE TABLE children (
-          run INTEGER, place INTEGER, session TEXT, call TEXT, agent TEXT, background INTEGER, state TEXT,
-          PRIMARY KEY (run, place)) WITHOUT ROWID`)
-        isMade = undefined // a transaction that fails takes the table with it
-      }
-      for (const { place, session, call, agent, isBackground } of begun) {
-        sql.exec(
-          `INSERT INTO children SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'begun' WHERE NOT EXISTS
-            (SELECT 1 FROM children WHERE run = ?1 AND session = ?3)`,
-          order,
-          place,
-          session,
-          call,
-          agent,
-          isBackground ? 1 : 0,
-        )
+      for (const turn of new Set(begun.map(turnOf))) {
+        const before = ofTurn(order, turn)
+        const known = new Set(before.map(({ session }) => session))
+        const more = begun.filter((child) => turnOf(child) === turn && !known.has(child.session))
+        if (more.length > 0) write(order, turn, [...before, ...more])
       }
     },
-    ofRun: (order) => read('SELECT * FROM children WHERE run = ? ORDER BY place', order),
-    ofRuns: (from, to, limit) =>
-      read(
-        'SELECT * FROM children WHERE run BETWEEN ? AND ? ORDER BY run, place LIMIT ?',
-        from,
-        to,
-        limit,
-      ),
-    end(order, call) {
-      const query = `UPDATE children SET state = 'over' WHERE run = ? AND call = ? AND state <> 'over'`
-      if (exists()) sql.exec(query, order, call)
-    },
-    remove({ order, place }) {
-      if (exists()) sql.exec('DELETE FROM children WHERE run = ? AND place = ?', order, place)
-    },
-    drop() {
-      sql.exec('DROP TABLE IF EXISTS children')
-      isMade = undefined
+    ofRun: (order) => read(inRuns, order, order),
+    // A row has at least one.
+    ofRuns: (from, to, limit) => read(`${inRuns} LIMIT ?`, from, to, limit).slice(0, limit),
+    remove({ order, session, place }) {
+      const turn = turnOf({ place })
+      const left = ofTurn(order, turn).filter((child) => child.session !== session)
+      write(order, turn, left)
     },
   }
 }
-
-const toChild = (row: Record<string, SqlStorageValue>): Child => ({
-  session: String(row['session']),
-  order: Number(row['run']),
-  place: Number(row['place']),
-  call: String(row['call']),
-  agent: String(row['agent']),
-  isBackground: row['background'] === 1,
-  isOver: row['state'] === 'over',
-})

@@ -11,6 +11,7 @@ import { createRunIndex, type RunIndex } from './run-index.ts'
 export interface Key {
   readonly run: number
   readonly turn: number
+  /** Of the session or the run; of a turn the children that it begins, as JSON. Absent: what is there stays. */
   readonly id?: string
   readonly firstSeq?: number | undefined
   readonly lastSeq?: number | undefined
@@ -45,6 +46,11 @@ export interface LogTable<Run> {
 /** Whether a run is found by its id alone. The first one always is. */
 export const isFoundById = (id: string, order: number): boolean =>
   order === 1 || orderIn(id) === order
+
+/** What a turn has begun stays noted, whoever writes the turn again. */
+const putRow = `INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+  id = coalesce(excluded.id, id), first_seq = excluded.first_seq, last_seq = excluded.last_seq,
+  is_final = excluded.is_final, body = excluded.body`
 
 export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run> {
   const { sql } = storage
@@ -85,11 +91,11 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
   }
   const put = ({ run, turn, id, firstSeq, lastSeq, isFinal }: Key, part: number, text: string) =>
     exec(
-      'INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      putRow,
       run,
       turn,
       part,
-      id ?? null,
+      turn === 0 || part === 0 ? (id ?? null) : null,
       firstSeq ?? null,
       lastSeq ?? null,
       isFinal ? 1 : 0,

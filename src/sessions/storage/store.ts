@@ -7,6 +7,7 @@ import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage } from '#contracts/lineage.ts'
 import type { RunMemo } from '#contracts/run-view.ts'
 import type { Submission } from '#contracts/submission.ts'
+import { toChildrenText, type BegunChild } from './children.ts'
 import { toStoredTurn } from './event-version.ts'
 import { placesAfter, rowsAfter, rowsAt, type LogPlace } from './log-after.ts'
 import { logPageAfter, type LogPageQuery } from './log-page.ts'
@@ -40,7 +41,7 @@ export interface SessionRow {
   readonly lineage?: Lineage
   /** It was deleted, and its rows are being removed: it looks absent. */
   readonly isDeleted?: true
-  /** Every child of it is in the table of children; absent if older ones are in its events only. */
+  /** Every child of it is noted in the row of its turn; absent if older ones are in its events only. */
   readonly hasChildrenNoted?: true
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>
@@ -116,7 +117,8 @@ export interface SessionStore {
   /** The run is not over and will not be soon: it is remembered however many come after it. */
   readonly keepOpen: (order: number) => void
   readonly turns: (order: number) => readonly TurnRecord[]
-  readonly writeTurn: (order: number, turn: TurnRecord) => void
+  /** @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as they are. */
+  readonly writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => void
   readonly final: (order: number) => AgentResult | undefined
   /** Every row with an event after `seq`, in order; reads no older ones. */
   readonly logAfter: (seq: number) => readonly LogRow[]
@@ -241,10 +243,11 @@ export function createSessionStore(
         (SELECT max(turn) FROM log WHERE run = ?1) ORDER BY part`
       return (newest.lastTurn(order) ?? turnsIn(read(query, order))).at(-1)?.final
     },
-    writeTurn(order, turn) {
+    writeTurn(order, turn, begun) {
       const key = {
         run: order,
         turn: turn.turn,
+        ...(begun && { id: toChildrenText(begun) }),
         firstSeq: turn.events[0]?.seq,
         lastSeq: turn.events.at(-1)?.seq,
         isFinal: turn.final !== undefined,

@@ -55,17 +55,10 @@ export async function deleteSession(
 }
 
 /** Removes what is left of a session that is deleted. Begun again after a crash, it goes on where it was. */
-export async function removeRows({
-  store,
-  todo,
-  children,
-  upkeep,
-  rest,
-}: DeletionParts): Promise<void> {
+export async function removeRows({ store, todo, upkeep, rest }: DeletionParts): Promise<void> {
   while (store.isClosed() && store.removeSome()) await rest()
   store.drop()
   todo.drop()
-  children.drop()
   await upkeep.end()
 }
 

@@ -1,3 +1,9 @@
+export interface Job {
+  readonly id: string
+  readonly fn: string
+  readonly time: number
+}
+
 /**
  * The object's durable timers: the part of `agents/lifecycle`'s jobs that is used here. It sets the one alarm of the
  * object by them: to the earliest, or at once if that is past.
@@ -5,7 +11,7 @@
 export interface Jobs {
   readonly get: (id: string) => { readonly time: number } | undefined
   readonly list: () => readonly { readonly id: string; readonly time: number }[]
-  readonly push: (job: { id: string; fn: string; time: number }) => Promise<unknown>
+  readonly push: (job: Job) => Promise<unknown>
   readonly cancel: (id: string) => Promise<unknown>
 }
 

@@ -19,9 +19,10 @@ export async function deleteChildren(
   { children, rest }: Pick<ChildrenParts, 'children' | 'rest'>,
   sessions: SessionGateway,
 ): Promise<void> {
-  for (;;) {
-    const next = children.ofRuns(1, Number.MAX_SAFE_INTEGER, deletedAtOnce)
-    if (next.length === 0) return
+  for (let from = 1; ;) {
+    const next = children.ofRuns(from, Number.MAX_SAFE_INTEGER, deletedAtOnce)
+    if (!next[0]) return
+    from = next[0].order // none is left before it
     const kept = await Promise.all(
       next.map(async (child) => {
         const reply = await sessions.at(child.session).delete(principal)

@@ -10,7 +10,6 @@ import { pausesOf } from '../storage/open-pauses.ts'
 import { otherBody } from '../runs/refusals.ts'
 import { noSuchRun } from '../storage/not-found.ts'
 import type { Runs } from '../runs/runs.ts'
-import type { Children } from '../storage/children.ts'
 import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
 import type { Transcript } from '../log/transcript.ts'
 
@@ -124,12 +123,7 @@ function withAnswers(
  */
 export function takeDelivery(
   delivery: Delivery,
-  {
-    store,
-    runs,
-    transcript,
-    children,
-  }: OutsideParts & { readonly children: Pick<Children, 'end'> },
+  { store, runs, transcript }: OutsideParts,
 ): 'taken' | 'late' | 'known' {
   const { parentRun, call, agent, session, isBackground, result } = delivery
   const row = store.findRun(parentRun)
@@ -152,7 +146,6 @@ export function takeDelivery(
   const begins = beginsRun(row, delivery, store) && { begins: true as const }
   const item: InboxItem = { id: call, call, message, ...(usage && { usage }), ...begins }
   runs.change(row, { inbox: [...inbox, item] })
-  children.end(row.order, call)
   transcript.forget()
   return 'taken'
 }

@@ -3,6 +3,7 @@ import { createSessionWorld, never, session, settle } from '../../switches/sessi
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { childIdOf } from '../../../src/sessions/storage/ids.ts'
 import { noteOlderChildren } from '../../../src/sessions/log/older-children.ts'
+import { errandsOf } from '../../../src/sessions/runs/errands.ts'
 import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 
 const spends = agentSpec().limits
@@ -68,9 +69,17 @@ describe('what came of many children in the background', () => {
     const life = wake()
     const { id } = await life.run()
     const [child] = life.children.ofRun(1)
-    expect(child).toMatchObject({ agent: 'reviewer', isBackground: true, isOver: false })
+    expect(child).toMatchObject({ agent: 'reviewer', isBackground: true })
+    const asked = () => {
+      const { store, children } = wake()
+      const [row] = store.runs(1, 1)
+      const final = { ...store.final(1)!, state: 'cancelled' } as const
+      const [turns, begun] = [store.turns(1), children.ofRun(1)]
+      return errandsOf(row!, { turns, final, children: begun })
+    }
+    expect(asked()).toMatchObject([{ kind: 'cancel', session: child!.session }])
     takeDelivery({ ...deliveryOf(id, 1), call: child!.call, session: child!.session }, life)
-    expect(wake().children.ofRun(1)).toMatchObject([{ isOver: true }])
+    expect(asked()).toEqual([])
     expect(cancelled).toEqual([])
   })
 })
@@ -81,7 +90,7 @@ describe('the children of a session of an older version', () => {
     const life = wake()
     await life.run()
     const [child] = life.children.ofRun(1)
-    sqlite.exec('DROP TABLE children')
+    sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
     const later = wake()
     const { hasChildrenNoted: _noted, ...older } = later.store.session()!
     later.store.writeSession(older)
@@ -105,5 +114,23 @@ describe('a child', () => {
     await life.runs.cancel(run, 'enough')!.done
     await settle()
     expect(cancelled).toEqual([[receipt.run, expect.any(String), expect.any(String)]])
+  })
+
+  it('E8: stays noted when its turn is written again, by whoever knows nothing of it, until it is gone', async () => {
+    const { wake } = worldOf({ background: true })
+    const life = wake()
+    await life.run()
+    const [child] = life.children.ofRun(1)
+    const [turn] = life.store.turns(1)
+    expect(child).toMatchObject({ order: 1, agent: 'reviewer', call: turn!.calls[0]!.id })
+    life.store.writeTurn(1, turn!)
+    const later = wake()
+    expect(later.children.ofRuns(1, 9, 16)).toEqual([child])
+    // Known already: nothing is noted twice.
+    later.children.add(1, [child!])
+    expect(later.children.ofTurn(1, 1)).toHaveLength(1)
+    later.children.remove(child!)
+    expect(later.children.ofRuns(1, 9, 16)).toEqual([])
+    expect(later.store.turns(1)[0]).toEqual(turn)
   })
 })

@@ -10,7 +10,7 @@ const dayMs = 86_400_000
 const childrenOf = (run: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({
     session: `ses_child_${run}_${index}`,
-    place: index,
+    place: 1_000_000_000 + index, // of its first turn
     call: `call_${index}`,
     agent: 'reviewer',
     isBackground: false,

@@ -14,7 +14,7 @@ describe('a plain run in a session that has had others', () => {
     const steps = vi.spyOn(storage, 'transactionSync')
     await life.run()
     await settle()
-    const row = 'INSERT OR REPLACE INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
+    const row = expect.stringMatching(/^INSERT INTO log VALUES \(/)
     expect(asked).toEqual([row, row])
     expect(steps).not.toHaveBeenCalled()
   })

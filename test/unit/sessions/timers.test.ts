@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { defaultTiming } from '#contracts/runtime.ts'
+import { createSessionWorld, settle } from '../../switches/session-world.ts'
+
+const { recoverEveryMs, keepNamedMs } = defaultTiming
+const monthMs = 30 * 86_400_000
+const endMs = Math.min(monthMs, keepNamedMs)
+
+/** A session whose timers have no rows: its run is over and a second has passed. */
+async function atRest() {
+  const world = createSessionWorld({ script: () => ({ text: 'hi' }), hasNoJobs: true })
+  const life = world.wake({ id: 'ses_1' })
+  const rest = async () => {
+    await settle()
+    await world.clock.advance(1_000)
+    await settle()
+  }
+  await life.run()
+  await rest()
+  return { ...world, life, rest, startMs: world.clock.nowMs() }
+}
+
+describe('E9: the timers of a session', () => {
+  it('need no row: the alarm is near while it works, and at its own end when it rests', async () => {
+    const { life, alarm, timers, clock, rest } = await atRest()
+    const end = alarm.time!
+    expect(end).toBeGreaterThan(clock.nowMs() + endMs - 60_000)
+    await clock.advance(3_600_000)
+    const { live } = await life.take()
+    await live?.accepted
+    expect(alarm.time).toBe(clock.nowMs() + recoverEveryMs)
+    await live?.done
+    await rest()
+    expect(alarm.time).toBe(end)
+    expect(timers.size).toBe(0)
+  })
+
+  it('F4: have a row as soon as the alarm rings, in this life of the object or in another', async () => {
+    for (const isSame of [true, false]) {
+      const { life, wake, timers, clock } = await atRest()
+      const { live } = await life.take()
+      await live?.accepted
+      await clock.advance(recoverEveryMs)
+      await (isSame ? life : wake()).timers.ring()
+      expect(timers.get('recover')?.time).toBeLessThanOrEqual(clock.nowMs())
+    }
+  })
+
+  it('I12: that an earlier life set end the session when their time has come', async () => {
+    let hasExpired = 0
+    const world = createSessionWorld({
+      script: () => ({ text: 'hi' }),
+      hasNoJobs: true,
+      onExpired: async () => void (hasExpired += 1),
+    })
+    await world.wake({ id: 'ses_1' }).run()
+    await world.clock.advance(keepNamedMs)
+    const life = world.wake()
+    await life.timers.ring()
+    expect([...world.timers.keys()]).toEqual(['recover'])
+    // Nothing is left to do: the job gives way to the one of its end, which is due.
+    expect(await life.upkeep.onJob('recover')).toBeUndefined()
+    await settle()
+    expect(world.timers.get('retention')!.time).toBeLessThanOrEqual(world.clock.nowMs())
+    await life.upkeep.onJob('retention')
+    expect(hasExpired).toBe(1)
+  })
+
+  it('F4: all have rows with the first other one, so that no alarm comes later than it was set for', async () => {
+    const { life, timers, clock } = await atRest()
+    const { live } = await life.take()
+    await live?.accepted
+    life.upkeep.keepGraves()
+    expect(timers.get('recover')!.time).toBeLessThanOrEqual(clock.nowMs() + recoverEveryMs)
+    expect(timers.get('graves')).toBeDefined()
+
+    const other = await atRest()
+    // Another life does not know what the alarm was set for.
+    other.wake().upkeep.keepGraves()
+    expect(other.timers.get('recover')!.time).toBeLessThanOrEqual(other.clock.nowMs())
+  })
+
+  it('are none where there is no session', async () => {
+    const world = createSessionWorld({ script: () => ({ text: 'hi' }), hasNoJobs: true })
+    const life = world.wake()
+    await life.timers.ring()
+    expect(world.timers.size).toBe(0)
+    life.upkeep.keepGraves()
+    expect([...world.timers.keys()]).toEqual(['graves'])
+  })
+})
