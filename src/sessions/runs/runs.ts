@@ -107,12 +107,14 @@ export function createRuns(options: RunsOptions): Runs {
     cancelCall(parentRun, call, reason) {
       const isMeant = ({ lineage }: { readonly lineage?: Lineage | undefined }) =>
         lineage?.parentRun === parentRun && lineage.parentCall === call
-      const rows = store.runs().filter(({ submission }) => isMeant(submission))
+      const rows = store.unfinishedRuns().filter(({ submission }) => isMeant(submission))
       const known = new Set(rows.map(({ id }) => id))
       // One whose first request is not out yet has no row.
       const unwritten = [...live.values()].filter((one) => isMeant(one) && !known.has(one.id))
       for (const entry of unwritten) entry.abort(reason)
-      return [...rows.map((row) => cancel(row, reason)), ...unwritten]
+      const started = [...rows.map((row) => cancel(row, reason)), ...unwritten]
+      // What it started may be over: the session is made by the call whose runs are in it.
+      return started.length === 0 && isMeant(store.session() ?? {}) ? [undefined] : started
     },
     async cancelAll(reason) {
       for (const row of store.unfinishedRuns()) cancel(row, reason)
@@ -188,6 +190,8 @@ export function createRuns(options: RunsOptions): Runs {
         // The places in the log that it has not written are free again; who waits behind it has none yet.
         if (!outcome) places.back(undefined)
         if (run.state() === 'declined') {
+          // Its place in the session too, unless another run has come after it.
+          if (order === row.order) order -= 1
           if (live.size === 0) hub.rest()
           return
         }
