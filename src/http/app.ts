@@ -70,7 +70,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
 
 /** Its libraries are read with the first request that speaks MCP, not at each start. */
 function createLazyMcp(deps: HttpDeps): HttpHandler {
-  const load = lazily(async () => (await import('./mcp/mcp.ts')).createMcp(deps))
+  const load = lazily<HttpHandler>(async () => (await import('./mcp/mcp.ts')).createMcp(deps))
   return async (context, next) => (await load())(context, next)
 }
 
