@@ -2,7 +2,7 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { AuditOwner } from '#contracts/audit-sink.ts'
 import type { Database, Statement } from './database.ts'
 import { idsPerMs, newestId, nowMs, spanMs } from './record-sql.ts'
-import { addUp } from './tally.ts'
+import { addUp, type RowSums } from './tally.ts'
 
 // A bound value of D1 ends at 2 MB; characters may be three bytes each.
 const maxChars = 500_000
@@ -71,17 +71,18 @@ const known = `coalesce((SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?
 /** A field of the row at `place`: asked of the whole that is bound, which is parsed once. */
 const field = (name: string, as: '->' | '->>' = '->>') => `?4${as}(place || '.${name}')`
 const sums = [
-  ...[
-    'starts',
-    'spends',
-    'model_calls',
-    'model_answers',
-    'tool_calls',
-    'input_tokens',
-    'output_tokens',
-  ],
-  ...['booked_tokens', 'cost_nano_usd', 'state', 'turns'],
-]
+  'starts',
+  'spends',
+  'model_calls',
+  'model_answers',
+  'tool_calls',
+  'input_tokens',
+  'output_tokens',
+  'booked_tokens',
+  'cost_nano_usd',
+  'state',
+  'turns',
+] satisfies readonly (keyof RowSums)[]
 
 // All of a chunk, or nothing if only its beginning is there already: which of it is new is asked first.
 const insert = `

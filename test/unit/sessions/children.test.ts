@@ -70,8 +70,9 @@ describe('what came of many children in the background', () => {
     const { live, receipt } = await life.take()
     await live!.accepted
     const row = () => life.row(receipt.run)
+    const result = says('x'.repeat(10_000))
     for (let number = 0; number < 64; number += 1)
-      takeDelivery(deliveryOf(receipt.run, number), life)
+      takeDelivery({ ...deliveryOf(receipt.run, number), result }, life)
     const message = (text: string) => ({ role: 'user', text, taint: ['user'] }) as const
     const steer = (id: string) => steerRun(row(), { id, message: message(id) }, life)
     for (let number = 0; number < 64; number += 1) expect(steer(`key:${number}`)).toBe(65 + number)
