@@ -103,11 +103,11 @@ export class Agent {
   async run(task = 'Begin.', session: AgentSession = this.createSession()): Promise<AgentResult> {
     const messages = this.#sessions.get(session)
     if (!messages) throw new IsolaError('request_not_found', 'This agent has no such session.')
-    messages.push({ role: 'user', text: task, taint: ['user'] })
     const turns = new Map<number, TurnRecord>()
     const controller = new AbortController()
-    const kernel = this.#createKernel()
+    const kernel = this.#createKernel() // where it throws, nothing has been said
     const run = this.#sources.ids.next('run')
+    messages.push({ role: 'user', text: task, taint: ['user'] })
     this.#running.set(run, controller)
     let seq = 0
     let reported = 0

@@ -6,6 +6,7 @@ import type { RequestEntry } from '#contracts/telemetry.ts'
 import { access } from './access.ts'
 import type { HttpApp, HttpContext, HttpDeps, HttpEnv, HttpHandler } from './deps.ts'
 import { addFrontRoutes } from './front/front.ts'
+import { lazily } from './lazily.ts'
 import { allowedHosts } from './mcp/hosts.ts'
 import { createChatCompletions } from './openai/chat-completions.ts'
 import { createListModels, createShowModel } from './openai/models.ts'
@@ -60,11 +61,8 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
 
 /** Its libraries are read with the first request that speaks MCP, not at each start. */
 function createLazyMcp(deps: HttpDeps): HttpHandler {
-  let mcp: Promise<HttpHandler> | undefined
-  return async (context, next) => {
-    mcp ??= import('./mcp/mcp.ts').then(({ createMcp }) => createMcp(deps))
-    return (await mcp)(context, next)
-  }
+  const load = lazily<HttpHandler>(async () => (await import('./mcp/mcp.ts')).createMcp(deps))
+  return async (context, next) => (await load())(context, next)
 }
 
 /** Also the last net: what is thrown and is no Error passes the router's own handler by. */

@@ -2,22 +2,36 @@ import { DurableObject } from 'cloudflare:workers'
 import type { McpCall, McpCaller, McpServerApi, McpServerConfig } from '#contracts/mcp.ts'
 import type { McpServerRuntime } from './server-parts.ts'
 
+async function loadParts(
+  storage: DurableObjectStorage,
+  runtimeOf: () => McpServerRuntime,
+): Promise<McpServerApi> {
+  const { createServerParts } = await import('./server-parts.ts')
+  return createServerParts(storage, runtimeOf())
+}
+
 /**
  * The class behind the `MCP_SERVER` binding: one object a remote server, shared by all sessions. Its library is read
  * with the first call of such an object, not at each start of the Worker; calls keep their order.
  */
 export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
   return class extends DurableObject<Env> implements McpServerApi {
-    readonly #parts = import('./server-parts.ts').then(({ createServerParts }) =>
-      createServerParts(this.ctx.storage, runtimeOf()),
-    )
+    #loaded: Promise<McpServerApi> | undefined
+
+    /** Parts that could not be made are made with the next call. */
+    #parts(): Promise<McpServerApi> {
+      return (this.#loaded ??= loadParts(this.ctx.storage, runtimeOf).catch((error: unknown) => {
+        this.#loaded = undefined
+        throw error
+      }))
+    }
 
     async look(config: McpServerConfig): ReturnType<McpServerApi['look']> {
-      return (await this.#parts).look(config)
+      return (await this.#parts()).look(config)
     }
 
     async standing(config: McpServerConfig): ReturnType<McpServerApi['standing']> {
-      return (await this.#parts).standing(config)
+      return (await this.#parts()).standing(config)
     }
 
     async call(
@@ -25,30 +39,30 @@ export function createMcpServerClass(runtimeOf: () => McpServerRuntime) {
       tell: McpCaller['tell'],
       asked: McpCaller['asked'],
     ): ReturnType<McpServerApi['call']> {
-      return (await this.#parts).call(call, tell, asked)
+      return (await this.#parts()).call(call, tell, asked)
     }
 
     async login(config: McpServerConfig, origin: string): ReturnType<McpServerApi['login']> {
-      return (await this.#parts).login(config, origin)
+      return (await this.#parts()).login(config, origin)
     }
 
     async finishLogin(
       config: McpServerConfig,
       query: string,
     ): ReturnType<McpServerApi['finishLogin']> {
-      return (await this.#parts).finishLogin(config, query)
+      return (await this.#parts()).finishLogin(config, query)
     }
 
     async reseal(): ReturnType<McpServerApi['reseal']> {
-      return (await this.#parts).reseal()
+      return (await this.#parts()).reseal()
     }
 
     async cancel(callId: string): Promise<void> {
-      return (await this.#parts).cancel(callId)
+      return (await this.#parts()).cancel(callId)
     }
 
     async forget(): Promise<void> {
-      return (await this.#parts).forget()
+      return (await this.#parts()).forget()
     }
   }
 }

@@ -6,24 +6,23 @@ import type {
 } from '#contracts/operations.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
-import { costNanoUsd, maxRecords, recent, spendingTypes } from './report-sql.ts'
+import { count, maxMs, recentRecords, recentSums } from './report-sql.ts'
 
 const selectRuns = `
-  SELECT agent, data->>'state' AS name, count(*) AS count, sum(data->>'turns') AS turns,
-    count(data->>'turns') AS counted
-  FROM ${recent} WHERE type = 'run_finished'
+  SELECT agent, state AS name, count(*) AS count, sum(turns) AS turns, count(turns) AS counted
+  FROM ${recentSums} WHERE state IS NOT NULL
   GROUP BY 1, 2 ORDER BY 1, 2`
 
 const selectSpent = `
-  SELECT agent, sum(type = 'model_called') AS count, sum(coalesce(data->>'inputTokens', 0)) AS input_tokens,
-    sum(coalesce(data->>'outputTokens', 0)) AS output_tokens, sum(${costNanoUsd}) AS cost
-  FROM ${recent} WHERE type IN (${spendingTypes})
+  SELECT agent, sum(model_answers) AS count, sum(input_tokens) AS input_tokens,
+    sum(output_tokens) AS output_tokens, sum(cost_nano_usd) AS cost
+  FROM ${recentSums} WHERE spends > 0
   GROUP BY 1 ORDER BY 1`
 
 const selectTools = `
-  SELECT data->>'tool' AS tool, data->>'code' AS code, count(*) AS count,
-    sum(data->>'durationMs') AS sum_ms, max(CAST(data->>'durationMs' AS INTEGER)) AS max_ms
-  FROM ${recent} WHERE type = 'tool_finished'
+  SELECT data->>'tool' AS tool, data->>'code' AS code, sum(${count}) AS count,
+    sum(data->>'durationMs') AS sum_ms, max(${maxMs}) AS max_ms
+  FROM ${recentRecords} WHERE type = 'tool_finished'
   GROUP BY 1, 2 ORDER BY 1, 2`
 
 interface RunRow {
@@ -58,7 +57,7 @@ interface ToolRow {
  */
 export function createMetricsReport(database: Database, models: ModelReport): MetricsReport {
   const rowsOf = async <T>(sql: string, atMs: number): Promise<readonly T[]> => {
-    const { results } = await reached(() => database.prepare(sql).bind(maxRecords, atMs).all<T>())
+    const { results } = await reached(() => database.prepare(sql).bind(atMs).all<T>())
     return results
   }
   return {

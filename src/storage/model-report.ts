@@ -1,13 +1,13 @@
 import type { ModelRecord, ModelReport } from '#contracts/operations.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
-import { costNanoUsd, maxRecords, recent } from './report-sql.ts'
+import { costNanoUsd, count, maxMs, recentRecords, withMs } from './report-sql.ts'
 
 const select = `
-  SELECT data->>'provider' AS provider, data->>'model' AS model, data->>'code' AS code, count(*) AS count,
-    avg(data->>'durationMs') AS mean_ms, max(CAST(data->>'durationMs' AS INTEGER)) AS max_ms,
+  SELECT data->>'provider' AS provider, data->>'model' AS model, data->>'code' AS code, sum(${count}) AS count,
+    sum(data->>'durationMs') * 1.0 / nullif(sum(${withMs}), 0) AS mean_ms, max(${maxMs}) AS max_ms,
     sum(${costNanoUsd}) AS cost
-  FROM ${recent} WHERE type IN ('model_called', 'model_failed')
+  FROM ${recentRecords} WHERE type IN ('model_called', 'model_failed')
   GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
 
 interface Row {
@@ -25,9 +25,7 @@ interface Row {
 export function createModelReport(database: Database): ModelReport {
   return {
     async since(atMs) {
-      const { results } = await reached(() =>
-        database.prepare(select).bind(maxRecords, atMs).all<Row>(),
-      )
+      const { results } = await reached(() => database.prepare(select).bind(atMs).all<Row>())
       const models = new Map<string, ModelRecord>()
       for (const row of results) {
         const key = `${row.provider}/${row.model}`

@@ -2,6 +2,7 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { AuditOwner } from '#contracts/audit-sink.ts'
 import type { Database, Statement } from './database.ts'
 import { idsPerMs, newestId, nowMs, spanMs } from './record-sql.ts'
+import { addUp, type RowSums } from './tally.ts'
 
 // A bound value of D1 ends at 2 MB; characters may be three bytes each.
 const maxChars = 500_000
@@ -67,16 +68,31 @@ const recorded = `max(
   coalesce((SELECT max(seq) FROM audit WHERE session = ?1 AND since_ms = ?2), 0))`
 const known = `coalesce((SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?2), ${recorded})`
 
+/** A field of the row at `place`: asked of the whole that is bound, which is parsed once. */
+const field = (name: string, as: '->' | '->>' = '->>') => `?4${as}(place || '.${name}')`
+const sums = [
+  'starts',
+  'spends',
+  'model_calls',
+  'model_answers',
+  'tool_calls',
+  'input_tokens',
+  'output_tokens',
+  'booked_tokens',
+  'cost_nano_usd',
+  'state',
+  'turns',
+] satisfies readonly (keyof RowSums)[]
+
 // All of a chunk, or nothing if only its beginning is there already: which of it is new is asked first.
 const insert = `
   INSERT INTO audit_runs (id, session, since_ms, first_seq, last_seq, run, trace, agent, principal, from_ms, to_ms,
-    off_time, events)
-  SELECT place, ?1, ?2, value->>'first', value->>'last', value->>'run', value->>'trace', value->>'agent', ?3,
-    value->>'from', value->>'to',
-    place NOT BETWEEN (value->>'to' - ${spanMs}) * ${idsPerMs} AND (value->>'to' + ${spanMs}) * ${idsPerMs},
-    value->'events'
+    off_time, events, tally, ${sums.join(', ')})
+  SELECT id, ?1, ?2, ${field('first')}, ${field('last')}, ${field('run')}, ${field('trace')}, ${field('agent')}, ?3,
+    ${field('from')}, to_ms, id NOT BETWEEN (to_ms - ${spanMs}) * ${idsPerMs} AND (to_ms + ${spanMs}) * ${idsPerMs},
+    ${field('events', '->')}, ${field('tally', '->')}, ${sums.map((name) => field(name)).join(', ')}
   FROM (
-    SELECT value, base + (value->>'ahead') AS place
+    SELECT fullkey AS place, base + (?4->>(fullkey || '.ahead')) AS id, ?4->>(fullkey || '.to') AS to_ms
     FROM (SELECT max(${newestId}, ${nowMs} * ${idsPerMs}) AS base, ${known} AS known), json_each(?4)
     WHERE known < ?5)`
 
@@ -91,7 +107,17 @@ export function writeChunk(
     const { seq: first, run, trace, agent } = events[0]!
     ahead += events.length
     const last = events.at(-1)?.seq
-    const about = JSON.stringify({ first, last, run, trace, agent, ahead, from, to })
+    const about = JSON.stringify({
+      first,
+      last,
+      run,
+      trace,
+      agent,
+      ahead,
+      from,
+      to,
+      ...addUp(events),
+    })
     return `${about.slice(0, -1)},"events":[${texts.join(',')}]}`
   })
   return database.prepare(insert).bind(session, sinceMs, principal, `[${rows.join(',')}]`, firstSeq)

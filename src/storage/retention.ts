@@ -15,6 +15,8 @@ export interface RetentionOptions {
   readonly keep: Pick<SessionTiming, 'keepNamedMs' | 'keepStatelessMs'>
   readonly tell: (incident: Incident) => Promise<void>
   readonly batchRows?: number
+  /** Of `audit_runs`, whose rows are larger: each has all events of a run. */
+  readonly batchRuns?: number
   readonly maxBatches?: number
 }
 
@@ -70,26 +72,28 @@ const marginMs = 30 * 86_400_000
  * what went wrong is an incident, and the operator's page shows it until a time went well.
  */
 export function createRetention(options: RetentionOptions): () => Promise<void> {
-  const { database, clock, keepAuditMs, keep, tell, batchRows = 5_000, maxBatches = 40 } = options
+  const { database, clock, keepAuditMs, keep, tell } = options
+  const { batchRows = 5_000, batchRuns = 500, maxBatches = 40 } = options
   return async () => {
     const nowMs = clock.nowMs()
     let left = maxBatches
-    const empty = async (sql: string, ...cutoffs: readonly number[]) => {
+    const empty = async (sql: string, cutoffs: readonly number[], rows: number = batchRows) => {
       for (;;) {
         if (left === 0) throw new Error('There is more than one time can delete: the next goes on.')
         left -= 1
-        const statement = database.prepare(sql).bind(...cutoffs, batchRows)
+        const statement = database.prepare(sql).bind(...cutoffs, rows)
         if ((await statement.all()).results.length === 0) return
       }
     }
     const about = { kind: 'retention_failed', session: '' } as const
     try {
       const lateMs = nowMs - marginMs
-      await empty(deleteSessions, lateMs - keep.keepStatelessMs, lateMs - keep.keepNamedMs)
+      await empty(deleteSessions, [lateMs - keep.keepStatelessMs, lateMs - keep.keepNamedMs])
       if (keepAuditMs !== undefined) {
-        await empty(deleteGivenUp, nowMs - keepAuditMs)
-        await empty(deleteEvents, nowMs - keepAuditMs)
-        await empty(deleteRuns, nowMs - keepAuditMs)
+        const cutoff = [nowMs - keepAuditMs]
+        await empty(deleteGivenUp, cutoff)
+        await empty(deleteEvents, cutoff)
+        await empty(deleteRuns, cutoff, batchRuns)
       }
       await tell({ ...about, message: '', isOver: true }).catch(() => {}) // told the next time
     } catch (error) {

@@ -1,43 +1,38 @@
 import type { UsageKey, UsageQuery, UsageReport, UsageRow } from '#contracts/operations.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
-import { allBetween, costNanoUsd, spendingTypes } from './report-sql.ts'
-
-const isModelCall = `type IN ('model_called', 'model_failed')`
+import { spendingBetween, sumsBetween } from './report-sql.ts'
 
 /** What each row is counted for. What was delegated is told by the session that it was delegated to, and so once. */
-const keys: Readonly<Record<UsageKey, string>> = {
+const names: Readonly<Record<UsageKey, string>> = {
   principal: 'principal',
   agent: 'agent',
   session: 'session',
-  model: `CASE WHEN ${isModelCall} THEN data->>'provider' || '/' || (data->>'model') END`,
+  model: `iif(type IN ('model_called', 'model_failed'), data->>'provider' || '/' || (data->>'model'), NULL)`,
   plugin: `data->>'plugin'`,
 }
 
 /** A run that only began is one of its principal, agent and session, and of no model and no plugin. */
-const typesFor = (by: UsageKey): string =>
-  by === 'model' || by === 'plugin' ? spendingTypes : `'run_started', ${spendingTypes}`
+const sourceOf = (by: UsageKey): string =>
+  by === 'model' || by === 'plugin' ? spendingBetween : sumsBetween
 
-const booked = `coalesce(data->>'bookedTokens', 0)`
-const input = `coalesce(data->>'inputTokens', 0)`
-const output = `coalesce(data->>'outputTokens', 0)`
 const sums = `
   count(DISTINCT run) AS runs,
-  sum(type = 'model_called' OR (type = 'model_failed' AND ${booked} > 0)) AS model_calls,
-  sum(type = 'tool_finished') AS tool_calls,
-  sum(${input} + ${output} + ${booked}) AS tokens,
-  sum(${input}) AS input_tokens,
-  sum(${output}) AS output_tokens,
-  sum(${costNanoUsd}) AS cost`
+  sum(model_calls) AS model_calls,
+  sum(tool_calls) AS tool_calls,
+  sum(input_tokens + output_tokens + booked_tokens) AS tokens,
+  sum(input_tokens) AS input_tokens,
+  sum(output_tokens) AS output_tokens,
+  sum(cost_nano_usd) AS cost`
 
 const select = (by: UsageKey, condition: string) => `
-  SELECT ${keys[by]} AS name, max(principal) AS principal, max(agent) AS agent, ${sums}
-  FROM ${allBetween} WHERE ${condition} AND type IN (${typesFor(by)})
+  SELECT ${names[by]} AS name, max(principal) AS principal, max(agent) AS agent, ${sums}
+  FROM ${sourceOf(by)} WHERE ${condition} AND starts + spends > 0
   GROUP BY 1 ORDER BY cost DESC, tokens DESC, tool_calls DESC, name`
 
 const selectTotal = (condition: string) => `
   SELECT NULL AS name, ${sums}
-  FROM ${allBetween} WHERE ${condition} AND type IN (${typesFor('principal')})`
+  FROM ${sumsBetween} WHERE ${condition} AND starts + spends > 0`
 
 interface Row {
   readonly name: string | null

@@ -34,6 +34,20 @@ describe('the embeddable agent', () => {
     expect(result).toMatchObject({ success: true, result: 'Hello.', agent: 'minimal' })
   })
 
+  it('I11: says nothing in a session where no provider serves it', async () => {
+    const providers = [createFakeModel([{ text: 'one' }])]
+    const agent = agentWith([], { modelProviders: providers })
+    const session = agent.createSession()
+    const [model] = providers.splice(0)
+    await expect(agent.run('first', session)).rejects.toMatchObject({
+      code: 'model_not_configured',
+    })
+    expect(session.messages).toEqual([])
+    providers.push(model!)
+    await agent.run('again', session)
+    expect(session.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+
   it('I2: turns a spec and a model into a sequence of actions and a final result', async () => {
     const agent = agentWith([
       { calls: [{ name: 'clock', input: { zone: 'Bern' } }] },

@@ -2,6 +2,8 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { lengthPrefixed } from '#contracts/naming.ts'
+import { createMcpServerClass } from '../../src/mcp/mcp-object.ts'
+import type { McpServerRuntime } from '../../src/mcp/server-parts.ts'
 import { systemSources } from '../../src/sources.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { createAuthWorld } from '../fakes/mcp-sign-in.ts'
@@ -315,4 +317,23 @@ it('T24: a remote server takes no id of a plugin that is installed, nor a plugin
     409,
     expect.stringContaining('isola mcp remove twice'),
   ])
+})
+
+describe('the object of an MCP server', () => {
+  it('makes its parts with the next call where they could not be made', async () => {
+    let asked = 0
+    const Server = createMcpServerClass(() => {
+      asked += 1
+      if (asked === 1) throw new Error('not yet')
+      return { ...systemSources } as unknown as McpServerRuntime
+    })
+    const stub = (env.MCP_SERVER as unknown as DurableObjectNamespace).getByName('late')
+    await runInDurableObject(stub, async (_instance, state) => {
+      const server = new Server(state as DurableObjectState<Record<string, never>>, env)
+      await expect(server.cancel('call_1')).rejects.toThrow('not yet')
+      await server.cancel('call_1')
+      await server.cancel('call_1')
+    })
+    expect(asked).toBe(2)
+  })
 })

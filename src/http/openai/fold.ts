@@ -63,6 +63,9 @@ export function createFold({
   let isOver = false
   /** The turn that speaks: those before it are closed. */
   let speaking = after
+  let latest = after
+  /** An object of the version before tells the turn only of what its model says: the rest is of the same turn. */
+  const turnOf = ({ turn }: { readonly turn?: number }): number => (latest = turn ?? latest)
 
   const say = (turn: number, offset: number, text: string): Change[] => {
     const before = said.get(turn) ?? ''
@@ -82,7 +85,9 @@ export function createFold({
     inputTokens += took.inputTokens
     outputTokens += took.outputTokens
   }
-  const park = ({ data: { pauses, turn }, atMs }: ToldEvent<'run_parked'>): Change[] => {
+  const park = ({ data, atMs }: ToldEvent<'run_parked'>): Change[] => {
+    const { pauses } = data
+    const turn = turnOf(data)
     if (turn <= after) return []
     isOver = true
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
@@ -95,14 +100,15 @@ export function createFold({
   const see = (event: ToldEvent): readonly Change[] => {
     switch (event.type) {
       case 'message_finished': {
-        const { turn, text } = event.data
+        const { text } = event.data
+        const turn = turnOf(event.data)
         return turn > after ? [...close(turn - 1), ...finish(turn, text)] : []
       }
       case 'model_called':
-        if (event.data.turn > after) count(event.data)
+        if (turnOf(event.data) > after) count(event.data)
         return []
       case 'agent_result':
-        if (event.data.turn > after) count(event.data.usage)
+        if (turnOf(event.data) > after) count(event.data.usage)
         return []
       case 'tool_started': {
         const { call, tool, input = {} } = event.data

@@ -1,6 +1,7 @@
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
-import { everyRun, type InboxItem, type RunRow, type SessionStore } from '../storage/store.ts'
+import { everyRun } from '../storage/run-order.ts'
+import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
 
 /** What a run has spent, everything below it included. What it started in the background counts with its whole lease until it reports. */
 export function spentByRun(row: RunRow, turns: readonly TurnRecord[]): Usage {

@@ -3,6 +3,7 @@ import type { Message } from '#contracts/message.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { answeredIn, lastTurnOf } from '../responses/response-places.ts'
 import { addedBetween } from '../storage/session-row.ts'
+import { runBefore } from '../storage/run-order.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
 /** What was said in a session: a view over the rows. A run goes on from the one before it, or from a place it names. */
@@ -91,10 +92,8 @@ export function createTranscript(store: SessionStore): Transcript {
     !after ||
     (after.run === previous.id && lastTurnOf(store.turns(previous.order), after.turn) === undefined)
 
-  const previousOf = ({ order, submission: { after } }: RunRow): RunRow | undefined => {
-    if (after) return store.findRun(after.run)
-    return order > 1 ? store.runs(order - 1, order - 1)[0] : undefined
-  }
+  const previousOf = ({ order, submission: { after } }: RunRow): RunRow | undefined =>
+    after ? store.findRun(after.run) : runBefore(store, order)
 
   const alongItsBranch = (row: RunRow): readonly Message[] => {
     const parts: Message[][] = []

@@ -9,6 +9,7 @@ import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
+import { runBefore } from '../storage/run-order.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Transcript } from '../log/transcript.ts'
@@ -145,5 +146,5 @@ function createChildNotes(
 /** One that goes on from an earlier response than the last leaves behind what was said since. */
 function openingOf({ order, submission: { after } }: RunRow, store: SessionStore) {
   if (order === 1) return 'start'
-  return after && after.run !== store.runs(order - 1, order - 1)[0]?.id ? 'reset' : undefined
+  return after && after.run !== runBefore(store, order)?.id ? 'reset' : undefined
 }

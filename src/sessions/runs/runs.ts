@@ -105,14 +105,15 @@ export function createRuns(options: RunsOptions): Runs {
     isIdle: () => live.size === 0,
     isBehind: () => hasLost,
     cancelCall(parentRun, call, reason) {
-      const isMeant = ({ lineage }: { readonly lineage?: Lineage | undefined }) =>
-        lineage?.parentRun === parentRun && lineage.parentCall === call
-      const rows = store.runs().filter(({ submission }) => isMeant(submission))
+      const isMeant = isOfCall(parentRun, call)
+      const rows = store.unfinishedRuns().filter(({ submission }) => isMeant(submission))
       const known = new Set(rows.map(({ id }) => id))
       // One whose first request is not out yet has no row.
       const unwritten = [...live.values()].filter((one) => isMeant(one) && !known.has(one.id))
-      for (const entry of unwritten) entry.abort(reason)
-      return [...rows.map((row) => cancel(row, reason)), ...unwritten]
+      unwritten.forEach((entry) => entry.abort(reason))
+      const started = [...rows.map((row) => cancel(row, reason)), ...unwritten]
+      // What it started may be over: the session is made by the call whose runs are in it.
+      return started.length === 0 && isMeant(store.session() ?? {}) ? [undefined] : started
     },
     async cancelAll(reason) {
       for (const row of store.unfinishedRuns()) cancel(row, reason)
@@ -188,8 +189,8 @@ export function createRuns(options: RunsOptions): Runs {
         // The places in the log that it has not written are free again; who waits behind it has none yet.
         if (!outcome) places.back(undefined)
         if (run.state() === 'declined') {
-          if (live.size === 0) hub.rest()
-          return
+          if (order === row.order) order -= 1 // its place too, unless a run has come after it
+          return live.size === 0 ? hub.rest() : undefined
         }
         hasLost ||= !outcome
         // What it was parked for may have come while the segment was ending.
@@ -203,6 +204,11 @@ export function createRuns(options: RunsOptions): Runs {
     return entry
   }
 }
+
+const isOfCall =
+  (parentRun: string, call: string) =>
+  ({ lineage }: { readonly lineage?: Lineage | undefined }): boolean =>
+    lineage?.parentRun === parentRun && lineage.parentCall === call
 
 /** Not over, and not waiting for someone outside. */
 function isReady(row: RunRow, store: SessionStore): boolean {

@@ -9,6 +9,8 @@ type Kind =
   | 'late'
   /** What the runs that are over have spent, as JSON, where the session has limits: under `total`. */
   | 'spent'
+  /** An outcome that is about to begin a run: by the run and the call that it came of. */
+  | 'begins'
 
 /**
  * What cannot be read off the end of the log: one small table, not made before there is something of it to keep. A
@@ -18,6 +20,8 @@ export interface RunIndex {
   readonly get: (kind: Kind, key: string | number) => SqlStorageValue | undefined
   readonly put: (kind: Kind, key: string | number, value: SqlStorageValue) => void
   readonly remove: (kind: Kind, key: string | number) => void
+  /** How many of a kind there are. */
+  readonly count: (kind: 'begins') => number
   /** The keys of a kind that are numbers, in order, those above one. */
   readonly above: (
     kind: 'open' | 'late',
@@ -54,6 +58,11 @@ export function createRunIndex(exec: Exec): RunIndex {
     },
     remove(kind, key) {
       if (exists()) exec('DELETE FROM run_index WHERE kind = ? AND key = ?', kind, key)
+    },
+    count(kind) {
+      if (!exists()) return 0
+      const query = 'SELECT count(*) AS found FROM run_index WHERE kind = ?'
+      return Number(exec(query, kind)[0]?.['found'])
     },
     above(kind, key) {
       if (!exists()) return []

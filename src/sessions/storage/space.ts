@@ -7,7 +7,8 @@ const maxValueBytes = 1_048_576
 const maxKeyChars = 512
 /** So much of a quota is left when the oldest values had to go. */
 const keptShare = 7 / 8
-const sizeInBytes = 'length(CAST(value AS BLOB))'
+/** Told by the row's header: the value itself is not read for it. */
+const sizeInBytes = 'octet_length(value)'
 
 /** Named values and short entries of a session tree, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
@@ -89,16 +90,18 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     if (isFull && (!evicts || sizeBytes > quotaBytes)) {
       return { error: `The storage quota of ${quotaBytes} bytes is used up.` }
     }
-    // Some more than is needed, so that not every one that follows looks for the oldest.
-    const left = isFull ? evict(space, key, quotaBytes * keptShare - sizeBytes) : others
+    const write = () =>
+      sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)', space, key, text, clock.nowMs())
+    let left = others
+    if (isFull) {
+      // All of it or nothing: where the new value cannot be written, the old ones stay.
+      storage.transactionSync(() => {
+        // Some more than is needed, so that not every one that follows looks for the oldest.
+        left = evict(space, key, quotaBytes * keptShare - sizeBytes)
+        write()
+      })
+    } else write()
     used.set(space, left + sizeBytes)
-    sql.exec(
-      'INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)',
-      request.space,
-      request.key,
-      text,
-      clock.nowMs(),
-    )
     return { found: true }
   }
 
@@ -106,7 +109,9 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     const known = used.get(space)
     if (known !== undefined) return known
     const query = `SELECT coalesce(sum(${sizeInBytes}), 0) AS used FROM items WHERE space = ?`
-    return Number([...sql.exec(query, space)][0]?.['used'])
+    const sum = Number([...sql.exec(query, space)][0]?.['used'])
+    used.set(space, sum) // also where nothing is written then: whoever is refused may try again
+    return sum
   }
   function sizeOf(space: string, key: string): number {
     const query = `SELECT ${sizeInBytes} AS size FROM items WHERE space = ? AND key = ?`

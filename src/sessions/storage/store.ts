@@ -14,6 +14,7 @@ import { logPageAfter, type LogPageQuery } from './log-page.ts'
 import { join, type Row } from './log-rows.ts'
 import { createLogTable, isFoundById } from './log-table.ts'
 import { lastRunsNotOver } from './last-runs.ts'
+import { createPendingOutcomes, type PendingOutcomes } from './pending-outcomes.ts'
 import { removeSome } from './removal.ts'
 import { orderIn } from './run-id.ts'
 import { createSessionRecord } from './session-record.ts'
@@ -116,6 +117,7 @@ export interface SessionStore {
   readonly unfinishedRuns: () => readonly RunRow[]
   /** The run is not over and will not be soon: it is remembered however many come after it. */
   readonly keepOpen: (order: number) => void
+  readonly pending: PendingOutcomes
   readonly turns: (order: number) => readonly TurnRecord[]
   /** @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as they are. */
   readonly writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => void
@@ -166,6 +168,7 @@ export function createSessionStore(
   let firstId: string | undefined
   table.onForget(() => (firstId = undefined))
   const record = createSessionRecord<SessionRow>(table)
+  const pending = createPendingOutcomes(index)
 
   const note = (order: number) => {
     if (!damaged.has(order)) onDamaged(order)
@@ -182,6 +185,7 @@ export function createSessionStore(
   const lateAfter = (seq: number) => [...new Set(index.above('late', seq).map(({ run }) => run))]
 
   return {
+    pending,
     isDamaged: (order) => damaged.has(order),
     lastTurn: (order) =>
       Number(read('SELECT max(turn) AS turn FROM log WHERE run = ?', order)[0]?.['turn'] ?? 0),
@@ -197,12 +201,14 @@ export function createSessionStore(
     onForget: table.onForget,
     lastOrder: end.lastOrder,
     addRun(run) {
-      const { order, id } = run
+      const { order, id, submission } = run
+      const { begunBy } = submission
       table.prepare()
       if (isFoundById(id, order)) return write({ ...keyOf(run), isNew: true }, run)
       atomically(() => {
         write({ ...keyOf(run), isNew: true }, run)
         index.put('id', id, order)
+        if (begunBy) pending.remove(begunBy.run, begunBy.call)
       })
     },
     writeRun: (run) => write(keyOf(run), run),
@@ -286,12 +292,6 @@ export function createSessionStore(
     },
     writeSpent: (spent) => index.put('spent', 'total', JSON.stringify(spent)),
   }
-}
-
-/** In accept order, one at a time: all of them together may be too much for an object. */
-export function* everyRun(store: Pick<SessionStore, 'lastOrder' | 'runs'>): Iterable<RunRow> {
-  const last = store.lastOrder()
-  for (let order = 1; order <= last; order += 1) yield* store.runs(order, order)
 }
 
 const keyOf = ({ order, id, startSeq }: RunRow) => {

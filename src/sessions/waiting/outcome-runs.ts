@@ -5,7 +5,8 @@ import type { Delivery } from '#contracts/lineage.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import type { LiveRun, Runs } from '../runs/runs.ts'
-import { everyRun, type InboxItem, type RunRow, type SessionStore } from '../storage/store.ts'
+import { runBefore } from '../storage/run-order.ts'
+import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
 import type { Transcript } from '../log/transcript.ts'
 
 /** So many runs in a row are begun by outcomes; after that somebody has to ask again. */
@@ -23,21 +24,19 @@ export function beginsRun(row: RunRow, { onOutcome }: Delivery, store: SessionSt
   return begunInARow(store) < maxOutcomeRuns
 }
 
-/** Runs that outcomes began since somebody asked, and those that they are about to begin: one behind another or side by side. */
+/**
+ * Runs that outcomes began since somebody asked, and those that they are about to begin: one behind another or side by
+ * side. Counted until there are too many, from the end: no more of a long session is read.
+ */
 function begunInARow(store: SessionStore): number {
-  const begun = new Set<string>()
-  const begins: string[] = []
-  let inARow = 0
-  for (const { id, submission, inbox = [] } of everyRun(store)) {
-    const { begunBy: by } = submission
-    inARow = by ? inARow + 1 : 0
-    if (by) begun.add(placeOf(by.run, by.call))
-    for (const item of inbox) if (item.begins) begins.push(placeOf(id, item.call))
+  let count = store.pending.count()
+  let last = runBefore(store, store.lastOrder() + 1)
+  while (last?.submission.begunBy && count < maxOutcomeRuns) {
+    count += 1
+    last = runBefore(store, last.order)
   }
-  return inARow + begins.filter((place) => !begun.has(place)).length
+  return count
 }
-
-const placeOf = (run: string, call: string | undefined) => `${run} ${call}`
 
 export interface OutcomeRunParts {
   readonly store: SessionStore
@@ -79,7 +78,10 @@ export async function beginByOutcome(delivery: Delivery, parts: OutcomeRunParts)
     if (await isBegun(request, parts)) return
     const now = store.findRun(parentRun)
     if (!now) throw error
-    runs.change(now, { inbox: (now.inbox ?? []).map((one) => noteOf(one, call)) })
+    store.together(() => {
+      runs.change(now, { inbox: (now.inbox ?? []).map((one) => noteOf(one, call)) })
+      store.pending.remove(parentRun, call)
+    })
     transcript.forget()
   }
 }

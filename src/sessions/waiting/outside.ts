@@ -40,11 +40,13 @@ export function steerRun(
   if (store.final(row.order) || row.cancelReason !== undefined) {
     throw new IsolaError('request_conflict', 'The run is over: start another one.')
   }
-  if (inbox.length >= maxInbox) {
+  // What came of calls in the background comes by itself, and has bounds of its own.
+  const said = inbox.filter(({ call }) => call === undefined)
+  if (said.length >= maxInbox) {
     const text = `A run takes at most ${maxInbox} messages on its way.`
     throw new IsolaError('request_queue_full', text, { retryAfterMs: 10_000 })
   }
-  const size = new TextEncoder().encode(JSON.stringify([inbox, message])).byteLength
+  const size = new TextEncoder().encode(JSON.stringify([said, message])).byteLength
   if (size > maxInboxBytes) {
     const text = `The messages that a run is given on its way may have ${maxInboxBytes} bytes together.`
     throw new IsolaError('request_too_large', text, { param: 'message' })
@@ -146,6 +148,7 @@ export function takeDelivery(
   const begins = beginsRun(row, delivery, store) && { begins: true as const }
   const item: InboxItem = { id: call, call, message, ...(usage && { usage }), ...begins }
   runs.change(row, { inbox: [...inbox, item] })
+  if (begins) store.pending.add(row.id, call)
   transcript.forget()
   return 'taken'
 }

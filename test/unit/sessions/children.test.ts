@@ -4,7 +4,7 @@ import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { childIdOf } from '../../../src/sessions/storage/ids.ts'
 import { noteOlderChildren } from '../../../src/sessions/log/older-children.ts'
 import { errandsOf } from '../../../src/sessions/runs/errands.ts'
-import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
+import { steerRun, takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 
 const spends = agentSpec().limits
 const callsChild = (_request: unknown, index: number) =>
@@ -62,6 +62,25 @@ describe('what came of many children in the background', () => {
     expect(JSON.stringify(inbox).length).toBeLessThan(1_600_000)
     expect(JSON.stringify(inbox[0])).not.toContain('cut')
     expect(JSON.stringify(inbox[99])).toContain('The session ses_99 has all of it')
+  })
+
+  it('I10: leaves its run all the room there is for messages', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { wake } = createSessionWorld({ script: () => ({ text: 'hi', wait: gate.promise }) })
+    const life = wake()
+    const { live, receipt } = await life.take()
+    await live!.accepted
+    const row = () => life.row(receipt.run)
+    const result = says('x'.repeat(10_000))
+    for (let number = 0; number < 64; number += 1)
+      takeDelivery({ ...deliveryOf(receipt.run, number), result }, life)
+    const message = (text: string) => ({ role: 'user', text, taint: ['user'] }) as const
+    const steer = (id: string) => steerRun(row(), { id, message: message(id) }, life)
+    for (let number = 0; number < 64; number += 1) expect(steer(`key:${number}`)).toBe(65 + number)
+    expect(() => steer('key:one more')).toThrow('at most 64 messages')
+    expect(steer('key:0')).toBe(65)
+    gate.resolve()
+    await live!.done
   })
 
   it('E8: is not asked to stop when it has said what came of it', async () => {

@@ -3,6 +3,7 @@ import type { ItemPlace, SaidItem } from '#contracts/said-item.ts'
 import type { SessionTree } from '#contracts/session-view.ts'
 import { treeOf } from '../../../src/sessions/log/tree.ts'
 import { viewOf } from '../../../src/sessions/log/views.ts'
+import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 import { itemsPage } from '../../../src/sessions/responses/items.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 
@@ -54,6 +55,28 @@ describe('a long session', () => {
     expect(reads.most).toBeLessThan(5)
     const unknown = { type: 'message', run: 'run_nobody', key: 'i0' } as const
     expect(() => itemsPage(life.store, { order: 'asc', limit: 7, after: unknown })).toThrow('after')
+  })
+
+  it('I10: reads a few of its runs for what came of a call, or for the cancel of one', async () => {
+    const { life, storage } = await longSession(60, 10)
+    const { id: parentRun } = life.store.runs()[2]!
+    let reads = 0
+    const exec = storage.sql.exec.bind(storage.sql)
+    Object.assign(storage.sql, {
+      exec: (query: string, ...values: unknown[]) => {
+        const cursor = exec(query, ...values)
+        if (query.includes('FROM log')) reads += cursor.toArray().length
+        return cursor
+      },
+    })
+    const about = { agent: 'child', session: 'ses_child', isBackground: true } as const
+    const result = { ok: true, output: 'found', taint: [] } as const
+    takeDelivery({ ...about, parentRun, call: 'call_1', onOutcome: 'run', result }, life)
+    expect(life.row(parentRun).inbox).toMatchObject([{ begins: true }])
+    expect(reads).toBeLessThan(12)
+    reads = 0
+    expect(life.runs.cancelCall('run_above', 'call_1', 'enough')).toEqual([])
+    expect(reads).toBeLessThan(24)
   })
 
   it('I16: gives what was said in pages of a bounded size', async () => {

@@ -6,7 +6,7 @@ import { createSessionWorld } from '../../switches/session-world.ts'
 const quotaBytes = 8_000
 
 function setUp() {
-  const { storage, clock } = createSessionWorld({ script: [] })
+  const { storage, clock, failWhere } = createSessionWorld({ script: [] })
   const sums = { count: 0 }
   const exec = storage.sql.exec.bind(storage.sql)
   Object.assign(storage.sql, {
@@ -26,7 +26,7 @@ function setUp() {
       ...more,
     } as StorageRequest)
   const keys = () => ask({ verb: 'list', space: 's', prefix: '', limit: 1_000 }).keys
-  return { ask, set, keys, clock, sums, anew: () => createSpace(storage, clock) }
+  return { ask, set, keys, clock, sums, failWhere, anew: () => createSpace(storage, clock) }
 }
 
 describe('a space', () => {
@@ -60,5 +60,31 @@ describe('a space', () => {
       error: expect.stringContaining('used up'),
     })
     expect(keys()).toHaveLength(7)
+  })
+
+  it('keeps the old values, and counts them, where the new one cannot be written', () => {
+    const { set, keys, failWhere, sums } = setUp()
+    for (let count = 0; count < 8; count += 1) set(`k${count}`, 998, { evicts: true })
+    const before = keys()
+    failWhere((query) => query.startsWith('INSERT'))
+    expect(() => set('new', 998, { evicts: true })).toThrow('SQLITE_FULL')
+    failWhere(() => false)
+    expect(keys()).toEqual(before)
+    expect(set('new', 998)).toMatchObject({ error: expect.stringContaining('used up') })
+    expect(set('new', 998, { evicts: true })).toEqual({ found: true })
+    expect(sums.count).toBe(1)
+  })
+
+  it('adds up what it holds once, also where it refuses', () => {
+    const { set, sums, anew, ask } = setUp()
+    for (let count = 0; count < 8; count += 1) set(`k${count}`, 998)
+    const fresh = anew()
+    sums.count = 0
+    for (let count = 0; count < 3; count += 1) {
+      const answer = fresh({ verb: 'set', space: 's', key: 'more', value: 'x', quotaBytes })
+      expect(answer).toMatchObject({ error: expect.stringContaining('used up') })
+    }
+    expect(sums.count).toBe(1)
+    expect(ask({ verb: 'get', space: 's', key: 'more' })).toEqual({ found: false })
   })
 })

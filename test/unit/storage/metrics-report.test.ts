@@ -104,6 +104,48 @@ it('C7: counts success, turns, tool errors and latency, tokens and cost, of agen
   )
 })
 
+it('C7: adds up what a run did when it is carried, and reads no events then', async () => {
+  const { database, sqlite } = createSqliteDatabase()
+  const call = { ...model, inputTokens: 100, outputTokens: 10, costNanoUsd: 7 }
+  const run = (number: number, state: string) =>
+    createAuditSink(database).append(
+      { session: `ses_${number}`, principal: 'operator', sinceMs: 1 },
+      batchOf(
+        [
+          event('run_started', { principal: 'operator' }),
+          event('model_called', call),
+          event('model_called', { ...call, durationMs: 31 }),
+          event('model_failed', { ...model, code: 'lost', bookedTokens: 5, bookedCostNanoUsd: 1 }),
+          event('model_failed', { ...model, code: 'lost', bookedTokens: 0, bookedCostNanoUsd: 0 }),
+          event('tool_finished', { tool: 'kv__get', ok: true, durationMs: 10 }),
+          event('tool_finished', { tool: 'kv__get', ok: true, durationMs: 30 }),
+          event('tool_finished', {
+            tool: 'kv__get',
+            ok: false,
+            code: 'tool_failed',
+            durationMs: 5,
+          }),
+          event('run_finished', { state, turns: number }),
+        ].map((one) => ({ ...one, run: `run_${number}` })),
+      ),
+    )
+  await run(1, 'completed')
+  await run(2, 'failed')
+  const report = createMetricsReport(database, createModelReport(database))
+  const told = await report.since(noon)
+  expect(told).toMatchObject({
+    agents: [{ runs: 2, successRate: 0.5, turnsPerRun: 1.5, modelCalls: 4, costNanoUsd: 30 }],
+    tools: [{ calls: 6, failures: { tool_failed: 2 }, latencyMs: { mean: 15, max: 30 } }],
+    models: [{ calls: 4, latencyMs: { mean: 21, max: 31 }, costNanoUsd: 30 }],
+  })
+  const kept = sqlite.prepare('SELECT id, events FROM audit_runs').all()
+  sqlite.exec(`UPDATE audit_runs SET events = '[]'`)
+  expect(await report.since(noon)).toEqual(told)
+  for (const { id, events } of kept)
+    sqlite.prepare('UPDATE audit_runs SET tally = NULL, events = ? WHERE id = ?').run(events!, id!)
+  expect(await report.since(noon)).toEqual(told)
+})
+
 it('has nothing to say of an empty record', async () => {
   const { database } = createSqliteDatabase()
   const report = createMetricsReport(database, createModelReport(database))

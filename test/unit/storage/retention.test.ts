@@ -108,7 +108,7 @@ describe('retention of the record', () => {
   })
 
   it('goes in batches with a bound, says when that was not enough, and goes on the next time', async () => {
-    const { run, sink, events, told } = open({ batchRows: 3, maxBatches: 5 })
+    const { run, sink, events, told } = open({ batchRows: 3, batchRuns: 3, maxBatches: 5 })
     const log = Array.from({ length: 10 }, (_, at) => event(at + 1, 400))
     await sink.append(owner('a'), batchOf([...log, event(11, 1)]))
     await run()

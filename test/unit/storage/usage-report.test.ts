@@ -121,6 +121,19 @@ describe('what was spent', () => {
     expect(await report.sum({ ...all, by })).toEqual({ rows, total })
   })
 
+  it.each<[UsageKey]>([['principal'], ['agent'], ['session'], ['model'], ['plugin']])(
+    'C7: is told by %s without a look at events, and the same where only they are there',
+    async (by) => {
+      const { report, sqlite } = await open()
+      const told = await report.sum({ ...all, by })
+      sqlite.exec(`UPDATE audit_runs SET tally = NULL, starts = NULL, spends = NULL`)
+      expect(await report.sum({ ...all, by })).toEqual(told)
+      const again = await open()
+      again.sqlite.exec(`UPDATE audit_runs SET events = '[]'`)
+      expect(await again.report.sum({ ...all, by })).toEqual(told)
+    },
+  )
+
   it('is of the time that is asked for, and of one principal', async () => {
     const { report } = await open()
     const late = await report.sum({ ...all, by: 'principal', sinceMs: 10 })

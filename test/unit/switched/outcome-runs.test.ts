@@ -248,6 +248,38 @@ describe('an outcome that is to begin a run', () => {
     expect(runsOf(life).at(-1)?.depth).toBe(1)
   })
 
+  it('E1: counts in every life those that are about to begin, wherever they came in', async () => {
+    let isAway = true
+    const { wake, deliver, runsOf, heard } = createWorld({
+      async reserve({ asked }) {
+        if (isAway) throw refusal('request_unavailable')
+        return asked
+      },
+    })
+    isAway = false
+    const life = wake()
+    const first = await life.run()
+    const second = await life.run()
+    isAway = true
+    for (const call of ['call_1', 'call_2', 'call_3'])
+      await expect(deliver(life, first.id, { call })).rejects.toThrow('Not now.')
+    const later = wake()
+    await expect(deliver(later, second.id, { call: 'call_4' })).rejects.toThrow('Not now.')
+    await deliver(later, second.id, { call: 'call_5' }) // one too many: it is noted
+    isAway = false
+    for (const call of ['call_1', 'call_2', 'call_3']) await deliver(later, first.id, { call })
+    await deliver(later, second.id, { call: 'call_4' })
+    await settle()
+    expect(runsOf(later)).toHaveLength(2 + maxOutcomeRuns)
+    expect(heard(later)).toHaveLength(5)
+    expect(later.store.pending.count()).toBe(0)
+    // Whoever asks again begins anew, and so does what comes in for a run of long ago.
+    await later.run()
+    await deliver(later, first.id, { call: 'call_6' })
+    await settle()
+    expect(runsOf(later)).toHaveLength(4 + maxOutcomeRuns)
+  })
+
   it.each<[string, Partial<SubmitRequest>]>([
     ['a session that nobody named', { isStateless: true }],
     ['a response', { echo: {} }],

@@ -1,0 +1,119 @@
+import type { EventType, SessionEvent } from '#contracts/event.ts'
+
+/** Of these types is what costs something; every report adds up the same. */
+export const spendingTypes = [
+  'model_called',
+  'model_failed',
+  'tool_finished',
+  'isolate_started',
+] as const
+
+/** What reports tell apart. */
+const keys = ['provider', 'model', 'plugin', 'tool', 'code'] as const
+const amounts = [
+  'inputTokens',
+  'outputTokens',
+  'bookedTokens',
+  'costNanoUsd',
+  'bookedCostNanoUsd',
+  'durationMs',
+] as const
+
+type Fields = Partial<
+  Record<(typeof keys)[number], string> & Record<(typeof amounts)[number], number>
+>
+
+/** Events that differ in nothing but amounts, as one. Fields have the names and the meaning that they have in events. */
+interface Tally {
+  readonly type: EventType
+  /** Of the first of them. */
+  readonly atMs: number
+  readonly data: Fields & {
+    count: number
+    /** How many said how long they took, and how long the longest did. */
+    withMs: number
+    maxMs: number
+  }
+}
+
+/** What the events of a row add up to: the columns of its sums, by their names. */
+export interface RowSums {
+  readonly starts: number
+  readonly spends: number
+  readonly model_calls: number
+  readonly model_answers: number
+  readonly tool_calls: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly booked_tokens: number
+  readonly cost_nano_usd: number
+  readonly state: string | null
+  readonly turns: number | null
+}
+
+/** What reports read of these events of a run; `undefined` if they end more than one. */
+export function addUp(
+  events: readonly SessionEvent[],
+): (RowSums & { readonly tally: readonly Tally[] }) | undefined {
+  const ends = events.flatMap((event) => (event.type === 'run_finished' ? [event.data] : []))
+  if (ends.length > 1) return undefined
+  const [end] = ends
+  const tally = toTally(events)
+  const sum = (of: (data: Tally['data'], type: EventType) => number) =>
+    tally.reduce((total, { data, type }) => total + of(data, type), 0)
+  const countIf = (test: (type: EventType, data: Fields) => boolean) =>
+    sum((data, type) => (test(type, data) ? data.count : 0))
+  return {
+    starts: events.filter(({ type }) => type === 'run_started').length,
+    spends: sum(({ count }) => count),
+    // One that failed and is not booked was none.
+    model_calls: countIf((type, data) => type === 'model_called' || isBooked(type, data)),
+    model_answers: countIf((type) => type === 'model_called'),
+    tool_calls: countIf((type) => type === 'tool_finished'),
+    input_tokens: sum(({ inputTokens = 0 }) => inputTokens),
+    output_tokens: sum(({ outputTokens = 0 }) => outputTokens),
+    booked_tokens: sum(({ bookedTokens = 0 }) => bookedTokens),
+    cost_nano_usd: sum(
+      ({ costNanoUsd, bookedCostNanoUsd }) => costNanoUsd ?? bookedCostNanoUsd ?? 0,
+    ),
+    state: end?.state ?? null,
+    turns: end?.turns ?? null,
+    tally,
+  }
+}
+
+const isSpending = (event: SessionEvent): event is SessionEvent<(typeof spendingTypes)[number]> =>
+  spendingTypes.some((type) => type === event.type)
+
+const isBooked = (type: EventType, { bookedTokens = 0 }: Fields): boolean =>
+  type === 'model_failed' && bookedTokens > 0
+
+function toTally(events: readonly SessionEvent[]): readonly Tally[] {
+  const tallies = new Map<string, Tally>()
+  for (const { type, atMs, data } of events.filter(isSpending)) {
+    const fields: Fields = data
+    const id = JSON.stringify([type, isBooked(type, fields), ...keys.map((key) => fields[key])])
+    const tally = tallies.get(id) ?? { type, atMs, data: emptyOf(fields) }
+    tallies.set(id, tally)
+    add(tally.data, fields)
+  }
+  return [...tallies.values()]
+}
+
+function emptyOf(fields: Fields): Tally['data'] {
+  const empty: Tally['data'] = { count: 0, withMs: 0, maxMs: 0 }
+  for (const key of keys) if (fields[key] !== undefined) empty[key] = fields[key]
+  return empty
+}
+
+function add(data: Tally['data'], fields: Fields): void {
+  data.count += 1
+  for (const name of amounts) {
+    const amount = fields[name]
+    if (amount !== undefined) data[name] = (data[name] ?? 0) + amount
+  }
+  const { durationMs } = fields
+  if (durationMs === undefined) return
+  data.withMs += 1
+  data.maxMs = Math.max(data.maxMs, durationMs)
+}
