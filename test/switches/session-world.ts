@@ -88,11 +88,21 @@ export function createSessionWorld(options: WorldOptions) {
   const sources = createFakeSources(clock)
   const disk = createStorage()
   const timers = new Map<string, { readonly fn: string; readonly time: number }>()
+  let failing: 'push' | 'cancel' | undefined
+  const reachTimers = (what: 'push' | 'cancel') => {
+    if (what === failing) throw new Error('The alarm could not be stored.')
+  }
   const jobs: Jobs = {
     get: (id) => timers.get(id),
     list: () => [...timers].map(([id, { time }]) => ({ id, time })),
-    push: async ({ id, fn, time }) => void timers.set(id, { fn, time }),
-    cancel: async (id) => timers.delete(id),
+    async push({ id, fn, time }) {
+      reachTimers('push')
+      timers.set(id, { fn, time })
+    },
+    async cancel(id) {
+      reachTimers('cancel')
+      return timers.delete(id)
+    },
   }
   const model = createFakeModel(options.script)
   const told: Incident[] = []
@@ -214,6 +224,8 @@ export function createSessionWorld(options: WorldOptions) {
     listed: () => listed,
     runtime,
     wake,
+    /** From now on timers cannot be set, or not cancelled. */
+    failTimers: (what?: 'push' | 'cancel') => void (failing = what),
     setAuditAway: (isAway: boolean) => void (isAuditAway = isAway),
   }
 }

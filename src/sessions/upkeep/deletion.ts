@@ -69,11 +69,15 @@ export async function removeRows({
   await upkeep.end()
 }
 
-async function settleAll({ store, upkeep, rest }: DeletionParts): Promise<void> {
+/** How far it came is stored: with more runs than one wake may ask others about, the next attempt goes on there. */
+async function settleAll({ store, todo, upkeep, rest }: DeletionParts): Promise<void> {
   const last = store.lastOrder()
-  for (let from = 1; from <= last; from += settledAtOnce) {
-    const ended = store.runs(from, from + settledAtOnce - 1)
-    await Promise.all(ended.map(({ id }) => upkeep.settle(id)))
+  for (let to = todo.settledUpTo(); to < last;) {
+    const from = to + 1
+    to = Math.min(to + settledAtOnce, last)
+    await Promise.all(store.runs(from, to).map((row) => upkeep.settle(row)))
+    // Few sessions are so long; the others have nothing to store.
+    if (to < last) todo.noteSettled(to)
     await rest()
   }
 }

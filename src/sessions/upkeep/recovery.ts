@@ -19,7 +19,7 @@ export interface Recovery {
   readonly begin: () => void
   /** Written in the same go as what needs it. */
   readonly ensure: () => void
-  /** Moves the alarm away if nothing is left to do. */
+  /** Moves the alarm away if nothing is left to do. Rejects, and leaves it, where `onRest` does. */
   readonly rest: () => Promise<void>
   /** @returns When to come back, if there is something left to do. */
   readonly recover: () => Promise<number | undefined>
@@ -41,7 +41,7 @@ export interface RecoveryOptions {
   readonly sessionId: () => string
   readonly parts: () => RecoveryParts
   readonly report: Report
-  /** Nothing is left to do. */
+  /** Nothing is left to do: plans what wakes the session then. */
   readonly onRest: () => Promise<void>
 }
 
@@ -98,9 +98,10 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       report('alarm_failed', undefined)
       expire()
       traces.retry()
+      // If the session's own end cannot be planned, this job comes back for that too.
+      if (isCarried && isAtRest()) await onRest()
       if (isCarried && isAtRest()) {
         forget()
-        void onRest()
         return undefined
       }
       // Somebody who cannot be reached for hours is not asked every few seconds.

@@ -17,7 +17,7 @@ const maxBackoffFactor = 360
  * with the session above it; where that is gone without it, by itself.
  */
 export interface Retention {
-  /** Sees to it that there is the job. */
+  /** Sees to it that there is the job. Rejects if it could not be stored. */
   readonly keep: () => Promise<void>
   /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
   readonly expire: () => Promise<number | undefined>
@@ -54,8 +54,7 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
       const session = parts().store.session()
       if (!session || jobs.get('retention')) return
       const time = nextLookMs(expiresAtMs(session))
-      // Not even that could be stored: the next run asks for it again.
-      await jobs.push({ id: 'retention', fn: 'retention', time }).catch(() => {})
+      await jobs.push({ id: 'retention', fn: 'retention', time })
     },
     async expire() {
       const { store, runs, todo } = parts()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { deleteSession, removeRows } from '../../../src/sessions/upkeep/deletion.ts'
+import { createEnding } from '../../../src/sessions/upkeep/ending.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 import type { WorldOptions } from '../../switches/session-world.ts'
 import { agentSpec } from '../../fakes/kernel.ts'
@@ -80,6 +81,121 @@ describe('a session with very many children', () => {
     })
     await deleteSession('operator', life, runtime)
     expect(most).toBe(32)
+  })
+})
+
+describe('a session whose runs have a limit a day', () => {
+  const runs = 200
+  /** Nobody may ask more of others than this until the object is woken again. */
+  const limited = async () => {
+    const world = createSessionWorld(answers)
+    const life = world.wake()
+    for (let run = 0; run < runs; run += 1) await life.run()
+    const told: string[] = []
+    let left = 0
+    Object.assign(world.runtime.principals, {
+      async settle({ run }: { readonly run: string }) {
+        if ((left -= 1) < 0) throw new Error('Too many subrequests.')
+        told.push(run)
+      },
+    })
+    return { ...world, told, allow: (count: number) => void (left = count) }
+  }
+
+  it('I10: is deleted although it has more runs than can be settled at one go, each attempt from where the last one ended', async () => {
+    const { wake, runtime, told, allow } = await limited()
+    let attempts = 0
+    for (let isDeleted = false; !isDeleted && attempts < 20; attempts += 1) {
+      allow(50)
+      const deleting = deleteSession('operator', wake(), runtime)
+      isDeleted = await deleting.then(
+        () => true,
+        () => false,
+      )
+    }
+    expect(wake().store.session()).toBeUndefined()
+    expect(new Set(told).size).toBe(runs)
+    expect(attempts).toBeLessThan(10)
+  })
+
+  it('I10: is not looked at again where it was settled, though its object ended without a word', async () => {
+    const { wake, runtime, told, allow } = await limited()
+    allow(runs)
+    const life = wake()
+    let steps = 0
+    const rest = () =>
+      (steps += 1) === 3 ? Promise.reject(new Error('killed')) : Promise.resolve()
+    await expect(deleteSession('operator', { ...life, rest }, runtime)).rejects.toThrow()
+    const before = told.length
+    allow(runs)
+    await deleteSession('operator', wake(), runtime)
+    expect(told.length - before).toBeLessThan(runs - before + 32)
+    expect(new Set(told).size).toBe(runs)
+  })
+
+  it('I10: is settled up to its end when it went on after an attempt that failed', async () => {
+    const { wake, runtime, told, allow } = await limited()
+    allow(150)
+    await expect(deleteSession('operator', wake(), runtime)).rejects.toThrow()
+    allow(runs)
+    const life = wake()
+    const { id } = await life.run()
+    told.length = 0
+    await deleteSession('operator', life, runtime)
+    expect(told).toContain(id)
+  })
+})
+
+describe('the end of a session', () => {
+  const ending = (world: ReturnType<typeof createSessionWorld>) => {
+    let life = world.wake()
+    const empties: Promise<void>[] = []
+    const made = createEnding({
+      runtime: world.runtime,
+      parts: () => life,
+      reopen: () => void (life = world.wake()),
+      isAsked: () => true,
+      later: (work) => void empties.push(work),
+      deleteAll: async () => {},
+    })
+    return { ...made, life: () => life }
+  }
+
+  it('I12: leaves an object that begins anew although a timer of the old one could not be cancelled', async () => {
+    const world = createSessionWorld(answers)
+    await world.wake().run()
+    const { forget, isDeleting, life } = ending(world)
+    world.failTimers('cancel')
+    await forget('operator')
+    expect(isDeleting()).toBe(false)
+    expect(life().store.session()).toBeUndefined()
+    life().store.writeSession({
+      id: session,
+      agent: 'tester',
+      principal: 'operator',
+      createdAtMs: 0,
+    })
+    expect((await life().run()).state).toBe('completed')
+    // What was left of the timers finds nothing to do.
+    expect(await world.wake().upkeep.onJob('recover')).toBeUndefined()
+  })
+
+  it('I12: comes at the fourth attempt where its rows could not be removed three times', async () => {
+    const world = createSessionWorld(answers)
+    const before = world.wake()
+    for (let run = 0; run < 100; run += 1) await before.run()
+    before.store.close()
+    const { vanish, isDeleting } = ending(world)
+    world.failWhere((query) => query.includes('DELETE FROM log'))
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await expect(vanish()).rejects.toThrow('SQLITE_FULL')
+      expect(isDeleting()).toBe(true)
+    }
+    world.failWhere(() => false)
+    await vanish()
+    expect(isDeleting()).toBe(false)
+    const tables = `SELECT name FROM sqlite_master WHERE type = 'table'`
+    expect(world.sqlite.prepare(tables).all()).toEqual([])
   })
 })
 
