@@ -10,6 +10,7 @@ import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
 import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../src/kernel/run.ts'
+import { pagesAfter } from '../../src/sessions/log/log-view.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
 import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
@@ -203,12 +204,7 @@ export function createSessionWorld(options: WorldOptions) {
         return live ? live.done : parts.store.final(parts.store.findRun(receipt.run)!.order)!
       },
       row: (run: string) => parts.store.findRun(run)!,
-      events: () =>
-        parts.store
-          .logAfter(0)
-          .flatMap((row) =>
-            row.kind === 'run' ? (row.run.startSeq ?? []) : row.turn.events.map(({ seq }) => seq),
-          ),
+      events: () => [...pagesAfter(parts.store, 0, 1_000)].flat().map(({ seq }) => seq),
     }
   }
 

@@ -27,6 +27,8 @@ export interface Children {
   readonly ofRun: (order: number) => readonly Child[]
   /** Those of the runs from one to another, both included; at most `limit`. */
   readonly ofRuns: (from: number, to: number, limit: number) => readonly Child[]
+  /** This one and those behind it, of the runs up to one; at most `limit`. */
+  readonly from: (session: string, to: number, limit: number) => readonly Child[]
   /** The outcome of this call has come. */
   readonly end: (order: number, call: string) => void
   /** Forgets one that is gone. */
@@ -117,6 +119,15 @@ export function createChildren(
       read(
         'SELECT * FROM children WHERE run BETWEEN ? AND ? ORDER BY run, place LIMIT ?',
         from,
+        to,
+        limit,
+      ),
+    from: (session, to, limit) =>
+      read(
+        `SELECT children.* FROM children JOIN
+          (SELECT run AS first_run, place AS first_place FROM children WHERE session = ? LIMIT 1)
+          WHERE (run, place) >= (first_run, first_place) AND run <= ? ORDER BY run, place LIMIT ?`,
+        session,
         to,
         limit,
       ),

@@ -98,11 +98,13 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       report('alarm_failed', undefined)
       expire()
       traces.retry()
-      // If the session's own end cannot be planned, this job comes back for that too.
-      if (isCarried && isAtRest()) await onRest()
       if (isCarried && isAtRest()) {
-        forget()
-        return undefined
+        // If the session's own end cannot be planned, this job comes back for that too.
+        await onRest()
+        if (isAtRest()) {
+          forget()
+          return undefined
+        }
       }
       // Somebody who cannot be reached for hours is not asked every few seconds.
       const failures = Math.max(courier.failures(), traces.failures())

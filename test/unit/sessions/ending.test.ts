@@ -3,6 +3,7 @@ import { deleteSession, removeRows } from '../../../src/sessions/upkeep/deletion
 import { createEnding } from '../../../src/sessions/upkeep/ending.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 import type { WorldOptions } from '../../switches/session-world.ts'
+import { runAt, turnOf } from '../../fakes/stored-runs.ts'
 import { agentSpec } from '../../fakes/kernel.ts'
 import type { Lineage } from '#contracts/lineage.ts'
 
@@ -200,26 +201,35 @@ describe('the end of a session', () => {
 })
 
 describe('a session that is large', () => {
+  /** Of which half a megabyte of each run. */
   const large = async () => {
     const world = createSessionWorld(answers)
     const life = world.wake()
-    for (let run = 0; run < 100; run += 1) await life.run()
+    await life.run()
+    for (let order = 2; order <= 60; order += 1) {
+      life.store.addRun(runAt(order))
+      const final = { ...turnOf(order).final!, result: 'x'.repeat(500_000) }
+      life.store.writeTurn(order, turnOf(order, { final }))
+    }
     Object.assign(world.storage.sql, { databaseSize: 100_000_000 })
     return { ...world, life }
   }
-  const rows = (sqlite: Awaited<ReturnType<typeof large>>['sqlite']) =>
-    Number(sqlite.prepare('SELECT count(*) AS rows FROM log').get()?.['rows'])
+  const leftIn = (sqlite: Awaited<ReturnType<typeof large>>['sqlite']) => {
+    const query = 'SELECT count(*) AS rows, sum(octet_length(body)) AS bytes FROM log'
+    const { rows, bytes } = sqlite.prepare(query).get()!
+    return { rows: Number(rows), bytes: Number(bytes) }
+  }
 
-  it('I12: is removed in steps, each of a few rows, and looks absent from the first one on', async () => {
+  it('I12: is removed in steps, each of a few megabytes, and looks absent from the first one on', async () => {
     const { life, runtime, sqlite, wake } = await large()
-    const counts: number[] = []
+    const counts: ReturnType<typeof leftIn>[] = []
     await deleteSession(
       'operator',
       {
         ...life,
         rest: async () => {
           if (!life.store.isClosed()) return
-          counts.push(rows(sqlite))
+          counts.push(leftIn(sqlite))
           expect(wake().store.session()).toBeUndefined()
         },
       },
@@ -227,7 +237,8 @@ describe('a session that is large', () => {
     )
     expect(counts.length).toBeGreaterThan(5)
     counts.reduce((before, after) => {
-      expect(before - after).toBeLessThanOrEqual(32)
+      expect(before.rows - after.rows).toBeLessThanOrEqual(256)
+      expect(before.bytes - after.bytes).toBeLessThan(6_000_000)
       return after
     })
     expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()).toEqual([])
@@ -244,7 +255,7 @@ describe('a session that is large', () => {
     const next = wake()
     expect([next.store.session(), next.store.isClosed()]).toEqual([undefined, true])
     await expect(next.run()).rejects.toThrow()
-    expect(rows(sqlite)).toBeGreaterThan(0)
+    expect(leftIn(sqlite).rows).toBeGreaterThan(0)
     await removeRows(wake())
     expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()).toEqual([])
   })
