@@ -104,10 +104,9 @@ async function ask(method, path, { json, key, more = {} } = {}) {
   const send = () =>
     fetch(`${server.url}${path}`, { method, headers: { ...headers, ...named, ...more }, ...body })
   // A kept connection may be closed just when a request goes out on it: what does nothing twice is asked again.
-  const response = await send().catch((error) => {
-    if (method === 'GET' || key !== undefined) return send()
-    throw error
-  })
+  const mayRepeat = method === 'GET' || key !== undefined
+  const again = (error) => (mayRepeat ? sleep(50).then(send) : Promise.reject(error))
+  const response = await send().catch(again).catch(again).catch(again)
   const text = await response.text()
   if (response.ok) return { text, response, json: () => JSON.parse(text) }
   throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 300)}`)
