@@ -102,7 +102,7 @@ export class PluginService extends createPluginServiceClass(() => runtime.plugin
 function hoard(): Response {
   const held: number[][] = []
   const maxMiB = 512
-  while (held.length < maxMiB) held.push(new Array(131_072).fill(held.length + 0.5))
+  while (held.length < maxMiB) held.push(Array.from({ length: 131_072 }, () => held.length + 0.5))
   return Response.json({ heldMiB: held.length })
 }
 
