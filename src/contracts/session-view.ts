@@ -29,6 +29,10 @@ export interface TreeQuery {
   readonly before?: string
   /** At most so many, 100 if absent; fewer if what they came to is long, but one at least. */
   readonly limit?: number
+  /** Instead of runs, their children from this session on: `moreChildren` of another page, with its `before`. */
+  readonly fromChild?: string
+  /** At most about so many characters, 1,000,000 if absent; but one run. */
+  readonly maxChars?: number
 }
 
 /** A session with what hangs below it, usage and cost per agent. */
@@ -42,8 +46,10 @@ export interface SessionTree extends SessionAbout {
   /** All this session's runs with everything below them. */
   readonly usage: Usage
   readonly costEstimateUsd: number
-  /** What `runs` started, each with its last runs. */
+  /** What `runs` started, in the order in which it was asked for, each with its last runs: as much as fits a page. */
   readonly children: readonly SessionTree[]
+  /** The first of those that did not fit: `fromChild` of the next page. */
+  readonly moreChildren?: string
 }
 
 export interface TranscriptQuery {
@@ -51,7 +57,7 @@ export interface TranscriptQuery {
   readonly after?: string
 }
 
-/** A stretch of what was said, at most about 4,000,000 characters, one run at least. */
+/** A stretch of what was said, at most about 1,000,000 characters, one run at least. */
 export interface TranscriptPage {
   readonly messages: readonly Message[]
   /** The last run of the page, if there is more behind it. */

@@ -62,7 +62,10 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const courier = createCourier({
     todo,
     sessions,
-    settle: upkeep.settle,
+    async settle(run) {
+      const row = store.findRun(run)
+      if (row) await upkeep.settle(row)
+    },
     onTrouble: (problem) => report('delivery_behind', problem),
   })
   const hub = createStreamHub(sync, () => clock.sleep(0))

@@ -10,6 +10,7 @@ import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
 import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../src/kernel/run.ts'
+import { pagesAfter } from '../../src/sessions/log/log-view.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
 import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
@@ -97,14 +98,22 @@ export function createSessionWorld(options: WorldOptions) {
   const disk = createStorage()
   disk.jobs.areMade = !options.hasNoJobs
   const timers = new Map<string, { readonly fn: string; readonly time: number }>()
+  let failing: 'push' | 'cancel' | undefined
+  const reachTimers = (what: 'push' | 'cancel') => {
+    if (what === failing) throw new Error('The alarm could not be stored.')
+  }
   const jobs: Jobs = {
     get: (id) => timers.get(id),
     list: () => [...timers].map(([id, { time }]) => ({ id, time })),
     async push({ id, fn, time }) {
+      reachTimers('push')
       disk.jobs.areMade = true
       timers.set(id, { fn, time })
     },
-    cancel: async (id) => timers.delete(id),
+    async cancel(id) {
+      reachTimers('cancel')
+      return timers.delete(id)
+    },
   }
   const model = createFakeModel(options.script)
   const told: Incident[] = []
@@ -205,12 +214,7 @@ export function createSessionWorld(options: WorldOptions) {
         return live ? live.done : parts.store.final(parts.store.findRun(receipt.run)!.order)!
       },
       row: (run: string) => parts.store.findRun(run)!,
-      events: () =>
-        parts.store
-          .logAfter(0)
-          .flatMap((row) =>
-            row.kind === 'run' ? (row.run.startSeq ?? []) : row.turn.events.map(({ seq }) => seq),
-          ),
+      events: () => [...pagesAfter(parts.store, 0, 1_000)].flat().map(({ seq }) => seq),
     }
   }
 
@@ -226,6 +230,8 @@ export function createSessionWorld(options: WorldOptions) {
     listed: () => listed,
     runtime,
     wake,
+    /** From now on timers cannot be set, or not cancelled. */
+    failTimers: (what?: 'push' | 'cancel') => void (failing = what),
     setAuditAway: (isAway: boolean) => void (isAuditAway = isAway),
   }
 }

@@ -57,7 +57,7 @@ async function countsAt(runs: number) {
       find: await countOf((store) => store.findRun(runAt(runs - 1).id)),
       unknown: await countOf((store) => store.findRun('run_0123456789ABCDEFGHIJKL')),
       last: await countOf((store) => store.final(runs)),
-      events: await countOf((store) => store.logAfter(store.lastSeq() - 2)),
+      events: await countOf((store) => store.rowsAt(store.placesAfter(store.lastSeq() - 2))),
       write: await countOf((store) => {
         store.addRun(next)
         store.writeTurn(next.order, turnOf(next.order))

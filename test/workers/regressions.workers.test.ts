@@ -1,6 +1,7 @@
 import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { SubmitRequest } from '#contracts/submission.ts'
+import { pagesAfter } from '../../src/sessions/log/log-view.ts'
 import { createSessionStore, type RunRow } from '../../src/sessions/storage/store.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
@@ -349,11 +350,7 @@ describe('a session whose waiting run was cancelled', () => {
     await abortAllDurableObjects()
     const third = await runTask(session, 'third')
     const places = await runInDurableObject(stubOf(session), (_instance, { storage }) =>
-      createSessionStore(storage)
-        .logAfter(0)
-        .flatMap((row) =>
-          row.kind === 'run' ? (row.run.startSeq ?? []) : row.turn.events.map(({ seq }) => seq),
-        ),
+      [...pagesAfter(createSessionStore(storage), 0, 1_000)].flat().map(({ seq }) => seq),
     )
     expect(new Set(places).size).toBe(places.length)
     const events = await readSse(await call(`/api/sessions/${session}/events`))

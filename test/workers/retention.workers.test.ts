@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { abortAllDurableObjects, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import { systemSources } from '../../src/sources.ts'
@@ -13,6 +13,12 @@ afterEach(() => {
   upstream?.restore()
   vi.useRealTimers()
 })
+
+interface LifecycleOf {
+  readonly jobs: {
+    readonly push: (job: { id: string; fn: string; time: number }) => Promise<unknown>
+  }
+}
 
 const stubOf = (session: string) =>
   env.SESSION.getByName(systemSources.sha256(lengthPrefixed(['session', session])))
@@ -109,5 +115,33 @@ it('docs/design.md section 11: nothing is left of it either if its object ends b
   expect(await tablesOf(session)).not.toEqual([])
   vi.setSystemTime(Date.now() + 61_000)
   await runDurableObjectAlarm(stubOf(session))
+  await nothingLeft(session)
+})
+
+it('I12: nothing is left of it either if its rows could not be removed three times in a row', async () => {
+  upstream = installUpstream(() => ({ text: 'Hello' }))
+  const session = await chat({ 'x-isola-session': 'cannot be removed' })
+  await runInDurableObject(stubOf(session), (_instance, state) => {
+    const body = JSON.stringify({ id: session, principal: 'operator', isDeleted: true })
+    state.storage.sql.exec('UPDATE log SET body = ? WHERE run = 0', body)
+  })
+  await abortAllDurableObjects()
+  let failures = 0
+  await runInDurableObject(stubOf(session), async (instance, { storage }) => {
+    const exec = storage.sql.exec.bind(storage.sql)
+    const failing = (query: string, ...values: SqlStorageValue[]) => {
+      if (query.includes('DELETE FROM log') && (failures += 1) <= 3) throw new Error('SQLITE_FULL')
+      return exec(query, ...values)
+    }
+    Object.defineProperty(storage.sql, 'exec', { value: failing })
+    const { lifecycle } = instance as unknown as { readonly lifecycle: LifecycleOf }
+    await lifecycle.jobs.push({ id: 'vanish', fn: 'vanish', time: Date.now() })
+  })
+  for (let attempt = 1; attempt <= 4; attempt += 1) {
+    expect(await tablesOf(session)).not.toEqual([])
+    vi.setSystemTime(Date.now() + 61_000)
+    expect(await runDurableObjectAlarm(stubOf(session))).toBe(true)
+  }
+  expect(failures).toBe(4)
   await nothingLeft(session)
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { TranscriptQuery, TreeQuery } from '#contracts/session-view.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { toEventStream } from '../event-stream.ts'
-import { isRunId } from '../headers.ts'
+import { isRunId, isSessionId } from '../headers.ts'
 import { listLimit } from '../list-queries.ts'
 import { eventStreamResponse, jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
@@ -18,9 +18,17 @@ import { addRunRoutes } from './runs.ts'
 const runId = z.string().refine(isRunId, 'must be the id of a run')
 // What they do not know they pass over, as they always did.
 const treeQuery = z
-  .object({ before: runId.optional(), limit: listLimit.optional() })
-  .transform(({ before, limit }): TreeQuery => {
-    return { ...(before !== undefined && { before }), ...(limit !== undefined && { limit }) }
+  .object({
+    before: runId.optional(),
+    limit: listLimit.optional(),
+    fromChild: z.string().refine(isSessionId, 'must be the id of a session').optional(),
+  })
+  .transform(({ before, limit, fromChild }): TreeQuery => {
+    return {
+      ...(before !== undefined && { before }),
+      ...(limit !== undefined && { limit }),
+      ...(fromChild !== undefined && { fromChild }),
+    }
   })
 const transcriptQuery = z
   .object({ after: runId.optional() })

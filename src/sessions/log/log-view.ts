@@ -118,24 +118,7 @@ export function eventsPage(
 const bareEvents = (row: LogRow): readonly SessionEvent[] =>
   row.kind === 'run' ? runStarted(row.run) : row.turn.events
 
-/** Everything after `seq`, in order; `bare` as stored. */
-export function eventsAfter(store: SessionStore, seq: number, kind: 'full'): ToldEvent[]
-export function eventsAfter(store: SessionStore, seq: number, kind: 'bare'): SessionEvent[]
-export function eventsAfter(
-  store: SessionStore,
-  seq: number,
-  kind: 'full' | 'bare',
-): (SessionEvent | ToldEvent)[] {
-  return store
-    .logAfter(seq)
-    .flatMap((row): readonly (SessionEvent | ToldEvent)[] =>
-      row.kind === 'turn' && kind === 'full' ? fullEvents(row.turn) : bareEvents(row),
-    )
-    .filter((event) => event.seq > seq)
-    .toSorted(bySeq) // a parked run goes on after later ones
-}
-
-/** The same `bare` as pages of at most `limit` events, reading a few rows at a time. */
+/** Everything after `seq` as it is stored, in pages of at most `limit` events, reading a few rows at a time. */
 export function* pagesAfter(store: SessionStore, seq: number, limit: number) {
   const places = store.placesAfter(seq)
   /** A row may have gone on before it is read: what it tells of later belongs between rows that are no place of these. */

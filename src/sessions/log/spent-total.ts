@@ -1,9 +1,10 @@
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
+import type { RunSpent } from '../storage/spent-of.ts'
 import type { SessionStore } from '../storage/store.ts'
 import { spentByRun } from './spending.ts'
 
-/** Runs that are added up at once. */
-const summedAtOnce = 16
+/** What is looked through at once. */
+const maxBytesAtOnce = 4 * 1_048_576
 
 /** What all runs of a session have spent. Those at its beginning that are over are added up once. */
 export interface SpentTotal {
@@ -28,18 +29,27 @@ export function createSpentTotal(store: SessionStore): SpentTotal {
       let { usage } = known
       let isOver = true
       const last = store.lastOrder()
-      for (let from = known.upTo + 1; from <= last; from += summedAtOnce) {
-        for (const row of store.runs(from, from + summedAtOnce - 1)) {
-          const turns = store.turns(row.order)
-          usage = addUsage(usage, spentByRun(row, turns))
-          isOver &&= turns.at(-1)?.final !== undefined
-          // Others may have had the object meanwhile, and added up further, or changed what was added up.
-          if (isOver && change === began && row.order > known.upTo)
-            known = { upTo: row.order, usage }
-        }
-        if (from + summedAtOnce <= last) await rest()
+      let bytes = 0
+      for (let order = known.upTo + 1; order <= last; order += 1) {
+        const run = store.spentOf(order) ?? asAWhole(order, store)
+        usage = addUsage(usage, run.usage)
+        isOver &&= run.isOver
+        bytes += run.bytes
+        // Others may have had the object meanwhile, and added up further, or changed what was added up.
+        if (isOver && change === began && order > known.upTo) known = { upTo: order, usage }
+        if (bytes < maxBytesAtOnce) continue
+        bytes = 0
+        await rest()
       }
       return usage
     },
   }
+}
+
+/** A run that came in parts, or that something set right afterwards. */
+function asAWhole(order: number, store: SessionStore): RunSpent {
+  const [row] = store.runs(order, order)
+  const turns = store.turns(order)
+  const isOver = !row || turns.at(-1)?.final !== undefined
+  return { usage: row ? spentByRun(row, turns) : zeroUsage, isOver, bytes: maxBytesAtOnce }
 }

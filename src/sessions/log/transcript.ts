@@ -20,8 +20,8 @@ export interface Transcript {
   readonly forget: () => void
 }
 
-/** A page that passes this ends: an answer of the object may have 32 MiB. */
-const maxPageChars = 4_000_000
+/** A page that passes this ends: it is in memory several times over until it is sent. */
+const maxPageChars = 1_000_000
 
 export function createTranscript(store: SessionStore): Transcript {
   const preamble = () => store.session()?.preamble ?? []

@@ -8,11 +8,13 @@ import type { SpentTotal } from './spent-total.ts'
 import type { RunRow, SessionRow } from '../storage/store.ts'
 
 const defaultRuns = 100
-/** A page that passes this ends: an answer of the object may have 32 MiB. */
-const maxPageChars = 4_000_000
+/** A page that passes this ends, children included: an answer of the object may have 32 MiB. */
+const maxPageChars = 1_000_000
 const maxChildren = 500
-/** Objects that are asked at once. */
-const askedAtOnce = 16
+/** Objects that are asked at once; each may answer with a run of 2,000,000 characters. */
+const askedAtOnce = 8
+/** What a child may say at least, so that one of few and short runs is whole. */
+const minChildChars = 20_000
 
 export interface TreeOptions {
   readonly session: SessionRow
@@ -34,10 +36,18 @@ export const aboutOf = ({ id, agent = '', metadata, ...session }: SessionRow): S
 export async function treeOf(options: TreeOptions): Promise<SessionTree> {
   const { session, parts } = options
   const { store } = parts
-  const { runs, from, to } = lastRuns(options)
+  const { runs, from, to, chars } = lastRuns(options)
   const usage = await parts.spent.total(parts.rest)
   await noteOlderChildren(parts)
-  const children = await treesOf(parts.children.ofRuns(from, to, maxChildren), options)
+  const { fromChild } = options.query
+  const page =
+    fromChild === undefined
+      ? parts.children.ofRuns(from, to, maxChildren + 1)
+      : parts.children.from(fromChild, to, maxChildren + 1)
+  const { trees, next } = await treesOf(page, {
+    ...options,
+    left: maxCharsOf(options.query) - chars,
+  })
   const { lineage } = session
   const [newest] = store.runs(store.lastOrder(), store.lastOrder())
   const trace = newest?.submission.trace
@@ -51,20 +61,25 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
     ...(from > 1 && runs[0] && { earlier: runs[0].id }),
     usage,
     costEstimateUsd: usage.costNanoUsd / 1e9,
-    children,
+    children: trees,
+    ...(next && { moreChildren: next.session }),
   }
 }
 
+const maxCharsOf = ({ maxChars = maxPageChars }: TreeQuery) => Math.min(maxChars, maxPageChars)
+
 /** The last runs that fit a page, in their order. */
 function lastRuns({ parts: { store }, viewOf, query }: TreeOptions) {
-  const { before, limit = defaultRuns } = query
+  const { before, limit = defaultRuns, fromChild } = query
   const end = before === undefined ? undefined : store.findRun(before)
   if (before !== undefined && !end) throw noSuchRun()
   const to = (end?.order ?? store.lastOrder() + 1) - 1
   const runs: RunView[] = []
   let from = to + 1
   let chars = 0
-  while (from > 1 && runs.length < limit && chars <= maxPageChars) {
+  // They came with the page whose children go on.
+  if (fromChild !== undefined) return { runs, from: 1, to, chars }
+  while (from > 1 && runs.length < limit && chars <= maxCharsOf(query)) {
     const [row] = store.runs(from - 1, from - 1)
     from -= 1
     if (!row) continue
@@ -72,30 +87,38 @@ function lastRuns({ parts: { store }, viewOf, query }: TreeOptions) {
     chars += JSON.stringify(view).length
     runs.unshift(view)
   }
-  return { runs, from, to }
+  return { runs, from, to, chars }
 }
 
-/** The children's own trees, in their order, as far as they fit the page. */
+/**
+ * The children's own trees, in their order, as far as they fit the page. Where the page is theirs, the first one always
+ * does: whoever reads on gets on.
+ */
 async function treesOf(
   children: readonly Child[],
-  { session, sessions }: TreeOptions,
-): Promise<readonly SessionTree[]> {
+  { session, sessions, query: { fromChild }, ...options }: TreeOptions & { readonly left: number },
+): Promise<{ readonly trees: readonly SessionTree[]; readonly next?: Child | undefined }> {
   const trees: SessionTree[] = []
-  let chars = 0
-  for (let from = 0; from < children.length && chars <= maxPageChars; from += askedAtOnce) {
+  let { left } = options
+  for (let from = 0; from < Math.min(children.length, maxChildren); from += askedAtOnce) {
+    if (left <= 0) return { trees, next: children[from] }
+    const asked = children.slice(from, Math.min(from + askedAtOnce, maxChildren))
+    const query = { maxChars: Math.max(minChildChars, Math.floor(left / askedAtOnce)) }
     const replies = await Promise.all(
-      children.slice(from, from + askedAtOnce).map((child) =>
+      asked.map((child) =>
         sessions
           .at(child.session)
-          .tree(session.principal)
+          .tree(session.principal, query)
           .catch(() => undefined),
       ),
     )
-    for (const reply of replies) {
+    for (const [index, reply] of replies.entries()) {
       if (!reply?.ok) continue
+      left -= JSON.stringify(reply.value).length
+      const isFirst = fromChild !== undefined && trees.length === 0
+      if (left < 0 && !isFirst) return { trees, next: asked[index] }
       trees.push(reply.value)
-      chars += JSON.stringify(reply.value).length
     }
   }
-  return trees
+  return { trees, next: children[maxChildren] }
 }

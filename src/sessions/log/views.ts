@@ -57,7 +57,7 @@ export function spendingOf(
   if (!row) return { state: 'unknown', usage: zeroUsage }
   const turns = store.turns(row.order)
   const usage = spentByRun(row, turns)
-  const isOver = store.final(row.order) !== undefined
+  const isOver = turns.at(-1)?.final !== undefined
   const step = stepOf(row, turns, isOver)
   if (isOver) return { state: 'over', usage, step }
   const { tokens, costNanoUsd } = heldByRun(turns)

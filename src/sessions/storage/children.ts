@@ -27,6 +27,8 @@ export interface Children {
   readonly ofRun: (order: number) => readonly Child[]
   /** Those of the runs from one to another, both included; at most `limit`. */
   readonly ofRuns: (from: number, to: number, limit: number) => readonly Child[]
+  /** This one and those behind it, of the runs up to one; at most `limit`. */
+  readonly from: (session: string, to: number, limit: number) => readonly Child[]
   /** Forgets one that is gone. */
   readonly remove: (child: Child) => void
 }
@@ -107,6 +109,21 @@ export function createChildren({ sql }: Pick<DurableObjectStorage, 'sql'>): Chil
     ofRun: (order) => read(inRuns, order, order),
     // A row has at least one.
     ofRuns: (from, to, limit) => read(`${inRuns} LIMIT ?`, from, to, limit).slice(0, limit),
+    from(session, to, limit) {
+      const named = `"session":${JSON.stringify(session)}`
+      const rows = read(
+        `SELECT run, id FROM log WHERE (run, turn) >=
+          (SELECT run, turn FROM log WHERE run <= ? AND turn > 0 AND part = 0 AND instr(id, ?) > 0
+            ORDER BY run DESC, turn DESC LIMIT 1)
+          AND run <= ? AND turn > 0 AND part = 0 AND id IS NOT NULL ORDER BY run, turn LIMIT ?`,
+        to,
+        named,
+        to,
+        limit + 1, // the first row may begin with others
+      )
+      const at = rows.findIndex((child) => child.session === session)
+      return rows.slice(at, at + limit)
+    },
     remove({ order, session, place }) {
       const turn = turnOf({ place })
       const left = ofTurn(order, turn).filter((child) => child.session !== session)

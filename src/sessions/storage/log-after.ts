@@ -17,8 +17,10 @@ interface Parts {
   readonly index: Pick<RunIndex, 'above'>
 }
 
+const columns = 'run, turn, part, first_seq, last_seq'
+
 /** The rows with an event after `seq`, in the order of the log: newest first read, and no further back than needed. */
-export function rowsAfter(seq: number, columns: string, { read, index }: Parts): readonly Row[] {
+function rowsAfter(seq: number, { read, index }: Parts): readonly Row[] {
   const found: Row[] = []
   let from: readonly SqlStorageValue[] = [Number.MAX_SAFE_INTEGER, 0, 0]
   for (let pageRows = firstPageRows; ; pageRows = Math.min(4 * pageRows, maxPageRows)) {
@@ -47,7 +49,7 @@ export function rowsAfter(seq: number, columns: string, { read, index }: Parts):
 }
 
 export const placesAfter = (seq: number, parts: Parts): readonly LogPlace[] =>
-  rowsAfter(seq, 'run, turn, part, first_seq, last_seq', parts)
+  rowsAfter(seq, parts)
     .filter((row) => row['part'] === 0)
     .map((row) => ({
       run: Number(row['run']),

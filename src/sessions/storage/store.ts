@@ -9,7 +9,7 @@ import type { RunMemo } from '#contracts/run-view.ts'
 import type { Submission } from '#contracts/submission.ts'
 import { toChildrenText, type BegunChild } from './children.ts'
 import { toStoredTurn } from './event-version.ts'
-import { placesAfter, rowsAfter, rowsAt, type LogPlace } from './log-after.ts'
+import { placesAfter, rowsAt, type LogPlace } from './log-after.ts'
 import { logPageAfter, type LogPageQuery } from './log-page.ts'
 import { join, type Row } from './log-rows.ts'
 import { createLogTable, isFoundById } from './log-table.ts'
@@ -18,6 +18,7 @@ import { createPendingOutcomes, type PendingOutcomes } from './pending-outcomes.
 import { removeSome } from './removal.ts'
 import { orderIn } from './run-id.ts'
 import { createSessionRecord } from './session-record.ts'
+import { spentOf, type RunSpent } from './spent-of.ts'
 
 export interface Addition {
   /** The place of the run behind which it stands. */
@@ -122,9 +123,9 @@ export interface SessionStore {
   /** @param begun All children of the turn, if it begins some that are not noted yet; without them they stay as they are. */
   readonly writeTurn: (order: number, turn: TurnRecord, begun?: readonly BegunChild[]) => void
   readonly final: (order: number) => AgentResult | undefined
-  /** Every row with an event after `seq`, in order; reads no older ones. */
-  readonly logAfter: (seq: number) => readonly LogRow[]
-  /** Where those rows are, by their first event, to be read a few at a time. */
+  /** What a run has spent, without its texts; `undefined` where that takes the run as a whole. */
+  readonly spentOf: (order: number) => RunSpent | undefined
+  /** Where the rows with an event after `seq` are, by their first event, to be read a few at a time; reads no older ones. */
   readonly placesAfter: (seq: number) => readonly LogPlace[]
   /** The rows at these places, as they are now and in this order. */
   readonly rowsAt: (places: readonly LogPlace[]) => readonly LogRow[]
@@ -265,10 +266,7 @@ export function createSessionStore(
       })
       openRuns().delete(order)
     },
-    logAfter(seq) {
-      table.prepare()
-      return join(rowsAfter(seq, '*', { read, index }), note)
-    },
+    spentOf: (order) => spentOf(order, read),
     placesAfter(seq) {
       table.prepare()
       return placesAfter(seq, { read, index })

@@ -44,6 +44,9 @@ export interface Todo {
   readonly tries: (kind: string) => number
   /** 0 forgets them. */
   readonly setTries: (kind: string, tries: number) => void
+  /** The last run whose spending was told while the session was being deleted, and all before it; 0 if there is none. */
+  readonly settledUpTo: () => number
+  readonly noteSettled: (order: number) => void
   /** Runs whose trace is still to be exported, and how often that was tried. */
   readonly traces: () => readonly { readonly run: string; readonly tries: number }[]
   readonly addTrace: (run: string, tries: number) => void
@@ -96,6 +99,7 @@ export function createTodo(
   // Below a word that the version before this one passes over: it would take what it does not know for an errand.
   const tracePrefix = 'trouble trace '
   const triesPrefix = 'trouble tries '
+  const settledKey = 'trouble settled'
   const graveOf = (parentRun: string, call: string) => `buried ${parentRun} ${call}`
 
   return {
@@ -147,6 +151,8 @@ export function createTodo(
       if (tries > 0) put(`${triesPrefix}${kind}`, tries)
       else if (exists()) sql.exec('DELETE FROM todo WHERE key = ?', `${triesPrefix}${kind}`)
     },
+    settledUpTo: () => Number(get(settledKey) ?? 0),
+    noteSettled: (order) => put(settledKey, order),
     traces: () =>
       exists()
         ? sql

@@ -8,8 +8,10 @@ import type { AuditOutbox } from './audit-outbox.ts'
 import { deleteChildren } from './subtree.ts'
 import type { Upkeep } from './upkeep.ts'
 
-/** Runs whose spending is told at once. */
-const settledAtOnce = 32
+/** Runs whose spending is told at once: each is read as a whole. */
+const settledAtOnce = 8
+/** An object that ends without a word goes through so many of them again. */
+const notedEvery = 64
 /** A database up to this size is dropped in one go; of a larger one some rows at a time. */
 const atOnceBytes = 8 * 1_048_576
 
@@ -62,11 +64,19 @@ export async function removeRows({ store, todo, upkeep, rest }: DeletionParts): 
   await upkeep.end()
 }
 
-async function settleAll({ store, upkeep, rest }: DeletionParts): Promise<void> {
+/** How far it came is stored: with more runs than one wake may ask others about, the next attempt goes on there. */
+async function settleAll({ store, todo, upkeep, rest }: DeletionParts): Promise<void> {
   const last = store.lastOrder()
-  for (let from = 1; from <= last; from += settledAtOnce) {
-    const ended = store.runs(from, from + settledAtOnce - 1)
-    await Promise.all(ended.map(({ id }) => upkeep.settle(id)))
+  for (let to = todo.settledUpTo(); to < last;) {
+    const from = to + 1
+    to = Math.min(to + settledAtOnce, last)
+    try {
+      await Promise.all(store.runs(from, to).map((row) => upkeep.settle(row)))
+    } catch (error) {
+      if (from > 1) todo.noteSettled(from - 1)
+      throw error
+    }
+    if (to < last && to % notedEvery === 0) todo.noteSettled(to)
     await rest()
   }
 }

@@ -19,7 +19,7 @@ export interface Recovery {
   readonly begin: () => void
   /** Written in the same go as what needs it. */
   readonly ensure: () => void
-  /** Moves the alarm away if nothing is left to do. */
+  /** Moves the alarm away if nothing is left to do. Rejects, and leaves it, where `onRest` does. */
   readonly rest: () => Promise<void>
   /** @returns When to come back, if there is something left to do. */
   readonly recover: () => Promise<number | undefined>
@@ -41,7 +41,7 @@ export interface RecoveryOptions {
   readonly sessionId: () => string
   readonly parts: () => RecoveryParts
   readonly report: Report
-  /** Nothing is left to do. */
+  /** Nothing is left to do: plans what wakes the session then. */
   readonly onRest: () => Promise<void>
 }
 
@@ -99,9 +99,12 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       expire()
       traces.retry()
       if (isCarried && isAtRest()) {
-        forget()
-        void onRest()
-        return undefined
+        // If the session's own end cannot be planned, this job comes back for that too.
+        await onRest()
+        if (isAtRest()) {
+          forget()
+          return undefined
+        }
       }
       // Somebody who cannot be reached for hours is not asked every few seconds.
       const failures = Math.max(courier.failures(), traces.failures())

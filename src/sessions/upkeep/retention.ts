@@ -17,7 +17,7 @@ const maxBackoffFactor = 360
  * with the session above it; where that is gone without it, by itself.
  */
 export interface Retention {
-  /** Sees to it that there is the job. */
+  /** Sees to it that there is the job. Rejects if it could not be stored. */
   readonly keep: () => Promise<void>
   /** Deletes the session if its time is over. @returns When to look again. Rejects if it could not be deleted. */
   readonly expire: () => Promise<number | undefined>
@@ -60,10 +60,8 @@ export function createRetention({ runtime, jobs, parts, onExpired }: RetentionOp
       isKept = jobs.get('retention') !== undefined
       if (isKept) return
       const time = nextLookMs(expiresAtMs(session))
-      await jobs.push({ id: 'retention', fn: 'retention', time }).then(
-        () => (isKept = true),
-        () => {}, // not even that could be stored: the next run asks for it again
-      )
+      await jobs.push({ id: 'retention', fn: 'retention', time })
+      isKept = true
     },
     async expire() {
       isKept = false

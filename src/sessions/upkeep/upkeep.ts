@@ -48,7 +48,7 @@ export interface Upkeep {
   /** What follows a segment: the record, whoever else is concerned, and the lease above it. */
   readonly afterRun: (row: RunRow, outcome: RunOutcome | undefined) => void
   /** Tells the principal's day what a run has spent by now. Rejects if it cannot be told. */
-  readonly settle: (run: string) => Promise<void>
+  readonly settle: (row: RunRow) => Promise<void>
   /** Does what is to be done elsewhere, and comes back for what could not be. */
   readonly carry: () => void
   /** The session was made: it is listed, and deleted when nobody has come back to it for long. */
@@ -59,7 +59,7 @@ export interface Upkeep {
   readonly report: Report
   /** The object is emptied later, also if it ends before that. */
   readonly vanishLater: () => Promise<void>
-  /** The session was deleted. */
+  /** The session was deleted, whatever becomes of its timers: one that is left finds nothing to do. Never rejects. */
   readonly end: () => Promise<void>
 }
 
@@ -92,14 +92,12 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     jobs.push({ id: 'pauses', fn: 'pauses', time }).catch(recovery.ensure)
   }
 
-  const settle = async (run: string) => {
-    const { store } = parts()
-    const row = store.findRun(run)
-    if (!row || row.submission.lineage) return // a child's part is out of its parent's
+  const settle = async (row: RunRow) => {
+    if (row.submission.lineage) return // a child's part is out of its parent's
     const { state, usage, step } = spendingOf(row, parts())
     if (state === 'open') return // it keeps what it reserved
     const { principal, dayLimits: limits } = row.submission
-    const about = { principal, session: sessionId(), run, ...(limits && { limits }) }
+    const about = { principal, session: sessionId(), run: row.id, ...(limits && { limits }) }
     const spent = { tokens: usage.tokens, costNanoUsd: usage.costNanoUsd }
     await principals.settle({ ...about, spent, ...(step !== undefined && { step }) })
   }
@@ -142,7 +140,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
         report('storage_failed', 'The end of a run could not be written.', row.id)
       } else report('storage_failed', undefined)
       // The day's ledger asks by itself for what it was not told.
-      if (outcome) settle(row.id).catch(() => {})
+      if (outcome) settle(parts().store.findRun(row.id) ?? row).catch(() => {})
       if (outcome?.state === 'parked') watchPauses(outcome.pauses)
       else if (outcome) {
         const { error } = outcome
@@ -159,10 +157,9 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     async end() {
       recovery.end()
       retention.end()
-      await jobs.cancel('recover')
-      await jobs.cancel('pauses')
-      await jobs.cancel('retention')
-      await jobs.cancel('graves')
+      await Promise.allSettled(
+        ['recover', 'pauses', 'retention', 'graves'].map((job) => jobs.cancel(job)),
+      )
     },
   }
 }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { deleteSession, removeRows } from '../../../src/sessions/upkeep/deletion.ts'
+import { createEnding } from '../../../src/sessions/upkeep/ending.ts'
 import { createSessionWorld, session } from '../../switches/session-world.ts'
 import type { WorldOptions } from '../../switches/session-world.ts'
+import { runAt, turnOf } from '../../fakes/stored-runs.ts'
 import { agentSpec } from '../../fakes/kernel.ts'
 import type { Lineage } from '#contracts/lineage.ts'
 
@@ -79,31 +81,155 @@ describe('a session with very many children', () => {
       },
     })
     await deleteSession('operator', life, runtime)
-    expect(most).toBe(32)
+    expect(most).toBe(8)
+  })
+})
+
+describe('a session whose runs have a limit a day', () => {
+  const runs = 200
+  /** Nobody may ask more of others than this until the object is woken again. */
+  const limited = async () => {
+    const world = createSessionWorld(answers)
+    const life = world.wake()
+    for (let run = 0; run < runs; run += 1) await life.run()
+    const told: string[] = []
+    let left = 0
+    Object.assign(world.runtime.principals, {
+      async settle({ run }: { readonly run: string }) {
+        if ((left -= 1) < 0) throw new Error('Too many subrequests.')
+        told.push(run)
+      },
+    })
+    return { ...world, told, allow: (count: number) => void (left = count) }
+  }
+
+  it('I10: is deleted although it has more runs than can be settled at one go, each attempt from where the last one ended', async () => {
+    const { wake, runtime, told, allow } = await limited()
+    let attempts = 0
+    for (let isDeleted = false; !isDeleted && attempts < 20; attempts += 1) {
+      allow(50)
+      const deleting = deleteSession('operator', wake(), runtime)
+      isDeleted = await deleting.then(
+        () => true,
+        () => false,
+      )
+    }
+    expect(wake().store.session()).toBeUndefined()
+    expect(new Set(told).size).toBe(runs)
+    expect(attempts).toBeLessThan(10)
+  })
+
+  it('I10: is not looked at again where it was settled, though its object ended without a word', async () => {
+    const { wake, runtime, told, allow } = await limited()
+    allow(runs)
+    const life = wake()
+    let steps = 0
+    const rest = () =>
+      (steps += 1) === 20 ? Promise.reject(new Error('killed')) : Promise.resolve()
+    await expect(deleteSession('operator', { ...life, rest }, runtime)).rejects.toThrow()
+    const before = told.length
+    allow(runs)
+    await deleteSession('operator', wake(), runtime)
+    expect(told.length - before).toBeLessThan(runs - before + 64)
+    expect(new Set(told).size).toBe(runs)
+  })
+
+  it('I10: is settled up to its end when it went on after an attempt that failed', async () => {
+    const { wake, runtime, told, allow } = await limited()
+    allow(150)
+    await expect(deleteSession('operator', wake(), runtime)).rejects.toThrow()
+    allow(runs)
+    const life = wake()
+    const { id } = await life.run()
+    told.length = 0
+    await deleteSession('operator', life, runtime)
+    expect(told).toContain(id)
+  })
+})
+
+describe('the end of a session', () => {
+  const ending = (world: ReturnType<typeof createSessionWorld>) => {
+    let life = world.wake()
+    const empties: Promise<void>[] = []
+    const made = createEnding({
+      runtime: world.runtime,
+      parts: () => life,
+      reopen: () => void (life = world.wake()),
+      isAsked: () => true,
+      later: (work) => void empties.push(work),
+      deleteAll: async () => {},
+    })
+    return { ...made, life: () => life }
+  }
+
+  it('I12: leaves an object that begins anew although a timer of the old one could not be cancelled', async () => {
+    const world = createSessionWorld(answers)
+    await world.wake().run()
+    const { forget, isDeleting, life } = ending(world)
+    world.failTimers('cancel')
+    await forget('operator')
+    expect(isDeleting()).toBe(false)
+    expect(life().store.session()).toBeUndefined()
+    life().store.writeSession({
+      id: session,
+      agent: 'tester',
+      principal: 'operator',
+      createdAtMs: 0,
+    })
+    expect((await life().run()).state).toBe('completed')
+    // What was left of the timers finds nothing to do.
+    expect(await world.wake().upkeep.onJob('recover')).toBeUndefined()
+  })
+
+  it('I12: comes at the fourth attempt where its rows could not be removed three times', async () => {
+    const world = createSessionWorld(answers)
+    const before = world.wake()
+    for (let run = 0; run < 100; run += 1) await before.run()
+    before.store.close()
+    const { vanish, isDeleting } = ending(world)
+    world.failWhere((query) => query.includes('DELETE FROM log'))
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await expect(vanish()).rejects.toThrow('SQLITE_FULL')
+      expect(isDeleting()).toBe(true)
+    }
+    world.failWhere(() => false)
+    await vanish()
+    expect(isDeleting()).toBe(false)
+    const tables = `SELECT name FROM sqlite_master WHERE type = 'table'`
+    expect(world.sqlite.prepare(tables).all()).toEqual([])
   })
 })
 
 describe('a session that is large', () => {
+  /** Of which half a megabyte of each run. */
   const large = async () => {
     const world = createSessionWorld(answers)
     const life = world.wake()
-    for (let run = 0; run < 100; run += 1) await life.run()
+    await life.run()
+    for (let order = 2; order <= 60; order += 1) {
+      life.store.addRun(runAt(order))
+      const final = { ...turnOf(order).final!, result: 'x'.repeat(500_000) }
+      life.store.writeTurn(order, turnOf(order, { final }))
+    }
     Object.assign(world.storage.sql, { databaseSize: 100_000_000 })
     return { ...world, life }
   }
-  const rows = (sqlite: Awaited<ReturnType<typeof large>>['sqlite']) =>
-    Number(sqlite.prepare('SELECT count(*) AS rows FROM log').get()?.['rows'])
+  const leftIn = (sqlite: Awaited<ReturnType<typeof large>>['sqlite']) => {
+    const query = 'SELECT count(*) AS rows, sum(octet_length(body)) AS bytes FROM log'
+    const { rows, bytes } = sqlite.prepare(query).get()!
+    return { rows: Number(rows), bytes: Number(bytes) }
+  }
 
-  it('I12: is removed in steps, each of a few rows, and looks absent from the first one on', async () => {
+  it('I12: is removed in steps, each of a few megabytes, and looks absent from the first one on', async () => {
     const { life, runtime, sqlite, wake } = await large()
-    const counts: number[] = []
+    const counts: ReturnType<typeof leftIn>[] = []
     await deleteSession(
       'operator',
       {
         ...life,
         rest: async () => {
           if (!life.store.isClosed()) return
-          counts.push(rows(sqlite))
+          counts.push(leftIn(sqlite))
           expect(wake().store.session()).toBeUndefined()
         },
       },
@@ -111,7 +237,8 @@ describe('a session that is large', () => {
     )
     expect(counts.length).toBeGreaterThan(5)
     counts.reduce((before, after) => {
-      expect(before - after).toBeLessThanOrEqual(32)
+      expect(before.rows - after.rows).toBeLessThanOrEqual(256)
+      expect(before.bytes - after.bytes).toBeLessThan(6_000_000)
       return after
     })
     expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()).toEqual([])
@@ -128,7 +255,7 @@ describe('a session that is large', () => {
     const next = wake()
     expect([next.store.session(), next.store.isClosed()]).toEqual([undefined, true])
     await expect(next.run()).rejects.toThrow()
-    expect(rows(sqlite)).toBeGreaterThan(0)
+    expect(leftIn(sqlite).rows).toBeGreaterThan(0)
     await removeRows(wake())
     expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all()).toEqual([])
   })

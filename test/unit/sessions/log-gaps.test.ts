@@ -75,7 +75,7 @@ describe('a log with gaps', () => {
     )
     const later = createSessionStore(storage)
     expect(later.lastSeq()).toBe(12)
-    expect(later.logAfter(9)).toHaveLength(1)
+    expect(later.placesAfter(9)).toHaveLength(1)
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventsAfter, eventsPage } from '../../../src/sessions/log/log-view.ts'
+import { eventsPage, pagesAfter } from '../../../src/sessions/log/log-view.ts'
 import { decideCalls } from '../../../src/sessions/waiting/outside.ts'
 import { createSessionWorld, pauseMs } from '../../switches/session-world.ts'
 import { says, sha256, toolEntry } from '../../fakes/kernel.ts'
@@ -28,7 +28,7 @@ describe('a log that is read page by page', () => {
     const { wake } = createSessionWorld({ script: () => ({ text: 'x'.repeat(150_000) }) })
     const life = wake()
     for (let run = 0; run < 36; run += 1) await life.run()
-    const all = eventsAfter(life.store, 0, 'bare').map(({ seq }) => seq)
+    const all = [...pagesAfter(life.store, 0, 1_000)].flat().map(({ seq }) => seq)
     const { seqs, sizes } = paged(wake().store)
     expect(seqs).toEqual(all)
     expect(sizes.length).toBeGreaterThan(5)
@@ -62,7 +62,7 @@ describe('a log that is read page by page', () => {
       decideCalls(life.row(id), { decisions, nowMs: clock.nowMs(), pauseMs, sha256 }, life)
       await life.runs.live(id)!.done
     }
-    const all = eventsAfter(life.store, 0, 'bare')
+    const all = [...pagesAfter(life.store, 0, 1_000)].flat()
     for (const { store } of [life, wake()]) {
       expect(paged(store).seqs).toEqual(all.map(({ seq }) => seq))
       for (const from of [5, 60, 150])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ItemPlace, SaidItem } from '#contracts/said-item.ts'
-import type { SessionTree } from '#contracts/session-view.ts'
+import type { SessionTree, TreeQuery } from '#contracts/session-view.ts'
 import { treeOf } from '../../../src/sessions/log/tree.ts'
 import { viewOf } from '../../../src/sessions/log/views.ts'
 import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
@@ -86,12 +86,12 @@ describe('a long session', () => {
     let pages = 0
     for (let after: number | undefined = 0; after !== undefined; pages += 1) {
       const { messages, next } = life.transcript.page(after)
-      expect(JSON.stringify(messages).length).toBeLessThan(5_500_000)
+      expect(JSON.stringify(messages).length).toBeLessThan(2_500_000)
       texts.push(...messages.flatMap((one) => (one.role === 'user' ? one.text : [])))
       after = next
     }
     expect(texts).toEqual(Array.from({ length: 12 }, (_, index) => `ask ${index + 1}`))
-    expect(pages).toBe(3)
+    expect(pages).toBe(6)
     expect(reads.most).toBeLessThan(5)
   })
 
@@ -115,5 +115,83 @@ describe('a long session', () => {
     const few = await treeAt({ limit: 5 })
     expect(few.runs.map(({ id }) => id)).toEqual(last.runs.slice(-5).map(({ id }) => id))
     expect(reads.most).toBeLessThan(20)
+  })
+})
+
+describe('a tree of many large children', () => {
+  const child = (id: string, chars: number): SessionTree =>
+    ({ id, runs: [{ result: 'x'.repeat(chars) }], children: [] }) as unknown as SessionTree
+  /** A session with so many children, each of which has a run of so many characters. */
+  async function aboveMany(count: number, chars: number) {
+    const world = createSessionWorld({ script: () => ({ text: 'hi' }) })
+    const life = world.wake()
+    await life.run()
+    await life.run()
+    const begun = (run: number) =>
+      Array.from({ length: count / 2 }, (_, place) => ({
+        session: `ses_${run}_${place}`,
+        place,
+        call: `call_${place}`,
+        agent: 'reviewer',
+        isBackground: false,
+      }))
+    for (const run of [1, 2]) life.children.add(run, begun(run))
+    const all = [...begun(1), ...begun(2)].map((one) => one.session)
+    const asked: (number | undefined)[] = []
+    Object.assign(world.runtime.sessions, {
+      at: (id: string) => ({
+        async tree(_principal: string, query: TreeQuery = {}) {
+          asked.push(query.maxChars)
+          if (id === 'ses_1_1') throw new Error('cannot be reached')
+          return { ok: true, value: child(id, chars) }
+        },
+      }),
+    })
+    const treeAt = (query: TreeQuery): Promise<SessionTree> =>
+      treeOf({
+        session: life.store.session()!,
+        parts: life,
+        sessions: world.runtime.sessions,
+        query,
+        viewOf: (row) => viewOf(row, { ...life, runtime: world.runtime, session }),
+      })
+    return { treeAt, asked, all: all.filter((id) => id !== 'ses_1_1') }
+  }
+
+  it('I16: comes in pages of a bounded size, each child once and in order, but for one that cannot be reached', async () => {
+    const { treeAt, all } = await aboveMany(60, 300_000)
+    const seen: string[] = []
+    let query: TreeQuery = {}
+    for (let page = await treeAt(query); ; page = await treeAt(query)) {
+      expect(JSON.stringify(page).length).toBeLessThan(1_500_000)
+      seen.push(...page.children.map(({ id }) => id))
+      if (page.moreChildren === undefined) break
+      query = { fromChild: page.moreChildren }
+    }
+    expect(seen).toEqual(all)
+  })
+
+  it('I16: gives each page at least one, however large, and no runs with what follows the first', async () => {
+    const { treeAt } = await aboveMany(4, 2_000_000)
+    const first = await treeAt({})
+    expect([first.runs.length, first.children.length, first.moreChildren]).toEqual([
+      2,
+      0,
+      'ses_1_0',
+    ])
+    const second = await treeAt({ fromChild: 'ses_1_0' })
+    expect(second.runs).toEqual([])
+    expect(second.children.map(({ id }) => id)).toEqual(['ses_1_0'])
+    expect(second.moreChildren).toBe('ses_2_0')
+  })
+
+  it('I16: asks each child for no more than its part of what is left, and none where nothing is', async () => {
+    const { treeAt, asked } = await aboveMany(60, 10)
+    const whole = await treeAt({})
+    expect(whole.moreChildren).toBeUndefined()
+    expect(Math.max(...asked.map(Number))).toBeLessThanOrEqual(125_000)
+    asked.length = 0
+    const cut = await treeAt({ maxChars: 1 })
+    expect([cut.children, cut.moreChildren, asked]).toEqual([[], 'ses_2_0', []])
   })
 })

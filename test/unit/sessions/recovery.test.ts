@@ -66,4 +66,21 @@ describe('the alarm of a session', () => {
     await live?.accepted
     expect(timers.get('recover')?.time).toBe(clock.nowMs() + recoverEveryMs)
   })
+
+  it('I12: stays near while the timer of its end cannot be set, and nothing of that escapes', async () => {
+    const world = createSessionWorld({ script: () => ({ text: 'hi' }) })
+    const life = world.wake({ id: 'ses_1' })
+    await life.run()
+    await settle()
+    world.failTimers('push')
+    await world.clock.advance(1_000)
+    await settle()
+    const soon = () => world.clock.nowMs() + recoverEveryMs
+    expect(world.alarm.time ?? world.timers.get('recover')!.time).toBeLessThanOrEqual(soon())
+    // The job comes: it is not over before the other one is there.
+    expect(await world.wake().upkeep.onJob('recover')).toBe(soon())
+    world.failTimers()
+    expect(await world.wake().upkeep.onJob('recover')).toBeUndefined()
+    expect(world.timers.get('retention')).toBeDefined()
+  })
 })

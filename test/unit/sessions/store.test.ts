@@ -81,7 +81,7 @@ describe('a run', () => {
       expect(one.lastSeq()).toBe(13)
       const seqs = (from: number) =>
         one
-          .logAfter(from)
+          .rowsAt(one.placesAfter(from))
           .flatMap((row) =>
             row.kind === 'run' ? row.run.startSeq : row.turn.events.map(({ seq }) => seq),
           )

@@ -4,7 +4,7 @@ import { zeroUsage } from '#contracts/lease.ts'
 import type { Delivery } from '#contracts/lineage.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
 import { deleteSession } from '../../../src/sessions/upkeep/deletion.ts'
-import { eventsAfter } from '../../../src/sessions/log/log-view.ts'
+import { pagesAfter } from '../../../src/sessions/log/log-view.ts'
 import { beginByOutcome, maxOutcomeRuns } from '../../../src/sessions/waiting/outcome-runs.ts'
 import { takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 import { viewOf } from '../../../src/sessions/log/views.ts'
@@ -61,7 +61,9 @@ describe('an outcome that is to begin a run', () => {
       state: 'completed',
       begunBy,
     })
-    const started = eventsAfter(life.store, 0, 'bare').filter(({ type }) => type === 'run_started')
+    const started = [...pagesAfter(life.store, 0, 1_000)]
+      .flat()
+      .filter(({ type }) => type === 'run_started')
     expect(started.map((event) => dataOf(event)['begunBy'])).toEqual([undefined, begunBy])
     // What it reads ends with the outcome, which is nowhere else.
     expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({
