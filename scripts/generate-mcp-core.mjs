@@ -24,6 +24,10 @@ function exportsOf(text) {
   )
 }
 
+/** What a line may be that is not indented: a declaration, or one of the two loops that the server's core runs for both. */
+const known =
+  /^(?:import |export \{|(?:async )?function\b|class |const |let |var |for \(const (?:key of SPEC_SCHEMA_KEYS|\[key, schema\] of Object\.entries\(authSchemas\))\) register\()/
+
 /** Top-level declarations by name. The packages are formatted by machine: whatever is inside one is indented or closes it. */
 function declarationsOf(text) {
   const pattern =
@@ -32,8 +36,9 @@ function declarationsOf(text) {
     [...text.matchAll(pattern)].map(([whole, name]) => [name, whole.trimEnd()]),
   )
   const begun = text.match(/^(?:export |async |function|class|const|let|var)/gm).length
+  const unknown = text.split('\n').filter((line) => /^[^\s/*)}\]]/.test(line) && !known.test(line))
   // One is the list of exports.
-  if (declarations.size !== begun - 1)
+  if (declarations.size !== begun - 1 || unknown.length > 0)
     throw new Error('the core of MCP is written in a form that this script does not know')
   return declarations
 }

@@ -5,9 +5,6 @@ import type { ModelParameters, ToolDefinition } from './model.ts'
 /** What a run may wait for: anybody outside, only the tools its client runs, or nothing (then such a call fails and says so). */
 export type PauseMode = 'park' | 'client_tools' | 'refuse'
 
-/** Through which surface somebody asked: `/api`, `/v1/chat/completions`, `/v1/responses` or `/mcp`. */
-export type RunOrigin = 'api' | 'chat' | 'responses' | 'mcp'
-
 /** A tool of an agent's reach that somebody outside calls: a run of that one call, through every gate, without a model. */
 export interface DirectCall {
   readonly tool: string
@@ -32,8 +29,6 @@ export interface RunOptions {
   readonly mayAsk?: boolean
   /** The run makes this one call, through every gate, and is over with what came of it: no model is asked. */
   readonly directCall?: DirectCall
-  /** Where the tree of runs was begun; absent if a version before said nothing of it. Nothing is decided by it. */
-  readonly origin?: RunOrigin
 }
 
 /** What holds for one option wherever runs are told apart or begun by others. */
@@ -62,8 +57,6 @@ export const runOptionFields: {
   clientTools: own,
   mayAsk: own,
   directCall: own,
-  // The same request, wherever it is repeated.
-  origin: { isHashed: false, inherit: whole },
 }
 
 const names = Object.keys(runOptionFields) as (keyof RunOptions)[] // its own keys, by its type

@@ -2,6 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { access, guarded, type Access, type HandlersOf, type RoutePath } from './access.ts'
 import type { HttpApp, HttpDeps, HttpHandler } from './deps.ts'
 import { errorResponse } from './responses.ts'
+import { lazily } from './lazily.ts'
 
 /** Adds one path of the table; a handler is needed for exactly its methods. */
 export type AddRoute = <Path extends RoutePath>(path: Path, handlers: HandlersOf<Path>) => void
@@ -39,20 +40,18 @@ type AddRoutes = (addRoute: AddRoute, deps: HttpDeps) => void
  */
 export function createAddLater(addRoute: AddRoute, deps: HttpDeps) {
   return (prefix: string, load: () => Promise<AddRoutes>): void => {
-    let table: Promise<ReadonlyMap<string, Readonly<Record<string, HttpHandler>>>> | undefined
-    const read = async () => {
+    const read = lazily(async () => {
       const handlers = new Map<string, Readonly<Record<string, HttpHandler>>>()
       const add = await load()
       add((path, handlersOf) => void handlers.set(path, handlersOf), deps)
       return handlers
-    }
+    })
     for (const [path, methods] of Object.entries(access)) {
       if (path !== prefix && !path.startsWith(`${prefix}/`)) continue
       const handlerOf =
         (method: string): HttpHandler =>
         async (context, next) => {
-          table ??= read()
-          const handler = (await table).get(path)?.[method]
+          const handler = (await read()).get(path)?.[method]
           if (!handler) throw new Error(`${method} ${path} has nobody to answer it.`)
           return handler(context, next)
         }

@@ -2,7 +2,7 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { AuditOwner } from '#contracts/audit-sink.ts'
 import type { Database, Statement } from './database.ts'
 import { idsPerMs, newestId, nowMs, spanMs } from './record-sql.ts'
-import { addUp, type RowSums } from './tally.ts'
+import { addUp, sumColumns } from './tally.ts'
 
 // A bound value of D1 ends at 2 MB; characters may be three bytes each.
 const maxChars = 500_000
@@ -70,27 +70,14 @@ const known = `coalesce((SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?
 
 /** A field of the row at `place`: asked of the whole that is bound, which is parsed once. */
 const field = (name: string, as: '->' | '->>' = '->>') => `?4${as}(place || '.${name}')`
-const sums = [
-  'starts',
-  'spends',
-  'model_calls',
-  'model_answers',
-  'tool_calls',
-  'input_tokens',
-  'output_tokens',
-  'booked_tokens',
-  'cost_nano_usd',
-  'state',
-  'turns',
-] satisfies readonly (keyof RowSums)[]
 
 // All of a chunk, or nothing if only its beginning is there already: which of it is new is asked first.
 const insert = `
   INSERT INTO audit_runs (id, session, since_ms, first_seq, last_seq, run, trace, agent, principal, from_ms, to_ms,
-    off_time, events, tally, ${sums.join(', ')})
+    off_time, events, tally, ${sumColumns.join(', ')})
   SELECT id, ?1, ?2, ${field('first')}, ${field('last')}, ${field('run')}, ${field('trace')}, ${field('agent')}, ?3,
     ${field('from')}, to_ms, id NOT BETWEEN (to_ms - ${spanMs}) * ${idsPerMs} AND (to_ms + ${spanMs}) * ${idsPerMs},
-    ${field('events', '->')}, ${field('tally', '->')}, ${sums.map((name) => field(name)).join(', ')}
+    ${field('events', '->')}, ${field('tally', '->')}, ${sumColumns.map((name) => field(name)).join(', ')}
   FROM (
     SELECT fullkey AS place, base + (?4->>(fullkey || '.ahead')) AS id, ?4->>(fullkey || '.to') AS to_ms
     FROM (SELECT max(${newestId}, ${nowMs} * ${idsPerMs}) AS base, ${known} AS known), json_each(?4)

@@ -2,7 +2,7 @@ import { column, columnNames, columns, rowsWithin } from './record-sql.ts'
 import { spendingTypes, type RowSums } from './tally.ts'
 
 /** How many records a report looks at: one that is scraped every few seconds must not read a month each time. */
-export const maxRecords = 50_000
+const maxRecords = 50_000
 /** So many rows of runs are about as much; those of before that have no sums are read event by event. */
 const maxRows = maxRecords / 5
 
@@ -68,6 +68,9 @@ function rowsOf({ from, until, isNewest }: Part) {
 const during = (atMs: string, { from, until }: Part) =>
   `${atMs} >= ${from}${until ? ` AND ${atMs} < ${until}` : ''}`
 
+/** However many events the rows have that are read event by event. */
+const limitOf = ({ isNewest }: Part) => (isNewest ? `LIMIT ${maxRecords}` : '')
+
 function singles(part: Part): string {
   const select = `SELECT ${columnNames} FROM audit WHERE ${during('at_ms', part)}`
   return part.isNewest
@@ -79,9 +82,9 @@ function singles(part: Part): string {
 function recordsOf(part: Part): string {
   const { places, isWhole } = rowsOf(part)
   const ofRows = places.map(
-    (rows) => `SELECT ${columns}
+    (rows) => `SELECT * FROM (SELECT ${columns}
       FROM ${rows} AS r CROSS JOIN json_each(iif(${isWhole}, r.tally, r.events)) AS e
-      WHERE ${during(column.at_ms, part)}`,
+      WHERE ${during(column.at_ms, part)} ${limitOf(part)})`,
   )
   return `(${[singles(part), ...ofRows].join(' UNION ALL ')})`
 }
@@ -92,7 +95,7 @@ function sumsOf(part: Part): string {
   const ofRows = places.flatMap((rows) => [
     `SELECT ${owner}, ${sumNames} FROM ${rows} AS r WHERE ${isWhole}`,
     `SELECT ${summed} FROM (SELECT ${columns} FROM ${rows} AS r CROSS JOIN json_each(r.events) AS e
-      WHERE NOT (${isWhole}) AND ${during(column.at_ms, part)}) WHERE ${isSummed}`,
+      WHERE NOT (${isWhole}) AND ${during(column.at_ms, part)} ${limitOf(part)}) WHERE ${isSummed}`,
   ])
   return `(${[`SELECT ${summed} FROM (${singles(part)}) WHERE ${isSummed}`, ...ofRows].join(' UNION ALL ')})`
 }

@@ -17,6 +17,7 @@ export interface RetentionOptions {
   readonly batchRows?: number
   /** Of `audit_runs`, whose rows are larger: each has all events of a run. */
   readonly batchRuns?: number
+  /** Of `batchRows` each; smaller ones count for as much less. */
   readonly maxBatches?: number
 }
 
@@ -76,11 +77,12 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
   const { batchRows = 5_000, batchRuns = 500, maxBatches = 40 } = options
   return async () => {
     const nowMs = clock.nowMs()
-    let left = maxBatches
+    let leftRows = maxBatches * batchRows
     const empty = async (sql: string, cutoffs: readonly number[], rows: number = batchRows) => {
       for (;;) {
-        if (left === 0) throw new Error('There is more than one time can delete: the next goes on.')
-        left -= 1
+        if (leftRows <= 0)
+          throw new Error('There is more than one time can delete: the next goes on.')
+        leftRows -= rows
         const statement = database.prepare(sql).bind(...cutoffs, rows)
         if ((await statement.all()).results.length === 0) return
       }

@@ -51,6 +51,22 @@ export interface RowSums {
   readonly turns: number | null
 }
 
+const columnsOfSums: Readonly<Record<keyof RowSums, true>> = {
+  starts: true,
+  spends: true,
+  model_calls: true,
+  model_answers: true,
+  tool_calls: true,
+  input_tokens: true,
+  output_tokens: true,
+  booked_tokens: true,
+  cost_nano_usd: true,
+  state: true,
+  turns: true,
+}
+/** The columns that hold them. */
+export const sumColumns: readonly string[] = Object.keys(columnsOfSums)
+
 /** What reports read of these events of a run; `undefined` if they end more than one. */
 export function addUp(
   events: readonly SessionEvent[],

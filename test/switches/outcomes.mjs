@@ -26,8 +26,8 @@ export const outcomes = [
       {
         name: 'outcome-runs-side-by-side',
         what: 'E1: outcomes that are about to begin a run count as those that have',
-        find: 'return inARow + begins.filter((place) => !begun.has(place)).length',
-        replace: 'return inARow',
+        find: 'let count = store.pending.count()',
+        replace: 'let count = 0',
       },
       {
         name: 'outcome-run-there',

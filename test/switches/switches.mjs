@@ -748,8 +748,8 @@ const session = [
       {
         name: 'declined-readers-end',
         what: 'F7: who follows a session in which nothing runs any more is not left hanging',
-        find: 'if (live.size === 0) hub.rest()',
-        replace: '',
+        find: 'return live.size === 0 ? hub.rest() : undefined',
+        replace: 'return undefined',
       },
       {
         name: 'cancel-durable',

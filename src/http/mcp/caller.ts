@@ -32,7 +32,6 @@ export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<Mc
       ...readTrace(context, deps.sources),
       protocol: sessionProtocol,
       pauses: 'park',
-      origin: 'mcp',
     },
     inventory: {
       exposed,

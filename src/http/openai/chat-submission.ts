@@ -44,7 +44,6 @@ export async function toSubmission(
     protocol: sessionProtocol,
     // A chat client runs its own tools; it has no way to approve or to answer: what needs that fails and says so.
     pauses: 'client_tools',
-    origin: 'chat',
     ...(tools.clientTools.length > 0 && { clientTools: tools.clientTools }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(named === undefined && { isStateless: true }),

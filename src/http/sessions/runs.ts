@@ -107,7 +107,6 @@ function toSubmission(
     ...(clientTools?.length && { clientTools }),
     ...(request.mayAsk === true && { mayAsk: true }),
     pauses: 'park',
-    origin: 'api',
     protocol: sessionProtocol,
     ...readTrace(from.context, deps.sources),
     ...(idempotencyKey !== undefined && { idempotencyKey }),

@@ -1,7 +1,7 @@
 import type { RunView } from '#contracts/run-view.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionAbout, SessionTree, TreeQuery } from '#contracts/session-view.ts'
-import { noSuchRun } from '../storage/not-found.ts'
+import { noSuchChild, noSuchRun } from '../storage/not-found.ts'
 import type { Child } from '../storage/children.ts'
 import { noteOlderChildren, type ChildrenParts } from './older-children.ts'
 import type { SpentTotal } from './spent-total.ts'
@@ -44,6 +44,7 @@ export async function treeOf(options: TreeOptions): Promise<SessionTree> {
     fromChild === undefined
       ? parts.children.ofRuns(from, to, maxChildren + 1)
       : parts.children.from(fromChild, to, maxChildren + 1)
+  if (fromChild !== undefined && page.length === 0) throw noSuchChild()
   const { trees, next } = await treesOf(page, {
     ...options,
     left: maxCharsOf(options.query) - chars,

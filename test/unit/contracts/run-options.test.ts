@@ -20,7 +20,6 @@ const everything = {
   clientTools: [{ name: 'a', description: 'A.', inputSchema: { type: 'object' } }],
   mayAsk: true,
   directCall: { tool: 'kv__get', input: { key: 'a' } },
-  origin: 'mcp',
 } as const
 
 describe('the options of a run', () => {
@@ -40,7 +39,6 @@ describe('the options of a run', () => {
     expect(toInherited(everything)).toEqual({
       pauses: 'park',
       requireApproval: ['kv__*'],
-      origin: 'mcp',
     })
   })
 

@@ -130,7 +130,7 @@ describe('a tree of many large children', () => {
     const begun = (run: number) =>
       Array.from({ length: count / 2 }, (_, place) => ({
         session: `ses_${run}_${place}`,
-        place,
+        place: 1_000_000_000 + place, // of the first turn
         call: `call_${place}`,
         agent: 'reviewer',
         isBackground: false,

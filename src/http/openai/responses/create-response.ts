@@ -82,7 +82,6 @@ async function toPlanned(
     ...readTrace(context, deps.sources),
     protocol: sessionProtocol,
     pauses: 'client_tools',
-    origin: 'responses',
     ...(clientTools.length > 0 && { clientTools }),
     ...(request.max_tool_calls && { limits: { maxToolCalls: request.max_tool_calls } }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
