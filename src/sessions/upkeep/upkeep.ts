@@ -151,6 +151,8 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       if (runs.isIdle()) hub.rest()
     },
     async vanishLater() {
+      // Whoever was woken by it asks for it as well, and would move it away from under itself.
+      if (jobs.get(vanishJob)) return
       const time = clock.nowMs() + vanishAgainMs
       await jobs.push({ id: vanishJob, fn: vanishJob, time })
     },
