@@ -51,7 +51,12 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const { audit, clock, sessions } = runtime
   const sync = () => storage.sync()
   const timers = createTimers({ ...options, clock, isKept: () => store.session() !== undefined })
-  const upkeep = createUpkeep({ ...options, ...timers, parts: () => parts })
+  const upkeep = createUpkeep({
+    ...options,
+    jobs: timers.jobs,
+    setAlarm: timers.setAlarm,
+    parts: () => parts,
+  })
   const { report } = upkeep
   const store = createSessionStore(storage, (order) =>
     report('record_unreadable', `A row of run ${order} cannot be read.`),

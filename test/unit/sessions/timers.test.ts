@@ -88,4 +88,59 @@ describe('E9: the timers of a session', () => {
     life.upkeep.keepGraves()
     expect([...world.timers.keys()]).toEqual(['graves'])
   })
+
+  it('F4: have a row when the alarm rings where an older version made their table and left it empty', async () => {
+    const { wake, jobs, timers } = await atRest()
+    jobs.areMade = true
+    const life = wake()
+    await life.timers.ring()
+    expect([...timers.keys()]).toEqual(['recover'])
+    await life.upkeep.onJob('recover')
+    expect(timers.has('retention')).toBe(true)
+  })
+
+  it('F4: have a durable row before anything is done', async () => {
+    const { life, storage, timers } = await atRest()
+    const synced: string[][] = []
+    storage.sync = async () => void synced.push([...timers.keys()])
+    await life.timers.ring()
+    expect(synced).toEqual([['recover', 'retention']])
+    // Once: with rows there is nothing to make.
+    await life.timers.ring()
+    expect(synced).toHaveLength(1)
+  })
+
+  it('F4: are looked after as well with the first other one in a table that was empty', async () => {
+    const { wake, jobs, timers } = await atRest()
+    jobs.areMade = true
+    wake().upkeep.keepGraves()
+    expect([...timers.keys()]).toEqual(['recover', 'graves'])
+  })
+
+  it('F4: have a row when the alarm is tried again after their table was made and no row', async () => {
+    for (const isSame of [true, false]) {
+      const { life, wake, failTimers, timers } = await atRest()
+      failTimers('push')
+      await expect(life.timers.ring()).rejects.toThrow('could not be stored')
+      expect(timers.size).toBe(0)
+      failTimers()
+      await (isSame ? life : wake()).timers.ring()
+      expect(timers.has('recover')).toBe(true)
+      // What this life of the object knew besides is not lost.
+      expect(timers.has('retention')).toBe(isSame)
+    }
+  })
+
+  it('F4: are set again where the alarm could not be stored, and not later than for what waits', async () => {
+    const { life, alarm, clock } = await atRest()
+    const end = alarm.time!
+    await life.upkeep.end()
+    expect(alarm.time).toBeUndefined()
+    const recover = { id: 'recover', fn: 'recover', time: clock.nowMs() + 10_000 }
+    alarm.isFailing = true
+    await expect(life.timers.jobs.push(recover)).rejects.toThrow('could not be stored')
+    alarm.isFailing = false
+    await life.timers.jobs.push({ id: 'retention', fn: 'retention', time: end })
+    expect(alarm.time).toBe(recover.time)
+  })
 })
