@@ -44,7 +44,7 @@ export interface SessionRow {
   /** It was deleted, and its rows are being removed: it looks absent. */
   readonly isDeleted?: true
   /** Every child of it is noted in the row of its turn; absent if older ones are in its events only. */
-  readonly hasChildrenNoted?: true
+  readonly hasChildrenInTurns?: true
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>
 }

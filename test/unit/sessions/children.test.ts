@@ -111,12 +111,52 @@ describe('the children of a session of an older version', () => {
     const [child] = life.children.ofRun(1)
     sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
     const later = wake()
-    const { hasChildrenNoted: _noted, ...older } = later.store.session()!
+    const { hasChildrenInTurns: _noted, ...older } = later.store.session()!
     later.store.writeSession(older)
-    expect(later.store.session()?.hasChildrenNoted).toBeUndefined()
+    expect(later.store.session()?.hasChildrenInTurns).toBeUndefined()
     await noteOlderChildren(later)
     expect(wake().children.ofRun(1)).toMatchObject([{ session: child!.session, call: child!.call }])
-    expect(wake().store.session()?.hasChildrenNoted).toBe(true)
+    expect(wake().store.session()?.hasChildrenInTurns).toBe(true)
+  })
+
+  it('I10: are taken again where an older version went on, which writes turns without them', async () => {
+    const { wake, sqlite } = worldOf({ background: true })
+    const life = wake()
+    await life.run()
+    await life.run()
+    const [child] = life.children.ofRun(1)
+    sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
+    // Its ids tell no place.
+    const [row] = life.store.runs(2, 2)
+    const older = JSON.stringify({ ...row, id: 'run_older' })
+    sqlite
+      .prepare('UPDATE log SET id = ?, body = ? WHERE run = 2 AND turn = 0')
+      .run('run_older', older)
+    const later = wake()
+    expect(later.store.findRun('run_older')).toBeDefined()
+    expect(later.store.session()?.hasChildrenInTurns).toBeUndefined()
+    await noteOlderChildren(later)
+    expect(wake().children.ofRun(1)).toMatchObject([{ session: child!.session }])
+    expect(wake().store.session()?.hasChildrenInTurns).toBe(true)
+  })
+
+  it('I10, I12: are taken from its events where they stood in a table of their own, which goes with the rest', async () => {
+    const { wake, sqlite } = worldOf({ background: true })
+    const life = wake()
+    await life.run()
+    const [child] = life.children.ofRun(1)
+    sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
+    sqlite.exec('CREATE TABLE children (run INTEGER, place INTEGER, session TEXT)')
+    // As that version marked it.
+    const { hasChildrenInTurns: _inTurns, ...session } = life.store.session()!
+    life.store.writeSession({ ...session, hasChildrenNoted: true } as typeof session)
+    const later = wake()
+    await noteOlderChildren(later)
+    expect(later.children.ofRun(1)).toMatchObject([{ session: child!.session }])
+    later.store.drop()
+    expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE name = 'children'`).all()).toEqual(
+      [],
+    )
   })
 })
 
