@@ -58,11 +58,11 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     parts: () => parts,
   })
   const { report } = upkeep
-  const store = createSessionStore(storage, (order) =>
-    report('record_unreadable', `A row of run ${order} cannot be read.`),
-  )
+  const onDamaged = (order: number) =>
+    report('record_unreadable', `A row of run ${order} cannot be read.`)
+  const store = createSessionStore(storage, onDamaged)
   const todo = createTodo(storage, store.onForget)
-  const children = createChildren(storage)
+  const children = createChildren(storage, onDamaged)
   const spent = createSpentTotal(store)
   const courier = createCourier({
     todo,
