@@ -55,6 +55,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     ...options,
     jobs: timers.jobs,
     setAlarm: timers.setAlarm,
+    keepRows: timers.keepRows,
     parts: () => parts,
   })
   const { report } = upkeep

@@ -12,6 +12,8 @@ const needsNoRow: ReadonlySet<string> = new Set(['recover', 'retention'])
 export interface Timers {
   readonly jobs: Jobs
   readonly setAlarm: SetAlarm
+  /** What waits without a row has one when this resolves. */
+  readonly keepRows: () => Promise<void>
   /** The alarm has come: what it is for is a row when this resolves. */
   readonly ring: () => Promise<void>
 }
@@ -63,8 +65,13 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
     for (const job of moved) if (light.get(job.id) === job) light.delete(job.id)
   }
 
+  const keepRows = async () => {
+    if ((light.size > 0 || rows().length === 0) && mayBeKept()) await makeRows()
+  }
+
   return {
     setAlarm,
+    keepRows,
     jobs: {
       get: (id) => rows().find((row) => row.id === id) ?? light.get(id),
       list() {
@@ -89,11 +96,9 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
     async ring() {
       alarmMs = undefined
       isMade = undefined
-      if ((light.size > 0 || rows().length === 0) && mayBeKept()) {
-        await makeRows()
-        // Once in the life of most objects: what it was set for is kept whatever breaks from here on.
-        await storage.sync()
-      }
+      await keepRows()
+      // Rare enough: what it was set for is durable, whatever breaks from here on.
+      await storage.sync()
     },
   }
 }

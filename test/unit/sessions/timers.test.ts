@@ -105,9 +105,6 @@ describe('E9: the timers of a session', () => {
     storage.sync = async () => void synced.push([...timers.keys()])
     await life.timers.ring()
     expect(synced).toEqual([['recover', 'retention']])
-    // Once: with rows there is nothing to make.
-    await life.timers.ring()
-    expect(synced).toHaveLength(1)
   })
 
   it('F4: are looked after as well with the first other one in a table that was empty', async () => {
@@ -129,6 +126,35 @@ describe('E9: the timers of a session', () => {
       // What this life of the object knew besides is not lost.
       expect(timers.has('retention')).toBe(isSame)
     }
+  })
+
+  it('F4: have rows while something could not be carried, and none for what could', async () => {
+    for (const isReached of [true, false]) {
+      const world = createSessionWorld({
+        script: () => ({ text: 'hi' }),
+        hasNoJobs: true,
+        others: {
+          cancelCall: async () => (isReached ? undefined : Promise.reject(new Error('away'))),
+        },
+      })
+      const life = world.wake({ id: 'ses_1' })
+      const about = { session: 'ses_2', run: 'run_1', call: 'call_1', reason: 'enough' }
+      life.todo.add({ kind: 'cancel', ...about })
+      life.upkeep.carry()
+      await settle()
+      expect(world.timers.has('recover')).toBe(!isReached)
+    }
+  })
+
+  it('F4: are asked for again where nothing can be read, and whoever ended a run is not disturbed', async () => {
+    const { life, alarm, failWhere, clock } = await atRest()
+    const final = life.store.final(1)!
+    const [row] = life.store.runs(1, 1)
+    life.todo.add({ kind: 'settle', session: 'ses_1', run: row!.id })
+    failWhere((query) => /FROM (todo|log)/.test(query))
+    life.upkeep.afterRun(row!, { ...final, state: 'failed' } as typeof final)
+    await settle()
+    expect(alarm.time).toBe(clock.nowMs() + recoverEveryMs)
   })
 
   it('F4: are set again where the alarm could not be stored, and not later than for what waits', async () => {
