@@ -7,7 +7,7 @@ import { spendingOf } from './log/views.ts'
 import type { Submissions } from './submissions.ts'
 import type { Scope } from './scope.ts'
 import { stopped } from './upkeep/subtree.ts'
-import { beginByOutcome } from './waiting/outcome-runs.ts'
+import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
 import { decideCalls, steerRun, takeDelivery } from './waiting/outside.ts'
 
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
@@ -63,9 +63,10 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const { store, todo, upkeep, runs } = parts()
       const { parentRun: run, isBackground } = delivery
       // Nothing begins here any more while it is deleted: the outcome is only noted.
-      const { onOutcome: _refused, ...note } = delivery
+      const { onOutcome, ...note } = delivery
       // What it did not use goes back to the session at once, and to the day as soon as that can be told.
       store.together(() => {
+        if (onOutcome) dropBegun(parts(), { sessionId: scope.id(), runtime })
         const taken = takeDelivery(scope.isDeleting() ? note : delivery, parts())
         if (taken === 'late' || (taken === 'taken' && isBackground))
           todo.add({ kind: 'settle', session: scope.id(), run })

@@ -51,13 +51,19 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   const { audit, clock, sessions } = runtime
   const sync = () => storage.sync()
   const timers = createTimers({ ...options, clock, isKept: () => store.session() !== undefined })
-  const upkeep = createUpkeep({ ...options, ...timers, parts: () => parts })
+  const upkeep = createUpkeep({
+    ...options,
+    jobs: timers.jobs,
+    setAlarm: timers.setAlarm,
+    keepRows: timers.keepRows,
+    parts: () => parts,
+  })
   const { report } = upkeep
-  const store = createSessionStore(storage, (order) =>
-    report('record_unreadable', `A row of run ${order} cannot be read.`),
-  )
+  const onDamaged = (order: number) =>
+    report('record_unreadable', `A row of run ${order} cannot be read.`)
+  const store = createSessionStore(storage, onDamaged)
   const todo = createTodo(storage, store.onForget)
-  const children = createChildren(storage)
+  const children = createChildren(storage, onDamaged)
   const spent = createSpentTotal(store)
   const courier = createCourier({
     todo,

@@ -35,8 +35,7 @@ function createStorage() {
   const sqlite = new DatabaseSync(':memory:')
   let isFailing: (query: string) => boolean = () => false
   let depth = 0
-  /** As it was set without a job. */
-  const alarm: { time: number | undefined } = { time: undefined }
+  const alarm: { time: number | undefined; isFailing?: boolean } = { time: undefined }
   /** Their table is the SDK's: it is asked for and nothing else. */
   const jobs = { areMade: false }
   const exec = (query: string, ...values: unknown[]) => {
@@ -50,7 +49,10 @@ function createStorage() {
   const storage = {
     sql: { exec },
     sync: async () => {},
-    setAlarm: async (time: number) => void (alarm.time = time),
+    async setAlarm(time: number) {
+      if (alarm.isFailing) throw new Error('The alarm could not be stored.')
+      alarm.time = time
+    },
     deleteAlarm: async () => void (alarm.time = undefined),
     transactionSync<T>(work: () => T): T {
       const name = `step_${(depth += 1)}`
@@ -98,21 +100,29 @@ export function createSessionWorld(options: WorldOptions) {
   const disk = createStorage()
   disk.jobs.areMade = !options.hasNoJobs
   const timers = new Map<string, { readonly fn: string; readonly time: number }>()
+  if (!options.hasNoJobs) timers.set('pauses', { fn: 'pauses', time: Number.MAX_SAFE_INTEGER })
   let failing: 'push' | 'cancel' | undefined
   const reachTimers = (what: 'push' | 'cancel') => {
     if (what === failing) throw new Error('The alarm could not be stored.')
+  }
+  /** As `agents/lifecycle` does: by the rows alone. */
+  const setAlarm = () => {
+    const times = [...timers.values()].map(({ time }) => time)
+    disk.alarm.time = times.length > 0 ? Math.min(...times) : undefined
   }
   const jobs: Jobs = {
     get: (id) => timers.get(id),
     list: () => [...timers].map(([id, { time }]) => ({ id, time })),
     async push({ id, fn, time }) {
-      reachTimers('push')
       disk.jobs.areMade = true
+      reachTimers('push')
       timers.set(id, { fn, time })
+      setAlarm()
     },
     async cancel(id) {
       reachTimers('cancel')
-      return timers.delete(id)
+      timers.delete(id)
+      setAlarm()
     },
   }
   const model = createFakeModel(options.script)

@@ -1100,7 +1100,7 @@ const session = [
       {
         name: 'day-settled',
         what: "E1: a run that is over gives back what it did not use of its principal's day",
-        find: 'if (outcome) settle(parts().store.findRun(row.id) ?? row).catch(() => {})',
+        find: 'if (outcome) settleRun(row).catch(() => {})',
         replace: '',
       },
     ],

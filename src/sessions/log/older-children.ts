@@ -13,12 +13,12 @@ export interface ChildrenParts {
 /** Takes the children of a session that an older version began from its events, a few runs at a time: once. */
 export async function noteOlderChildren({ store, children, rest }: ChildrenParts): Promise<void> {
   const known = store.session()
-  if (!known || known.hasChildrenNoted) return
+  if (!known || known.hasChildrenInTurns) return
   const last = store.lastOrder()
   for (let order = 1; order <= last; order += 1) {
     for (const turn of store.turns(order)) children.add(order, childrenIn(turn))
     if (order % runsAtOnce === 0) await rest()
   }
   const session = store.session()
-  if (session) store.writeSession({ ...session, hasChildrenNoted: true })
+  if (session) store.writeSession({ ...session, hasChildrenInTurns: true })
 }

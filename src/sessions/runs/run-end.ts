@@ -97,7 +97,7 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
 
   function childrenOf({ order }: RunRow, turns: readonly TurnRecord[]): readonly Child[] {
     // What an older version began may be in its turns only.
-    if (!store.session()?.hasChildrenNoted)
+    if (!store.session()?.hasChildrenInTurns)
       for (const before of turns) children.add(order, childrenIn(before))
     return children.ofRun(order)
   }

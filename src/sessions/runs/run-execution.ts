@@ -145,6 +145,6 @@ function createChildNotes(
 
 /** One that goes on from an earlier response than the last leaves behind what was said since. */
 function openingOf({ order, submission: { after } }: RunRow, store: SessionStore) {
-  if (order === 1) return 'start'
+  if (order === 1 || !store.hasBefore(order)) return 'start'
   return after && after.run !== runBefore(store, order)?.id ? 'reset' : undefined
 }

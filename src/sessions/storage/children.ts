@@ -1,5 +1,6 @@
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import type { Row } from './log-rows.ts'
 
 /** A session that a call of this one works in. */
 export interface Child {
@@ -29,8 +30,8 @@ export interface Children {
   readonly ofRuns: (from: number, to: number, limit: number) => readonly Child[]
   /** This one and those behind it, of the runs up to one; at most `limit`. */
   readonly from: (session: string, to: number, limit: number) => readonly Child[]
-  /** Forgets one that is gone. */
-  readonly remove: (child: Child) => void
+  /** Forgets those that are gone; writes the row of each turn once. */
+  readonly remove: (gone: readonly Child[]) => void
 }
 
 /** Places of one turn: its own calls first, then what the code of a call asked for. */
@@ -73,18 +74,36 @@ export function childrenIn(
 
 /** As they are stored in the row of their turn. */
 export const toChildrenText = (begun: readonly BegunChild[]): string => JSON.stringify(begun)
+
+function parse(text: string): BegunChild[] | undefined {
+  try {
+    const begun: unknown = JSON.parse(text)
+    return Array.isArray(begun) ? (begun as BegunChild[]) : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const turnOf = ({ place }: Pick<Child, 'place'>): number => Math.floor(place / placesPerTurn)
 
-export function createChildren({ sql }: Pick<DurableObjectStorage, 'sql'>): Children {
+/** @param onDamaged Told of the run of a row whose children cannot be read: it counts as one without. */
+export function createChildren(
+  { sql }: Pick<DurableObjectStorage, 'sql'>,
+  onDamaged: (order: number) => void = () => {},
+): Children {
+  const childrenOf = ({ run, id }: Row): Child[] => {
+    const order = Number(run)
+    const begun = parse(String(id))
+    if (!begun) onDamaged(order)
+    return (begun ?? []).map((child) => ({ ...child, order }))
+  }
   const read = (query: string, ...values: SqlStorageValue[]): Child[] =>
     sql
       .exec(query, ...values)
       .toArray()
-      .flatMap(({ run, id }) =>
-        (JSON.parse(String(id)) as BegunChild[]).map((child) => ({ ...child, order: Number(run) })),
-      )
-  const inRuns = `SELECT run, id FROM log WHERE run BETWEEN ? AND ? AND turn > 0 AND part = 0
-    AND id IS NOT NULL ORDER BY run, turn`
+      .flatMap(childrenOf)
+  const inRuns = `SELECT run, turn, id FROM log WHERE (run, turn) > (?, ?) AND run <= ? AND turn > 0
+    AND part = 0 AND id IS NOT NULL ORDER BY run, turn`
   const ofTurn = (order: number, turn: number): BegunChild[] =>
     read(
       'SELECT run, id FROM log WHERE run = ? AND turn = ? AND part = 0 AND id IS NOT NULL',
@@ -106,9 +125,17 @@ export function createChildren({ sql }: Pick<DurableObjectStorage, 'sql'>): Chil
         if (more.length > 0) write(order, turn, [...before, ...more])
       }
     },
-    ofRun: (order) => read(inRuns, order, order),
-    // A row has at least one.
-    ofRuns: (from, to, limit) => read(`${inRuns} LIMIT ?`, from, to, limit).slice(0, limit),
+    ofRun: (order) => read(inRuns, order, 0, order),
+    ofRuns(from, to, limit) {
+      for (let [run, turn] = [from, 0]; ;) {
+        const rows = sql.exec(`${inRuns} LIMIT ?`, run, turn, to, limit).toArray()
+        // A row has at least one, unless it is damaged.
+        const found = rows.flatMap(childrenOf).slice(0, limit)
+        const last = rows.at(-1)
+        if (found.length > 0 || !last || rows.length < limit) return found
+        ;[run, turn] = [Number(last['run']), Number(last['turn'])]
+      }
+    },
     from(session, to, limit) {
       const named = `"session":${JSON.stringify(session)}`
       const rows = read(
@@ -124,10 +151,17 @@ export function createChildren({ sql }: Pick<DurableObjectStorage, 'sql'>): Chil
       const at = rows.findIndex((child) => child.session === session)
       return rows.slice(at, at + limit)
     },
-    remove({ order, session, place }) {
-      const turn = turnOf({ place })
-      const left = ofTurn(order, turn).filter((child) => child.session !== session)
-      write(order, turn, left)
+    remove(gone) {
+      const turns = Map.groupBy(gone, (child) => `${child.order} ${turnOf(child)}`)
+      for (const those of turns.values()) {
+        const [{ order }, turn] = [those[0]!, turnOf(those[0]!)]
+        const sessions = new Set(those.map(({ session }) => session))
+        write(
+          order,
+          turn,
+          ofTurn(order, turn).filter(({ session }) => !sessions.has(session)),
+        )
+      }
     },
   }
 }

@@ -5,6 +5,8 @@ import type { RunIndex } from './run-index.ts'
 export interface LogEnd {
   /** The highest place of a run, whatever of it was written; 0 if there is none. */
   readonly lastOrder: () => number
+  /** Whether a run stands before this place; searched for once. */
+  readonly hasBefore: (order: number) => boolean
   /** The highest place of an event. */
   readonly lastSeq: () => number
   /** Whether this event belongs to a run that goes on after a later one had begun, as a parked one may. */
@@ -18,6 +20,7 @@ export function createLogEnd(
   index: Pick<RunIndex, 'lastLate'>,
 ): LogEnd {
   let order: number | undefined
+  let first: number | undefined
   let told: { readonly order: number; readonly seq: number } | undefined
 
   const lastOrder = () =>
@@ -36,7 +39,16 @@ export function createLogEnd(
     lastOrder,
     lastSeq: () => lastTold().seq,
     isLate: (run, seq) => run < lastTold().order && seq > lastTold().seq,
+    hasBefore(run) {
+      if (first !== undefined) return first < run
+      const [row] = read('SELECT run FROM log WHERE run > 0 ORDER BY run LIMIT 1')
+      if (!row) return false
+      first = Number(row['run'])
+      return first < run
+    },
     wrote(run, seq) {
+      if (lastOrder() === 0) first = run
+      else if (first !== undefined) first = Math.min(first, run)
       order = Math.max(lastOrder(), run)
       const last = lastTold()
       if (seq === undefined || seq <= last.seq) return
@@ -44,6 +56,7 @@ export function createLogEnd(
     },
     forget() {
       order = undefined
+      first = undefined
       told = undefined
     },
   }

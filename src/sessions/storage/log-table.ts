@@ -34,6 +34,8 @@ export interface LogTable<Run> {
   /** The places of the runs that were kept open. */
   readonly openRuns: () => Set<number>
   readonly onForget: (forget: () => void) => void
+  /** Has this done when an older version turns out to have gone on with the log, in the same transaction as the index. */
+  readonly onRebuild: (rebuilt: () => void) => void
   /** From here on nothing is written. */
   readonly close: () => void
   readonly drop: () => void
@@ -55,6 +57,7 @@ const putRow = `INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO U
 export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run> {
   const { sql } = storage
   const forgets: (() => void)[] = []
+  const rebuilds: (() => void)[] = [() => index.rebuild()]
   let rows = 0
   let isReady: boolean | undefined
   let isClosed = false
@@ -117,6 +120,7 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
     newest,
     rowsWritten: () => rows,
     onForget: (one) => void forgets.push(one),
+    onRebuild: (one) => void rebuilds.push(one),
     make() {
       exec(`CREATE TABLE IF NOT EXISTS log (
         run INTEGER, turn INTEGER, part INTEGER, id TEXT, first_seq INTEGER, last_seq INTEGER,
@@ -148,7 +152,7 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
     prepare() {
       if (isPrepared) return
       if (!isIndexed({ read, end, index, openRuns })) {
-        atomically(index.rebuild)
+        atomically(() => rebuilds.forEach((rebuild) => rebuild()))
         forget()
       }
       isPrepared = true
@@ -159,7 +163,9 @@ export function createLogTable<Run>(storage: DurableObjectStorage): LogTable<Run
     },
     drop() {
       storage.transactionSync(() => {
-        for (const name of ['log', 'items', 'run_index']) exec(`DROP TABLE IF EXISTS ${name}`)
+        // `children` is an older version's: what stood in it is in the rows of turns.
+        for (const name of ['log', 'items', 'run_index', 'children'])
+          exec(`DROP TABLE IF EXISTS ${name}`)
       })
       forget()
       isReady = false

@@ -20,8 +20,8 @@ export interface RunIndex {
   readonly get: (kind: Kind, key: string | number) => SqlStorageValue | undefined
   readonly put: (kind: Kind, key: string | number, value: SqlStorageValue) => void
   readonly remove: (kind: Kind, key: string | number) => void
-  /** How many of a kind there are. */
-  readonly count: (kind: 'begins') => number
+  /** The keys of a kind that are texts. */
+  readonly keys: (kind: 'begins') => readonly string[]
   /** The keys of a kind that are numbers, in order, those above one. */
   readonly above: (
     kind: 'open' | 'late',
@@ -59,10 +59,10 @@ export function createRunIndex(exec: Exec): RunIndex {
     remove(kind, key) {
       if (exists()) exec('DELETE FROM run_index WHERE kind = ? AND key = ?', kind, key)
     },
-    count(kind) {
-      if (!exists()) return 0
-      const query = 'SELECT count(*) AS found FROM run_index WHERE kind = ?'
-      return Number(exec(query, kind)[0]?.['found'])
+    keys(kind) {
+      if (!exists()) return []
+      const rows = exec('SELECT key FROM run_index WHERE kind = ? ORDER BY key', kind)
+      return rows.map(({ key }) => String(key))
     },
     above(kind, key) {
       if (!exists()) return []
@@ -78,7 +78,8 @@ export function createRunIndex(exec: Exec): RunIndex {
     },
     rebuild() {
       make()
-      exec('DELETE FROM run_index')
+      // The log does not tell what is about to begin.
+      exec(`DELETE FROM run_index WHERE kind <> 'begins'`)
       exec(`INSERT INTO run_index SELECT 'id', id, run FROM log
         WHERE run > 1 AND turn = 0 AND part = 0 AND id IS NOT NULL`)
       exec(`INSERT INTO run_index SELECT 'open', run, run FROM log

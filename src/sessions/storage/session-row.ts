@@ -14,7 +14,7 @@ export const isSameAs = (existing: SessionRow, about: About): boolean =>
 /** A session that is made before anything is said in it. */
 export function created({ session: id, messages, ...about }: About, nowMs: number): SessionRow {
   const preamble = messages?.length && { preamble: messages }
-  return { id, ...about, ...preamble, createdAtMs: nowMs, hasChildrenNoted: true }
+  return { id, ...about, ...preamble, createdAtMs: nowMs, hasChildrenInTurns: true }
 }
 
 /** The session as it is from this submission on; `undefined` if that changes nothing. */
@@ -30,7 +30,7 @@ export function begun(
       ...(lineage && { lineage }),
       ...(isStateless && { isStateless }),
     }
-    return { id: now.id, ...about, createdAtMs: now.nowMs, hasChildrenNoted: true }
+    return { id: now.id, ...about, createdAtMs: now.nowMs, hasChildrenInTurns: true }
   }
   const { isStateless: wasStateless, ...named } = existing
   const isNamedNow = wasStateless && !isStateless

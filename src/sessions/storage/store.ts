@@ -44,7 +44,7 @@ export interface SessionRow {
   /** It was deleted, and its rows are being removed: it looks absent. */
   readonly isDeleted?: true
   /** Every child of it is noted in the row of its turn; absent if older ones are in its events only. */
-  readonly hasChildrenNoted?: true
+  readonly hasChildrenInTurns?: true
   /** What all its runs together may spend. */
   readonly limits?: Partial<Limits>
 }
@@ -137,6 +137,7 @@ export interface SessionStore {
   readonly lastSeq: () => number
   /** The highest place of a run, whatever of it was written. */
   readonly lastOrder: () => number
+  readonly hasBefore: (order: number) => boolean
   /** What the runs that are over have spent; `undefined` if nobody has counted yet. */
   readonly spent: () => Usage | undefined
   readonly writeSpent: (spent: Usage) => void
@@ -201,14 +202,16 @@ export function createSessionStore(
     together: atomically,
     onForget: table.onForget,
     lastOrder: end.lastOrder,
+    hasBefore: end.hasBefore,
     addRun(run) {
-      const { order, id, submission } = run
-      const { begunBy } = submission
+      const { order, id } = run
+      const { begunBy } = run.submission
       table.prepare()
-      if (isFoundById(id, order)) return write({ ...keyOf(run), isNew: true }, run)
+      const isFound = isFoundById(id, order)
+      if (isFound && !begunBy) return write({ ...keyOf(run), isNew: true }, run)
       atomically(() => {
         write({ ...keyOf(run), isNew: true }, run)
-        index.put('id', id, order)
+        if (!isFound) index.put('id', id, order)
         if (begunBy) pending.remove(begunBy.run, begunBy.call)
       })
     },

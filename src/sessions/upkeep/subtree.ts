@@ -23,16 +23,17 @@ export async function deleteChildren(
     const next = children.ofRuns(from, Number.MAX_SAFE_INTEGER, deletedAtOnce)
     if (!next[0]) return
     from = next[0].order // none is left before it
-    const kept = await Promise.all(
-      next.map(async (child) => {
-        const reply = await sessions.at(child.session).delete(principal)
-        if (!reply.ok && reply.error.code !== 'request_not_found') return reply.error.message
-        children.remove(child)
-        return undefined
+    const deleted = await Promise.allSettled(
+      next.map(async ({ session }) => {
+        const reply = await sessions.at(session).delete(principal)
+        if (!reply.ok && reply.error.code !== 'request_not_found')
+          throw new IsolaError('request_unavailable', reply.error.message)
       }),
     )
-    const reason = kept.find((message) => message !== undefined)
-    if (reason !== undefined) throw new IsolaError('request_unavailable', reason)
+    // Once for all of them: each turn's row, which may be large, is written anew.
+    children.remove(next.filter((_child, index) => deleted[index]?.status === 'fulfilled'))
+    const kept = deleted.find((one) => one.status === 'rejected')
+    if (kept) throw kept.reason
     await rest()
   }
 }

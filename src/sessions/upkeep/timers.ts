@@ -12,12 +12,14 @@ const needsNoRow: ReadonlySet<string> = new Set(['recover', 'retention'])
 export interface Timers {
   readonly jobs: Jobs
   readonly setAlarm: SetAlarm
+  /** What waits without a row has one when this resolves. */
+  readonly keepRows: () => Promise<void>
   /** The alarm has come: what it is for is a row when this resolves. */
   readonly ring: () => Promise<void>
 }
 
 export interface TimersOptions {
-  readonly storage: Pick<DurableObjectStorage, 'sql' | 'setAlarm' | 'deleteAlarm'>
+  readonly storage: Pick<DurableObjectStorage, 'sql' | 'sync' | 'setAlarm' | 'deleteAlarm'>
   /** Those with rows; makes their table as soon as it is asked. */
   readonly jobs: Jobs
   readonly clock: Pick<Clock, 'nowMs'>
@@ -29,10 +31,12 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
   const light = new Map<string, Job>()
   let alarmMs: number | undefined
   let isMade: boolean | undefined
-  const hasRows = (): boolean =>
+  const hasTable = (): boolean =>
     (isMade ??=
       storage.sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'cf_agents_jobs'`).toArray()
         .length > 0)
+  /** The table alone says nothing: whoever asks makes it, also a row that could not be written after it. */
+  const rows = () => (hasTable() ? jobs.list() : [])
   /** What cannot be read is there all the same, and has to be looked after. */
   const mayBeKept = (): boolean => {
     try {
@@ -41,40 +45,60 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
       return true
     }
   }
-  const setAlarm: SetAlarm = (time) => {
+  /** Taken for set at once: what comes in the same go may not set it later. */
+  const setAlarm: SetAlarm = async (time) => {
     alarmMs = time
-    return time === undefined ? storage.deleteAlarm() : storage.setAlarm(time)
+    try {
+      await (time === undefined ? storage.deleteAlarm() : storage.setAlarm(time))
+    } catch (error) {
+      alarmMs = undefined // nobody knows when it comes
+      throw error
+    }
   }
   /** All of it in one go: the alarm follows the rows from here on, and may not be later than what it was set for. */
-  const store = async (...more: readonly Job[]): Promise<void> => {
+  const makeRows = async (...more: readonly Job[]): Promise<void> => {
     const due: Job = { id: 'recover', fn: 'recover', time: clock.nowMs() }
-    const isUnknown = mayBeKept() && !light.has('recover')
-    const pushed = [...(isUnknown ? [due] : []), ...light.values(), ...more].map(jobs.push)
-    light.clear()
+    const isUnknown = rows().length === 0 && !light.has('recover') && mayBeKept()
+    const moved = [...light.values()]
     isMade = undefined
-    await Promise.all(pushed)
+    await Promise.all([...(isUnknown ? [due] : []), ...moved, ...more].map(jobs.push))
+    for (const job of moved) if (light.get(job.id) === job) light.delete(job.id)
+  }
+
+  const keepRows = async () => {
+    if ((light.size > 0 || rows().length === 0) && mayBeKept()) await makeRows()
   }
 
   return {
     setAlarm,
+    keepRows,
     jobs: {
-      get: (id) => (hasRows() ? jobs.get(id) : light.get(id)),
-      list: () => (hasRows() ? jobs.list() : [...light.values()]),
+      get: (id) => rows().find((row) => row.id === id) ?? light.get(id),
+      list() {
+        const stored = rows()
+        const isStored = (id: string) => stored.some((row) => row.id === id)
+        return [...stored, ...[...light.values()].filter(({ id }) => !isStored(id))]
+      },
       async push(job) {
-        if (hasRows()) return jobs.push(job)
-        if (!needsNoRow.has(job.id)) return store(job)
+        if (!needsNoRow.has(job.id) || rows().length > 0) return makeRows(job)
         light.set(job.id, job)
-        if (alarmMs === undefined || job.time < alarmMs) await setAlarm(job.time)
+        // Where it is not known when the alarm comes, it may not be set later than for what else waits.
+        const time = Math.min(...[...light.values()].map((one) => one.time))
+        if (alarmMs === undefined) await setAlarm(time)
+        else if (job.time < alarmMs) await setAlarm(job.time)
       },
       async cancel(id) {
-        if (hasRows()) return jobs.cancel(id)
         light.delete(id)
+        if (rows().length > 0) return jobs.cancel(id)
         if (light.size === 0) await setAlarm(undefined)
       },
     },
     async ring() {
       alarmMs = undefined
-      if (!hasRows() && mayBeKept()) await store()
+      isMade = undefined
+      await keepRows()
+      // Rare enough: what it was set for is durable, whatever breaks from here on.
+      await storage.sync()
     },
   }
 }

@@ -30,6 +30,8 @@ export interface UpkeepOptions {
   readonly runtime: SessionRuntime
   readonly jobs: Jobs
   readonly setAlarm: SetAlarm
+  /** Makes rows of the timers, where they have none. */
+  readonly keepRows: () => Promise<void>
   readonly sessionId: () => string
   readonly parts: () => UpkeepParts
   readonly onExpired: () => Promise<void>
@@ -68,7 +70,7 @@ export const vanishJob = 'vanish'
 export const vanishAgainMs = 60_000
 
 export function createUpkeep(options: UpkeepOptions): Upkeep {
-  const { runtime, jobs, sessionId, parts } = options
+  const { runtime, jobs, keepRows, sessionId, parts } = options
   const { clock, timing, principals } = runtime
   const report = createReport({ principals, sessionId, todo: () => parts().todo })
   const retention = createRetention(options)
@@ -102,11 +104,19 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     await principals.settle({ ...about, spent, ...(step !== undefined && { step }) })
   }
 
-  const carry = () => {
-    if (parts().courier.isDone()) return
+  /** The run as it is stored by now. The day's ledger asks by itself for what it was not told. */
+  const settleRun = async (row: RunRow) => settle(parts().store.findRun(row.id) ?? row)
+
+  const carryAll = async () => {
+    const { courier } = parts()
+    if (courier.isDone()) return
     recovery.ensure()
-    void parts().courier.carry()
+    await courier.carry()
+    // An older version, were it put back, would find no other timer for what is left.
+    if (!courier.isDone()) await keepRows()
   }
+  // What cannot be read or stored just now is looked at again.
+  const carry = () => void carryAll().catch(recovery.ensure)
 
   return {
     report,
@@ -139,8 +149,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       if (outcome === undefined) {
         report('storage_failed', 'The end of a run could not be written.', row.id)
       } else report('storage_failed', undefined)
-      // The day's ledger asks by itself for what it was not told.
-      if (outcome) settle(parts().store.findRun(row.id) ?? row).catch(() => {})
+      if (outcome) settleRun(row).catch(() => {})
       if (outcome?.state === 'parked') watchPauses(outcome.pauses)
       else if (outcome) {
         const { error } = outcome
@@ -151,6 +160,8 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
       if (runs.isIdle()) hub.rest()
     },
     async vanishLater() {
+      // Whoever was woken by it asks for it as well, and would move it away from under itself.
+      if (jobs.get(vanishJob)) return
       const time = clock.nowMs() + vanishAgainMs
       await jobs.push({ id: vanishJob, fn: vanishJob, time })
     },

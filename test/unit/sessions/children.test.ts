@@ -3,6 +3,7 @@ import { createSessionWorld, never, session, settle } from '../../switches/sessi
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import { childIdOf } from '../../../src/sessions/storage/ids.ts'
 import { noteOlderChildren } from '../../../src/sessions/log/older-children.ts'
+import { deleteChildren } from '../../../src/sessions/upkeep/subtree.ts'
 import { errandsOf } from '../../../src/sessions/runs/errands.ts'
 import { steerRun, takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 
@@ -111,12 +112,52 @@ describe('the children of a session of an older version', () => {
     const [child] = life.children.ofRun(1)
     sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
     const later = wake()
-    const { hasChildrenNoted: _noted, ...older } = later.store.session()!
+    const { hasChildrenInTurns: _noted, ...older } = later.store.session()!
     later.store.writeSession(older)
-    expect(later.store.session()?.hasChildrenNoted).toBeUndefined()
+    expect(later.store.session()?.hasChildrenInTurns).toBeUndefined()
     await noteOlderChildren(later)
     expect(wake().children.ofRun(1)).toMatchObject([{ session: child!.session, call: child!.call }])
-    expect(wake().store.session()?.hasChildrenNoted).toBe(true)
+    expect(wake().store.session()?.hasChildrenInTurns).toBe(true)
+  })
+
+  it('I10: are taken again where an older version went on, which writes turns without them', async () => {
+    const { wake, sqlite } = worldOf({ background: true })
+    const life = wake()
+    await life.run()
+    await life.run()
+    const [child] = life.children.ofRun(1)
+    sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
+    // Its ids tell no place.
+    const [row] = life.store.runs(2, 2)
+    const older = JSON.stringify({ ...row, id: 'run_older' })
+    sqlite
+      .prepare('UPDATE log SET id = ?, body = ? WHERE run = 2 AND turn = 0')
+      .run('run_older', older)
+    const later = wake()
+    expect(later.store.findRun('run_older')).toBeDefined()
+    expect(later.store.session()?.hasChildrenInTurns).toBeUndefined()
+    await noteOlderChildren(later)
+    expect(wake().children.ofRun(1)).toMatchObject([{ session: child!.session }])
+    expect(wake().store.session()?.hasChildrenInTurns).toBe(true)
+  })
+
+  it('I10, I12: are taken from its events where they stood in a table of their own, which goes with the rest', async () => {
+    const { wake, sqlite } = worldOf({ background: true })
+    const life = wake()
+    await life.run()
+    const [child] = life.children.ofRun(1)
+    sqlite.exec('UPDATE log SET id = NULL WHERE turn > 0')
+    sqlite.exec('CREATE TABLE children (run INTEGER, place INTEGER, session TEXT)')
+    // As that version marked it.
+    const { hasChildrenInTurns: _inTurns, ...session } = life.store.session()!
+    life.store.writeSession({ ...session, hasChildrenNoted: true } as typeof session)
+    const later = wake()
+    await noteOlderChildren(later)
+    expect(later.children.ofRun(1)).toMatchObject([{ session: child!.session }])
+    later.store.drop()
+    expect(sqlite.prepare(`SELECT name FROM sqlite_master WHERE name = 'children'`).all()).toEqual(
+      [],
+    )
   })
 })
 
@@ -148,8 +189,57 @@ describe('a child', () => {
     // Known already: nothing is noted twice.
     later.children.add(1, [child!])
     expect(later.children.ofTurn(1, 1)).toHaveLength(1)
-    later.children.remove(child!)
+    later.children.remove([child!])
     expect(later.children.ofRuns(1, 9, 16)).toEqual([])
     expect(later.store.turns(1)[0]).toEqual(turn)
+  })
+
+  it('I10: is forgotten with the others of its turn in one write', async () => {
+    const { wake, failWhere, runtime } = worldOf({ background: true })
+    const life = wake()
+    await life.run()
+    const [child] = life.children.ofRun(1)
+    const more = [1, 2, 3].map((at) => ({
+      ...child!,
+      session: `ses_${at}`,
+      place: child!.place + at,
+    }))
+    life.children.add(1, more)
+    let writes = 0
+    failWhere((query) => (query.startsWith('UPDATE log SET id') && (writes += 1), false))
+    const asked: string[] = []
+    const one = (reply: () => unknown) => ({
+      ...runtime.sessions.at(''),
+      delete: async () => reply(),
+    })
+    const sessions = (keeps: string) =>
+      ({
+        at: (session: string) =>
+          one(() => {
+            asked.push(session)
+            if (session !== keeps) return { ok: true, value: null }
+            return { ok: false, error: { code: 'request_unavailable', message: 'Not yet.' } }
+          }),
+      }) as unknown as typeof runtime.sessions
+    await expect(deleteChildren('operator', life, sessions('ses_2'))).rejects.toThrow('Not yet.')
+    expect(life.children.ofRun(1).map((left) => left.session)).toEqual(['ses_2'])
+    await deleteChildren('operator', life, sessions('nobody'))
+    expect(asked).toHaveLength(5)
+    expect([life.children.ofRun(1), writes]).toEqual([[], 2])
+  })
+
+  it('I12: that cannot be read holds up no others, and an operator is told', async () => {
+    const { wake, sqlite, told } = worldOf({ background: true })
+    const life = wake()
+    for (let run = 0; run < 3; run += 1) await life.run()
+    const [child] = life.children.ofRun(1)
+    life.children.add(3, [child!])
+    sqlite.exec(`UPDATE log SET id = '[{' WHERE run = 1 AND turn = 1`)
+    sqlite.exec(`UPDATE log SET id = '{}' WHERE run = 2 AND turn = 1`)
+    const { children } = wake()
+    expect([children.ofRun(1), children.ofTurn(1, 1)]).toEqual([[], []])
+    // Also where there are more of them than are asked for.
+    expect(children.ofRuns(1, 3, 1)).toEqual([{ ...child, order: 3 }])
+    expect(told.map(({ kind }) => kind)).toContain('record_unreadable')
   })
 })

@@ -65,6 +65,27 @@ describe('a run that was declined', () => {
     expect(openings).toEqual(['start', undefined])
   })
 
+  it('I16: is not what a session begins with, if another one waits behind it', async () => {
+    const { life, refusal, ask, runtime } = setUp()
+    const openings: unknown[] = []
+    const { run: runKernel } = runtime.kernel
+    const run: typeof runKernel = (input, ports) => {
+      openings.push(input.opening)
+      return runKernel(input, ports)
+    }
+    Object.assign(runtime.kernel, { run })
+    const gate = Promise.withResolvers<void>()
+    refusal.now = gate.promise
+    const declined = ask('declined')
+    declined.catch(() => {})
+    const next = await life.take({ messages: [say('one')] })
+    gate.resolve()
+    await next.live!.done
+    await ask('two')
+    expect(life.store.runs().map(({ order }) => order)).toEqual([2, 3])
+    expect(openings).toEqual(['start', undefined])
+  })
+
   it('I16: gives its place back, so that the next run may be the first', async () => {
     const { life, refusal, ask, asked } = setUp()
     refusal.now = Promise.resolve()

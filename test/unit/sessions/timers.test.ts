@@ -88,4 +88,85 @@ describe('E9: the timers of a session', () => {
     life.upkeep.keepGraves()
     expect([...world.timers.keys()]).toEqual(['graves'])
   })
+
+  it('F4: have a row when the alarm rings where an older version made their table and left it empty', async () => {
+    const { wake, jobs, timers } = await atRest()
+    jobs.areMade = true
+    const life = wake()
+    await life.timers.ring()
+    expect([...timers.keys()]).toEqual(['recover'])
+    await life.upkeep.onJob('recover')
+    expect(timers.has('retention')).toBe(true)
+  })
+
+  it('F4: have a durable row before anything is done', async () => {
+    const { life, storage, timers } = await atRest()
+    const synced: string[][] = []
+    storage.sync = async () => void synced.push([...timers.keys()])
+    await life.timers.ring()
+    expect(synced).toEqual([['recover', 'retention']])
+  })
+
+  it('F4: are looked after as well with the first other one in a table that was empty', async () => {
+    const { wake, jobs, timers } = await atRest()
+    jobs.areMade = true
+    wake().upkeep.keepGraves()
+    expect([...timers.keys()]).toEqual(['recover', 'graves'])
+  })
+
+  it('F4: have a row when the alarm is tried again after their table was made and no row', async () => {
+    for (const isSame of [true, false]) {
+      const { life, wake, failTimers, timers } = await atRest()
+      failTimers('push')
+      await expect(life.timers.ring()).rejects.toThrow('could not be stored')
+      expect(timers.size).toBe(0)
+      failTimers()
+      await (isSame ? life : wake()).timers.ring()
+      expect(timers.has('recover')).toBe(true)
+      // What this life of the object knew besides is not lost.
+      expect(timers.has('retention')).toBe(isSame)
+    }
+  })
+
+  it('F4: have rows while something could not be carried, and none for what could', async () => {
+    for (const isReached of [true, false]) {
+      const world = createSessionWorld({
+        script: () => ({ text: 'hi' }),
+        hasNoJobs: true,
+        others: {
+          cancelCall: async () => (isReached ? undefined : Promise.reject(new Error('away'))),
+        },
+      })
+      const life = world.wake({ id: 'ses_1' })
+      const about = { session: 'ses_2', run: 'run_1', call: 'call_1', reason: 'enough' }
+      life.todo.add({ kind: 'cancel', ...about })
+      life.upkeep.carry()
+      await settle()
+      expect(world.timers.has('recover')).toBe(!isReached)
+    }
+  })
+
+  it('F4: are asked for again where nothing can be read, and whoever ended a run is not disturbed', async () => {
+    const { life, alarm, failWhere, clock } = await atRest()
+    const final = life.store.final(1)!
+    const [row] = life.store.runs(1, 1)
+    life.todo.add({ kind: 'settle', session: 'ses_1', run: row!.id })
+    failWhere((query) => /FROM (todo|log)/.test(query))
+    life.upkeep.afterRun(row!, { ...final, state: 'failed' } as typeof final)
+    await settle()
+    expect(alarm.time).toBe(clock.nowMs() + recoverEveryMs)
+  })
+
+  it('F4: are set again where the alarm could not be stored, and not later than for what waits', async () => {
+    const { life, alarm, clock } = await atRest()
+    const end = alarm.time!
+    await life.upkeep.end()
+    expect(alarm.time).toBeUndefined()
+    const recover = { id: 'recover', fn: 'recover', time: clock.nowMs() + 10_000 }
+    alarm.isFailing = true
+    await expect(life.timers.jobs.push(recover)).rejects.toThrow('could not be stored')
+    alarm.isFailing = false
+    await life.timers.jobs.push({ id: 'retention', fn: 'retention', time: end })
+    expect(alarm.time).toBe(recover.time)
+  })
 })
