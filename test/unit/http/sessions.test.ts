@@ -151,7 +151,6 @@ describe('POST /api/sessions/:id/runs', () => {
       'principal',
       'messages',
       'pauses',
-      'origin',
       'protocol',
       'trace',
     ])
