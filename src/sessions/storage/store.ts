@@ -17,6 +17,7 @@ import { lastRunsNotOver } from './last-runs.ts'
 import { createPendingOutcomes, type PendingOutcomes } from './pending-outcomes.ts'
 import { removeSome } from './removal.ts'
 import { orderIn } from './run-id.ts'
+import type { BegunWith } from './run-pin.ts'
 import { createSessionRecord } from './session-record.ts'
 import { spentOf, type RunSpent } from './spent-of.ts'
 
@@ -62,7 +63,7 @@ export interface InboxItem {
 }
 
 /** A run as it was accepted. Its turns and its end are rows of their own. */
-export interface RunRow {
+export interface RunRow extends BegunWith {
   readonly id: string
   /** Accept order within the session, from 1. */
   readonly order: number
