@@ -216,6 +216,7 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
+    defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     createPrompts: memory.createPrompts,
     load: plugins.load,

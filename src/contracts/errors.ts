@@ -28,6 +28,7 @@ export type PluginErrorCode =
 /** A failed `ToolResult` that the model reads; the run goes on. */
 export type ToolErrorCode =
   | 'tool_not_found'
+  | 'tool_changed'
   | 'tool_invalid_input'
   | 'tool_denied'
   | 'tool_rate_limited'

@@ -3,6 +3,7 @@ import type { MessageDelta } from './event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
 import type { Message } from './message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
+import type { AddedTexts } from './plan.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Toolset } from './tool.ts'
 import type { TraceLink } from './trace.ts'
@@ -37,6 +38,7 @@ export interface RunPorts {
   readonly onDelta: (delta: MessageDelta) => void
   /** What came in for this run since it began, from the given place on. */
   readonly received?: (from: number) => readonly Message[]
+  readonly added?: AddedTexts
   /** What came of a waiting call, if anything yet. */
   readonly answerTo?: (call: string) => PauseAnswer | undefined
   /** What a turn's n-th model request, from 1, carries with it; those that a crash may have cut count too. */

@@ -1,4 +1,5 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
+import type { AgentPin, PinnedAgent } from './agent-pin.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Limits } from './lease.ts'
 import type { Kernel } from './kernel.ts'
@@ -18,19 +19,25 @@ import type { SchemaValidator, Toolset } from './tool.ts'
 export interface ReadyAgent {
   readonly spec: AgentSpec
   readonly toolset: Toolset
+  /** What a run of it that is taken up again goes on with; absent where that is not kept. */
+  readonly pin?: AgentPin
+}
+
+/** What an agent is made ready for. */
+export interface AgentUse {
+  /** Out of its caller's, for a child. */
+  readonly lease?: Limits | undefined
+  /** What its run was begun with: instructions, model, parameters, limits and definitions are those, the tools behind them today's. */
+  readonly pinned?: PinnedAgent | undefined
 }
 
 /** What is installed and enabled, as a session sees it. */
 export interface AgentDirectory {
-  /**
-   * `undefined` if there is no such agent.
-   *
-   * @param lease Out of its caller's, for a child.
-   */
+  /** `undefined` if there is no such agent. */
   readonly load: (
     agent: string,
     options: RunOptions,
-    lease?: Limits,
+    use?: AgentUse,
   ) => Promise<ReadyAgent | undefined>
   readonly list: () => readonly AgentDescriptor[]
   /** Every tool that an enabled agent may call. */

@@ -122,6 +122,7 @@ export type ToolResult =
       readonly output: Json
       readonly taint?: readonly TaintLabel[]
       readonly usage?: Usage
+      readonly shows?: ShownTools
     }
   | {
       readonly ok: false
@@ -129,7 +130,11 @@ export type ToolResult =
       readonly usage?: Usage
       /** With the code `tool_pending` only: the outcome comes from outside, and the run is parked for it. */
       readonly pause?: PauseRequest
+      readonly shows?: ShownTools
     }
+
+/** The tools whose definitions whoever reads a result sees in it: by name, `definitionHash` of what is shown. Only the core says so. */
+export type ShownTools = Readonly<Record<string, string>>
 
 /** Whose a tool is, for people who read the record. */
 export type ToolOwner = Pick<EventData<'tool_started'>, 'plugin' | 'version' | 'tier' | 'server'>
@@ -175,6 +180,10 @@ export interface Toolset {
   readonly resolve: (name: string, input: JsonObject) => ResolvedTool | undefined
   /** What a model reads of a call that resolves to nothing; absent: only that there is no tool of that name. */
   readonly missing?: (name: string, input: JsonObject) => string
+  /** The tool with which a model looks at the others again; absent if it has none. */
+  readonly finder?: string
+  /** Why a call must not be made: the tool is not the one that its run knows. Absent: nothing is known of before. */
+  readonly refuse?: (call: string, entry: ToolEntry) => ToolResult | undefined
 }
 
 /** The tool behind a name, and the input it gets. */

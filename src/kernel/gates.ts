@@ -27,6 +27,16 @@ const known: Gate = {
   },
 }
 
+/** What a run knows of a tool is what it calls: one that has become another since is looked at again first. */
+const unchanged: Gate = {
+  name: 'unchanged',
+  when: 'before',
+  pass({ id, entry }, { toolset }) {
+    const refusal = toolset.refuse?.(id, entry!)
+    if (refusal) return { deny: refusal }
+  },
+}
+
 const validInput: Gate = {
   name: 'input',
   when: 'before',
@@ -191,6 +201,7 @@ const event: Gate = {
 /** Every gate, in the order of docs/design.md section 4. No way to run a tool skips one. */
 export const gates: readonly Gate[] = [
   known,
+  unchanged,
   validInput,
   policy,
   rate,

@@ -65,6 +65,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
     left: segment.left(),
     signal,
     generate,
+    added: ports.added,
     emit: (event) => void draft.events.push(stamp(event)),
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)

@@ -103,7 +103,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     transcript,
     sync,
     sessionId,
-    writeFirst: (run) => writeFirst(run, { store, outbox, sessionId, clock }),
+    writeFirst: (run, pin) => writeFirst(run, pin, { store, outbox, sessionId, clock }),
     onAccepted: upkeep.ensureRecovery,
     onChanged: spent.forget,
     onLeft: upkeep.afterRun,

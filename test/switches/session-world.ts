@@ -7,8 +7,10 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
+import type { Planner } from '#contracts/plan.ts'
 import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
+import { modelPlanner } from '../../src/agents/model-planner.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { pagesAfter } from '../../src/sessions/log/log-view.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
@@ -80,6 +82,10 @@ function createStorage() {
 export interface WorldOptions {
   readonly script: Script
   readonly entries?: readonly ToolEntry[]
+  /** Instead of an agent with these entries. */
+  readonly load?: SessionRuntime['agents']['load']
+  /** Around the one who plans. */
+  readonly around?: (planner: Planner) => Planner
   /** What other sessions answer. */
   readonly others?: Partial<SessionApi>
   readonly limits?: Partial<Limits>
@@ -95,6 +101,7 @@ export interface WorldOptions {
 
 /** One session over several lives of its object: storage and timers stay, everything else is made anew. */
 export function createSessionWorld(options: WorldOptions) {
+  const { around } = options
   const clock = createFakeClock()
   const sources = createFakeSources(clock)
   const disk = createStorage()
@@ -137,15 +144,18 @@ export function createSessionWorld(options: WorldOptions) {
   }
   const runtime: SessionRuntime = {
     ...sources,
-    kernel: createKernel(createKernelParts(model, sources)),
+    kernel: createKernel(
+      createKernelParts(model, { ...sources, ...(around && { planner: around(modelPlanner) }) }),
+    ),
     sessions: createFakeGateway(options.others),
     agents: {
       list: () => [],
       toolNames: () => [],
       tools: () => [],
       offers: () => ({ resources: [], prompts: [] }),
-      async load() {
+      async load(...asked) {
         await options.loading?.()
+        if (options.load) return options.load(...asked)
         const toolset = toolsetOf(options.entries ?? [])
         return { spec: agentSpec(options.limits), toolset }
       },

@@ -6,6 +6,7 @@ import { granted } from './granted.mjs'
 import { oauth } from './oauth.mjs'
 import { mcp } from './mcp.mjs'
 import { outcomes } from './outcomes.mjs'
+import { pinned } from './pinned.mjs'
 
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
@@ -3972,6 +3973,7 @@ export const switches = [
   ...secrets,
   ...mcp,
   ...outcomes,
+  ...pinned,
   ...endpoint,
   ...rest,
 ]

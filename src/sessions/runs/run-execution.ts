@@ -1,5 +1,7 @@
+import type { AddedText } from '#contracts/agent-pin.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import type { AddedTexts } from '#contracts/plan.ts'
 import { toRunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
@@ -13,6 +15,7 @@ import { runBefore } from '../storage/run-order.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Transcript } from '../log/transcript.ts'
+import { createKnownTools } from './known-tools.ts'
 
 export interface ExecutionOptions {
   readonly runtime: SessionRuntime
@@ -27,6 +30,12 @@ export interface ExecutionOptions {
   /** The run as it stands: what came in meanwhile is in it. */
   readonly row: () => RunRow
   readonly signal: AbortSignal
+  /** It was accepted in an earlier life of this object, or parked: what is enabled may be other than what it began with. */
+  readonly isWoken: boolean
+  /** It has worked before. */
+  readonly hasBegun: boolean
+  /** Keeps what hooks added to its first model call. */
+  readonly keepAdded: (texts: readonly AddedText[]) => void
   /** Writes the run's row if it is not there yet. */
   readonly persist: () => void
   readonly writeFinal: (turn: TurnRecord, final: AgentResult) => void
@@ -34,13 +43,16 @@ export interface ExecutionOptions {
 
 /** One segment of a run: hands the kernel what the session holds, and the session what the kernel writes. */
 export async function executeRun(
-  { spec, toolset }: ReadyAgent,
+  { spec, toolset, pin }: ReadyAgent,
   options: ExecutionOptions,
 ): Promise<RunOutcome> {
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link, messages } = submission
   const notes = createChildNotes(options, toolset)
+  // What an older version began goes on as it did there.
+  const known =
+    options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
   let published = 0
   let failure: unknown
   const outcome = await runtime.kernel.run(
@@ -56,7 +68,7 @@ export async function executeRun(
       ancestry: lineage?.ancestry ?? [],
       agent: spec,
       options: toRunOptions(submission),
-      toolset,
+      toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
       messages: [...transcript.before(row()), ...messages],
       startedAtMs: startedAtMs ?? createdAtMs,
       lostCalls: wakes,
@@ -70,12 +82,14 @@ export async function executeRun(
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
       isWatched: () => audience === 'reader' || hub.hasReaders(),
       received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
+      added: addedTo(options),
       answerTo: (call) => row().answers?.[call],
       journal: {
         load() {
           const turns = store.turns(order)
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
+          known?.takeUp(turns)
           // What an older version began is not noted yet.
           if (turns.length > 0) notes.note(turns.at(-1)!)
           return turns
@@ -87,6 +101,7 @@ export async function executeRun(
             options.persist()
             if (turn.final) options.writeFinal(turn, turn.final)
             else store.writeTurn(order, turn, notes.begunIn(turn))
+            known?.note(turn)
           } catch (error) {
             failure = error
             throw error
@@ -104,6 +119,19 @@ export async function executeRun(
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}
+
+/** Those of its first model call are kept, in the row that is written when that is on its way. */
+function addedTo({ row, hasBegun, keepAdded }: ExecutionOptions): AddedTexts {
+  const { pin, added = [] } = row()
+  if (hasBegun) return { kept: pin && added, note: () => {} }
+  let isFirst = true
+  return {
+    note(texts) {
+      if (isFirst && texts.length > 0) keepAdded(texts)
+      isFirst = false
+    },
+  }
 }
 
 /** The children that the turns of a run begin. */

@@ -1,8 +1,10 @@
+import type { AgentPin } from '#contracts/agent-pin.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
+import type { ReadyAgent } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { runStarted } from '../log/log-view.ts'
+import { pinnedIn } from '../storage/run-pin.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
 import type { RunRow } from '../storage/store.ts'
 import { createAcceptance } from './acceptance.ts'
@@ -24,8 +26,12 @@ export interface RunWorkOptions extends Pick<ExecutionOptions, Shared | 'audienc
   readonly agent: ReadyAgent | undefined
   readonly places: LogPlaces
   readonly end: RunEnd
-  /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
-  readonly writeFirst: (run: RunRow) => void
+  /**
+   * Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing.
+   *
+   * @returns The run as it was written.
+   */
+  readonly writeFirst: (run: RunRow, pin: AgentPin | undefined) => RunRow
   readonly onAccepted: () => void
   /** A run before it could not be written. */
   readonly isBehind: () => boolean
@@ -56,7 +62,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
   if (row.cancelReason !== undefined) cancelled.abort(new Error(row.cancelReason))
   const acceptance = createAcceptance({
     isStored: agent === undefined,
-    write: () => options.writeFirst(row),
+    write: () => void (row = options.writeFirst(row, agent?.pin)),
     onStored() {
       options.onAccepted()
       hub.publish(runStarted(row))
@@ -80,8 +86,9 @@ export function createRunWork(options: RunWorkOptions): RunWork {
     isWorking = true
     if (options.isBehind()) throw new Error('A run before it could not be written.')
     try {
-      const ready = agent ?? (await load(row, runtime))
+      const ready = agent ?? (await load(row, options))
       const limits = await lease(ready)
+      const hasBegun = row.startSeq !== undefined
       begin()
       const outcome = await executeRun(
         { ...ready, spec: { ...ready.spec, limits } },
@@ -91,6 +98,9 @@ export function createRunWork(options: RunWorkOptions): RunWork {
           nextSeq: places.next,
           persist: acceptance.persist,
           row: () => row,
+          isWoken: agent === undefined,
+          hasBegun,
+          keepAdded: (added) => change({ added }),
           signal: cancelled.signal,
           writeFinal: (turn, final) => writeFinal(row, turn, final),
         },
@@ -139,8 +149,13 @@ export function createRunWork(options: RunWorkOptions): RunWork {
   }
 }
 
-async function load({ submission }: RunRow, runtime: SessionRuntime): Promise<ReadyAgent> {
-  const agent = await loadAgent(submission, runtime)
+/** With what it was begun with, as far as that is known. */
+async function load(
+  row: RunRow,
+  { runtime, store }: Pick<RunWorkOptions, 'runtime' | 'store'>,
+): Promise<ReadyAgent> {
+  const { submission } = row
+  const agent = await loadAgent(submission, runtime, pinnedIn(row, store))
   if (agent) return agent
   throw new IsolaError(
     'request_model_not_found',

@@ -12,7 +12,7 @@ import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
 import { createLogPlaces } from './log-places.ts'
 import { createRunEnd } from './run-end.ts'
-import { createRunWork, type RunWork } from './run-work.ts'
+import { createRunWork, type RunWork, type RunWorkOptions } from './run-work.ts'
 import { takeUp } from './take-up.ts'
 
 /** Messages that wait behind the running one. */
@@ -45,7 +45,7 @@ export interface RunsOptions {
   readonly sync: () => Promise<void>
   readonly sessionId: () => string
   /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
-  readonly writeFirst: (run: RunRow) => void
+  readonly writeFirst: RunWorkOptions['writeFirst']
   readonly onAccepted: () => void
   /** Something was written into a run that nobody works on. */
   readonly onChanged: () => void

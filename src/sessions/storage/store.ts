@@ -7,6 +7,7 @@ import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage } from '#contracts/lineage.ts'
 import type { RunMemo } from '#contracts/run-view.ts'
 import type { Submission } from '#contracts/submission.ts'
+import type { BegunWith } from './begun-with.ts'
 import { toChildrenText, type BegunChild } from './children.ts'
 import { toStoredTurn } from './event-version.ts'
 import { placesAfter, rowsAt, type LogPlace } from './log-after.ts'
@@ -62,7 +63,7 @@ export interface InboxItem {
 }
 
 /** A run as it was accepted. Its turns and its end are rows of their own. */
-export interface RunRow {
+export interface RunRow extends BegunWith {
   readonly id: string
   /** Accept order within the session, from 1. */
   readonly order: number

@@ -75,6 +75,7 @@ describe('the gate pipeline', () => {
   it('N10: has every gate of the design, in its order', () => {
     expect(gates.map(({ name }) => name)).toEqual([
       'known',
+      'unchanged',
       'input',
       'policy',
       'rate',
