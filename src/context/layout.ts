@@ -81,10 +81,13 @@ export function layOut(deps: LayoutDeps): Layout {
   const { kept, cleared, unpinned, goalChars, tailAt, tokens } = draft
   const staying = steps.filter((step) => kept.has(step))
   const pinned = (pin: Pin) => staying.filter((step) => pins.of.get(step) === pin).length
+  const goneTo = Math.max(deps.goneTo, steps[tailAt]?.from ?? input.messages.length)
+  // A late answer has joined what lies on both sides: its call and it leave together.
+  const across = steps.find(({ from, to }) => from < goneTo && goneTo < to)
   const isSent = (at: number) => staying.some(({ from, to }) => from <= at && at < to)
   return {
     kept: staying,
-    goneTo: Math.max(deps.goneTo, steps[tailAt]?.from ?? input.messages.length),
+    goneTo: across && !kept.has(across) ? across.to : goneTo,
     cleared: new Map([...cleared].filter(([at]) => isSent(at))),
     ...(goalChars !== undefined && { goalChars }),
     unpinned: [...unpinned],
@@ -202,6 +205,13 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
       replace(draft, at, stub)
       draft.cleared.set(at, head)
       draft.unpinned.add('newest_results')
+    }
+  },
+  open_calls(draft) {
+    for (const [step, pin] of draft.pins.of) {
+      // Only so that the conversation goes on at all.
+      if (draft.tokens <= draft.sizes.window) return
+      if (pin === 'open') drop(draft, step, 'open_calls')
     }
   },
 }

@@ -86,7 +86,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
   }
   return {
     entries: [
-      ...before.flatMap(({ from, to }) => range(from, to).flatMap(entry)),
+      ...before.flatMap(({ from, to }) => range(from, Math.min(to, layout.goneTo)).flatMap(entry)),
       ...(gone.length > 0 ? [{ message, isReplaced: false }] : []),
       ...range(layout.goneTo, messages.length).flatMap(entry),
     ],

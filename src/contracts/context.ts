@@ -153,13 +153,14 @@ export interface NamedId {
   readonly source: string
 }
 
-/** What is given up when what has to stay is more than the target, in this order. */
+/** What is given up when what has to stay is more than the target, in this order; `open_calls` only if it is more than the window. */
 export const unpinOrder = [
   'last_turn_results',
   'last_turns',
   'decisions',
   'goal',
   'newest_results',
+  'open_calls',
 ] as const
 export type Unpinned = (typeof unpinOrder)[number] | 'ids' | 'archives'
 

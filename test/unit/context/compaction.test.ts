@@ -195,6 +195,19 @@ describe('the second stage (P29)', () => {
     ).toBe(true)
   })
 
+  it('takes an answer that comes late out with its call, and sends nothing twice', async () => {
+    const messages = withTalk(20).toSpliced(4, 0, calls('late'))
+    const first = await made(messages)
+    const later = [...messages, answer('late', 'It was done.'), says(long(5_000)), user('And now?')]
+    const built = await build(later, { records: [first] })
+    expect(built.compaction).toBeDefined()
+    const sent = built.messages.map((message) => JSON.stringify(message))
+    expect(new Set(sent).size).toBe(sent.length)
+    expect(sent.filter((one) => one.includes('"callId":"late"'))).toHaveLength(
+      sent.filter((one) => one.includes('"id":"late"')).length,
+    )
+  })
+
   it('names the identifiers that later steps named again', async () => {
     const messages = withTalk(20)
     messages.splice(
