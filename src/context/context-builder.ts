@@ -34,7 +34,17 @@ const perRequest = 4
 
 export function createContextBuilder(parts: ContextBuilderParts): ContextBuilder {
   const toView = createView()
-  return { build: (input) => build({ ...parts, toView }, input) }
+  return {
+    isNeeded: (input) => isNeeded(parts.count, input),
+    build: (input) => build({ ...parts, toView }, input),
+  }
+}
+
+function isNeeded(count: TokenCounter, input: ContextInput): boolean {
+  if (input.force || input.records.length > 0) return true
+  const { start, budget } = toSizes(input, 0)
+  const most = Math.min(start, budget)
+  return Number.isFinite(most) && tokensOf(input.messages, input, count) > most
 }
 
 async function build(
@@ -86,11 +96,21 @@ interface Open extends LayoutDeps {
   readonly tokens: number
 }
 
-function sizeOf(view: readonly Entry[], { tools }: ContextInput, count: TokenCounter): number {
-  return view.reduce(
-    (sum, { message }) => sum + count.ofMessage(message),
-    perRequest + count.ofTools(tools),
+const sizeOf = (view: readonly Entry[], input: ContextInput, count: TokenCounter): number =>
+  tokensOf(
+    view.map(({ message }) => message),
+    input,
+    count,
   )
+
+function tokensOf(
+  messages: readonly Message[],
+  { tools }: ContextInput,
+  { ofMessage, ofTools }: TokenCounter,
+): number {
+  let tokens = perRequest + ofTools(tools)
+  for (const message of messages) tokens += ofMessage(message)
+  return tokens
 }
 
 /** Whether there is to be a compaction now, and why. */

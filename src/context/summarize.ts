@@ -145,11 +145,13 @@ async function proseOf(deps: SummaryDeps, gone: readonly Message[]): Promise<Pro
   const earlier = view.find(({ at }) => at === undefined)?.message
   // The call for which all this is done has to be paid as well.
   const paid = sizes.budget - sizes.target - maxTokens
+  // How much the model takes is not known where it refused more than it was said to: the summary itself has to pass.
+  const passes = input.force === 'context_error' ? sizes.target : Infinity
   const material = {
     ...(earlier?.role === 'user' && { earlier: earlier.text }),
     messages: newlyGone(deps, gone),
     maxTokens,
-    roomTokens: Math.min(sizes.window, paid, mostMaterial),
+    roomTokens: Math.min(sizes.window, paid, passes, mostMaterial),
   }
   return modelSummary(input, material, count)
 }

@@ -168,6 +168,59 @@ export const eventSchemas = {
       .exactOptional()
       .describe('which ones, and what each lacks'),
   }),
+  context_compacted: kind(
+    'What a model is sent had become too long: some of it is behind handles, or in a summary, from here on.',
+    {
+      turn,
+      reason: z
+        .enum(['start', 'budget', 'context_error', 'requested'])
+        .describe(
+          'it passed the share at which it begins; the run’s budget takes no more; the model service refused it; somebody asked',
+        ),
+      stage: z
+        .enum(['results', 'summary'])
+        .describe('old results of tools behind handles, or a summary of everything old'),
+      by: z.enum(['model', 'rule']).exactOptional().describe('who made the summary'),
+      refused: text.exactOptional().describe('why no model made it'),
+      tokensBefore: number.describe('estimated input of the call, tools included'),
+      tokensAfter: number,
+      targetTokens: number,
+      roomTokens: number.describe('what a call may have as input'),
+      left: z.object({
+        results: number.describe('results of tools behind a handle now'),
+        messages: number.describe('messages that the summary stands for'),
+        notKept: number.describe('of both, what is in the transcript only'),
+      }),
+      stayed: z.object({
+        messages: number,
+        lastTurns: number,
+        decisions: number,
+        openCalls: number,
+        ids: number,
+      }),
+      unpinned: z
+        .array(
+          z.enum([
+            'last_turn_results',
+            'last_turns',
+            'decisions',
+            'goal',
+            'newest_results',
+            'open_calls',
+            'ids',
+            'archives',
+          ]),
+        )
+        .readonly()
+        .describe('what was given up of what should stay'),
+      tokens: number.describe('spent on the summary'),
+      costNanoUsd,
+      callCostNanoUsd: z
+        .object({ before: number, after: number })
+        .exactOptional()
+        .describe('what the input of a call costs, if a price is known'),
+    },
+  ),
   tool_started: kind(
     'A call begins.',
     { ...toolCall, argsHash, inputChars: number, definitionHash: text },

@@ -1,3 +1,4 @@
+import type { ContextModel } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Message } from './message.ts'
 
@@ -218,6 +219,8 @@ export interface ModelProvider {
    */
   readonly select: (model: string | undefined, request?: ModelRequest) => ModelSelection
   readonly estimate: (request: ModelRequest) => ModelEstimate
+  /** How much the model takes that would answer, however long the request is; `undefined` if none would. */
+  readonly contextOf?: (request: ModelRequest) => ContextModel | undefined
   readonly generate: (request: ModelRequest, options: ModelCallOptions) => Promise<ModelReply>
 }
 
@@ -245,7 +248,7 @@ export interface ModelStatus {
   readonly capabilities: ModelCapabilities
   /** Absent if none is known: such a model is not asked under a cost limit. */
   readonly price?: KnownPrice
-  /** What the vendor says of its size. Shown, never held against a request. */
+  /** What the vendor says of its size. Contexts are compacted by it; it is never held against a request. */
   readonly window?: ModelWindow
   /** Epoch milliseconds: failed in a row, and passed over until then if another can take the call. */
   readonly coolingUntilMs?: number

@@ -1,9 +1,10 @@
 import type { ModelConfig } from '#contracts/config.ts'
+import type { TokenCounter } from '#contracts/context.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { ModelListing, ModelProvider, ModelStatus, ScoreModel } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { byPriority } from './selection/candidate-order.ts'
-import { createTokenEstimator } from './estimate.ts'
+import { createTokenEstimator, outputCap } from './estimate.ts'
 import { generateWithFallback } from './selection/fallback.ts'
 import { createModelRegistry } from './selection/model-registry.ts'
 import { createModelSelector } from './selection/model-selector.ts'
@@ -20,6 +21,8 @@ export interface ModelProvidersDeps extends BackendDeps {
 /** All models of this deployment behind one provider. */
 export interface ModelProviders {
   readonly provider: ModelProvider
+  /** How all of them are counted before they are asked. */
+  readonly count: TokenCounter
   /** What `/v1/models` names; asks nobody. */
   readonly list: () => readonly ModelListing[]
   /** The same models with what is known of them, and how they did as this isolate saw it. */
@@ -42,7 +45,7 @@ export function createModelProviders(
   const registry = createModelRegistry(createBackends(config, { ...deps, tokens, hasOffline }))
   const priorityOf = createPriorityList(config, registry)
   const health = createProviderHealth(nowMs)
-  const { select, candidatesFor } = createModelSelector({
+  const { select, candidatesFor, whoAnswers } = createModelSelector({
     registry,
     priorityOf,
     health,
@@ -64,11 +67,37 @@ export function createModelProviders(
     }
   }
 
+  const contextTokensOf = (target: Target): number | undefined =>
+    registry.capabilitiesOf(target).contextTokens ?? registry.windowOf(target)?.contextTokens
+
+  /** One that is known to take less is passed over for it; behind one that nobody declared nobody is asked. */
+  function largest(targets: readonly Target[]): Target | undefined {
+    const open = targets.findIndex(
+      (target) => registry.capabilitiesOf(target).contextTokens === undefined,
+    )
+    const sizeOf = (target: Target) => contextTokensOf(target) ?? Infinity
+    return targets
+      .slice(0, open < 0 ? targets.length : open + 1)
+      .toSorted((a, b) => (sizeOf(a) === sizeOf(b) ? 0 : sizeOf(b) - sizeOf(a)))[0]
+  }
+
   return {
     provider: {
       id: 'models',
       select,
       estimate: (request) => candidatesFor(request)[0].estimate,
+      contextOf(request) {
+        const target = largest(whoAnswers(request))
+        if (!target) return undefined
+        const contextTokens = contextTokensOf(target)
+        const price = registry.backendOf(target.provider).priceOf(target.model)
+        return {
+          name: idOf(target),
+          ...(contextTokens !== undefined && { contextTokens }),
+          maxOutputTokens: outputCap(request),
+          ...(price && { price }),
+        }
+      },
       generate: async (request, call) =>
         generateWithFallback(request, call, {
           candidates: candidatesFor(request),
@@ -77,6 +106,7 @@ export function createModelProviders(
           nowMs,
         }),
     },
+    count: tokens,
     list: () => served().map((target) => ({ id: idOf(target), provider: target.provider })),
     status: () =>
       served().map((target) => {

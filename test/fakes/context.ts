@@ -7,20 +7,20 @@ import {
 } from '#contracts/context.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
+import type { ModelRequest } from '#contracts/model.ts'
+import { createOutputStore } from '../../src/catalog/output-tool.ts'
 import { createContextBuilder } from '../../src/context/context-builder.ts'
-import { createTokenEstimator } from '../../src/models/estimate.ts'
+import { createContextFitter } from '../../src/context/context-fitter.ts'
+import { createTokenEstimator, outputCap, reservationFor } from '../../src/models/estimate.ts'
+import { createFakeModel, openGates, sha256, type FakeModel, type Script } from './kernel.ts'
 import type { createRandom } from './random.ts'
+import { createFakeGateway } from './session-gateway.ts'
 
 const estimator = createTokenEstimator()
 const request = { model: undefined, messages: [], tools: [], parameters: {} }
-const empty = estimator.ofRequest(request)
 
 /** Counts as the models do. */
-export const tokenCounter: TokenCounter = {
-  ofText: estimator.ofText,
-  ofMessage: (message) => estimator.ofRequest({ ...request, messages: [message] }) - empty,
-  ofTools: (tools) => estimator.ofRequest({ ...request, tools }) - empty,
-}
+export const tokenCounter: TokenCounter = estimator
 
 export const contextBuilder = createContextBuilder({
   count: tokenCounter,
@@ -124,3 +124,30 @@ export async function* steps(
     }
   }
 }
+
+/** What a kernel needs to fit what was said into a model with a window: both count as deployments do. */
+export function createContextParts(script: Script, contextTokens?: number) {
+  const base = createFakeModel(script)
+  const gateway = createFakeGateway()
+  const models: FakeModel = {
+    ...base,
+    estimate: (asked) => reservationFor(estimator.ofRequest(asked), asked),
+    contextOf: (asked) => ({
+      name: 'fake',
+      ...(contextTokens !== undefined && { contextTokens }),
+      maxOutputTokens: outputCap(asked),
+    }),
+  }
+  const outputs = createOutputStore(gateway)
+  const fitter = (keep: typeof outputs.keep) =>
+    createContextFitter({ builder: contextBuilder, models, outputs: { keep }, sha256 })
+  const gates = { ...openGates, outputs }
+  return { models, gateway, fitter, more: { models, gates, context: fitter(outputs.keep) } }
+}
+
+/** Whether it asks for a summary. */
+export const asksForSummary = ({ messages }: Pick<ModelRequest, 'messages'>): boolean =>
+  messages[0]?.role === 'system' && messages[0].text.startsWith('You write the notes')
+
+export const tokensOf = (asked: Pick<ModelRequest, 'messages' | 'tools'>): number =>
+  estimator.ofRequest({ ...request, ...asked })

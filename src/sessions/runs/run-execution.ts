@@ -40,6 +40,7 @@ export async function executeRun(
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link, messages } = submission
+  const before = transcript.before(row())
   const notes = createChildNotes(options, toolset)
   let published = 0
   let failure: unknown
@@ -57,7 +58,9 @@ export async function executeRun(
       agent: spec,
       options: toRunOptions(submission),
       toolset,
-      messages: [...transcript.before(row()), ...messages],
+      messages: [...before.messages, ...messages],
+      ...(before.compactions.length > 0 && { compactions: before.compactions }),
+      isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
       lostCalls: wakes,
     },

@@ -136,7 +136,7 @@ function recordOf(
     final,
   }
   if (!runtime.telemetry?.capturesContent) return Promise.resolve(record)
-  const said = [...transcript.before(row), ...messages]
+  const said = [...transcript.before(row).messages, ...messages]
   const loaded = loadAgent(submission, runtime).catch(() => undefined)
   return loaded.then((ready) => ({
     ...record,
