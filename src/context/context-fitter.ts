@@ -2,9 +2,9 @@ import {
   defaultContextSettings,
   type BuiltContext,
   type ContextBuilder,
-  type ContextFitter,
   type ContextInput,
 } from '#contracts/context.ts'
+import type { ContextFitter } from '#contracts/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { OutputStore } from '#contracts/policy.ts'

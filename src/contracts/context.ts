@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import type { Json } from './json.ts'
-import type { RunInput } from './kernel.ts'
 import type { Limits } from './lease.ts'
 import type { Message, TaintLabel } from './message.ts'
-import type { ModelPrice, ModelReply, ModelRequest, ToolDefinition } from './model.ts'
+import type { ContextModel, ToolDefinition } from './model.ts'
 
 /** When an agent's context is compacted and to what, as shares of what its model takes as input. */
 export const contextSettingsSchema = z
@@ -21,16 +20,6 @@ export const defaultContextSettings: ContextSettings = { start: 0.8, target: 0.5
 
 /** By how much more than the estimate is reserved for a call's input (docs/design.md invariant 3). */
 export const inputReserveFactor = 1.25
-
-/** The model that will answer. */
-export interface ContextModel {
-  readonly name: string
-  /** Input and output together, in tokens. Not known if absent: then only the budget and `force` compact. */
-  readonly contextTokens?: number
-  /** The output cap of the call. */
-  readonly maxOutputTokens: number
-  readonly price?: ModelPrice
-}
 
 /** Counts as the reservation of a call does, so that both mean the same by a token. */
 export interface TokenCounter {
@@ -110,28 +99,6 @@ export interface ContextBuilder {
   /** False if `build` would hand the messages back as they are: costs no more than counting them. */
   readonly isNeeded: (input: ContextInput) => boolean
   readonly build: (input: ContextInput) => Promise<BuiltContext>
-}
-
-/** A turn of a run before its model is asked. */
-export interface FittingTurn extends Pick<ContextInput, 'messages' | 'left' | 'signal'> {
-  readonly run: RunInput
-  /** What was decided in this run, oldest first. */
-  readonly own: readonly Compaction[]
-  /** The last of it is of this very turn, which was cut: nothing is decided again. */
-  readonly isDecided: boolean
-  /** The model refused it as too long. */
-  readonly force?: 'context_error'
-  /** Out of the run's lease; nobody reads along. */
-  readonly generate: (request: ModelRequest) => Promise<ModelReply>
-}
-
-/** What the loop asks before each model call. */
-export interface ContextFitter {
-  /**
-   * `undefined` if all that was said is sent as it is. Throws what `ContextBuilder.build` throws, and
-   * `model_context_exceeded` if the model refused it and nothing can leave.
-   */
-  readonly fit: (turn: FittingTurn) => Promise<BuiltContext> | undefined
 }
 
 /** One stretch of a compacted context; places count from 0 in `ContextInput.messages`. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   call,
+  compaction,
   costNanoUsd,
   durationMs,
   failure,
@@ -10,6 +11,7 @@ import {
   jsonObject,
   message,
   model,
+  modelRequest,
   number,
   ofCall,
   owner,
@@ -17,6 +19,8 @@ import {
   runResult,
   state,
   text,
+  toolCall,
+  turn,
   usage,
   verdict,
 } from './event-fields.ts'
@@ -48,23 +52,6 @@ const kind = <
   data: z.object({ ...data, ...inside } as unknown as With<Data, Inside>).describe(when),
   told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
 })
-
-const turn = number.describe('counts from 1 within the run')
-
-const modelRequest = {
-  ...ofCall,
-  turn: number.exactOptional().describe('absent if a call asked'),
-  request: number.exactOptional().describe('counts from 1 within the turn; absent if a call asked'),
-  ...owner,
-  ...model,
-}
-
-const toolCall = {
-  call,
-  tool: text,
-  parent: text.exactOptional().describe('the call whose code made this one'),
-  ...owner,
-}
 
 const argsHash = text.describe('sha-256 of the arguments')
 const child = { call, agent: text, session: text.describe('the session of the sub-agent') }
@@ -172,53 +159,7 @@ export const eventSchemas = {
     'What a model is sent had become too long: some of it is behind handles, or in a summary, from here on.',
     {
       turn,
-      reason: z
-        .enum(['start', 'budget', 'context_error', 'requested'])
-        .describe(
-          'it passed the share at which it begins; the run’s budget takes no more; the model service refused it; somebody asked',
-        ),
-      stage: z
-        .enum(['results', 'summary'])
-        .describe('old results of tools behind handles, or a summary of everything old'),
-      by: z.enum(['model', 'rule']).exactOptional().describe('who made the summary'),
-      refused: text.exactOptional().describe('why no model made it'),
-      tokensBefore: number.describe('estimated input of the call, tools included'),
-      tokensAfter: number,
-      targetTokens: number,
-      roomTokens: number.describe('what a call may have as input'),
-      left: z.object({
-        results: number.describe('results of tools behind a handle now'),
-        messages: number.describe('messages that the summary stands for'),
-        notKept: number.describe('of both, what is in the transcript only'),
-      }),
-      stayed: z.object({
-        messages: number,
-        lastTurns: number,
-        decisions: number,
-        openCalls: number,
-        ids: number,
-      }),
-      unpinned: z
-        .array(
-          z.enum([
-            'last_turn_results',
-            'last_turns',
-            'decisions',
-            'goal',
-            'newest_results',
-            'open_calls',
-            'ids',
-            'archives',
-          ]),
-        )
-        .readonly()
-        .describe('what was given up of what should stay'),
-      tokens: number.describe('spent on the summary'),
-      costNanoUsd,
-      callCostNanoUsd: z
-        .object({ before: number, after: number })
-        .exactOptional()
-        .describe('what the input of a call costs, if a price is known'),
+      ...compaction,
     },
   ),
   tool_started: kind(

@@ -1,4 +1,3 @@
-import type { ContextModel } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Message } from './message.ts'
 
@@ -75,6 +74,16 @@ export interface TokenPrice {
 export interface ModelPrice extends TokenPrice {
   /** What all tokens of a call cost once its input has more tokens than this. Ascending; each at least as dear. */
   readonly above?: readonly (TokenPrice & { readonly inputTokens: number })[]
+}
+
+/** The model that will answer. */
+export interface ContextModel {
+  readonly name: string
+  /** Input and output together, in tokens. Not known if absent: then only the budget and `force` compact. */
+  readonly contextTokens?: number
+  /** The output cap of the call. */
+  readonly maxOutputTokens: number
+  readonly price?: ModelPrice
 }
 
 /** What one model call cost, as the provider counted it. */

@@ -1,4 +1,4 @@
-import type { ContextFitter } from '#contracts/context.ts'
+import type { ContextFitter } from '#contracts/context-fitter.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput, RunPorts } from '#contracts/kernel.ts'

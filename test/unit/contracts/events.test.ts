@@ -167,7 +167,8 @@ describe('readers and pages of events', () => {
       ...Object.values(eventSchemas).flatMap(({ data }) => Object.keys(data.shape)),
       ...Object.values(deploymentEventSchemas).flatMap((data) => Object.keys(data.shape)),
       // Of a tally, which stands for several events.
-      ...['withMs', 'maxMs'],
+      'withMs',
+      'maxMs',
     ])
     const asked = readdirSync(join(root, 'src/storage')).flatMap((file) => {
       const text = readFileSync(join(root, 'src/storage', file), 'utf8')
