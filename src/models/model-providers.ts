@@ -1,7 +1,13 @@
 import type { ModelConfig } from '#contracts/config.ts'
 import type { TokenCounter } from '#contracts/context.ts'
 import { errorCode } from '#contracts/errors.ts'
-import type { ModelListing, ModelProvider, ModelStatus, ScoreModel } from '#contracts/model.ts'
+import type {
+  ContextModel,
+  ModelListing,
+  ModelProvider,
+  ModelStatus,
+  ScoreModel,
+} from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { byPriority } from './selection/candidate-order.ts'
 import { createTokenEstimator, outputCap } from './estimate.ts'
@@ -67,15 +73,27 @@ export function createModelProviders(
     }
   }
 
-  const contextTokensOf = (target: Target): number | undefined =>
-    registry.capabilitiesOf(target).contextTokens ?? registry.windowOf(target)?.contextTokens
+  /** Asked before each call, and never another for a model: names are looked for in the price file once. */
+  const sizes = new Map<string, Pick<ContextModel, 'contextTokens' | 'price'>>()
+  function knownOf(target: Target): Pick<ContextModel, 'contextTokens' | 'price'> {
+    const before = sizes.get(idOf(target))
+    if (before) return before
+    const contextTokens =
+      registry.capabilitiesOf(target).contextTokens ?? registry.windowOf(target)?.contextTokens
+    const price = registry.backendOf(target.provider).priceOf(target.model)
+    const known = { ...(contextTokens !== undefined && { contextTokens }), ...(price && { price }) }
+    if (sizes.size >= maxKept) sizes.clear()
+    sizes.set(idOf(target), known)
+    return known
+  }
 
   /** One that is known to take less is passed over for it; behind one that nobody declared nobody is asked. */
   function largest(targets: readonly Target[]): Target | undefined {
+    if (targets.length < 2) return targets[0]
     const open = targets.findIndex(
       (target) => registry.capabilitiesOf(target).contextTokens === undefined,
     )
-    const sizeOf = (target: Target) => contextTokensOf(target) ?? Infinity
+    const sizeOf = (target: Target) => knownOf(target).contextTokens ?? Infinity
     return targets
       .slice(0, open < 0 ? targets.length : open + 1)
       .toSorted((a, b) => (sizeOf(a) === sizeOf(b) ? 0 : sizeOf(b) - sizeOf(a)))[0]
@@ -89,14 +107,7 @@ export function createModelProviders(
       contextOf(request) {
         const target = largest(whoAnswers(request))
         if (!target) return undefined
-        const contextTokens = contextTokensOf(target)
-        const price = registry.backendOf(target.provider).priceOf(target.model)
-        return {
-          name: idOf(target),
-          ...(contextTokens !== undefined && { contextTokens }),
-          maxOutputTokens: outputCap(request),
-          ...(price && { price }),
-        }
+        return { name: idOf(target), maxOutputTokens: outputCap(request), ...knownOf(target) }
       },
       generate: async (request, call) =>
         generateWithFallback(request, call, {
@@ -127,5 +138,8 @@ export function createModelProviders(
       }),
   }
 }
+
+/** Names of models that anybody asked for; more are not kept. */
+const maxKept = 500
 
 const idOf = ({ provider, model }: Target): string => `${provider}/${model}`
