@@ -2,7 +2,10 @@ import { bundledPlugins } from './bundled.gen.ts'
 import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
 import { composeAgents, composeThinking } from './agents/compose.ts'
 import { composeCatalog } from './catalog/compose.ts'
+import { readOutputName } from './catalog/output-tool.ts'
 import type { CatalogRuntime } from './catalog/catalog-object.ts'
+import { createContextBuilder } from './context/context-builder.ts'
+import { createContextFitter } from './context/context-fitter.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -226,7 +229,10 @@ function composeWork(parts: WorkParts) {
   const lifecycle = plugins.lifecycle({ wire: agents.wire, servers: mcp.decisions, bundledIds })
   const thinking = composeThinking(hooks.around, validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
-  const kernel = composeKernel({ ...sources, ...thinking, models: parts.models.provider, gates })
+  const { provider: models, count } = parts.models
+  const builder = createContextBuilder({ count, readTool: readOutputName })
+  const context = createContextFitter({ ...sources, builder, models, outputs })
+  const kernel = composeKernel({ ...sources, ...thinking, models, gates, context })
   return { plugins, mcp, agents, hooks, lifecycle, kernel }
 }
 

@@ -79,6 +79,7 @@ export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpe
     parameters: toParameters(agent.parameters),
     limits: toLimits(agent.limits),
     ...(agent.output_schema && { outputSchema: agent.output_schema }),
+    ...(agent.context && { context: agent.context }),
   }
 }
 

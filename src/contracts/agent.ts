@@ -1,3 +1,4 @@
+import type { ContextSettings } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { ModelParameters } from './model.ts'
@@ -28,6 +29,8 @@ export interface AgentSpec {
   readonly parameters: ModelParameters
   readonly limits: Limits
   readonly outputSchema?: JsonSchema
+  /** When its context is compacted, and to what. */
+  readonly context?: ContextSettings
   /** Which template and version made the instructions. */
   readonly provenance: { readonly template: string; readonly version: string }
 }

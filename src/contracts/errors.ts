@@ -59,6 +59,7 @@ export type ModelErrorCode =
   | 'model_invalid_reply'
   | 'model_empty_reply'
   | 'model_refused_request'
+  | 'model_context_exceeded'
   | 'model_not_found'
   | 'model_not_configured'
   | 'model_not_capable'

@@ -95,3 +95,71 @@ export const ofCall = {
 
 export const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session'])
 export const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
+
+export const turn = number.describe('counts from 1 within the run')
+
+export const modelRequest = {
+  ...ofCall,
+  turn: number.exactOptional().describe('absent if a call asked'),
+  request: number.exactOptional().describe('counts from 1 within the turn; absent if a call asked'),
+  ...owner,
+  ...model,
+}
+
+export const toolCall = {
+  call,
+  tool: text,
+  parent: text.exactOptional().describe('the call whose code made this one'),
+  ...owner,
+}
+
+/** What came of a compaction, as `CompactionReport` has it. */
+export const compaction = {
+  reason: z
+    .enum(['start', 'budget', 'context_error', 'requested'])
+    .describe(
+      'it passed the share at which it begins; the run’s budget takes no more; the model service refused it; somebody asked',
+    ),
+  stage: z
+    .enum(['results', 'summary'])
+    .describe('old results of tools behind handles, or a summary of everything old'),
+  by: z.enum(['model', 'rule']).exactOptional().describe('who made the summary'),
+  refused: text.exactOptional().describe('why no model made it'),
+  tokensBefore: number.describe('estimated input of the call, tools included'),
+  tokensAfter: number,
+  targetTokens: number,
+  roomTokens: number.describe('what a call may have as input'),
+  left: z.object({
+    results: number.describe('results of tools behind a handle now'),
+    messages: number.describe('messages that the summary stands for'),
+    notKept: number.describe('of both, what is in the transcript only'),
+  }),
+  stayed: z.object({
+    messages: number,
+    lastTurns: number,
+    decisions: number,
+    openCalls: number,
+    ids: number,
+  }),
+  unpinned: z
+    .array(
+      z.enum([
+        'last_turn_results',
+        'last_turns',
+        'decisions',
+        'goal',
+        'newest_results',
+        'open_calls',
+        'ids',
+        'archives',
+      ]),
+    )
+    .readonly()
+    .describe('what was given up of what should stay'),
+  tokens: number.describe('spent on the summary'),
+  costNanoUsd,
+  callCostNanoUsd: z
+    .object({ before: number, after: number })
+    .exactOptional()
+    .describe('what the input of a call costs, if a price is known'),
+}

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   call,
+  compaction,
   costNanoUsd,
   durationMs,
   failure,
@@ -10,6 +11,7 @@ import {
   jsonObject,
   message,
   model,
+  modelRequest,
   number,
   ofCall,
   owner,
@@ -17,6 +19,8 @@ import {
   runResult,
   state,
   text,
+  toolCall,
+  turn,
   usage,
   verdict,
 } from './event-fields.ts'
@@ -48,23 +52,6 @@ const kind = <
   data: z.object({ ...data, ...inside } as unknown as With<Data, Inside>).describe(when),
   told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
 })
-
-const turn = number.describe('counts from 1 within the run')
-
-const modelRequest = {
-  ...ofCall,
-  turn: number.exactOptional().describe('absent if a call asked'),
-  request: number.exactOptional().describe('counts from 1 within the turn; absent if a call asked'),
-  ...owner,
-  ...model,
-}
-
-const toolCall = {
-  call,
-  tool: text,
-  parent: text.exactOptional().describe('the call whose code made this one'),
-  ...owner,
-}
 
 const argsHash = text.describe('sha-256 of the arguments')
 const child = { call, agent: text, session: text.describe('the session of the sub-agent') }
@@ -168,6 +155,13 @@ export const eventSchemas = {
       .exactOptional()
       .describe('which ones, and what each lacks'),
   }),
+  context_compacted: kind(
+    'What a model is sent had become too long: some of it is behind handles, or in a summary, from here on.',
+    {
+      turn,
+      ...compaction,
+    },
+  ),
   tool_started: kind(
     'A call begins.',
     { ...toolCall, argsHash, inputChars: number, definitionHash: text },

@@ -1,4 +1,5 @@
 import type { AgentResult, ModelCallSummary } from './agent.ts'
+import type { Compaction } from './context.ts'
 import type { SessionEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, zeroUsage, type Amount, type Limits, type Usage } from './lease.ts'
@@ -44,6 +45,8 @@ export interface TurnRecord {
   readonly turn: number
   /** What came in while the run worked and this turn was the first to see. */
   readonly received?: readonly Message[]
+  /** What was decided of the context before its model call, oldest first. */
+  readonly compactions?: readonly Compaction[]
   /** The most each of its calls may spend, pinned when the first one ran. */
   readonly share?: Limits
   readonly steps: readonly PlanStep[]
@@ -52,7 +55,7 @@ export interface TurnRecord {
   /** Spent by this turn, its calls included. */
   readonly usage: Usage
   readonly events: readonly SessionEvent[]
-  /** False while calls are under way: an intent or a checkpoint. */
+  /** False while calls are under way: an intent or a checkpoint. Without steps its context was decided on, no more. */
   readonly isDone: boolean
   /** Set on the last turn of a run: the terminal state is in the same row. */
   readonly final?: AgentResult

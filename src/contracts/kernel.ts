@@ -1,4 +1,5 @@
 import type { AgentResult, AgentSpec } from './agent.ts'
+import type { Compaction } from './context.ts'
 import type { MessageDelta } from './event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
 import type { Message } from './message.ts'
@@ -26,6 +27,10 @@ export interface RunInput {
   readonly toolset: Toolset
   /** The transcript up to and including this run's task; the agent's instructions come before it. */
   readonly messages: readonly Message[]
+  /** What was decided of these messages in earlier runs, oldest first: the last ones suffice. */
+  readonly compactions?: readonly Compaction[]
+  /** It was said in a run that failed. */
+  readonly isLeftOver?: (message: Message) => boolean
   readonly startedAtMs: number
   /** How often the open turn was interrupted before its model call was recorded. */
   readonly lostCalls: number

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { contextSettingsSchema } from './context.ts'
 import { cronProblem } from './cron.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
@@ -80,6 +81,7 @@ const agentManifest = z.strictObject({
     .optional(),
   limits: limits.prefault({}),
   output_schema: jsonSchema.optional(),
+  context: contextSettingsSchema.optional(),
 })
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */

@@ -53,7 +53,7 @@ const askedOfClient = (event: SessionEvent): readonly string[] =>
     : []
 
 function messagesOf(turn: Said): readonly Message[] {
-  const { received = [], steps, calls } = turn
+  const { received = [], steps, calls, events } = turn
   const text = textOf(turn)
   const toolCalls = steps.flatMap((step) =>
     step.type === 'tool' ? [{ id: step.callId, name: step.toolId, input: step.input }] : [],
@@ -65,12 +65,20 @@ function messagesOf(turn: Said): readonly Message[] {
     ...(toolCalls.length > 0 && { toolCalls }),
     taint: ['model'],
   }
-  return [...received, said, ...calls.map(answerOf)]
+  const decided = new Set(events.flatMap(decidedByPerson))
+  return [...received, said, ...calls.map((call) => answerOf(call, decided.has(call.id)))]
 }
 
-function answerOf(call: CallRecord): Message {
+/** A client's own tool is run by its program, and another session by nobody. */
+const decidedByPerson = (event: SessionEvent): readonly string[] =>
+  event.type === 'pause_answered' && ['approval', 'question'].includes(event.data.kind)
+    ? [event.data.call]
+    : []
+
+function answerOf(call: CallRecord, isDecided: boolean): Message {
   const { outcome } = call
-  const base = { role: 'tool', callId: call.id, name: call.name } as const
+  const mark = isDecided ? ({ decided: true } as const) : {}
+  const base = { role: 'tool', callId: call.id, name: call.name, ...mark } as const
   if (outcome?.ok) {
     const taint = outcome.taint ?? [`tool:${call.tool}` as const]
     return { ...base, output: outcome.output, isError: false, taint }

@@ -33,15 +33,16 @@ async function runAgent(
   const segment = openSegment(parts, input, ports, usageOf(turns))
   const cut = last && !last.isDone ? turns.pop() : undefined
   let draft = openTurn(cut?.turn ?? (last?.turn ?? 0) + 1, parts.clock.nowMs(), cut)
-  // A turn whose plan is on record has its model call on record.
-  let lostCalls = cut ? 0 : input.lostCalls
+  // A turn whose plan is on record has its model call on record; without one, what was lost up to its last write.
+  let lostCalls = cut?.steps.length ? 0 : input.lostCalls - lostIn(draft)
   if (cut || lostCalls > 0) {
     const data = { turn: draft.turn, lostCalls }
     draft.events.push(segment.stamp({ type: 'run_resumed', data }))
   }
   try {
     for (;;) {
-      const ending = await runTurn(segment, { draft, turns, lostCalls })
+      const checkpoint = () => void write(segment, draft, 'open')
+      const ending = await runTurn(segment, { draft, turns, lostCalls, checkpoint })
       if (ending?.state === 'parked') return ending
       if (ending) return end(segment, { draft, turns, ending })
       turns.push(write(segment, draft))
@@ -56,6 +57,9 @@ async function runAgent(
   }
 }
 
+const lostIn = ({ events }: TurnDraft): number =>
+  events.filter(({ type, data }) => type === 'model_failed' && data.code === 'lost').length
+
 /** @returns How the run ends, if it does with this turn, or what it waits for. */
 async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parked | undefined> {
   const { parts, input, ports, signal } = segment
@@ -66,7 +70,7 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parke
     ? await act(draft, {
         scope: scopeOf(segment, draft),
         stamp: segment.stamp,
-        checkpoint: () => void write(segment, draft, 'open'),
+        checkpoint: open.checkpoint,
         sync: ports.journal.sync,
         executor: parts.executor,
         maxConcurrency: input.agent.limits.maxConcurrency,

@@ -1,3 +1,4 @@
+import type { ContextFitter } from '#contracts/context-fitter.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput, RunPorts } from '#contracts/kernel.ts'
@@ -18,6 +19,8 @@ export interface KernelParts extends Sources {
   readonly reflector: Reflector
   readonly models: ModelProvider
   readonly gates: GateParts
+  /** Without it a model is sent all that was ever said. */
+  readonly context?: ContextFitter
 }
 
 /** A run between two pauses: what every phase of it works with. */

@@ -1,4 +1,5 @@
 import type { ModelCallSummary } from '#contracts/agent.ts'
+import type { Compaction } from '#contracts/context.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
@@ -10,6 +11,7 @@ import type { AgentResult } from '#contracts/agent.ts'
 export interface TurnDraft {
   readonly turn: number
   received: readonly Message[]
+  readonly compactions: Compaction[]
   share: Limits | undefined
   steps: readonly PlanStep[]
   calls: CallRecord[]
@@ -27,6 +29,7 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
     turn,
     openedAtMs,
     received: from?.received ?? [],
+    compactions: [...(from?.compactions ?? [])],
     share: from?.share,
     timeBeforeMs: from?.usage.timeMs ?? 0,
     steps: from?.steps ?? [],
@@ -38,10 +41,11 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
 }
 
 export function recordOf(draft: TurnDraft, isDone: boolean, final?: AgentResult): TurnRecord {
-  const { turn, received, share, steps, calls, modelCalls, events, usage } = draft
+  const { turn, received, compactions, share, steps, calls, modelCalls, events, usage } = draft
   return {
     turn,
     ...(received.length > 0 && { received }),
+    ...(compactions.length > 0 && { compactions: [...compactions] }),
     ...(share && { share }),
     steps,
     calls: [...calls],

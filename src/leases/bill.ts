@@ -27,6 +27,7 @@ export function isRefusal(error: unknown): boolean {
     case 'model_rate_limited':
     case 'model_unavailable':
     case 'model_refused_request':
+    case 'model_context_exceeded':
     case 'model_not_found':
     case 'model_not_configured':
     case 'model_not_capable':

@@ -18,6 +18,7 @@ import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
 import type { SessionRow } from '../../src/sessions/storage/store.ts'
 import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
+import { createContextParts } from '../fakes/context.ts'
 import {
   agentSpec,
   createFakeClock,
@@ -89,6 +90,8 @@ export interface WorldOptions {
   /** What other sessions answer. */
   readonly others?: Partial<SessionApi>
   readonly limits?: Partial<Limits>
+  /** The model takes no more, and contexts are compacted. */
+  readonly contextTokens?: number
   /** Awaited before an agent is there. */
   readonly loading?: () => Promise<void>
   readonly reserve?: PrincipalLedger['reserve']
@@ -132,7 +135,10 @@ export function createSessionWorld(options: WorldOptions) {
       setAlarm()
     },
   }
-  const model = createFakeModel(options.script)
+  const { script, contextTokens } = options
+  const fitting =
+    contextTokens === undefined ? undefined : createContextParts(script, contextTokens)
+  const model = fitting?.models ?? createFakeModel(script)
   const told: Incident[] = []
   const reserved: string[] = []
   const settled: { run: string; tokens: number }[] = []
@@ -145,7 +151,11 @@ export function createSessionWorld(options: WorldOptions) {
   const runtime: SessionRuntime = {
     ...sources,
     kernel: createKernel(
-      createKernelParts(model, { ...sources, ...(around && { planner: around(modelPlanner) }) }),
+      createKernelParts(model, {
+        ...sources,
+        ...fitting?.more,
+        ...(around && { planner: around(modelPlanner) }),
+      }),
     ),
     sessions: createFakeGateway(options.others),
     agents: {

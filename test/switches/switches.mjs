@@ -318,7 +318,7 @@ const kernel = [
       {
         name: 'lost-call-charged',
         what: 'E1: a resumed run knows of the model calls that a crash may have cut',
-        find: 'let lostCalls = cut ? 0 : input.lostCalls',
+        find: 'let lostCalls = cut?.steps.length ? 0 : input.lostCalls - lostIn(draft)',
         replace: 'let lostCalls = 0',
       },
       {

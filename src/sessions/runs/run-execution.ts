@@ -49,6 +49,7 @@ export async function executeRun(
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link, messages } = submission
+  const before = transcript.before(row())
   const notes = createChildNotes(options, toolset)
   // What an older version began goes on as it did there.
   const known =
@@ -69,7 +70,9 @@ export async function executeRun(
       agent: spec,
       options: toRunOptions(submission),
       toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
-      messages: [...transcript.before(row()), ...messages],
+      messages: [...before.messages, ...messages],
+      ...(before.compactions.length > 0 && { compactions: before.compactions }),
+      isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
       lostCalls: wakes,
     },

@@ -137,7 +137,7 @@ function recordOf(
     final,
   }
   if (!runtime.telemetry?.capturesContent) return Promise.resolve(record)
-  const said = [...transcript.before(row), ...messages]
+  const said = [...transcript.before(row).messages, ...messages]
   const loaded = loadAgent(submission, runtime, pinnedIn(row, store)).catch(() => undefined)
   return loaded.then((ready) => ({
     ...record,

@@ -1,0 +1,77 @@
+import {
+  defaultContextSettings,
+  type BuiltContext,
+  type ContextBuilder,
+  type ContextInput,
+} from '#contracts/context.ts'
+import type { ContextFitter } from '#contracts/context-fitter.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { ModelProvider } from '#contracts/model.ts'
+import type { OutputStore } from '#contracts/policy.ts'
+import type { Sources } from '#contracts/sources.ts'
+
+export interface ContextFitterParts {
+  readonly builder: ContextBuilder
+  readonly models: Pick<ModelProvider, 'contextOf'>
+  /** Where what leaves is kept. */
+  readonly outputs: Pick<OutputStore, 'keep'>
+  readonly sha256: Sources['sha256']
+}
+
+/** Fits what was said in a run into the model that will answer it. */
+export function createContextFitter(parts: ContextFitterParts): ContextFitter {
+  const { builder, models, outputs, sha256 } = parts
+  return {
+    fit({ run, own, isDecided, generate, ...of }) {
+      const { agent, session, rootSession, toolset, compactions = [], isLeftOver } = run
+      // Whoever makes one call asks no model.
+      if (run.options.directCall) return undefined
+      const tools = toolset.definitions
+      const model = models.contextOf?.({
+        model: agent.model,
+        messages: of.messages,
+        tools,
+        parameters: agent.parameters,
+        maxCostNanoUsd: of.left.maxCostNanoUsd,
+      })
+      if (!model) return undefined
+      const input: ContextInput = {
+        ...of,
+        // The agent's instructions come before them.
+        taskAt: run.messages.length,
+        tools,
+        model,
+        settings: agent.context ?? defaultContextSettings,
+        records: [...compactions, ...own],
+        isDecided: isDecided && !of.force,
+        isDecision: (message) => message.role === 'tool' && message.decided === true,
+        ...(isLeftOver && { isLeftOver }),
+        // Under its own content: whoever keeps it again after a crash writes the same.
+        async keep(text) {
+          const at = { session, rootSession, run: 'kept', call: sha256(text).slice(0, 22) }
+          const { handle } = await outputs.keep(at, text)
+          return typeof handle === 'string' ? handle : undefined
+        },
+        async summarize({ messages, maxOutputTokens }) {
+          const parameters = { maxOutputTokens }
+          const request = { model: agent.model, messages, tools: [], parameters }
+          const { text, usage } = await generate(request)
+          const { inputTokens, outputTokens, costNanoUsd } = usage
+          return { text, tokens: inputTokens + outputTokens, costNanoUsd }
+        },
+      }
+      if (!builder.isNeeded(input)) return undefined
+      return of.force ? shorter(builder.build(input)) : builder.build(input)
+    },
+  }
+}
+
+/** To send the same again would be refused again. */
+async function shorter(building: Promise<BuiltContext>): Promise<BuiltContext> {
+  const built = await building
+  if (built.compaction) return built
+  throw new IsolaError(
+    'model_context_exceeded',
+    'The model service says that the context is too long, and nothing more can leave it.',
+  )
+}
