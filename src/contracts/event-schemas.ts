@@ -8,6 +8,7 @@ import {
   inHook,
   json,
   jsonObject,
+  limitReached,
   message,
   model,
   number,
@@ -227,6 +228,22 @@ export const eventSchemas = {
     tokens: number.exactOptional(),
     reserved: number.exactOptional(),
   }),
+  budget_reached: kind(
+    'A limit was reached, and the run is parked until somebody raises it: `run_parked` comes after it.',
+    limitReached,
+  ),
+  budget_warning: kind('Four fifths of a limit are spent; told once of each limit.', {
+    limit: text,
+    allowed: number,
+    spent: number,
+  }),
+  loop_suspected: kind(
+    'The same calls with the same results came again and again: the run is parked, or ends.',
+    {
+      calls: z.array(text).readonly().describe('the tools of one round, in order'),
+      rounds: number.describe('how often in a row'),
+    },
+  ),
   tool_log: kind(
     'A tool or a hook logged something.',
     {

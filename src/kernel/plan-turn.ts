@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { addUsage, defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
+import { addUsage, defaultMaxOutputTokens } from '#contracts/lease.ts'
 import type { TurnScope } from './call.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { createGenerate } from '#leases/generate.ts'
@@ -22,13 +22,14 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
   const { parts, input, ports, ledger, stamp, signal } = segment
   const lease = ledger.reserve({ turns: 1 })
   if (!lease.ok) {
-    draft.usage = zeroUsage // the turn did not take place
+    draft.usage = { ...draft.usage, turns: 0 } // the turn did not take place
     const { maxTurns } = input.agent.limits
     throw new IsolaError('lease_turns', `The run has used its ${maxTurns} turns.`)
   }
   ledger.settle(lease.lease, { turns: 1 })
+  const { length: heard } = draft.received
   draft.received = ports.received?.(receivedBy(turns)) ?? []
-  if (draft.received.length > 0)
+  if (draft.received.length > heard)
     draft.events.push(stamp({ type: 'run_steered', data: { turn: draft.turn } }))
   let offset = 0
   const generate = createGenerate({
@@ -106,6 +107,7 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
     argsHashes: new WeakMap(),
     signal,
     answerTo: ports.answerTo ?? (() => undefined),
+    mayAsk: ports.mayRaise ?? false,
     caller: callerOf(segment),
   }
 }

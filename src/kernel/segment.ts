@@ -28,6 +28,7 @@ export interface Segment {
   readonly ledger: Ledger
   /** Aborts on cancel and when the run's active time is used up. */
   readonly signal: AbortSignal
+  readonly throwIfOver: () => void
   readonly stamp: Stamp
   readonly timeLeftMs: () => number
   readonly deadlines: Deadlines
@@ -54,9 +55,8 @@ export function openSegment(
   ports.signal.addEventListener('abort', cancel)
   if (ports.signal.aborted) cancel()
   const deadlines = createDeadlines(clock)
-  deadlines.after(Math.max(0, timeLeftMs()), () =>
-    stop.abort(new IsolaError('lease_time', 'The time of this run is used up.')),
-  )
+  const timeUp = () => stop.abort(new IsolaError('lease_time', 'The time of this run is used up.'))
+  deadlines.after(Math.max(0, timeLeftMs()), timeUp)
   return {
     parts,
     input,
@@ -65,6 +65,10 @@ export function openSegment(
     timeLeftMs,
     deadlines,
     signal: stop.signal,
+    throwIfOver() {
+      if (timeLeftMs() <= 0) timeUp() // there may be less than there was
+      stop.signal.throwIfAborted()
+    },
     close() {
       deadlines.close()
       ports.signal.removeEventListener('abort', cancel)

@@ -3,6 +3,7 @@ import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
+import type { Pause } from '#contracts/pause.ts'
 import type { PlanStep } from '#contracts/plan.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 
@@ -18,6 +19,8 @@ export interface TurnDraft {
   /** When this segment opened the turn, and what earlier segments spent in it. */
   readonly openedAtMs: number
   readonly timeBeforeMs: number
+  /** It waits as a whole. */
+  pause?: Pause
   /** Spent by the turn's model calls and by its settled calls. */
   usage: Usage
 }
@@ -27,22 +30,24 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
     turn,
     openedAtMs,
     received: from?.received ?? [],
-    share: from?.share,
+    // What was held back gets its share of what there is now.
+    share: from?.pause ? undefined : from?.share,
     timeBeforeMs: from?.usage.timeMs ?? 0,
     steps: from?.steps ?? [],
     calls: [...(from?.calls ?? [])],
     modelCalls: [...(from?.modelCalls ?? [])],
     events: [...(from?.events ?? [])],
-    usage: from?.usage ?? { ...zeroUsage, turns: 1 },
+    usage: { ...(from?.usage ?? zeroUsage), turns: from?.steps.length ? from.usage.turns : 1 },
   }
 }
 
 export function recordOf(draft: TurnDraft, isDone: boolean, final?: AgentResult): TurnRecord {
-  const { turn, received, share, steps, calls, modelCalls, events, usage } = draft
+  const { turn, received, share, pause, steps, calls, modelCalls, events, usage } = draft
   return {
     turn,
     ...(received.length > 0 && { received }),
     ...(share && { share }),
+    ...(pause && !final && { pause }),
     steps,
     calls: [...calls],
     modelCalls: [...modelCalls],

@@ -9,6 +9,9 @@ import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
+import { limitsInForce, mayAsk } from './limits-in-force.ts'
+import { adviceFor, pauseAt } from './limit-reached.ts'
+import { review } from './review.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
@@ -29,6 +32,8 @@ export interface ExecutionOptions {
   readonly signal: AbortSignal
   /** Writes the run's row if it is not there yet. */
   readonly persist: () => void
+  /** How often its limits had been changed when those that it works with were looked up. */
+  readonly changes: number
   readonly writeFinal: (turn: TurnRecord, final: AgentResult) => void
 }
 
@@ -41,6 +46,8 @@ export async function executeRun(
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link, messages } = submission
   const notes = createChildNotes(options, toolset)
+  const limits = limitsInForce(spec.limits, row)
+  const mayRaise = mayAsk(row(), store)
   let published = 0
   let failure: unknown
   const outcome = await runtime.kernel.run(
@@ -54,7 +61,7 @@ export async function executeRun(
       ...(link && { traceLink: link }),
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
-      agent: spec,
+      agent: { ...spec, limits },
       options: toRunOptions(submission),
       toolset,
       messages: [...transcript.before(row()), ...messages],
@@ -71,6 +78,14 @@ export async function executeRun(
       isWatched: () => audience === 'reader' || hub.hasReaders(),
       received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
       answerTo: (call) => row().answers?.[call],
+      mayRaise,
+      atLimit(ending, turns) {
+        const nowMs = runtime.clock.nowMs()
+        const pause = pauseAt(ending, turns, { limits, changes: options.changes, nowMs })
+        const { message } = pause.reached
+        return mayRaise ? { message, pause } : { message: `${message}${adviceFor(submission)}` }
+      },
+      review: (turns) => review(turns, { limits, rounds: spec.maxRepeats, row: row() }),
       journal: {
         load() {
           const turns = store.turns(order)
