@@ -22,13 +22,13 @@ export function changeLimits(
   { limits, isOperator }: LimitsChange,
   { store, runs }: Pick<OutsideParts, 'store' | 'runs'>,
 ): void {
-  if (store.final(row.order) || row.cancelReason !== undefined) throw conflict('The run is over.')
   const { lineage } = row.submission
   if (lineage) {
     const { parentRun, parentSession } = lineage
     const message = `What this run may spend is its caller’s to give: change the limits of ${parentRun} in ${parentSession}.`
     throw new IsolaError('request_conflict', message)
   }
+  if (store.final(row.order) || row.cancelReason !== undefined) throw conflict('The run is over.')
   const { changed } = row
   const merged = { ...changed?.limits, ...limits }
   const byOperator = isOperator ? { ...changed?.byOperator, ...limits } : changed?.byOperator
