@@ -213,7 +213,7 @@ export const deploymentEventSchemas = {
   limits_changed: kind('An operator changed the limits of somebody’s run.', {
     ...session,
     run: text,
-    limits: z.record(text, number).describe('those that were changed'),
+    limits: text.describe('those that were changed, as JSON'),
   }),
   session_deleted: kind('An operator deleted somebody’s session.', {
     ...session,

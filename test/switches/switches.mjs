@@ -210,8 +210,8 @@ const executeFile = of(
       name: 'refuse-pause',
       what: 'N12: where nobody can answer, a tool that waits fails and says so',
       tests: [kernelPauses],
-      find: 'return pauseOrDeny(result.pause, scope)',
-      replace: 'return { pause: result.pause }',
+      find: '? pauseOrDeny(result.pause, scope)',
+      replace: '? { pause: result.pause }',
     },
     {
       name: 'tool-timeout',
@@ -317,7 +317,7 @@ const kernel = [
       {
         name: 'lost-call-charged',
         what: 'E1: a resumed run knows of the model calls that a crash may have cut',
-        find: 'let lostCalls = cut ? 0 : input.lostCalls',
+        find: 'let lostCalls = cut && cut.steps.length > 0 ? 0 : input.lostCalls',
         replace: 'let lostCalls = 0',
       },
       {
@@ -330,8 +330,8 @@ const kernel = [
         name: 'message-heard',
         what: 'N12: a run does not end before it has heard what was said to it',
         tests: [kernelPauses],
-        find: 'if (ports.received?.(receivedBy([...open.turns, draft])).length) return undefined',
-        replace: '',
+        find: "if (reflection.decision === 'finish' && hasHeardAll())",
+        replace: "if (reflection.decision === 'finish')",
       },
       {
         name: 'refusal-stops-run',
@@ -857,8 +857,8 @@ const session = [
       {
         name: 'day-reserved',
         what: "E1: a run's part of its principal's day is reserved before anything is spent",
-        find: 'await runtime.principals.reserve({',
-        replace: 'await (async ({ asked }) => asked)({',
+        find: 'const reserving = runtime.principals.reserve({',
+        replace: 'const reserving = (async ({ asked }) => asked)({',
       },
     ],
   ),

@@ -26,7 +26,7 @@ export async function changeRunLimits(
   const before = unwrap(await session.result(principal, run))
   if (!isOperator) await refuseBeyondDay(deps, before, { principal, limits })
   const view = unwrap(await session.changeLimits(principal, run, { limits, isOperator }))
-  const about = { run, limits: { ...limits } }
+  const about = { run, limits: JSON.stringify(limits) }
   if (by !== undefined) await record(deps, context, { type: 'limits_changed', opened, about })
   return view
 }

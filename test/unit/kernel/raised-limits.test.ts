@@ -200,7 +200,7 @@ async function growTree(seed: number) {
       const outputTokens = random.int(0, 50)
       take('maxTokens', inputTokens + outputTokens)
       if (random.chance(0.15)) change(random.chance(0.5) ? 0.6 : 2)
-      if (random.chance(depth === 0 ? 0.3 : 0.7)) return { text: 'done', inputTokens, outputTokens }
+      if (random.chance(depth === 0 ? 0.5 : 0.8)) return { text: 'done', inputTokens, outputTokens }
       const calls = Array.from({ length: random.int(1, 2) }, () => ({
         name: depth < 2 && random.chance(0.25) ? 'child' : 'plain',
         input: { order: (least.order += 1) },
@@ -254,7 +254,7 @@ async function growTree(seed: number) {
     const outcome = await runAgent(root, 0, signal, journal)
     if (outcome.state !== 'parked') return { outcome, parks, taken }
     parks += 1
-    if (raises++ > 30) return { outcome: undefined, parks, taken }
+    if (raises++ > 12) return { outcome: undefined, parks, taken }
     // The raised limits are what the next segment begins with.
     const { limit, needed } = outcome.pauses[0]!.reached!
     root = { ...root, ...changed.limits, [limit!]: needed! + random.int(0, 200) }
