@@ -21,34 +21,7 @@ import {
   usage,
   verdict,
 } from './event-fields.ts'
-
-/**
- * What each kind of event of a session says, from which its type is inferred (`event.ts`) and docs/events.md is made.
- * The Worker holds none of it: who emits is checked by the compiler, what was stored by tests.
- *
- * `data` is what is stored, and on the audit record. `told` is what a reader of the session gets: texts, arguments and
- * results are added out of the row that the event is stored in, and `inside` is left out.
- */
-interface Parts<Told extends z.core.$ZodLooseShape, Inside extends z.core.$ZodLooseShape> {
-  readonly told?: Told
-  readonly inside?: Inside
-}
-
-type NoFields = Record<never, never>
-type With<Fields, More> = Omit<Fields, keyof More> & More
-
-const kind = <
-  Data extends z.core.$ZodLooseShape,
-  Told extends z.core.$ZodLooseShape = NoFields,
-  Inside extends z.core.$ZodLooseShape = NoFields,
->(
-  when: string,
-  data: Data,
-  { told, inside }: Parts<Told, Inside> = {},
-) => ({
-  data: z.object({ ...data, ...inside } as unknown as With<Data, Inside>).describe(when),
-  told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
-})
+import { kind } from './event-kind.ts'
 
 const turn = number.describe('counts from 1 within the run')
 
@@ -70,6 +43,13 @@ const toolCall = {
 const argsHash = text.describe('sha-256 of the arguments')
 const child = { call, agent: text, session: text.describe('the session of the sub-agent') }
 
+/**
+ * What each kind of event of a session says, from which its type is inferred (`event.ts`) and docs/events.md is made.
+ * The Worker holds none of it: who emits is checked by the compiler, what was stored by tests.
+ *
+ * `data` is what is stored, and on the audit record. `told` is what a reader of the session gets: texts, arguments and
+ * results are added out of the row that the event is stored in, and `inside` is left out.
+ */
 export const eventSchemas = {
   run_started: kind('A run began to work. It is the first event of every run.', {
     principal: text,
