@@ -27,7 +27,10 @@ export interface AgentSpec {
   readonly instructions: string
   readonly model: string | undefined
   readonly parameters: ModelParameters
+  /** Read anew whenever something is to begin: they may be lowered while it works. */
   readonly limits: Limits
+  /** So often in a row the same calls with the same results are a loop; 0 is never, 5 if absent. */
+  readonly maxRepeats?: number
   readonly outputSchema?: JsonSchema
   /** When its context is compacted, and to what. */
   readonly context?: ContextSettings

@@ -210,6 +210,11 @@ export const deploymentEventSchemas = {
     argsHash: text,
     decision: text,
   }),
+  limits_changed: kind('An operator changed the limits of somebody’s run.', {
+    ...session,
+    run: text,
+    limits: text.describe('those that were changed, as JSON'),
+  }),
   session_deleted: kind('An operator deleted somebody’s session.', {
     ...session,
     step: z.enum(['asked', 'done']),

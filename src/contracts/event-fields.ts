@@ -93,7 +93,44 @@ export const ofCall = {
   call: text.exactOptional().describe('the call whose code asked; absent if it was the agent'),
 }
 
-export const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session'])
+const limitName = z.enum([
+  'maxTokens',
+  'maxCostNanoUsd',
+  'maxTimeMs',
+  'maxTurns',
+  'maxToolCalls',
+  'maxChildren',
+  'maxDepth',
+  'maxConcurrency',
+])
+const leaseCode = z.enum([
+  'lease_tokens',
+  'lease_cost',
+  'lease_time',
+  'lease_turns',
+  'lease_tool_calls',
+  'lease_children',
+  'lease_depth',
+  'loop_suspected',
+])
+
+/** Which limit was reached, what was spent of it by whom, and what the next step needs. */
+export const limitReached = {
+  code: leaseCode,
+  limit: limitName.exactOptional().describe('absent for a suspected loop'),
+  allowed: number.exactOptional().describe('the limit in force'),
+  spent: number.exactOptional().describe('by the run and everything below it'),
+  needed: number.exactOptional().describe('the least limit with which it may go on'),
+  own: number.exactOptional().describe('of `spent`, by the run itself'),
+  calls: z
+    .array(z.object({ call: text, tool: text, spent: number }))
+    .readonly()
+    .exactOptional()
+    .describe('of `spent`, by what its calls began'),
+  message: text,
+}
+
+export const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session', 'budget'])
 export const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
 
 export const turn = number.describe('counts from 1 within the run')

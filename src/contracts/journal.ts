@@ -55,6 +55,8 @@ export interface TurnRecord {
   /** Spent by this turn, its calls included. */
   readonly usage: Usage
   readonly events: readonly SessionEvent[]
+  /** The turn waits as a whole: a limit was reached in it, or a loop is suspected. */
+  readonly pause?: Pause
   /** False while calls are under way: an intent or a checkpoint. Without steps its context was decided on, no more. */
   readonly isDone: boolean
   /** Set on the last turn of a run: the terminal state is in the same row. */

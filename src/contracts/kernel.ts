@@ -1,6 +1,7 @@
 import type { AgentResult, AgentSpec } from './agent.ts'
+import type { Ending } from './agent-result.ts'
 import type { Compaction } from './context.ts'
-import type { MessageDelta } from './event.ts'
+import type { EventDraft, MessageDelta } from './event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
 import type { Message } from './message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
@@ -54,8 +55,23 @@ export interface RunPorts {
   readonly onWritten: (turn: TurnRecord) => void
   /** Called when the first model request of the segment is on its way, or will not be. */
   readonly onSent: () => void
+  /** Somebody can be asked to raise a limit: what one holds back waits for that. */
+  readonly mayRaise?: boolean
+  /** Says of a limit that ends the run what was reached and, where it `mayRaise`, what it waits for. */
+  readonly atLimit?: (reached: Ending, turns: readonly TurnRecord[]) => LimitAnswer
+  /** Looks at what was done before each further turn: what to tell of it, and whether it is to end here. */
+  readonly review?: (turns: readonly TurnRecord[]) => {
+    readonly tell: readonly EventDraft[]
+    readonly end?: Ending | undefined
+  }
   /** Aborted with a reason that has a `code` (`cancelled` if it has none). */
   readonly signal: AbortSignal
+}
+
+/** What a limit means for a run: the pause in which somebody may raise it, or its end with these words. */
+export interface LimitAnswer {
+  readonly message: string
+  readonly pause?: Pause
 }
 
 /** The run waits for someone outside: its segment is over, its journal holds all there is. */

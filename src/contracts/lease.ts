@@ -95,6 +95,28 @@ export interface LeaseRefusal {
   readonly left: number
 }
 
+/** A limit that a run has reached, for whoever may raise it. Cost in billionths of a US dollar, time in milliseconds. */
+export interface LimitReached {
+  readonly code: LeaseRefusal['code'] | 'loop_suspected'
+  /** Which limit; absent for a suspected loop, which is not one. */
+  readonly limit?: keyof Limits
+  /** The limit in force. */
+  readonly allowed?: number
+  /** What is booked of it by now, everything below the run included. */
+  readonly spent?: number
+  /** The least limit with which the next step may begin; a guess where the step is one that may itself spend. */
+  readonly needed?: number
+  /** Of `spent`, by whom in the tree: the run itself, and each call that itself spent. */
+  readonly own?: number
+  readonly calls?: readonly {
+    readonly call: string
+    readonly tool: string
+    readonly spent: number
+  }[]
+  /** In words for a person, with how to go on. */
+  readonly message: string
+}
+
 /** Stands for no limit; finite, so that it survives JSON and stays exact. */
 export const unlimited = Number.MAX_SAFE_INTEGER
 

@@ -53,6 +53,8 @@ const limits = z.strictObject({
   max_depth: z.int().min(0).max(16).optional(),
   max_concurrency: z.int().min(1).max(64).optional(),
   max_children: z.int().min(0).max(1_000).optional(),
+  /** So often in a row the same calls with the same results are taken for a loop; 0 never, 5 unless set. */
+  max_repeats: z.union([z.literal(0), z.int().min(2).max(100)]).optional(),
 })
 
 const agentManifest = z.strictObject({

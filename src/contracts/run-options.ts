@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly limits?: Partial<Limits>
   /** What the run may be parked for; nothing if absent. */
   readonly pauses?: PauseMode
+  /** Somebody comes back to it who can raise a limit that it reaches: it is parked then, and stopped if absent. */
+  readonly mayRaise?: boolean
   /** Tools whose every call somebody must approve, also below: names, or `<plugin>__*`, or `*`. */
   readonly requireApproval?: readonly string[]
   /** Tools that the client runs: a call of one parks the run. */
@@ -53,6 +55,8 @@ export const runOptionFields: {
   limits: own,
   // What a surface can wait for depends on its version, not on what was asked. A child has no client with tools.
   pauses: { isHashed: false, inherit: (pauses) => (pauses === 'park' ? 'park' : 'refuse') },
+  // A child's limits are its parent's to give: it is the parent that asks.
+  mayRaise: { isHashed: false, inherit: nothing },
   requireApproval: { isHashed: true, inherit: whole },
   clientTools: own,
   mayAsk: own,

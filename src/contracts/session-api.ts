@@ -82,6 +82,15 @@ export interface SessionApi {
     decision: Decision,
     by?: string,
   ) => Promise<Reply<RunView>>
+  /**
+   * Raises or lowers the limits of a run that is not over; one that waits for it goes on. The same again changes
+   * nothing. Refused with `request_conflict` where it is over, or a sub-agent's. `isOperator`: also what the day has not.
+   */
+  readonly changeLimits: (
+    principal: string,
+    run: string,
+    change: { readonly limits: Partial<Limits>; readonly isOperator: boolean },
+  ) => Promise<Reply<RunView>>
   /** A new run of the same task for one that was given up. For the operator; the same run joins the retry that is there. */
   readonly retry: (run: string) => Promise<Reply<SubmitReceipt>>
   /** Cancels whatever a parent's call started here, or will. */

@@ -1,7 +1,7 @@
 import type { ToolErrorCode, LeaseErrorCode } from './errors.ts'
 import type { EventData, EventDraft } from './event.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
-import type { Limits, Usage } from './lease.ts'
+import type { LimitReached, Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
 import type { OutsideAddress } from './network-rule.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
@@ -90,8 +90,11 @@ export interface ToolFailure {
   readonly transient?: boolean
 }
 
-/** What a call may wait for: somebody's approval, an answer to a question, a tool that the client runs, or another session. */
-export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session'
+/**
+ * What a run may wait for: somebody's approval, an answer to a question, a tool that the client runs, another session,
+ * or (`budget`) that a limit which it has reached is raised.
+ */
+export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session' | 'budget'
 
 /** How a tool says that its outcome comes from outside, later: with the failed result `tool_pending`. */
 export interface PauseRequest {
@@ -105,6 +108,8 @@ export interface PauseRequest {
    * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.
    */
   readonly asks?: Asks
+  /** Of kind `budget`, where the run waits as a whole: the limit that it has reached. */
+  readonly reached?: LimitReached
 }
 
 /** What a call asks somebody, by a key of its own for each question. */

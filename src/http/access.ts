@@ -61,6 +61,7 @@ export const access = {
   '/api/sessions/:id/runs/:run/cancel': { POST: talkers },
   '/api/sessions/:id/runs/:run/messages': { POST: talkers },
   '/api/sessions/:id/runs/:run/decisions': { POST: talkers },
+  '/api/sessions/:id/runs/:run/limits': { POST: talkers },
   '/api/operator/audit': { GET: readers },
   '/api/operator/health': { GET: readers },
   '/api/operator/models': { GET: readers },

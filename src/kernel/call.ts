@@ -34,6 +34,8 @@ export interface TurnScope {
   readonly deadlines: Deadlines
   readonly argsHashes: WeakMap<JsonObject, string>
   readonly answerTo: (call: string) => PauseAnswer | undefined
+  /** A call that a limit holds back waits until somebody has raised it, or nobody has. */
+  readonly mayAsk: boolean
   /** Aborts on cancel, on the run's time limit and when its lease is revoked. */
   readonly signal: AbortSignal
   /** Who is calling: everything of a tool's context that does not depend on the call. */

@@ -1,6 +1,6 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { addUsage, defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
+import { addUsage, defaultMaxOutputTokens } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { TurnScope } from './call.ts'
@@ -24,8 +24,8 @@ export interface OpenTurn {
 export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> {
   const { draft, turns, lostCalls, checkpoint } = open
   const { parts, input, ports, ledger, stamp, signal } = segment
-  // What is on record before its plan has its lease, and has heard what came in.
-  if (draft.compactions.length === 0) begin(segment, open)
+  // One that was cut after its context was decided on has its lease, and has heard what came in.
+  if (!draft.isBegun) begin(segment, open)
   let offset = 0
   let isSummary = false
   const generate = createGenerate({
@@ -99,13 +99,14 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
 function begin({ input, ports, ledger, stamp }: Segment, { draft, turns }: OpenTurn): void {
   const lease = ledger.reserve({ turns: 1 })
   if (!lease.ok) {
-    draft.usage = zeroUsage // the turn did not take place
+    draft.usage = { ...draft.usage, turns: 0 } // the turn did not take place
     const { maxTurns } = input.agent.limits
     throw new IsolaError('lease_turns', `The run has used its ${maxTurns} turns.`)
   }
   ledger.settle(lease.lease, { turns: 1 })
+  const { length: heard } = draft.received
   draft.received = ports.received?.(receivedBy(turns)) ?? []
-  if (draft.received.length > 0)
+  if (draft.received.length > heard)
     draft.events.push(stamp({ type: 'run_steered', data: { turn: draft.turn } }))
 }
 
@@ -143,6 +144,7 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
     argsHashes: new WeakMap(),
     signal,
     answerTo: ports.answerTo ?? (() => undefined),
+    mayAsk: ports.mayRaise ?? false,
     caller: callerOf(segment),
   }
 }

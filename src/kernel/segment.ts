@@ -31,6 +31,7 @@ export interface Segment {
   readonly ledger: Ledger
   /** Aborts on cancel and when the run's active time is used up. */
   readonly signal: AbortSignal
+  readonly throwIfOver: () => void
   readonly stamp: Stamp
   readonly timeLeftMs: () => number
   readonly deadlines: Deadlines
@@ -57,9 +58,8 @@ export function openSegment(
   ports.signal.addEventListener('abort', cancel)
   if (ports.signal.aborted) cancel()
   const deadlines = createDeadlines(clock)
-  deadlines.after(Math.max(0, timeLeftMs()), () =>
-    stop.abort(new IsolaError('lease_time', 'The time of this run is used up.')),
-  )
+  const timeUp = () => stop.abort(new IsolaError('lease_time', 'The time of this run is used up.'))
+  deadlines.after(Math.max(0, timeLeftMs()), timeUp)
   return {
     parts,
     input,
@@ -68,6 +68,10 @@ export function openSegment(
     timeLeftMs,
     deadlines,
     signal: stop.signal,
+    throwIfOver() {
+      if (timeLeftMs() <= 0) timeUp() // there may be less than there was
+      stop.signal.throwIfAborted()
+    },
     close() {
       deadlines.close()
       ports.signal.removeEventListener('abort', cancel)

@@ -64,6 +64,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   abandon: 'change',
   steer: 'change',
   decide: 'change',
+  changeLimits: 'change',
   retry: 'change',
   cancelCall: 'change',
   deliver: 'change',

@@ -78,6 +78,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       const decided = { call, decision, by }
       return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
     }
+    changeLimits(...given: Given<'changeLimits'>) {
+      return this.#answer(() => this.#session.arrivals.changeLimits(...given))
+    }
     deliver(...given: Given<'deliver'>) {
       return this.#answer(() => this.#session.arrivals.deliver(...given))
     }

@@ -261,6 +261,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       abandon: answer('abandon', () => view),
       steer: answer('steer', () => ({ session, run: testRun, place: 1 })),
       decide: answerOwner('decide', () => view),
+      changeLimits: answerOwner('changeLimits', () => view),
       retry: answer('retry', () => ({ ...receipt, session })),
       cancelCall: async () => undefined,
       deliver: answer('deliver', () => null),

@@ -77,6 +77,7 @@ export function createFakeGateway(
         abandon: unexpected('abandon'),
         steer: unexpected('steer'),
         decide: unexpected('decide'),
+        changeLimits: unexpected('changeLimits'),
         retry: unexpected('retry'),
         deliver: unexpected('deliver'),
         spentBy: unexpected('spentBy'),

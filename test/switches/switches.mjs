@@ -211,8 +211,8 @@ const executeFile = of(
       name: 'refuse-pause',
       what: 'N12: where nobody can answer, a tool that waits fails and says so',
       tests: [kernelPauses],
-      find: 'return pauseOrDeny(result.pause, scope)',
-      replace: 'return { pause: result.pause }',
+      find: '? pauseOrDeny(result.pause, scope)',
+      replace: '? { pause: result.pause }',
     },
     {
       name: 'tool-timeout',
@@ -331,8 +331,8 @@ const kernel = [
         name: 'message-heard',
         what: 'N12: a run does not end before it has heard what was said to it',
         tests: [kernelPauses],
-        find: 'if (ports.received?.(receivedBy([...open.turns, draft])).length) return undefined',
-        replace: '',
+        find: "if (reflection.decision === 'finish' && hasHeardAll())",
+        replace: "if (reflection.decision === 'finish')",
       },
       {
         name: 'refusal-stops-run',
@@ -858,8 +858,8 @@ const session = [
       {
         name: 'day-reserved',
         what: "E1: a run's part of its principal's day is reserved before anything is spent",
-        find: 'await runtime.principals.reserve({',
-        replace: 'await (async ({ asked }) => asked)({',
+        find: 'const reserving = runtime.principals.reserve({',
+        replace: 'const reserving = (async ({ asked }) => asked)({',
       },
     ],
   ),

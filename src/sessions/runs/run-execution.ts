@@ -11,6 +11,9 @@ import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
+import { limitsInForce, mayAsk } from './limits-in-force.ts'
+import { adviceFor, pauseAt } from './limit-reached.ts'
+import { review } from './review.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
@@ -38,6 +41,8 @@ export interface ExecutionOptions {
   readonly keepAdded: (texts: readonly AddedText[]) => void
   /** Writes the run's row if it is not there yet. */
   readonly persist: () => void
+  /** How often its limits had been changed when those that it works with were looked up. */
+  readonly changes: number
   readonly writeFinal: (turn: TurnRecord, final: AgentResult) => void
 }
 
@@ -54,6 +59,8 @@ export async function executeRun(
   // What an older version began goes on as it did there.
   const known =
     options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
+  const limits = limitsInForce(spec.limits, row)
+  const mayRaise = mayAsk(row(), store)
   let published = 0
   let failure: unknown
   const outcome = await runtime.kernel.run(
@@ -67,7 +74,7 @@ export async function executeRun(
       ...(link && { traceLink: link }),
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
-      agent: spec,
+      agent: { ...spec, limits },
       options: toRunOptions(submission),
       toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
       messages: [...before.messages, ...messages],
@@ -87,6 +94,14 @@ export async function executeRun(
       received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
       added: addedTo(options),
       answerTo: (call) => row().answers?.[call],
+      mayRaise,
+      atLimit(ending, turns) {
+        const nowMs = runtime.clock.nowMs()
+        const pause = pauseAt(ending, turns, { limits, changes: options.changes, nowMs })
+        const { message } = pause.reached
+        return mayRaise ? { message, pause } : { message: `${message}${adviceFor(submission)}` }
+      },
+      review: (turns) => review(turns, { limits, rounds: spec.maxRepeats, row: row() }),
       journal: {
         load() {
           const turns = store.turns(order)

@@ -9,6 +9,7 @@ import { isStorageFault } from '../storage/storage-fault.ts'
 import type { RunRow } from '../storage/store.ts'
 import { createAcceptance } from './acceptance.ts'
 import type { LogPlaces } from './log-places.ts'
+import { limitsThatStay } from './limits-in-force.ts'
 import { loadAgent } from './load-agent.ts'
 import { usedUp } from './refusals.ts'
 import type { RunEnd } from './run-end.ts'
@@ -87,6 +88,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
     if (options.isBehind()) throw new Error('A run before it could not be written.')
     try {
       const ready = agent ?? (await load(row, options))
+      const changes = row.changed?.count ?? 0
       const limits = await lease(ready)
       const hasBegun = row.startSeq !== undefined
       begin()
@@ -95,6 +97,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
         {
           ...options,
           audience,
+          changes,
           nextSeq: places.next,
           persist: acceptance.persist,
           row: () => row,
@@ -105,7 +108,11 @@ export function createRunWork(options: RunWorkOptions): RunWork {
           writeFinal: (turn, final) => writeFinal(row, turn, final),
         },
       )
-      if (outcome.state === 'parked') store.keepOpen(row.order)
+      if (outcome.state === 'parked') {
+        store.keepOpen(row.order)
+        // The requests that earlier wakes lost are booked in what was written.
+        if (row.wakes > 0) change({ wakes: 0 })
+      }
       return outcome
     } catch (thrown) {
       const isNew = acceptance.state() === 'new'
@@ -137,6 +144,8 @@ export function createRunWork(options: RunWorkOptions): RunWork {
   /** Nobody has an answer yet to a run that is new; one that was accepted waits for its lease a while. */
   async function lease({ spec }: ReadyAgent): Promise<Limits> {
     if (cancelled.signal.aborted) return spec.limits // it ends before it spends anything
+    const kept = limitsThatStay(row, store, spec.limits)
+    if (kept) return kept
     for (let tries = 1; ; tries += 1) {
       try {
         return await leaseOf(row, spec.limits, options)

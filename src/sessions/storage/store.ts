@@ -62,6 +62,15 @@ export interface InboxItem {
   readonly begins?: true
 }
 
+/** Limits that take the place of what agent, request and session allow a run. */
+export interface ChangedLimits {
+  readonly limits: Partial<Limits>
+  /** How often they were changed. */
+  readonly count: number
+  /** What an operator has allowed: also what the day does not have. */
+  readonly byOperator?: Partial<Limits>
+}
+
 /** A run as it was accepted. Its turns and its end are rows of their own. */
 export interface RunRow extends BegunWith {
   readonly id: string
@@ -81,6 +90,8 @@ export interface RunRow extends BegunWith {
   readonly answers?: Readonly<Record<string, PauseAnswer>>
   /** What somebody outside said about a call, as a hash: the same again is no news, whatever has become of the run. */
   readonly decided?: Readonly<Record<string, string>>
+  /** What somebody has made of its limits since it was accepted. */
+  readonly changed?: ChangedLimits
   /** `echo` of the requests with which its client answered, by the turn that waited for them. */
   readonly echoes?: RunMemo['echoes']
   readonly isHidden?: boolean

@@ -19,6 +19,7 @@ const everything = {
   requireApproval: ['kv__*'],
   clientTools: [{ name: 'a', description: 'A.', inputSchema: { type: 'object' } }],
   mayAsk: true,
+  mayRaise: true,
   directCall: { tool: 'kv__get', input: { key: 'a' } },
 } as const
 

@@ -46,6 +46,7 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
     argsHashes: new WeakMap(),
     signal: signal ?? new AbortController().signal,
     answerTo: () => undefined,
+    mayAsk: false,
     caller: {
       run: 'run_1',
       session: 'ses_1',

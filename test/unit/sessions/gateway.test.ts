@@ -60,6 +60,8 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   abandon: (api) => api.abandon('operator', run, 'reader'),
   steer: (api) => api.steer('operator', run, submission.messages[0]!),
   decide: (api) => api.decide('operator', run, 'call_1', { decision: 'approve' }),
+  changeLimits: (api) =>
+    api.changeLimits('operator', run, { limits: { maxTurns: 2 }, isOperator: true }),
   retry: (api) => api.retry(run),
   cancelCall: (api) => api.cancelCall(run, 'call_1', 'Enough.'),
   deliver: (api) =>
