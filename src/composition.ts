@@ -65,6 +65,7 @@ export function composeRuntime(
       sessions: gateway,
       agents: agents.directory,
       audit: storage.audit,
+      deployment: storage.deployment,
       principals,
       mayBegin: governance.mayBegin,
       onSessionEnded: rooms.hooks.sessionEnded,

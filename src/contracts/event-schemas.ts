@@ -17,6 +17,8 @@ import {
   runResult,
   state,
   text,
+  toldPlatform,
+  toolCall,
   usage,
   verdict,
 } from './event-fields.ts'
@@ -59,13 +61,6 @@ const modelRequest = {
   ...model,
 }
 
-const toolCall = {
-  call,
-  tool: text,
-  parent: text.exactOptional().describe('the call whose code made this one'),
-  ...owner,
-}
-
 const argsHash = text.describe('sha-256 of the arguments')
 const child = { call, agent: text, session: text.describe('the session of the sub-agent') }
 
@@ -93,6 +88,7 @@ export const eventSchemas = {
         .array(z.object({ call, tool: text, kind: pauseKind }))
         .readonly()
         .describe('the calls that wait'),
+      platform: toldPlatform,
     },
     { told: { turn } },
   ),
@@ -116,6 +112,7 @@ export const eventSchemas = {
       turns: number,
       code: text.exactOptional(),
       message: text.exactOptional().describe('why it did not complete'),
+      platform: toldPlatform,
     },
     {
       told: { result: runResult.nullable().describe('the result of the run (docs/api.md)') },

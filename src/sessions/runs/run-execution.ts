@@ -10,6 +10,7 @@ import { childrenIn, type BegunChild, type ChildNames, type Children } from '../
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
 import { runBefore } from '../storage/run-order.ts'
+import type { RunBill } from './run-bill.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Transcript } from '../log/transcript.ts'
@@ -27,6 +28,8 @@ export interface ExecutionOptions {
   /** The run as it stands: what came in meanwhile is in it. */
   readonly row: () => RunRow
   readonly signal: AbortSignal
+  /** Of the run as it is stored; what it writes into a turn is what is stored of it. */
+  readonly billOf: (turns: readonly TurnRecord[]) => RunBill
   /** Writes the run's row if it is not there yet. */
   readonly persist: () => void
   readonly writeFinal: (turn: TurnRecord, final: AgentResult) => void
@@ -43,6 +46,8 @@ export async function executeRun(
   const notes = createChildNotes(options, toolset)
   let published = 0
   let failure: unknown
+  let bill: RunBill | undefined
+  let written: TurnRecord | undefined
   const outcome = await runtime.kernel.run(
     {
       run: id,
@@ -75,6 +80,7 @@ export async function executeRun(
         load() {
           const turns = store.turns(order)
           // A turn that is taken up again brings what it told before it was parked.
+          bill = options.billOf(turns)
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
           // What an older version began is not noted yet.
           if (turns.length > 0) notes.note(turns.at(-1)!)
@@ -85,16 +91,19 @@ export async function executeRun(
           if (failure !== undefined) throw failure
           try {
             options.persist()
-            if (turn.final) options.writeFinal(turn, turn.final)
-            else store.writeTurn(order, turn, notes.begunIn(turn))
+            written = (bill ??= options.billOf(store.turns(order))).into(turn)
+            if (written.final) options.writeFinal(written, written.final)
+            else store.writeTurn(order, written, notes.begunIn(turn))
           } catch (error) {
+            bill?.undo()
             failure = error
             throw error
           }
         },
         sync: options.sync,
       },
-      onWritten(turn) {
+      onWritten(kept) {
+        const turn = written ?? kept
         hub.publish(fullEvents(turn).filter((event) => event.seq > published))
         published = turn.events.at(-1)?.seq ?? published
       },
