@@ -31,7 +31,7 @@ async function counted(): Promise<{ readonly counts: Figures; readonly bills: Fi
 let measured: Awaited<ReturnType<typeof counted>>
 beforeAll(async () => {
   measured = await counted()
-})
+}, 300_000)
 
 it('E9: a run writes what it must until its session rests, and nothing besides', () => {
   const { agent, ...others } = measured.counts
