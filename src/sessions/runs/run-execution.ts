@@ -109,7 +109,8 @@ export async function executeRun(
       },
     },
   )
-  if (outcome.state !== 'parked') return outcome
+  // As it is stored: with what the platform was made to do.
+  if (outcome.state !== 'parked') return written?.final ?? outcome
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
