@@ -1,7 +1,7 @@
 import type { PlatformAmounts, PlatformUnit } from './platform.ts'
 
 /**
- * What Cloudflare publishes for the Workers Paid plan, beyond what the plan includes. Read on 2026-11-22:
+ * What Cloudflare publishes for the Workers Paid plan, beyond what it includes. Read on 2026-11-22 in stored copies:
  * - https://developers.cloudflare.com/durable-objects/platform/pricing/: requests (RPC sessions and alarm invocations
  *   too) $0.15 per million; duration $12.50 per million GB-s, of 128 MB whatever is used. The rows below are those of
  *   the same page's storage section, read there second-hand only (unverified): read $0.001, written $1.00 per million;
