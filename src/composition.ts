@@ -68,6 +68,7 @@ export function composeRuntime(
       sessions: gateway,
       agents: agents.directory,
       audit: storage.audit,
+      deployment: storage.deployment,
       principals,
       mayBegin: governance.mayBegin,
       onSessionEnded: rooms.hooks.sessionEnded,

@@ -4,7 +4,7 @@ import { UsageError } from './usage.mjs'
 import { range, rangeOptions } from './when.mjs'
 
 const path = '/api/operator/usage'
-const groups = ['principal', 'agent', 'model', 'plugin', 'session']
+const groups = ['principal', 'agent', 'model', 'plugin', 'session', 'day']
 const tokensOf = ({ tokens }) => (tokens === null ? 'no limit' : String(tokens))
 const costOf = ({ costUsd }) => (costUsd === null ? 'no limit' : dollars(costUsd))
 
@@ -16,7 +16,16 @@ const columns = [
   ['in', ({ inputTokens }) => String(inputTokens)],
   ['out', ({ outputTokens }) => String(outputTokens)],
   ['cost', ({ costUsd }) => dollars(costUsd)],
+  ['platform', ({ platformUsd = 0 }) => dollars(platformUsd)],
 ]
+
+/** What the platform was made to do, and for whom. */
+function platformLine(whose, { platform = {}, platformUsd = 0 } = {}) {
+  const amounts = Object.entries(platform).map(([unit, amount]) => `${unit} ${amount}`)
+  return amounts.length === 0
+    ? ''
+    : `\nplatform, ${whose}: ${dollars(platformUsd)} (${amounts.join(', ')}; cpuMs is an estimate)`
+}
 
 async function report({ values, request, print }) {
   const { by, principal, limit } = values
@@ -28,7 +37,7 @@ async function report({ values, request, print }) {
     ...(limit && { limit }),
   })
   const answer = await request(`${path}?${query}`)
-  const { sinceMs, untilMs, rows, total } = answer
+  const { sinceMs, untilMs, rows, total, deployment } = answer
   const isSession = by === 'session'
   const line = (name, row, more = []) => [
     name,
@@ -42,7 +51,9 @@ async function report({ values, request, print }) {
   const sum = line('total', total, isSession ? ['', ''] : [])
   const during = `${time(sinceMs)} to ${time(untilMs)}`
   const text =
-    rows.length === 0 ? `Nothing from ${during}.` : `${during}\n${table([head, ...lines, sum])}`
+    rows.length === 0
+      ? `Nothing from ${during}.`
+      : `${during}\n${table([head, ...lines, sum])}${platformLine('runs', total)}${platformLine('the deployment itself', deployment)}`
   print(answer, text)
 }
 
@@ -77,7 +88,11 @@ export default {
       about:
         "What was spent, as the record has it: tokens, cost, calls and runs of the last day, or since --since. Without --by, a principal's day with its limits.",
       options: {
-        by: { type: 'string', value: 'what', about: 'principal, agent, model, plugin or session' },
+        by: {
+          type: 'string',
+          value: 'what',
+          about: 'principal, agent, model, plugin, session or day',
+        },
         ...rangeOptions,
         principal: { type: 'string', value: 'id', about: 'of this one only' },
         limit: { type: 'string', value: 'n', about: 'the dearest n, 1 to 500; 100 unless set' },

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from './json.ts'
 import type { Message } from './message.ts'
+import { platformUnits, type PlatformUnit } from './platform.ts'
 
 /** What several kinds of events say alike. */
 export const text = z.string()
@@ -18,6 +19,18 @@ export const failure = z.object({ code: text, message: text, transient: flag.exa
 export const state = z.enum(['completed', 'stopped', 'failed', 'cancelled'])
 export const costNanoUsd = number.describe('billionths of a US dollar')
 
+/** `PlatformAmounts`: what is absent is zero. */
+const platform = z.object(
+  Object.fromEntries(platformUnits.map((unit) => [unit, number.exactOptional()])) as Record<
+    PlatformUnit,
+    z.ZodExactOptional<typeof number>
+  >,
+)
+
+export const toldPlatform = platform
+  .exactOptional()
+  .describe('what the platform was made to do for the run itself since this was last told')
+
 export const usage = z.object({
   tokens: number,
   costNanoUsd,
@@ -28,6 +41,8 @@ export const usage = z.object({
   outputTokens: number,
   modelCalls: number,
   timeMs: number,
+  platform: platform.exactOptional(),
+  platformNanoUsd: number.exactOptional(),
 })
 
 /** The result of a run, as `AgentResult` has it. */
@@ -143,6 +158,7 @@ export const modelRequest = {
   ...model,
 }
 
+/** What every event of a tool's call says. */
 export const toolCall = {
   call,
   tool: text,

@@ -20,6 +20,7 @@ import {
   runResult,
   state,
   text,
+  toldPlatform,
   toolCall,
   turn,
   usage,
@@ -61,6 +62,7 @@ export const eventSchemas = {
         .array(z.object({ call, tool: text, kind: pauseKind }))
         .readonly()
         .describe('the calls that wait'),
+      platform: toldPlatform,
     },
     { told: { turn } },
   ),
@@ -84,6 +86,7 @@ export const eventSchemas = {
       turns: number,
       code: text.exactOptional(),
       message: text.exactOptional().describe('why it did not complete'),
+      platform: toldPlatform,
     },
     {
       told: { result: runResult.nullable().describe('the result of the run (docs/api.md)') },

@@ -5,6 +5,7 @@ import type { JsonObject } from './json.ts'
 import { addUsage, zeroUsage, type Amount, type Limits, type Usage } from './lease.ts'
 import type { Message } from './message.ts'
 import type { Pause } from './pause.ts'
+import type { PlatformAmounts } from './platform.ts'
 import type { PlanStep } from './plan.ts'
 import type { ToolResult } from './tool.ts'
 
@@ -54,6 +55,8 @@ export interface TurnRecord {
   readonly modelCalls: readonly ModelCallSummary[]
   /** Spent by this turn, its calls included. */
   readonly usage: Usage
+  /** What of it the platform was made to do for the run itself, without what is below it. */
+  readonly platform?: PlatformAmounts
   readonly events: readonly SessionEvent[]
   /** The turn waits as a whole: a limit was reached in it, or a loop is suspected. */
   readonly pause?: Pause

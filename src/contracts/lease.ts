@@ -1,3 +1,6 @@
+import { plusPlatform } from './platform-sum.ts'
+import type { PlatformAmounts } from './platform.ts'
+
 /**
  * What a run may spend at most. All of it is for the whole subtree below the run.
  *
@@ -37,6 +40,9 @@ export interface Usage extends Amount {
   readonly modelCalls: number
   /** Active milliseconds. */
   readonly timeMs: number
+  /** What the platform was made to do, and what that costs; a version before this one says none, which is zero. */
+  readonly platform?: PlatformAmounts
+  readonly platformNanoUsd?: number
 }
 
 export const zeroAmount: Amount = { tokens: 0, costNanoUsd: 0, turns: 0, toolCalls: 0, children: 0 }
@@ -72,7 +78,16 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens: a.outputTokens + b.outputTokens,
     modelCalls: a.modelCalls + b.modelCalls,
     timeMs: a.timeMs + b.timeMs,
+    ...plusPlatformUsage(a, b),
   }
+}
+
+type PlatformUsage = Pick<Usage, 'platform' | 'platformNanoUsd'>
+
+function plusPlatformUsage(a: PlatformUsage, b: PlatformUsage): PlatformUsage {
+  if (!a.platform && !b.platform) return {}
+  const platformNanoUsd = (a.platformNanoUsd ?? 0) + (b.platformNanoUsd ?? 0)
+  return { platform: plusPlatform(a.platform, b.platform), platformNanoUsd }
 }
 
 /** A reserved part of what may be spent. `id` names it towards the ledger that gave it. */

@@ -2,6 +2,7 @@ import type { RunState } from './agent.ts'
 import type { AuditRecord } from './event.ts'
 import type { Rights } from './keys.ts'
 import type { OwnLimits } from './own-limits.ts'
+import type { PlatformAmounts } from './platform.ts'
 import type { Scope } from './scopes.ts'
 
 /** Who is asking, and what that one may. Read anew with each request. */
@@ -93,7 +94,7 @@ export interface AuditReader {
 }
 
 /** What spending is told by. */
-export const usageKeys = ['principal', 'agent', 'model', 'plugin', 'session'] as const
+export const usageKeys = ['principal', 'agent', 'model', 'plugin', 'session', 'day'] as const
 /** What usage is summed up by. */
 export type UsageKey = (typeof usageKeys)[number]
 
@@ -109,8 +110,17 @@ export interface UsageQuery {
   readonly limit: number
 }
 
-/** What was spent, as the record has it: each call once, where it was made. */
-export interface UsageSum {
+/** What the platform was made to do, and its price in billionths of a US dollar. */
+export interface PlatformSum {
+  readonly platform: PlatformAmounts
+  readonly platformNanoUsd: number
+}
+
+/**
+ * What was spent, as the record has it: each call once, where it was made. By model and plugin nothing of the platform,
+ * since what it was made to do is the run's.
+ */
+export interface UsageSum extends PlatformSum {
   /** In which something of it happened, those of sub-agents too. */
   readonly runs: number
   /** Requests to models that were answered, or failed and may have been billed. */
@@ -140,6 +150,8 @@ export interface UsageReport {
   readonly sum: (query: UsageQuery) => Promise<{
     readonly rows: readonly UsageRow[]
     readonly total: UsageSum
+    /** What no run made the platform do; absent where one principal is asked for. */
+    readonly deployment?: PlatformSum
   }>
 }
 

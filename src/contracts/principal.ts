@@ -65,6 +65,7 @@ export interface Incident {
     | 'alarm_failed'
     | 'telemetry_failed'
     | 'retention_failed'
+    | 'wake_loop'
   /** Empty if it is of no session. */
   readonly session: string
   readonly run?: string

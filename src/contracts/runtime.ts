@@ -6,6 +6,7 @@ import type { Kernel } from './kernel.ts'
 import type { ToolDefinition } from './model.ts'
 import type { Offers } from './offer.ts'
 import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from './policy.ts'
+import type { PlatformCount } from './platform.ts'
 import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink } from './audit-sink.ts'
 import type { SessionGateway } from './session-api.ts'
@@ -79,6 +80,8 @@ export interface SessionRuntime extends Sources {
   readonly timing: SessionTiming
   /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined
+  /** Takes what no run is booked with. */
+  readonly deployment?: PlatformCount
   /** Absent if traces are not exported. */
   readonly telemetry?: Telemetry
 }

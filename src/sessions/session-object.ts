@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
+import { createMeter } from './storage/meter.ts'
 import { openSession } from './opened-session.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
@@ -12,6 +13,8 @@ type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
  */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
+    // Before anybody else has the storage.
+    readonly #meter = createMeter(this.ctx.storage)
     // A job that runs out of memory is tried again, less and less often, and never dropped: it may be what deletes the session.
     readonly lifecycle = Lifecycle.install(this, {
       maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER,
@@ -19,17 +22,18 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     readonly #session = openSession({
       runtime: runtimeOf(),
       context: this.ctx,
+      meter: this.#meter,
       lifecycle: this.lifecycle,
     })
     readonly #answer = this.#session.answer
 
     onStart(): void {
+      this.#meter.count({ wakes: 1 })
       this.#session.begin()
     }
     /** Set without a row: what it is for has one before anything else is done, or could break. */
-    override async alarm(): Promise<void> {
-      await this.#session.parts().timers.ring()
-      await this.lifecycle.alarm()
+    override alarm(): Promise<void> {
+      return this.#session.ring()
     }
     onJob({ job }: LifecycleJobContext) {
       return this.#session.onJob(job.fn)

@@ -183,6 +183,8 @@ const noUsage = {
   inputTokens: 0,
   outputTokens: 0,
   costNanoUsd: 0,
+  platform: {},
+  platformNanoUsd: 0,
 }
 const ok = <T>(value: T): Reply<T> => ({ ok: true, value })
 const freshReceipt: SubmitReceipt = {

@@ -16,6 +16,7 @@ import { pagesAfter } from '../../src/sessions/log/log-view.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
 import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
+import { createMeter } from '../../src/sessions/storage/meter.ts'
 import type { SessionRow } from '../../src/sessions/storage/store.ts'
 import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
 import { createContextParts } from '../fakes/context.ts'
@@ -47,7 +48,12 @@ function createStorage() {
     const rows = isOfJobs
       ? [{ 1: 1 }].slice(jobs.areMade ? 0 : 1)
       : sqlite.prepare(query).all(...(values as SQLInputValue[]))
-    return { toArray: () => rows, rowsWritten: 0, [Symbol.iterator]: () => rows[Symbol.iterator]() }
+    return {
+      toArray: () => rows,
+      rowsRead: 0,
+      rowsWritten: 0,
+      [Symbol.iterator]: () => rows[Symbol.iterator](),
+    }
   }
   const storage = {
     sql: { exec },
@@ -211,6 +217,7 @@ export function createSessionWorld(options: WorldOptions) {
     const parts: SessionParts = openParts({
       runtime,
       storage: disk.storage,
+      meter: createMeter(disk.storage),
       jobs,
       sessionId: () => session,
       onExpired: options.onExpired ?? (async () => {}),

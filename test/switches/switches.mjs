@@ -1215,14 +1215,14 @@ const session = [
       {
         name: 'audit-watermark',
         what: 'M5: after a restart the record goes on where the database is',
-        find: 'sent ??= await sink.watermark(owner)',
+        find: 'sent ??= await sink.watermark(owner, counted)',
         replace: 'sent ??= 0',
       },
       {
         name: 'audit-behind-kept',
         what: 'F15: what the database did not take is sent again',
-        find: 'await sink.append(owner, { events, card: card() })',
-        replace: 'await sink.append(owner, { events, card: card() }).catch(() => {})',
+        find: 'await sink.append(owner, { events, card: card() }, counted)',
+        replace: 'await sink.append(owner, { events, card: card() }, counted).catch(() => {})',
       },
     ],
   ),

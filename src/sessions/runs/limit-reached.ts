@@ -1,13 +1,16 @@
 import type { Ending } from '#contracts/agent-result.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
-import { unlimited, type LimitReached, type Limits, type Usage } from '#contracts/lease.ts'
+import { unlimited, type LimitReached, type Limits, type Amount } from '#contracts/lease.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { Submission } from '#contracts/submission.ts'
+
+/** What there is a limit of. */
+type Spending = keyof Amount | 'timeMs'
 
 /** A limit by the code with which it refuses, what is booked of it, and how a person names it. */
 interface Dimension {
   readonly limit: keyof Limits
-  readonly key?: keyof Usage
+  readonly key?: Spending
   readonly unit: string
 }
 
@@ -94,7 +97,7 @@ function neededIn(
 }
 
 /** The calls that themselves spent, with what each took. */
-const spentByCalls = (turns: readonly TurnRecord[], key: keyof Usage) =>
+const spentByCalls = (turns: readonly TurnRecord[], key: Spending) =>
   turns
     .flatMap(({ calls }) => calls)
     .flatMap(({ id: call, tool, outcome }: CallRecord) => {

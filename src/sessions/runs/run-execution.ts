@@ -15,6 +15,7 @@ import { limitsInForce, mayAsk } from './limits-in-force.ts'
 import { adviceFor, pauseAt } from './limit-reached.ts'
 import { review } from './review.ts'
 import { runBefore } from '../storage/run-order.ts'
+import type { RunBill } from './run-bill.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Transcript } from '../log/transcript.ts'
@@ -39,6 +40,8 @@ export interface ExecutionOptions {
   readonly hasBegun: boolean
   /** Keeps what hooks added to its first model call. */
   readonly keepAdded: (texts: readonly AddedText[]) => void
+  /** Of the run as it is stored; what it writes into a turn is what is stored of it. */
+  readonly billOf: (turns: readonly TurnRecord[]) => RunBill
   /** Writes the run's row if it is not there yet. */
   readonly persist: () => void
   /** How often its limits had been changed when those that it works with were looked up. */
@@ -63,6 +66,8 @@ export async function executeRun(
   const mayRaise = mayAsk(row(), store)
   let published = 0
   let failure: unknown
+  let bill: RunBill | undefined
+  let written: TurnRecord | undefined
   const outcome = await runtime.kernel.run(
     {
       run: id,
@@ -105,6 +110,7 @@ export async function executeRun(
       journal: {
         load() {
           const turns = store.turns(order)
+          bill = options.billOf(turns)
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
           known?.takeUp(turns)
@@ -117,23 +123,27 @@ export async function executeRun(
           if (failure !== undefined) throw failure
           try {
             options.persist()
-            if (turn.final) options.writeFinal(turn, turn.final)
-            else store.writeTurn(order, turn, notes.begunIn(turn))
+            written = (bill ??= options.billOf(store.turns(order))).into(turn)
+            if (written.final) options.writeFinal(written, written.final)
+            else store.writeTurn(order, written, notes.begunIn(turn))
             known?.note(turn)
           } catch (error) {
+            bill?.undo()
             failure = error
             throw error
           }
         },
         sync: options.sync,
       },
-      onWritten(turn) {
+      onWritten(kept) {
+        const turn = written ?? kept
         hub.publish(fullEvents(turn).filter((event) => event.seq > published))
         published = turn.events.at(-1)?.seq ?? published
       },
     },
   )
-  if (outcome.state !== 'parked') return outcome
+  // As it is stored: with what the platform was made to do.
+  if (outcome.state !== 'parked') return written?.final ?? outcome
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }

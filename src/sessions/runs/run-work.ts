@@ -19,7 +19,15 @@ import { leaseOf } from './run-limits.ts'
 /** How often an accepted run asks for its lease where it cannot be asked. */
 const maxLeaseTries = 5
 
-type Shared = 'runtime' | 'store' | 'children' | 'hub' | 'transcript' | 'sync' | 'sessionId'
+type Shared =
+  | 'runtime'
+  | 'store'
+  | 'children'
+  | 'hub'
+  | 'transcript'
+  | 'sync'
+  | 'sessionId'
+  | 'billOf'
 
 export interface RunWorkOptions extends Pick<ExecutionOptions, Shared | 'audience'> {
   readonly row: RunRow

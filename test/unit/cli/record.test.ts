@@ -157,6 +157,7 @@ describe('isola usage show', () => {
     tokens: 120,
     inputTokens: 100,
     outputTokens: 20,
+    platformUsd: 0.0003,
   }
   const report = { sinceMs: 0, untilMs: 86_400_000, total: { ...sum, costUsd: 0.5 } }
 
@@ -176,11 +177,24 @@ describe('isola usage show', () => {
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
       ['1970-01-01T00:00:00Z to 1970-01-02T00:00:00Z'],
-      ['plugin', 'runs', 'model calls', 'tool calls', 'tokens', 'in', 'out', 'cost'],
-      ['kv', '2', '3', '1', '120', '100', '20', '$0.50'],
-      ['(no plugin)', '1', '3', '1', '120', '100', '20', '$0.00'],
-      ['total', '2', '3', '1', '120', '100', '20', '$0.50'],
+      ['plugin', 'runs', 'model calls', 'tool calls', 'tokens', 'in', 'out', 'cost', 'platform'],
+      ['kv', '2', '3', '1', '120', '100', '20', '$0.50', '$0.000300'],
+      ['(no plugin)', '1', '3', '1', '120', '100', '20', '$0.00', '$0.000300'],
+      ['total', '2', '3', '1', '120', '100', '20', '$0.50', '$0.000300'],
     ])
+  })
+
+  it('E9: says what the platform was made to do, by runs and by nobody', async () => {
+    const platform = { rowsWritten: 5, cpuMs: 3 }
+    const { fetch } = answering({
+      ...report,
+      rows: [{ ...sum, name: 'ann', costUsd: 0, platformUsd: 1.25 }],
+      total: { ...sum, costUsd: 0, platform, platformUsd: 1.25 },
+      deployment: { platform: { wakes: 2 }, platformUsd: 0.5 },
+    })
+    const { stdout } = await isola(['usage', 'show', '--by', 'principal'], { env, fetch })
+    expect(stdout).toContain('platform, runs: $1.25 (rowsWritten 5, cpuMs 3; cpuMs is an estimate)')
+    expect(stdout).toContain('platform, the deployment itself: $0.50 (wakes 2;')
   })
 
   it('says of each session whose it is', async () => {

@@ -1,0 +1,30 @@
+/**
+ * What a run makes the platform do. `rowsRead` and `rowsWritten` are those of the SQLite of objects, indexes included,
+ * `alarms` calls of `setAlarm`, `requests` calls that reach an object and alarms that ring, `wakes` objects that were
+ * loaded, `isolates` isolate ids used for the first time in a day. `activeMs` is how long an object was at work;
+ * `cpuMs` is an estimate (`platform-prices.ts`), everything else is counted.
+ */
+export const platformUnits = [
+  'rowsRead',
+  'rowsWritten',
+  'alarms',
+  'wakes',
+  'requests',
+  'd1RowsRead',
+  'd1RowsWritten',
+  'kvReads',
+  'kvWrites',
+  'isolates',
+  'activeMs',
+  'cpuMs',
+] as const
+
+export type PlatformUnit = (typeof platformUnits)[number]
+
+/** How much of each; integers, and what is absent is zero. What is taken back is below zero. */
+export type PlatformAmounts = Readonly<Partial<Record<PlatformUnit, number>>>
+
+/** Somewhere amounts are counted. */
+export interface PlatformCount {
+  readonly count: (amounts: PlatformAmounts) => void
+}
