@@ -57,8 +57,11 @@ async function runAgent(
   }
 }
 
+/** Since it was last parked: what was lost before that is counted no more. */
 const lostIn = ({ events }: TurnDraft): number =>
-  events.filter(({ type, data }) => type === 'model_failed' && data.code === 'lost').length
+  events
+    .slice(events.findLastIndex(({ type }) => type === 'run_parked') + 1)
+    .filter(({ type, data }) => type === 'model_failed' && data.code === 'lost').length
 
 /** @returns How the run ends, if it does with this turn, or what it waits for. */
 async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parked | undefined> {

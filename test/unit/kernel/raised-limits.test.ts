@@ -62,10 +62,10 @@ function setUp(
   const model = createFakeModel(script, estimate)
   let limits = given
   let seq = 0
-  const segment = (mayRaise = true): Promise<AgentResult | Parked> => {
+  const segment = (mayRaise = true, lostCalls = 0): Promise<AgentResult | Parked> => {
     const spec = agentSpec(limits)
     return createKernel(createKernelParts(model)).run(
-      runInput({ agent: spec, toolset: toolsetOf(entries) }),
+      runInput({ agent: spec, toolset: toolsetOf(entries), lostCalls }),
       runPorts({
         journal,
         nextSeq: () => (seq += 1),
@@ -152,6 +152,34 @@ it('E1: a turn that has no plan yet counts once, however often its run was parke
   const result = (await run.segment()) as AgentResult
   expect(result).toMatchObject({ state: 'completed', usage: { turns: 1, modelCalls: 1 } })
   expect(run.model.requests).toHaveLength(1)
+})
+
+it('E1, I3: a request that a crash cut is charged, also where another one was before its turn was parked', async () => {
+  const run = setUp([], [{ text: 'done' }], { maxTokens: 200 })
+  expect((await run.segment(true, 1)).state).toBe('parked')
+  run.raise({ maxTokens: 10_000 })
+  expect((await run.segment(true, 1)).state).toBe('completed')
+  const told = run.journal.load().flatMap(({ events }) => events)
+  const requests = told.flatMap((event) =>
+    event.type === 'model_failed' || event.type === 'model_called' ? [event.data.request] : [],
+  )
+  expect(requests).toEqual([1, 2, 3])
+  const resumed = told.flatMap((event) =>
+    event.type === 'run_resumed' ? [event.data.lostCalls] : [],
+  )
+  expect(resumed).toEqual([1, 1])
+})
+
+it('E1: a turn that is raised after it was parked has lost no request since', async () => {
+  const run = setUp([], [{ text: 'done' }], { maxTokens: 200 })
+  await run.segment(true, 1)
+  run.raise({ maxTokens: 10_000 })
+  expect(await run.segment()).toMatchObject({ state: 'completed', usage: { tokens: 260 } })
+  const told = run.journal.load().flatMap(({ events }) => events)
+  expect(told.filter(({ type }) => type === 'run_resumed').map(({ data }) => data)).toMatchObject([
+    { lostCalls: 1 },
+    { lostCalls: 0 },
+  ])
 })
 
 /** What is taken of each limit at a moment, outside of all bookkeeping. */
