@@ -36,8 +36,6 @@ export interface ExecutionOptions {
   readonly signal: AbortSignal
   /** It was accepted in an earlier life of this object, or parked: what is enabled may be other than what it began with. */
   readonly isWoken: boolean
-  /** It has worked before. */
-  readonly hasBegun: boolean
   /** Keeps what hooks added to its first model call. */
   readonly keepAdded: (texts: readonly AddedText[]) => void
   /** Of the run as it is stored; what it writes into a turn is what is stored of it. */
@@ -64,6 +62,7 @@ export async function executeRun(
     options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
   const limits = limitsInForce(spec.limits, row)
   const mayRaise = mayAsk(row(), store)
+  let loaded: readonly TurnRecord[] = []
   let published = 0
   let failure: unknown
   let bill: RunBill | undefined
@@ -97,7 +96,7 @@ export async function executeRun(
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
       isWatched: () => audience === 'reader' || hub.hasReaders(),
       received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
-      added: addedTo(options),
+      added: addedTo(options, () => loaded),
       answerTo: (call) => row().answers?.[call],
       mayRaise,
       atLimit(ending, turns) {
@@ -110,6 +109,7 @@ export async function executeRun(
       journal: {
         load() {
           const turns = store.turns(order)
+          loaded = turns
           bill = options.billOf(turns)
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
@@ -149,14 +149,23 @@ export async function executeRun(
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
 }
 
-/** Those of its first model call are kept, in the row that is written when that is on its way. */
-function addedTo({ row, hasBegun, keepAdded }: ExecutionOptions): AddedTexts {
-  const { pin, added = [] } = row()
-  if (hasBegun) return { kept: pin && added, note: () => {} }
+/**
+ * Those of its first model call are kept, in the row that is written when that is on its way. For a run that was cut
+ * before it had any, and before a model said anything, that call is still to come.
+ */
+function addedTo(
+  { row, keepAdded }: ExecutionOptions,
+  taken: () => readonly TurnRecord[],
+): AddedTexts {
+  const { pin, added } = row()
+  const isSettled = () => added !== undefined || taken().some(({ steps }) => steps.length > 0)
   let isFirst = true
   return {
+    get kept() {
+      return pin && isSettled() ? (added ?? []) : undefined
+    },
     note(texts) {
-      if (isFirst && texts.length > 0) keepAdded(texts)
+      if (isFirst && texts.length > 0 && !isSettled()) keepAdded(texts)
       isFirst = false
     },
   }

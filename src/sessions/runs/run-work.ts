@@ -98,7 +98,6 @@ export function createRunWork(options: RunWorkOptions): RunWork {
       const ready = agent ?? (await load(row, options))
       const changes = row.changed?.count ?? 0
       const limits = await lease(ready)
-      const hasBegun = row.startSeq !== undefined
       begin()
       const outcome = await executeRun(
         { ...ready, spec: { ...ready.spec, limits } },
@@ -110,7 +109,6 @@ export function createRunWork(options: RunWorkOptions): RunWork {
           persist: acceptance.persist,
           row: () => row,
           isWoken: agent === undefined,
-          hasBegun,
           keepAdded: (added) => change({ added }),
           signal: cancelled.signal,
           writeFinal: (turn, final) => writeFinal(row, turn, final),

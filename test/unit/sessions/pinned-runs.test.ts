@@ -320,4 +320,35 @@ describe('I19: what hooks add to the instructions', () => {
       added('new'),
     ])
   })
+
+  it('I3: is not lost with a crash that came before its first model call', async () => {
+    let asked = 0
+    const contributes = { hooks: [{ on: 'beforeModelCall' }] }
+    const rules = bundle({ id: 'rules', contributes }, () => ({
+      hooks: {
+        async beforeModelCall() {
+          asked += 1
+          // The second run has begun, and waits for this when the crash comes.
+          if (asked === 2) await never
+          return { text: 'Be polite.' }
+        },
+      },
+    }))
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    const world = setUp([{ text: 'first', wait: promise }, { text: 'second' }], {
+      around: createTestHooks([loadOne(rules)]).around,
+    })
+    const life = world.wake()
+    await life.take()
+    const { receipt } = await life.take()
+    release()
+    await settle()
+    expect([asked, life.row(receipt.run).startSeq !== undefined]).toEqual([2, true])
+    const next = world.wake()
+    next.runs.resume()
+    expect(await next.runs.live(receipt.run)!.done).toMatchObject({ result: 'second' })
+    const { messages } = world.model.requests.at(-1)!
+    expect(JSON.stringify(messages[0])).toContain('Be polite.')
+    expect(next.row(receipt.run).added).toEqual([{ plugin: 'rules', text: 'Be polite.' }])
+  })
 })
