@@ -35,9 +35,15 @@ export function parseMessageRequest(body: JsonObject): string {
   return parseFields(messageRequest, body).message
 }
 
+/** They take the place of what an agent's author has set, so they end where those do. */
+const changedLimits = runLimits.extend({
+  maxDepth: z.int().min(0).max(16).optional(),
+  maxConcurrency: z.int().min(1).max(64).optional(),
+})
+
 /** What a run may spend from now on, as in the request that began it. Throws `request_invalid`. */
 export function parseLimitsRequest(body: JsonObject): Partial<Limits> {
-  const limits = toLimits(parseFields(runLimits, body))
+  const limits = toLimits(parseFields(changedLimits, body))
   if (limits) return limits
   throw new IsolaError('request_invalid', 'Name a limit, such as maxTokens.')
 }
