@@ -51,12 +51,7 @@ const what = {
   tool_finished: toolEnd,
   call_denied: ({ tool, reason, rule }) => [tool, reason, rule && `(${rule})`],
   call_decided: ({ tool, decision, owner, session }) => [tool, decision, `of ${owner}`, session],
-  limits_changed: ({ run, owner, session, limits }) => [
-    run,
-    `of ${owner}`,
-    session,
-    JSON.stringify(limits),
-  ],
+  limits_changed: ({ run, owner, session, limits }) => [run, `of ${owner}`, session, limits],
   run_cancelled: ({ run, owner, session }) => [run, `of ${owner}`, session],
   session_deleted: ({ session, owner, step }) => [session, `of ${owner}`, step],
   agent_invoked: ({ agent, background }) => [agent, background && 'in the background'],

@@ -31,6 +31,14 @@ const finished = { tool: 'kv__set', ok: true, durationMs: 40 }
 const called = { provider: 'p', model: 'm', inputTokens: 100, outputTokens: 10, costNanoUsd: 5e6 }
 
 describe('isola audit list', () => {
+  it('C7: shows which limits an operator gave somebody’s run', async () => {
+    const limits = JSON.stringify({ maxTurns: 40 })
+    const data = { run: 'run_1', owner: 'ann', session, limits }
+    const { fetch } = answering({ records: [record(1_000, 'limits_changed', data)], last: 1 })
+    const { stdout } = await isola(['audit', 'list'], { env, fetch })
+    expect(stdout).toContain(`run_1 of ann ${session} {"maxTurns":40}`)
+  })
+
   it('C7: shows who did what, when and at what cost, a line each, the newest first', async () => {
     const records = [
       record(
