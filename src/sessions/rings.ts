@@ -1,5 +1,6 @@
 import type { Lifecycle } from 'agents/lifecycle'
 import type { SessionRuntime } from '#contracts/runtime.ts'
+import { bookRest } from './runs/rest-bill.ts'
 import type { SessionParts } from './session-parts.ts'
 import type { Meter } from './storage/meter.ts'
 import { createWakeWatch } from './upkeep/wake-loop.ts'
@@ -14,7 +15,7 @@ export interface Rings {
 
 export interface RingsOptions {
   readonly runtime: SessionRuntime
-  readonly storage: Pick<DurableObjectStorage, 'getAlarm' | 'setAlarm'>
+  readonly storage: Pick<DurableObjectStorage, 'getAlarm'>
   readonly meter: Meter
   readonly lifecycle: Pick<Lifecycle, 'alarm'>
   readonly parts: () => SessionParts
@@ -23,29 +24,30 @@ export interface RingsOptions {
 export function createRings({ runtime, storage, meter, lifecycle, parts }: RingsOptions): Rings {
   const wakes = createWakeWatch({
     clock: runtime.clock,
+    recoverEveryMs: runtime.timing.recoverEveryMs,
     storage,
-    setAlarm: (time) => storage.setAlarm(time),
+    async setAlarm(time) {
+      const { timers, upkeep } = parts()
+      // Whoever has something to do sooner sets it sooner: they must not think that it is.
+      upkeep.alarmMoved()
+      await timers.setAlarm(time)
+    },
     progress: () => parts().store.lastSeq(),
     report: (...about) => parts().upkeep.report(...about),
   })
-  const bookRest = () => {
-    try {
-      if (!parts().runs.isIdle()) return
-      if (parts().outbox.isEmpty()) meter.paid()
-      runtime.deployment?.count(meter.leftover())
-    } catch {
-      // A disk that fails is told by whoever needs it; what was counted is booked later.
-    }
+  const rest = () => {
+    const { runs, outbox } = parts()
+    bookRest({ runs, outbox, meter, deployment: runtime.deployment })
   }
   return {
-    bookRest,
+    bookRest: rest,
     async ring() {
       meter.count({ requests: 1 })
       await parts().timers.ring()
       await lifecycle.alarm()
       // A disk that fails is no loop, and is reported as what it is.
       await wakes.rang().catch(() => {})
-      bookRest()
+      rest()
     },
   }
 }

@@ -4,6 +4,7 @@ import { createAuditOutbox, type AuditOutbox } from './upkeep/audit-outbox.ts'
 import { createChildren, type Children } from './storage/children.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'
 import { writeFirst } from './runs/first-write.ts'
+import { bookRest } from './runs/rest-bill.ts'
 import { createRunBill } from './runs/run-bill.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { cardOf, kindOf } from './log/session-card.ts'
@@ -79,12 +80,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   })
   const hub = createStreamHub(sync, () => clock.sleep(0))
   const transcript = createTranscript(store)
-  /** What a run was booked with beforehand has followed: what is counted beyond it is the deployment's. */
-  const bookRest = () => {
-    if (!runs.isIdle() || !outbox.isEmpty()) return
-    meter.paid()
-    runtime.deployment?.count(meter.leftover())
-  }
+  const rest = () => bookRest({ runs, outbox, meter, deployment: runtime.deployment })
   const kind = () => kindOf(store.session())
   const view = () => ({ store, runs, runtime, session: sessionId() })
   const outbox = createAuditOutbox({
@@ -93,7 +89,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     clock,
     cardOf: (session) => cardOf(session, view()),
     isIdle: () => runs.isIdle(),
-    onCarried: () => upkeep.rest().then(bookRest),
+    onCarried: () => upkeep.rest().then(rest),
     counted: meter.count,
   })
   const traces = createTraceOutbox({

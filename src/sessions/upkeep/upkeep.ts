@@ -43,6 +43,8 @@ export interface Upkeep {
   readonly begin: () => void
   /** One job while a run is live or something is to be carried. Written in the same go as what needs it. */
   readonly ensureRecovery: () => void
+  /** The alarm was set to later than what is to be done: the next run sets it anew. */
+  readonly alarmMoved: () => void
   /** What there was to carry was carried: if nothing is left to do, the alarm is the next timer's. Never rejects. */
   readonly rest: () => Promise<void>
   /** @returns When to come back, if there is something left to do. Never throws: a job that fails for good is forgotten, and with it the runs it was for. */
@@ -121,6 +123,7 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
   return {
     report,
     ensureRecovery: recovery.ensure,
+    alarmMoved: recovery.alarmMoved,
     rest: () => recovery.rest().catch(() => {}), // its job comes
     settle,
     carry,

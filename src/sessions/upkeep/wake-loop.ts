@@ -1,9 +1,9 @@
 import type { Clock } from '#contracts/sources.ts'
 import type { Report } from './incidents.ts'
 
-/** So many alarms of one object in this time, and nothing added to its log, are a loop: recovery is six of them. */
+/** So often as many alarms of one object as recovery needs, in this time, and nothing added to its log: that is a loop. */
+const timesRecovery = 5
 const windowMs = 60_000
-const mostInWindow = 30
 const firstPauseMs = 60_000
 const maxPauseMs = 3_600_000
 
@@ -19,6 +19,7 @@ export interface WakeWatch {
 
 export interface WakeWatchOptions {
   readonly clock: Pick<Clock, 'nowMs'>
+  readonly recoverEveryMs: number
   readonly storage: Pick<DurableObjectStorage, 'getAlarm'>
   readonly setAlarm: (time: number) => Promise<void>
   /** Changes whenever something was added to the log. */
@@ -28,6 +29,7 @@ export interface WakeWatchOptions {
 
 export function createWakeWatch(options: WakeWatchOptions): WakeWatch {
   const { clock, storage, setAlarm, progress, report } = options
+  const mostInWindow = timesRecovery * Math.ceil(windowMs / options.recoverEveryMs)
   let rings: number[] = []
   let reached: number | undefined
   let trips = 0

@@ -1,16 +1,26 @@
 import { describe, expect, it } from 'vitest'
+import { defaultTiming } from '#contracts/runtime.ts'
+import { createRings } from '../../../src/sessions/rings.ts'
+import { createMeter } from '../../../src/sessions/storage/meter.ts'
 import { createWakeWatch } from '../../../src/sessions/upkeep/wake-loop.ts'
+import { createSessionWorld, settle } from '../../switches/session-world.ts'
 
 const minuteMs = 60_000
 
+interface LoopOptions {
+  readonly everyMs: number
+  readonly recoverEveryMs?: number
+}
+
 /** An object whose alarm sets itself again `everyMs` later. */
-function createLoop({ everyMs }: { readonly everyMs: number }) {
+function createLoop({ everyMs, recoverEveryMs = 10_000 }: LoopOptions) {
   let nowMs = 0
   let alarmMs: number | null = 0
   let progress = 1
   const told: (readonly [string, boolean])[] = []
   const watch = createWakeWatch({
     clock: { nowMs: () => nowMs },
+    recoverEveryMs,
     storage: { getAlarm: async () => alarmMs },
     setAlarm: async (time) => void (alarmMs = time),
     progress: () => progress,
@@ -60,11 +70,41 @@ describe('E9: a loop of wakes', () => {
     const recovery = createLoop({ everyMs: 10_000 })
     await recovery.until(60 * minuteMs)
     expect(recovery.told).toEqual([])
+    const often = createLoop({ everyMs: 300, recoverEveryMs: 300 })
+    await often.until(10 * minuteMs)
+    expect(often.told).toEqual([])
     const busy = createLoop({ everyMs: 10 })
     for (let rings = 0; rings < 100; rings += 1) {
       busy.moveOn()
       await busy.ring()
     }
     expect(busy.told).toEqual([])
+  })
+
+  it('F4: is near again for a run that is accepted after it was pushed out', async () => {
+    const { alarm, clock, storage, runtime, wake, setAuditAway } = createSessionWorld({
+      script: () => ({ text: 'hi' }),
+    })
+    const life = wake({ id: 'ses_1' })
+    setAuditAway(true)
+    await life.run()
+    await settle()
+    const rings = createRings({
+      runtime,
+      storage: { getAlarm: async () => alarm.time ?? null },
+      meter: createMeter(storage),
+      lifecycle: {
+        async alarm() {
+          await life.upkeep.onJob('recover')
+          alarm.time = clock.nowMs() + 10
+        },
+      },
+      parts: () => life,
+    })
+    for (let ring = 0; ring < 30; ring += 1) await rings.ring()
+    expect(alarm.time).toBe(clock.nowMs() + minuteMs)
+    const { live } = await life.take()
+    await live?.accepted
+    expect(alarm.time).toBe(clock.nowMs() + defaultTiming.recoverEveryMs)
   })
 })
