@@ -147,13 +147,7 @@ describe('POST /api/sessions/:id/runs', () => {
     const empty = { limits: {}, requireApproval: [], clientTools: [], mayAsk: false }
     await send(`${base}/runs`, { json: { task: 'x', ...empty } })
     expect(submitted()).toEqual(plain)
-    expect(Object.keys(plain)).toEqual([
-      'principal',
-      'messages',
-      'pauses',
-      'protocol',
-      'trace',
-    ])
+    expect(Object.keys(plain)).toEqual(['principal', 'messages', 'pauses', 'protocol', 'trace'])
   })
 
   it('F32: passes on that the session runs another version', async () => {
