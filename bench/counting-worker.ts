@@ -64,10 +64,17 @@ function watchDatabase(database: D1Database): void {
 }
 watchDatabase(bindings.DB)
 
+const loaded = new Set<string>()
+
 export class Session extends ProductSession {
   constructor(context: DurableObjectState, env: Env) {
     watch(context.storage)
+    loaded.add(context.id.toString())
     super(context, env)
+  }
+  /** As if its alarm had come: the first time after a month at rest. */
+  async ring(): Promise<void> {
+    await this.ctx.storage.setAlarm(Date.now())
   }
 }
 export class Principal extends ProductPrincipal {
@@ -86,8 +93,14 @@ export class Catalog extends ProductCatalog {
 export { McpServer, PluginRunner, PluginService }
 
 export default {
-  fetch(request, env, context) {
-    if (new URL(request.url).pathname !== '/__bench/counts') return app.fetch(request, env, context)
-    return Response.json({ ...counts, byStatement: Object.fromEntries(byStatement) })
+  async fetch(request, env, context) {
+    const { pathname } = new URL(request.url)
+    if (pathname === '/__bench/counts')
+      return Response.json({ ...counts, byStatement: Object.fromEntries(byStatement) })
+    if (pathname !== '/__bench/ring') return app.fetch(request, env, context)
+    const objects = env.SESSION as unknown as DurableObjectNamespace<Session>
+    const stubs = [...loaded].map((id) => objects.get(objects.idFromString(id)))
+    await Promise.all(stubs.map((stub) => stub.ring()))
+    return Response.json({ rung: stubs.length })
   },
 } satisfies ExportedHandler<Env>

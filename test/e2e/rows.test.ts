@@ -40,6 +40,9 @@ it('E9: a run writes what it must until its session rests, and nothing besides',
     plain: [2, 2, 3, 4],
     tool: [3, 2, 5, 4],
     tools10: [12, 2, 14, 4],
+    // The alarm has come once, and made rows of the timers: the first run after it writes one again, and no other does.
+    woken: [3, 2, 12, 4],
+    aged: [2, 2, 4, 4],
   })
   // The child has a timer of its own. How often the parent's turn is written while it waits is a matter of time.
   const [rows, alarms, statements, inDatabase] = agent!

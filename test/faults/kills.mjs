@@ -198,7 +198,7 @@ async function send(message) {
       const response = await request(`/api/sessions/${session.id}/runs`, { json: { task }, more })
       const body = await response.json()
       if (response.status === 202) acknowledge(message, body.run)
-      else refuse(message, response.status)
+      else refuse(message, response.status, body)
       return
     }
     const stream = route.startsWith('stream')
@@ -209,8 +209,7 @@ async function send(message) {
     }
     const response = await request('/v1/chat/completions', { json, more })
     if (response.status !== 200) {
-      await response.text()
-      return refuse(message, response.status)
+      return refuse(message, response.status, await response.json().catch(() => undefined))
     }
     session.id ??= response.headers.get('x-isola-session')
     const run = response.headers.get('x-isola-run')
@@ -245,8 +244,9 @@ function acknowledge(message, run) {
   onAcknowledged()
 }
 
-function refuse(message, status) {
-  note(`${message.route} ${status}`)
+function refuse(message, status, body) {
+  const code = body?.error?.code ?? body?.code
+  note(`${message.route} ${status}${code === undefined ? '' : ` ${code}`}`)
   message.wasRefused = true
   if (status >= 500 && message.key !== undefined) retries.push(message)
 }

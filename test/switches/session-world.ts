@@ -278,4 +278,30 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
+/** A session after its first run, a second later: everything was carried. */
+export async function createRestingWorld(options: Partial<WorldOptions> = {}) {
+  const world = createSessionWorld({ script: () => ({ text: 'hi' }), ...options })
+  const life = world.wake({ id: session })
+  const rest = async () => {
+    await settle()
+    await world.clock.advance(1_000)
+    await settle()
+  }
+  await life.run()
+  await rest()
+  return { ...world, life, rest, startMs: world.clock.nowMs() }
+}
+
+/** What each run from here on begins with, in their order. */
+export function openingsOf({ kernel }: Pick<SessionRuntime, 'kernel'>): unknown[] {
+  const openings: unknown[] = []
+  const { run: runKernel } = kernel
+  const run: typeof runKernel = (input, ports) => {
+    openings.push(input.opening)
+    return runKernel(input, ports)
+  }
+  Object.assign(kernel, { run })
+  return openings
+}
+
 export const never = new Promise<never>(() => {})

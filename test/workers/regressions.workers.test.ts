@@ -330,9 +330,10 @@ async function cancelQueued() {
   const path = `/api/sessions/${session}/runs`
   await callJson(`${path}/${second.run}/cancel`, { json: {} })
   gate.resolve()
-  await vi.waitFor(async () => {
-    expect((await callJson(`${path}/${first.run}`)).state).toBe('completed')
-  })
+  await vi.waitFor(
+    async () => expect((await callJson(`${path}/${first.run}`)).state).toBe('completed'),
+    { timeout: 15_000 },
+  )
   return { session, second: second.run as string }
 }
 

@@ -4,6 +4,8 @@ import type { LiveRun } from '../runs/runs.ts'
 import type { ChildrenParts } from '../log/older-children.ts'
 
 const deletedAtOnce = 16
+/** Runs whose turns are looked through for children at once: of a long session, not all. */
+const searchedAtOnce = 128
 
 /** Waits for the one outcome of a run that was cancelled. One that has not begun ends, unbegun, when it would have begun. */
 export async function stopped(live: LiveRun | undefined): Promise<void> {
@@ -16,12 +18,17 @@ export async function stopped(live: LiveRun | undefined): Promise<void> {
  */
 export async function deleteChildren(
   principal: string,
-  { children, rest }: Pick<ChildrenParts, 'children' | 'rest'>,
+  { store, children, rest }: ChildrenParts,
   sessions: SessionGateway,
 ): Promise<void> {
-  for (let from = 1; ;) {
-    const next = children.ofRuns(from, Number.MAX_SAFE_INTEGER, deletedAtOnce)
-    if (!next[0]) return
+  const last = store.lastOrder()
+  for (let from = 1; from <= last;) {
+    const next = children.ofRuns(from, from + searchedAtOnce - 1, deletedAtOnce)
+    if (!next[0]) {
+      from += searchedAtOnce
+      await rest()
+      continue
+    }
     from = next[0].order // none is left before it
     const deleted = await Promise.allSettled(
       next.map(async ({ session }) => {

@@ -56,9 +56,9 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
     }
   }
   /** All of it in one go: the alarm follows the rows from here on, and may not be later than what it was set for. */
-  const makeRows = async (...more: readonly Job[]): Promise<void> => {
+  const makeRows = async (hasNone: boolean, ...more: readonly Job[]): Promise<void> => {
     const due: Job = { id: 'recover', fn: 'recover', time: clock.nowMs() }
-    const isUnknown = rows().length === 0 && !light.has('recover') && mayBeKept()
+    const isUnknown = hasNone && !light.has('recover') && mayBeKept()
     const moved = [...light.values()]
     isMade = undefined
     await Promise.all([...(isUnknown ? [due] : []), ...moved, ...more].map(jobs.push))
@@ -66,7 +66,8 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
   }
 
   const keepRows = async () => {
-    if ((light.size > 0 || rows().length === 0) && mayBeKept()) await makeRows()
+    const hasNone = rows().length === 0
+    if ((light.size > 0 || hasNone) && mayBeKept()) await makeRows(hasNone)
   }
 
   return {
@@ -80,7 +81,8 @@ export function createTimers({ storage, jobs, clock, isKept }: TimersOptions): T
         return [...stored, ...[...light.values()].filter(({ id }) => !isStored(id))]
       },
       async push(job) {
-        if (!needsNoRow.has(job.id) || rows().length > 0) return makeRows(job)
+        const hasNone = rows().length === 0
+        if (!hasNone || !needsNoRow.has(job.id)) return makeRows(hasNone, job)
         light.set(job.id, job)
         // Where it is not known when the alarm comes, it may not be set later than for what else waits.
         const time = Math.min(...[...light.values()].map((one) => one.time))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import { createSessionWorld, settle } from '../../switches/session-world.ts'
+import { createSessionWorld, openingsOf, settle } from '../../switches/session-world.ts'
 
 const say = (text: string) => ({ role: 'user', text, taint: ['user'] }) as const
 
@@ -23,19 +23,24 @@ function setUp() {
       message.role === 'user' ? [message.text] : [],
     )
   const ask = (text: string) => life.run({ messages: [say(text)] })
-  return { ...world, life, refusal, ask, asked }
+  /** Asks for a run that is declined once it is let go. */
+  const beginDeclined = () => {
+    const gate = Promise.withResolvers<void>()
+    refusal.now = gate.promise
+    const declined = ask('declined')
+    declined.catch(() => {}) // also where nobody waits for it
+    return { declined, letGo: gate.resolve }
+  }
+  return { ...world, life, refusal, ask, asked, beginDeclined }
 }
 
 describe('a run that was declined', () => {
   it('I16: takes nothing from a conversation that goes on from an earlier place', async () => {
-    const { life, refusal, ask, asked } = setUp()
+    const { life, ask, asked, beginDeclined } = setUp()
     await ask('one')
-    const gate = Promise.withResolvers<void>()
-    refusal.now = gate.promise
-    const declined = ask('declined')
-    declined.catch(() => {})
+    const { declined, letGo } = beginDeclined()
     const three = await life.take({ messages: [say('three')] })
-    gate.resolve()
+    letGo()
     await expect(declined).rejects.toThrow('Not now.')
     const { id } = await three.live!.done
     await settle()
@@ -46,40 +51,22 @@ describe('a run that was declined', () => {
   })
 
   it('I16: is no run that another one leaves behind', async () => {
-    const { life, refusal, ask, runtime } = setUp()
-    const openings: unknown[] = []
-    const { run: runKernel } = runtime.kernel
-    const run: typeof runKernel = (input, ports) => {
-      openings.push(input.opening)
-      return runKernel(input, ports)
-    }
-    Object.assign(runtime.kernel, { run })
+    const { life, ask, runtime, beginDeclined } = setUp()
+    const openings = openingsOf(runtime)
     const { id } = await ask('one')
-    const gate = Promise.withResolvers<void>()
-    refusal.now = gate.promise
-    const declined = ask('declined')
-    declined.catch(() => {})
+    const { letGo } = beginDeclined()
     const next = await life.take({ messages: [say('two')], after: { run: id, turn: 0 } })
-    gate.resolve()
+    letGo()
     await next.live!.done
     expect(openings).toEqual(['start', undefined])
   })
 
   it('I16: is not what a session begins with, if another one waits behind it', async () => {
-    const { life, refusal, ask, runtime } = setUp()
-    const openings: unknown[] = []
-    const { run: runKernel } = runtime.kernel
-    const run: typeof runKernel = (input, ports) => {
-      openings.push(input.opening)
-      return runKernel(input, ports)
-    }
-    Object.assign(runtime.kernel, { run })
-    const gate = Promise.withResolvers<void>()
-    refusal.now = gate.promise
-    const declined = ask('declined')
-    declined.catch(() => {})
+    const { life, ask, runtime, beginDeclined } = setUp()
+    const openings = openingsOf(runtime)
+    const { letGo } = beginDeclined()
     const next = await life.take({ messages: [say('one')] })
-    gate.resolve()
+    letGo()
     await next.live!.done
     await ask('two')
     expect(life.store.runs().map(({ order }) => order)).toEqual([2, 3])

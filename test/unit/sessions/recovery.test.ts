@@ -1,22 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { defaultTiming } from '#contracts/runtime.ts'
-import { createSessionWorld, settle } from '../../switches/session-world.ts'
+import { createRestingWorld, createSessionWorld, settle } from '../../switches/session-world.ts'
 
 const { recoverEveryMs } = defaultTiming
 
-/** A session after its first run, a second later: everything was carried. */
-async function atRest() {
-  const world = createSessionWorld({ script: () => ({ text: 'hi' }) })
-  const life = world.wake({ id: 'ses_1' })
-  const rest = async () => {
-    await settle()
-    await world.clock.advance(1_000)
-    await settle()
-  }
-  await life.run()
-  await rest()
-  return { ...world, life, rest }
-}
+const atRest = createRestingWorld
 
 describe('the alarm of a session', () => {
   it('is moved away from the recovery job when nothing is left to do, to look for its own end', async () => {

@@ -1,24 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { defaultTiming } from '#contracts/runtime.ts'
-import { createSessionWorld, settle } from '../../switches/session-world.ts'
+import { createRestingWorld, createSessionWorld, settle } from '../../switches/session-world.ts'
 
 const { recoverEveryMs, keepNamedMs } = defaultTiming
 const monthMs = 30 * 86_400_000
 const endMs = Math.min(monthMs, keepNamedMs)
 
-/** A session whose timers have no rows: its run is over and a second has passed. */
-async function atRest() {
-  const world = createSessionWorld({ script: () => ({ text: 'hi' }), hasNoJobs: true })
-  const life = world.wake({ id: 'ses_1' })
-  const rest = async () => {
-    await settle()
-    await world.clock.advance(1_000)
-    await settle()
-  }
-  await life.run()
-  await rest()
-  return { ...world, life, rest, startMs: world.clock.nowMs() }
-}
+/** Its timers have no rows. */
+const atRest = () => createRestingWorld({ hasNoJobs: true })
 
 describe('E9: the timers of a session', () => {
   it('need no row: the alarm is near while it works, and at its own end when it rests', async () => {

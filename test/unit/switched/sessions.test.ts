@@ -15,6 +15,7 @@ import {
 import {
   createSessionWorld,
   never,
+  openingsOf,
   pauseMs,
   session,
   settle,
@@ -738,13 +739,7 @@ describe('P16: what hooks are told of a session', () => {
 
   it('which run begins it, and which one leaves behind what was said last', async () => {
     const { wake, runtime } = createSessionWorld(answers)
-    const openings: unknown[] = []
-    const { run: runKernel } = runtime.kernel
-    const run: typeof runKernel = (input, ports) => {
-      openings.push(input.opening)
-      return runKernel(input, ports)
-    }
-    Object.assign(runtime.kernel, { run })
+    const openings = openingsOf(runtime)
     const life = wake()
     const first = await life.run()
     const second = await life.run()
