@@ -59,11 +59,13 @@ async function journalOf(place: Place) {
   const { result } = await callJson(pathOf(place))
   const { messages } = await callJson(`/api/sessions/${place.session}/transcript`)
   const { usage, state, actions, modelCalls, steps } = result
+  // To wait costs the platform something.
+  const { platform: _platform, platformNanoUsd: _price, ...spent } = usage
   return {
     state,
     steps,
     result: result.result,
-    usage: { ...usage, timeMs: 0 },
+    usage: { ...spent, timeMs: 0 },
     actions: actions.map((action: Answer) => ({ ...action, durationMs: 0 })),
     modelCalls,
     messages: JSON.parse(
