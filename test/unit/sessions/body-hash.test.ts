@@ -23,6 +23,7 @@ const everything = {
   clientTools: [{ name: 'a', description: 'A.', inputSchema: { type: 'object' } }],
   mayAsk: true,
   directCall: { tool: 'kv__get', input: { key: 'a' } },
+  compact: 'session',
   isStateless: true,
   echo: { store: false },
   agent: 'orchestrator',
