@@ -1,6 +1,6 @@
 // npm run codex: the real codex command line works through a task that is longer than it may remember, against a local
 // server with a scripted model behind it. It compacts on its way in each of the ways it has, and its last step needs
-// what only its first ones told. Installs the package (pinned below) into a folder of its own, which is kept.
+// what only its first ones told. Installs the package (pinned below) into folders of its own, which are kept.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -12,17 +12,23 @@ import { startModelServer } from '../fakes/model-server.mjs'
 import { buildWorker, operatorKey, startServer } from '../faults/local-server.mjs'
 import { install } from './install.mjs'
 
-const version = '0.169.0'
-const folder = install(`isola-codex-${version}`, { '@openai/codex': version }, '@openai/codex')
-const program = join(folder, 'node_modules', '@openai', 'codex', 'bin', 'codex.js')
 const steps = 9
 
-/** How codex compacts: by asking for a summary, at the route for it, or with an item behind the others. */
+/**
+ * How codex compacts: by asking for a summary or, where its provider has this name, with an item behind the others, or
+ * at the route for it, as older versions do.
+ */
 const ways = [
-  { name: 'Isola', features: {}, by: 'summary' },
-  { name: 'OpenAI', features: { remote_compaction_v2: false }, by: 'route' },
-  { name: 'OpenAI', features: { remote_compaction_v2: true }, by: 'trigger' },
+  { version: '0.169.0', name: 'Isola', by: 'summary' },
+  { version: '0.169.0', name: 'OpenAI', by: 'trigger' },
+  { version: '0.130.0', name: 'OpenAI', by: 'route' },
 ]
+
+/** Installs a version into a folder of its own. @returns The program. */
+function programOf(version) {
+  const folder = install(`isola-codex-${version}`, { '@openai/codex': version }, '@openai/codex')
+  return join(folder, 'node_modules', '@openai', 'codex', 'bin', 'codex.js')
+}
 
 const codeOf = (step) => `CODE-${step}-${(step * 7919).toString(36)}`
 const codesIn = (text) => [...new Set(text.match(/CODE-\d-[0-9a-z]+/g))]
@@ -74,7 +80,7 @@ function workFolder() {
   return work
 }
 
-function settingsOf({ name, features }, url) {
+function settingsOf({ name }, url) {
   const home = mkdtempSync(join(tmpdir(), 'isola-codex-home-'))
   mkdirSync(home, { recursive: true })
   const lines = [
@@ -96,7 +102,6 @@ function settingsOf({ name, features }, url) {
     'stream_max_retries = 0',
     'supports_websockets = false',
     '[features]',
-    ...Object.entries(features).map(([feature, isOn]) => `${feature} = ${isOn}`),
     'enable_request_compression = false',
   ]
   writeFileSync(join(home, 'config.toml'), `${lines.join('\n')}\n`)
@@ -108,12 +113,16 @@ async function work(way, url, model) {
   const [cwd, home] = [workFolder(), settingsOf(way, url)]
   const before = model.requests.length
   const task = `Read step-1.txt to step-${steps}.txt one after the other, each begins with a code. Then write all codes into result.txt.`
-  const child = spawn(toolNode(), [program, 'exec', '--json', '--skip-git-repo-check', task], {
-    cwd,
-    env: { ...toolEnv(), CODEX_HOME: home, ISOLA_KEY: operatorKey },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 180_000,
-  })
+  const child = spawn(
+    toolNode(),
+    [programOf(way.version), 'exec', '--json', '--skip-git-repo-check', task],
+    {
+      cwd,
+      env: { ...toolEnv(), CODEX_HOME: home, ISOLA_KEY: operatorKey },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 180_000,
+    },
+  )
   const told = []
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (data) => told.push(String(data)))
@@ -187,7 +196,7 @@ try {
     const isWell = code === 0 && result === expected && asked > 0 && goesOn
     if (!isWell) failed += 1
     console.log(
-      `${isWell ? 'ok   ' : 'FAIL '} codex ${version}, provider ${way.name}: ${asked} compactions by ${way.by}, longest request ${longest} characters`,
+      `${isWell ? 'ok   ' : 'FAIL '} codex ${way.version}, provider ${way.name}: ${asked} compactions by ${way.by}, longest request ${longest} characters`,
     )
     if (!isWell)
       console.log(
