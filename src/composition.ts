@@ -6,6 +6,7 @@ import { readOutputName } from './catalog/output-tool.ts'
 import type { CatalogRuntime } from './catalog/catalog-object.ts'
 import { createContextBuilder } from './context/context-builder.ts'
 import { createContextFitter } from './context/context-fitter.ts'
+import { createContextReader } from './context/context-reader.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -65,6 +66,7 @@ export function composeRuntime(
     session: {
       ...sources,
       kernel: rooms.kernel,
+      context: rooms.windows,
       sessions: gateway,
       agents: agents.directory,
       audit: storage.audit,
@@ -234,7 +236,8 @@ function composeWork(parts: WorkParts) {
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const context = createContextFitter({ ...sources, builder, models, outputs })
   const kernel = composeKernel({ ...sources, ...thinking, models, gates, context })
-  return { plugins, mcp, agents, hooks, lifecycle, kernel }
+  const windows = createContextReader({ builder, count, models })
+  return { plugins, mcp, agents, hooks, lifecycle, kernel, windows }
 }
 
 /** The Worker's log, which is the operator's. */

@@ -53,6 +53,7 @@ const what = {
   call_decided: ({ tool, decision, owner, session }) => [tool, decision, `of ${owner}`, session],
   limits_changed: ({ run, owner, session, limits }) => [run, `of ${owner}`, session, limits],
   run_cancelled: ({ run, owner, session }) => [run, `of ${owner}`, session],
+  session_compacted: ({ session, owner }) => [session, `of ${owner}`],
   session_deleted: ({ session, owner, step }) => [session, `of ${owner}`, step],
   agent_invoked: ({ agent, background }) => [agent, background && 'in the background'],
   agent_result: agentEnd,

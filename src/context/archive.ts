@@ -59,6 +59,7 @@ export async function archive(
   { before, from, to }: { before: readonly ContextArchive[]; from: number; to: number },
 ): Promise<{ readonly archives: readonly ContextArchive[]; readonly notKept: number }> {
   if (to <= from) return { archives: before, notKept: 0 }
+  if (!keep) return { archives: before, notKept: to - from }
   const textOf = (part: Pick<ContextArchive, 'from' | 'to'>) =>
     render(messages.slice(part.from, part.to), part.from)
   const chars = textOf({ from, to }).length
@@ -100,7 +101,7 @@ function smallestPair(planned: readonly Planned[]): number {
 /** In as many pieces as it takes; undefined if one of them could not be kept. */
 export async function keepAll(
   text: string,
-  keep: ContextInput['keep'],
+  keep: NonNullable<ContextInput['keep']>,
 ): Promise<readonly string[] | undefined> {
   const handles: string[] = []
   for (let at = 0; at === 0 || at < text.length;) {

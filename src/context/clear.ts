@@ -15,17 +15,19 @@ const anyHandle = 'ses_'.padEnd(96, '0')
 /** How an answer that is not shown looks: as the output store has it for one that was too long from the start. */
 function stubOf(
   message: Answer,
-  [handle = '', ...more]: readonly string[],
+  [handle, ...more]: readonly string[],
   headChars: number,
   readTool: string,
 ): Json {
   const text = textOf(message)
+  const note =
+    handle === undefined ? 'Call the tool again if you need it.' : `Open it with ${readTool}.`
   return {
-    handle,
+    ...(handle !== undefined && { handle }),
     ...(more.length > 0 && { more }),
     chars: charsOf(message) ?? text.length,
     head: text.slice(0, headChars),
-    note: `Cleared to make room. Open it with ${readTool}.`,
+    note: `Cleared to make room. ${note}`,
   }
 }
 
@@ -56,7 +58,7 @@ export const planned = (message: Answer, readTool: string, headChars = stubHeadC
 })
 
 /**
- * Keeps an answer and puts a handle in its place.
+ * Keeps an answer and puts a handle in its place; where nobody could open one, only its beginning stays.
  *
  * @returns Undefined if there was no room to keep it.
  */
@@ -67,7 +69,8 @@ export async function clear(
   headChars = stubHeadChars,
 ): Promise<Answer | undefined> {
   const known = handleOf(message)
-  const handles = known ? [known] : await keepAll(textOf(message), keep)
+  const kept = () => (keep ? keepAll(textOf(message), keep) : [])
+  const handles = known ? [known] : await kept()
   return handles && { ...message, output: stubOf(message, handles, headChars, readTool) }
 }
 

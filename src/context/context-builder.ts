@@ -12,7 +12,7 @@ import { clear, minCleared, planned, type Answer } from './clear.ts'
 import { answersIn, lastSteps, layOut, type LayoutDeps } from './layout.ts'
 import { pinsOf, type Pin } from './pins.ts'
 import { leastSummaryOf } from './rule-summary.ts'
-import { inputCostOf, toSizes, type Sizes } from './sizes.ts'
+import { inputCostOf, perRequest, toSizes, type Sizes } from './sizes.ts'
 import { isCallUnderWay, toSteps } from './steps.ts'
 import { summarize } from './summarize.ts'
 import { createView, markOf, newestOf, toParts, type Entry, type ToView } from './view.ts'
@@ -27,10 +27,10 @@ export interface ContextBuilderParts {
 const restTurns = 10
 /** Estimates are within about ten percent: a context above this share of the room may be refused. */
 const safeShare = 0.95
+/** So little is not summarized, whoever asks: in tokens. */
+const leastSaid = 1_000
 /** What frees less than this is not done: it would be done again at the next step. */
 const leastGain = 0.05
-/** What chat formats add to a request. */
-const perRequest = 4
 
 export function createContextBuilder(parts: ContextBuilderParts): ContextBuilder {
   const toView = createView()
@@ -60,7 +60,10 @@ async function build(
   const tokens = sizeOf(view, input, count)
   const asIs: BuiltContext = { ...sent, tokens }
   if (input.isDecided || isCallUnderWay(messages)) return asIs
-  const sizes = toSizes(input, tokens)
+  const rules = messages.filter(({ role }) => role === 'system')
+  const fixed = tokensOf(rules, input, count)
+  if (input.force === 'requested' && tokens - fixed < leastSaid) return asIs
+  const sizes = toSizes(input, tokens, fixed)
   const reason = reasonFor({ input, previous, sizes, tokens })
   if (!reason) return asIs
   const steps = toSteps(messages)
@@ -79,7 +82,11 @@ async function build(
     goneTo: previous?.goneTo ?? 0,
     leastSummary:
       perRequest +
-      leastSummaryOf((previous?.archives.length ?? 0) + 1, count.ofText, parts.readTool),
+      leastSummaryOf(
+        input.keep ? (previous?.archives.length ?? 0) + 1 : 0,
+        count.ofText,
+        parts.readTool,
+      ),
   }
   const open = { ...deps, view, previous, reason, tokens }
   const made = (await clearResults(open)) ?? (await withSummary(open))
@@ -151,9 +158,10 @@ function answersToClear(open: Open, firstLast: number): readonly (readonly [numb
   return left > sizes.target ? [] : chosen
 }
 
-/** Stage one: nothing leaves but what old answers of tools say, if that is enough. */
+/** Stage one: nothing leaves but what old answers of tools say, if that is enough, and if they can be opened again. */
 async function clearResults(open: Open): Promise<BuiltContext | undefined> {
   const { input, steps, pins, readTool, view, previous } = open
+  if (!input.keep) return undefined
   const firstLast = lastSteps(open)
   const chosen = answersToClear(open, firstLast)
   if (chosen.length === 0) return undefined

@@ -6,6 +6,7 @@ import {
 } from '#contracts/context.ts'
 import type { ContextFitter } from '#contracts/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import type { RunInput } from '#contracts/kernel.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { OutputStore } from '#contracts/policy.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -21,9 +22,16 @@ export interface ContextFitterParts {
 /** Fits what was said in a run into the model that will answer it. */
 export function createContextFitter(parts: ContextFitterParts): ContextFitter {
   const { builder, models, outputs, sha256 } = parts
+  /** Under its own content: whoever keeps it again after a crash writes the same. */
+  const keepIn = (of: Pick<RunInput, 'session' | 'rootSession'>) => async (text: string) => {
+    const at = { ...of, run: 'kept', call: sha256(text).slice(0, 22) }
+    const { handle } = await outputs.keep(at, text)
+    return typeof handle === 'string' ? handle : undefined
+  }
   return {
     fit({ run, own, isDecided, generate, ...of }) {
       const { agent, session, rootSession, toolset, compactions = [], isLeftOver } = run
+      const force = of.force ?? (run.options.compact && ('requested' as const))
       // Whoever makes one call asks no model.
       if (run.options.directCall) return undefined
       const tools = toolset.definitions
@@ -37,6 +45,7 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
       if (!model) return undefined
       const input: ContextInput = {
         ...of,
+        ...(force && { force }),
         // The agent's instructions come before them.
         taskAt: run.messages.length,
         tools,
@@ -46,12 +55,8 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
         isDecided: isDecided && !of.force,
         isDecision: (message) => message.role === 'tool' && message.decided === true,
         ...(isLeftOver && { isLeftOver }),
-        // Under its own content: whoever keeps it again after a crash writes the same.
-        async keep(text) {
-          const at = { session, rootSession, run: 'kept', call: sha256(text).slice(0, 22) }
-          const { handle } = await outputs.keep(at, text)
-          return typeof handle === 'string' ? handle : undefined
-        },
+        // A handle is its session's: a client that goes on elsewhere could not open it.
+        ...(run.options.compact !== 'client' && { keep: keepIn({ session, rootSession }) }),
         async summarize({ messages, maxOutputTokens }) {
           const parameters = { maxOutputTokens }
           const request = { model: agent.model, messages, tools: [], parameters }

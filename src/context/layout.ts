@@ -232,4 +232,4 @@ export function answersIn(
 
 /** The user's first message, where it alone is too long. */
 export const shortGoal = (text: string, chars: number, handle: string): string =>
-  `${bothEnds(text, chars)}\n[Shortened to make room; in full behind the handle ${handle}.]`
+  `${bothEnds(text, chars)}\n[Shortened to make room${handle && `; in full behind the handle ${handle}`}.]`

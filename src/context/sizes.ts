@@ -18,10 +18,14 @@ export interface Sizes {
 
 const maxLastTurns = 20_000
 
-/** @param size What the call has now: the only measure where the window is not known, or was too large. */
+/**
+ * @param size What the call has now: the only measure where the window is not known, or was too large.
+ * @param fixed What of it no compaction changes: instructions and tools.
+ */
 export function toSizes(
   { model, left, settings, force }: Pick<ContextInput, 'model' | 'left' | 'settings' | 'force'>,
   size: number,
+  fixed = 0,
 ): Sizes {
   const { contextTokens, maxOutputTokens } = model
   const window = contextTokens === undefined ? Infinity : contextTokens - maxOutputTokens
@@ -29,12 +33,16 @@ export function toSizes(
   const refused = force === 'context_error' ? size : Infinity
   const known = Math.min(window, budget, refused)
   const room = Number.isFinite(known) ? known : size
+  const target = Math.floor(settings.target * room)
+  // Whoever asks for it wants less than there is, however far the window is: that share of what was said.
+  const isAsked = force === 'requested'
+  const said = Math.max(0, size - fixed)
   return {
     window,
     budget,
     start: settings.start * window,
-    target: Math.floor(settings.target * room),
-    lastTurns: Math.min(maxLastTurns, Math.floor(room / 4)),
+    target: isAsked ? Math.min(target, fixed + Math.floor(settings.target * said)) : target,
+    lastTurns: Math.min(maxLastTurns, Math.floor((isAsked ? Math.min(room, said) : room) / 4)),
   }
 }
 
@@ -52,10 +60,21 @@ function affordable(
   return Math.floor(Math.min(byTokens, byCost))
 }
 
+/** What chat formats add to a request. */
+export const perRequest = 4
+
 /** Of so much input, at the price for its length. */
-export function inputCostOf(price: ModelPrice, tokens: number): number {
-  const dearer = price.above?.findLast(({ inputTokens }) => tokens > inputTokens)
-  return Math.round(tokens * nanoPerToken((dearer ?? price).inputUsdPerMillion))
-}
+export const inputCostOf = (price: ModelPrice, tokens: number): number =>
+  Math.round(tokens * nanoPerToken(tierOf(price, tokens).inputUsdPerMillion))
+
+/** Of so much output, at the price for the length of the input before it. */
+export const outputCostOf = (price: ModelPrice, inputTokens: number, tokens: number): number =>
+  Math.round(tokens * nanoPerToken(tierOf(price, inputTokens).outputUsdPerMillion))
+
+const tierOf = (
+  price: ModelPrice,
+  tokens: number,
+): Pick<ModelPrice, 'inputUsdPerMillion' | 'outputUsdPerMillion'> =>
+  price.above?.findLast(({ inputTokens }) => tokens > inputTokens) ?? price
 
 const nanoPerToken = (usdPerMillion: number): number => usdPerMillion * 1_000

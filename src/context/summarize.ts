@@ -128,7 +128,7 @@ async function behindHandles(
   const goalAt = messages.findIndex(({ role }) => role === 'user')
   const goal = messages[goalAt]
   if (layout.goalChars !== undefined && goal?.role === 'user') {
-    const handles = await keepAll(goal.text, keep)
+    const handles = keep ? await keepAll(goal.text, keep) : []
     const text = handles && shortGoal(goal.text, layout.goalChars, handles.join(' '))
     if (text) replaced.set(goalAt, { ...goal, text })
     else notKept += 1

@@ -69,9 +69,9 @@ export interface ContextInput {
   /**
    * Keeps a text of at most 250,000 characters. Answers the handle under which the output tool opens it, the same for
    * the same text.
-   * Undefined if there was no room for it.
+   * Undefined if there was no room for it. Absent: nobody could open it later, so what leaves is gone.
    */
-  readonly keep: (text: string) => Promise<string | undefined>
+  readonly keep?: (text: string) => Promise<string | undefined>
   /**
    * Out of the run's own lease. A failure with a code `lease_…` or `model_…` means that the summary is made by rule;
    * any other one ends the step. Absent: by rule.

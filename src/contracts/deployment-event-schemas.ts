@@ -215,6 +215,10 @@ export const deploymentEventSchemas = {
     run: text,
     limits: text.describe('those that were changed, as JSON'),
   }),
+  session_compacted: kind('An operator compacted what was said in somebody’s session.', {
+    ...session,
+    run: text.describe('the run that did'),
+  }),
   session_deleted: kind('An operator deleted somebody’s session.', {
     ...session,
     step: z.enum(['asked', 'done']),

@@ -11,6 +11,12 @@ export interface DirectCall {
   readonly input: JsonObject
 }
 
+/**
+ * For whom a run compacts what was said: for the session that it is in, or for a client that keeps what it gets, where
+ * nobody could open a handle later.
+ */
+export type CompactFor = 'session' | 'client'
+
 /** What may be asked of a run besides its messages: one object from the surface to the agent's last call. */
 export interface RunOptions {
   readonly model?: string
@@ -31,6 +37,8 @@ export interface RunOptions {
   readonly mayAsk?: boolean
   /** The run makes this one call, through every gate, and is over with what came of it: no model is asked. */
   readonly directCall?: DirectCall
+  /** The run compacts what was said before it and is over: it answers nothing. */
+  readonly compact?: CompactFor
 }
 
 /** What holds for one option wherever runs are told apart or begun by others. */
@@ -61,6 +69,7 @@ export const runOptionFields: {
   clientTools: own,
   mayAsk: own,
   directCall: own,
+  compact: own,
 }
 
 const names = Object.keys(runOptionFields) as (keyof RunOptions)[] // its own keys, by its type

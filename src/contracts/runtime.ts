@@ -1,5 +1,6 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { AgentPin, PinnedAgent } from './agent-pin.ts'
+import type { ContextReader } from './context-reader.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Limits } from './lease.ts'
 import type { Kernel } from './kernel.ts'
@@ -70,6 +71,7 @@ export interface GateParts {
 export interface SessionRuntime extends Sources {
   readonly agents: AgentDirectory
   readonly kernel: Kernel
+  readonly context: ContextReader
   readonly sessions: SessionGateway
   readonly audit: AuditSink
   readonly principals: PrincipalLedger

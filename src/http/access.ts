@@ -42,6 +42,8 @@ export const access = {
   '/mcp/client.json': { GET: 'anyone' },
   '/v1/chat/completions': { POST: talkers },
   '/v1/responses': { POST: talkers },
+  // Before the one with a parameter, which would take it for an id.
+  '/v1/responses/compact': { POST: talkers },
   '/v1/responses/:id': { GET: talkers, DELETE: talkers },
   '/v1/responses/:id/input_items': { GET: talkers },
   '/v1/responses/:id/cancel': { POST: talkers },
@@ -55,6 +57,8 @@ export const access = {
   '/api/sessions': { GET: sessionReaders, POST: talkers },
   '/api/sessions/:id': { GET: sessionReaders, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: sessionReaders },
+  '/api/sessions/:id/context': { GET: sessionReaders },
+  '/api/sessions/:id/compact': { POST: talkers },
   '/api/sessions/:id/events': { GET: sessionReaders },
   '/api/sessions/:id/runs': { POST: talkers },
   '/api/sessions/:id/runs/:run': { GET: sessionReaders },

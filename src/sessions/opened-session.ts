@@ -4,6 +4,7 @@ import type { Reply } from '#contracts/reply.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { createArrivals, type Arrivals } from './arrivals.ts'
 import { createChanges, type Changes } from './changes.ts'
+import { createContexts, type Contexts } from './contexts.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import { goneText } from './platform-fault.ts'
 import { createReaders, type Readers } from './readers.ts'
@@ -21,6 +22,7 @@ export interface OpenedSession {
   readonly submissions: Submissions
   readonly arrivals: Arrivals
   readonly changes: Changes
+  readonly contexts: Contexts
   readonly parts: () => SessionParts
   /** The object was loaded: what it was working on goes on. */
   readonly begin: () => void
@@ -96,6 +98,7 @@ export function openSession({
     submissions,
     readers: createReaders(scope),
     arrivals: createArrivals(scope, submissions.admit),
+    contexts: createContexts(scope, submissions),
     changes: createChanges(scope, { ending, onCreated: (session) => void (id = session) }),
     parts: () => parts,
     begin() {

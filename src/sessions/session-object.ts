@@ -7,6 +7,9 @@ import { openSession } from './opened-session.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
 
+/** A job that runs out of memory is tried again, less and less often: it may be what deletes the session. */
+const neverDropped = { maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER }
+
 /**
  * The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. Its methods
  * only say who answers: `SessionApi` has what each takes and gives.
@@ -15,16 +18,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
     // Before anybody else has the storage.
     readonly #meter = createMeter(this.ctx.storage)
-    // A job that runs out of memory is tried again, less and less often, and never dropped: it may be what deletes the session.
-    readonly lifecycle = Lifecycle.install(this, {
-      maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER,
-    })
-    readonly #session = openSession({
-      runtime: runtimeOf(),
-      context: this.ctx,
-      meter: this.#meter,
-      lifecycle: this.lifecycle,
-    })
+    readonly lifecycle = Lifecycle.install(this, neverDropped)
+    readonly #object = { context: this.ctx, meter: this.#meter, lifecycle: this.lifecycle }
+    readonly #session = openSession({ runtime: runtimeOf(), ...this.#object })
     readonly #answer = this.#session.answer
 
     onStart(): void {
@@ -59,6 +55,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
     runStream(...given: Given<'runStream'>) {
       return this.#answer(() => this.#session.submissions.runStream(...given))
+    }
+    compact(...given: Given<'compact'>) {
+      return this.#answer(() => this.#session.contexts.compact(...given))
     }
     retry(...given: Given<'retry'>) {
       return this.#answer(() => this.#session.submissions.retry(...given))
@@ -116,6 +115,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
     items(...given: Given<'items'>) {
       return this.#answer(() => this.#session.readers.items(...given))
+    }
+    context(...given: Given<'context'>) {
+      return this.#answer(() => this.#session.contexts.view(...given))
     }
     tree(...[principal, query = {}]: Given<'tree'>) {
       return this.#answer(() => this.#session.readers.tree(principal, query))

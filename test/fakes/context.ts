@@ -11,6 +11,7 @@ import type { ModelRequest } from '#contracts/model.ts'
 import { createOutputStore } from '../../src/catalog/output-tool.ts'
 import { createContextBuilder } from '../../src/context/context-builder.ts'
 import { createContextFitter } from '../../src/context/context-fitter.ts'
+import { createContextReader } from '../../src/context/context-reader.ts'
 import { createTokenEstimator, outputCap, reservationFor } from '../../src/models/estimate.ts'
 import { createFakeModel, openGates, sha256, type FakeModel, type Script } from './kernel.ts'
 import type { createRandom } from './random.ts'
@@ -142,7 +143,8 @@ export function createContextParts(script: Script, contextTokens?: number) {
   const fitter = (keep: typeof outputs.keep) =>
     createContextFitter({ builder: contextBuilder, models, outputs: { keep }, sha256 })
   const gates = { ...openGates, outputs }
-  return { models, gateway, fitter, more: { models, gates, context: fitter(outputs.keep) } }
+  const reader = createContextReader({ builder: contextBuilder, count: estimator, models })
+  return { models, gateway, fitter, reader, more: { models, gates, context: fitter(outputs.keep) } }
 }
 
 /** Whether it asks for a summary. */

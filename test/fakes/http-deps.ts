@@ -273,6 +273,10 @@ export function createFakeApp(options: FakeOptions = {}) {
       })),
       about: answerOwner('about', () => tree),
       tree: answerOwner('tree', () => tree),
+      compact: answer('compact', () => ({ result, createdAtMs: 1 })),
+      context: answerOwner('context', () => {
+        return { agent: 'code-reviewer', tokens: 0, parts: [], saidMessages: 0 }
+      }),
       delete: answerOwner('delete', () => {
         if (options.isKept?.())
           throw new IsolaError('request_unavailable', 'It is kept. Try again.')

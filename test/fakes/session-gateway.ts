@@ -84,6 +84,8 @@ export function createFakeGateway(
         cancelCall: unexpected('cancelCall'),
         transcript: unexpected('transcript'),
         tree: unexpected('tree'),
+        compact: unexpected('compact'),
+        context: unexpected('context'),
         delete: unexpected('delete'),
         storage,
         ...api,

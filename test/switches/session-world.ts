@@ -10,16 +10,21 @@ import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
 import type { Planner } from '#contracts/plan.ts'
 import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
+import { withCompaction } from '../../src/agents/compaction-run.ts'
 import { modelPlanner } from '../../src/agents/model-planner.ts'
+import { createContextReader } from '../../src/context/context-reader.ts'
 import { createKernel } from '../../src/kernel/run.ts'
+import { createContexts } from '../../src/sessions/contexts.ts'
 import { pagesAfter } from '../../src/sessions/log/log-view.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
+import { createScope } from '../../src/sessions/scope.ts'
+import { createSubmissions } from '../../src/sessions/submissions.ts'
 import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
 import { createMeter } from '../../src/sessions/storage/meter.ts'
 import type { SessionRow } from '../../src/sessions/storage/store.ts'
 import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
-import { createContextParts } from '../fakes/context.ts'
+import { contextBuilder, createContextParts, tokenCounter } from '../fakes/context.ts'
 import {
   agentSpec,
   createFakeClock,
@@ -160,9 +165,12 @@ export function createSessionWorld(options: WorldOptions) {
       createKernelParts(model, {
         ...sources,
         ...fitting?.more,
-        ...(around && { planner: around(modelPlanner) }),
+        planner: withCompaction(around ? around(modelPlanner) : modelPlanner),
       }),
     ),
+    context:
+      fitting?.reader ??
+      createContextReader({ builder: contextBuilder, count: tokenCounter, models: model }),
     sessions: createFakeGateway(options.others),
     agents: {
       list: () => [],
@@ -242,9 +250,20 @@ export function createSessionWorld(options: WorldOptions) {
           answerRun: (asked) => answerRun(asked, { ...parts, runtime }),
         },
       )
+    const scope = createScope({
+      runtime,
+      parts: () => parts,
+      id: () => session,
+      isDeleting: () => false,
+      sync: async () => {},
+    })
     return {
       ...parts,
       take,
+      contexts: createContexts(
+        scope,
+        createSubmissions(scope, () => {}),
+      ),
       /** Takes a run in and waits for what comes of it. */
       async run(request: Partial<SubmitRequest> = {}): Promise<RunOutcome> {
         const { live, receipt } = await take(request)

@@ -6,7 +6,12 @@ import { administrator } from '../operator/administrator.ts'
 import { unwrap } from '../responses.ts'
 import type { OpenSession } from './open-session.ts'
 
-type Acts = 'run_cancelled' | 'call_decided' | 'limits_changed' | 'session_deleted'
+type Acts =
+  | 'run_cancelled'
+  | 'call_decided'
+  | 'limits_changed'
+  | 'session_compacted'
+  | 'session_deleted'
 type Act = {
   readonly [Type in Acts]: {
     readonly type: Type

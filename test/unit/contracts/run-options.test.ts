@@ -21,6 +21,7 @@ const everything = {
   mayAsk: true,
   mayRaise: true,
   directCall: { tool: 'kv__get', input: { key: 'a' } },
+  compact: 'session',
 } as const
 
 describe('the options of a run', () => {

@@ -76,6 +76,8 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   spentBy: (api) => api.spentBy(run),
   transcript: (api) => api.transcript('operator'),
   tree: (api) => api.tree('operator'),
+  compact: (api) => api.compact(session, submission),
+  context: (api) => api.context('operator'),
   about: (api) => api.about('operator'),
   delete: (api) => api.delete('operator'),
   storage: (api) => api.storage({ verb: 'clear', space: 's' }),
@@ -89,6 +91,7 @@ const reads = [
   'transcript',
   'items',
   'tree',
+  'context',
   'about',
 ]
 const calls = Object.entries(everyCall)

@@ -20,6 +20,7 @@ import {
   type PlaceInSession,
   toConversationId,
 } from '../wire-ids.ts'
+import { answerCompaction, asksForCompaction } from './compact.ts'
 import { referencedRuns, toSaidItems } from './input-items.ts'
 import { resolveItems } from './referenced-items.ts'
 import { toEcho, toResource } from './resource.ts'
@@ -31,6 +32,7 @@ import { readAnswer } from './stored-response.ts'
 export function createResponses(deps: HttpDeps): HttpHandler {
   return async (context) => {
     const request = parseResponseRequest(await readJsonObject(context.req.raw))
+    if (asksForCompaction(request)) return answerCompaction(deps, context, request)
     const planned = await toPlanned(deps, context, request)
     try {
       if (request.stream === true) return await answerInPieces(deps, context, planned)

@@ -132,7 +132,8 @@ export function toResource({ place, createdAt, echo }: ResponseHead, body: Respo
   }
 }
 
-function toUsage({ inputTokens, outputTokens }: TokenCount) {
+/** Tokens as every answer of this API says them. */
+export function toUsage({ inputTokens, outputTokens }: TokenCount) {
   return {
     input_tokens: inputTokens,
     output_tokens: outputTokens,
@@ -149,6 +150,12 @@ export const textPart = (text: string) => ({
   annotations: [],
   logprobs: [],
 })
+
+/** What a user said, as the parts of a message: a text, and images by their URLs. */
+export const inputParts = (text: string, images: readonly string[]): readonly object[] => [
+  ...(text === '' ? [] : [{ type: 'input_text', text }]),
+  ...images.map((url) => ({ type: 'input_image', image_url: url, detail: 'auto' })),
+]
 
 /** A message of the model as an item; its id follows from session, run and turn. Without a text it has just begun. */
 export function messageItem(
