@@ -54,7 +54,7 @@ await build({
   entryPoints: ['src/agent.ts'],
   outfile: 'packed/agent.js',
   platform: 'node',
-  target: 'node22',
+  target: 'node20',
 })
 writeTypes({ entry: 'agent.ts', folder: join(folder, 'types') })
 const declarations = ['--declaration', '--emitDeclarationOnly', '--outDir', folder]

@@ -11,8 +11,9 @@ import type { ModelProvider } from '#contracts/model.ts'
 import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { SchemaValidator, Tool } from '#contracts/tool.ts'
+import type { SchemaValidator, Tool, ToolResult } from '#contracts/tool.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
+import { checkAgentOptions } from './agent-options.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import { parallelExecutor } from './kernel/executor.ts'
@@ -58,6 +59,8 @@ export interface AgentListeners {
   readonly step: (turn: TurnRecord) => void
   /** After each tool call. */
   readonly tool: (event: SessionEvent<'tool_finished'>) => void
+  /** What a tool threw, or what a run failed of that has no code: the model and the result say nothing of it. */
+  readonly fault: (error: unknown) => void
 }
 
 export type { AgentResult, Message, ModelProvider, SessionEvent, Tool, TurnRecord }
@@ -70,7 +73,7 @@ const maxOutputChars = 64_000
  * given tools and models. Importable as `isola/agent`.
  *
  * A run ends with one `AgentResult`, also if it failed, was stopped or ran into a limit. Thrown are `config_invalid`
- * for options that would do nothing, `model_not_configured` if no provider serves the model, `request_not_found` for a
+ * for options that are wrong or would do nothing, `model_not_configured` if no provider serves the model, `request_not_found` for a
  * session of another agent, and `request_conflict` if a tool would wait for somebody.
  *
  * @example await new Agent({ id, taskPrompt, tools, modelProviders }).run()
@@ -82,10 +85,14 @@ export class Agent {
   readonly #running = new Map<string, AbortController>()
   /** A session lasts as long as its host holds it. */
   readonly #sessions = new WeakMap<AgentSession, Message[]>()
-  readonly #listeners: { [K in keyof AgentListeners]: AgentListeners[K][] } = { step: [], tool: [] }
+  readonly #listeners: { [K in keyof AgentListeners]: AgentListeners[K][] } = {
+    step: [],
+    tool: [],
+    fault: [],
+  }
 
   constructor(options: AgentOptions) {
-    refuseUnused(options)
+    checkAgentOptions(options)
     this.id = options.id
     this.#options = options
     this.#sources = options.sources ?? systemSources
@@ -127,6 +134,8 @@ export class Agent {
           reported = turn.events.at(-1)?.seq ?? reported
           for (const event of fresh) {
             if (event.type === 'tool_finished') this.#listeners.tool.forEach((hear) => hear(event))
+            const detail = event.type === 'run_finished' && event.data.detail
+            if (detail) this.#listeners.fault.forEach((hear) => hear(new Error(detail)))
           }
           if (turn.isDone) this.#listeners.step.forEach((hear) => hear(turn))
         },
@@ -144,14 +153,18 @@ export class Agent {
     return this.run(task)
   }
 
-  /** Cancels whatever is running; each run still ends with one result. */
+  /** Cancels whatever is running; each run still ends with one result. A model call ends when its provider heeds the signal. */
   stop(reason = 'The agent was stopped.'): void {
     for (const controller of this.#running.values()) controller.abort(new Error(reason))
   }
 
   /** @returns A function that stops listening. */
   on<K extends keyof AgentListeners>(event: K, listener: AgentListeners[K]): () => void {
-    const listeners: AgentListeners[K][] = this.#listeners[event]
+    const listeners: AgentListeners[K][] | undefined = this.#listeners[event]
+    if (!listeners) {
+      const known = Object.keys(this.#listeners).join(', ')
+      throw new IsolaError('config_invalid', `event: must be one of ${known}.`, { param: 'event' })
+    }
     listeners.push(listener)
     return () => {
       const at = listeners.indexOf(listener)
@@ -197,8 +210,9 @@ export class Agent {
       maxSteps,
       limits,
     } = this.#options
+    const hear = (error: unknown) => this.#listeners.fault.forEach((told) => told(error))
     const entries = tools.map((tool) => ({
-      tool,
+      tool: reportingTool(tool, hear),
       isReadOnly: false,
       isIdempotent: false,
       timeoutMs,
@@ -229,7 +243,7 @@ export class Agent {
         limits: {
           ...defaultAgentLimits,
           ...(maxSteps !== undefined && { maxTurns: maxSteps }),
-          ...limits,
+          ...given(limits),
         },
         provenance: { template: id, version: '1' },
       },
@@ -261,11 +275,34 @@ function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
   throw new IsolaError('model_not_configured', 'None of the model providers serves this agent.')
 }
 
-/** Whoever gives a client counts on its being used. */
-function refuseUnused(options: AgentOptions): void {
-  for (const name of ['memoryClient', 'databaseClient', 'promptStore'] as const) {
-    if (options[name] === undefined) continue
-    const message = `${name}: an embedded agent does not use one yet; leave it out, or hold it in a tool.`
-    throw new IsolaError('config_invalid', message, { param: name })
+/** Those that are given; an optional setting that was passed on without a value is none. */
+const given = (limits: Partial<Limits> = {}): Partial<Limits> =>
+  Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))
+
+const noResult = {
+  ok: false,
+  error: {
+    code: 'tool_failed',
+    message: 'The tool gave no result: "execute" must resolve with { ok: true, output }.',
+  },
+} as const
+
+/** A tool of the host's, which hears what it throws: the model is told nothing of it. */
+function reportingTool(tool: Tool, onFault: (error: unknown) => void): Tool {
+  const { name, description, inputSchema } = tool
+  return {
+    name,
+    description,
+    inputSchema,
+    async execute(input, context) {
+      try {
+        const result: unknown = await tool.execute(input, context)
+        const isResult = typeof Object(result).ok === 'boolean'
+        return isResult ? (result as ToolResult) : noResult
+      } catch (error) {
+        onFault(error)
+        throw error
+      }
+    },
   }
 }

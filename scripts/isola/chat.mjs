@@ -117,7 +117,10 @@ async function converse(chat, controls, input) {
     } catch (error) {
       if (controls.signal.aborted) break
       // At a terminal a person may try again; nobody watches a pipe.
-      if (!input.isTerminal) throw error
+      if (!input.isTerminal) {
+        chat.view.note(`To go on: isola chat --session ${chat.session}`)
+        throw error
+      }
       chat.view.note(`! ${error.message}`)
     }
   }

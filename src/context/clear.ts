@@ -40,10 +40,16 @@ const fieldOf = ({ output }: Answer, name: string): Json | undefined =>
     ? (output as JsonObject)[name]
     : undefined
 
+/** All that such an answer says: one that says more is a tool's own, which may have handles too. */
+const stubFields: ReadonlySet<string> = new Set(['handle', 'more', 'chars', 'head', 'note'])
+
 /** It was too long from the start: only its beginning is in the transcript, the rest behind this handle. */
 export function handleOf(message: Answer): string | undefined {
   const handle = fieldOf(message, 'handle')
-  return typeof handle === 'string' && charsOf(message) !== undefined ? handle : undefined
+  const isStub = typeof handle === 'string' && charsOf(message) !== undefined
+  return isStub && Object.keys(Object(message.output)).every((name) => stubFields.has(name))
+    ? handle
+    : undefined
 }
 
 function charsOf(message: Answer): number | undefined {

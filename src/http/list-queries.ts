@@ -4,7 +4,7 @@ import * as z from 'zod'
 export const digits = (max: number) =>
   z
     .string()
-    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .regex(/^\d{1,15}$/, 'must be a whole number, 0 or more')
     .transform(Number)
     .pipe(z.int().max(max))
 

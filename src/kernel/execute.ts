@@ -23,7 +23,8 @@ export const execute: Gate = {
     const { deadlines, signal: ended } = scope
     const { ms, code } = call.deadline!
     const stop = new AbortController()
-    const { promise: stopped, resolve: leave } = Promise.withResolvers<ToolResult>()
+    let leave!: (result: ToolResult) => void
+    const stopped = new Promise<ToolResult>((resolve) => (leave = resolve))
     const timeUp = () => {
       if (code === 'lease_time') call.refused = code
       leave(failure(code, `The call took longer than ${ms} ms.`, true))

@@ -1,6 +1,6 @@
 import type { Lifecycle } from 'agents/lifecycle'
 import type { SessionRuntime } from '#contracts/runtime.ts'
-import { bookRest } from './runs/rest-bill.ts'
+import { bookRest } from './upkeep/rest-bill.ts'
 import type { SessionParts } from './session-parts.ts'
 import type { Meter } from './storage/meter.ts'
 import { createWakeWatch } from './upkeep/wake-loop.ts'

@@ -1,7 +1,7 @@
-import { IsolaError } from '#contracts/errors.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import { viewOf, type ViewOptions } from './log/views.ts'
+import { beingDeleted } from './upkeep/ending.ts'
 import { noSuchRun, noSuchSession } from './storage/not-found.ts'
 import type { SessionParts } from './session-parts.ts'
 import type { RunRow, SessionRow } from './storage/store.ts'
@@ -46,7 +46,7 @@ export function createScope({ runtime, parts, id, isDeleting, sync }: ScopeOptio
     viewOptions,
     view: (run) => viewOf(row(run), viewOptions()),
     refuseWhileDeleting() {
-      if (isDeleting()) throw new IsolaError('request_unavailable', 'The session is being deleted.')
+      if (isDeleting()) throw beingDeleted()
     },
     own(principal) {
       const session = parts().store.session()

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort, startServer, type RunningServer } from './server.ts'
 
@@ -11,6 +11,13 @@ const root = join(import.meta.dirname, '../..')
 const clean = { ...process.env }
 for (const name of Object.keys(clean))
   if (/^(npm_|ISOLA_|OPENAI_|INIT_CWD)/i.test(name)) Reflect.deleteProperty(clean, name)
+
+/** The Node that was there before the packages: at least 20. */
+function nodeOfMachine(): string {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const own = folders.filter((folder) => !folder.includes('node_modules'))
+  return own.map((folder) => join(folder, 'node')).find(existsSync) ?? process.execPath
+}
 
 type Env = Readonly<Record<string, string>>
 
@@ -128,11 +135,14 @@ describe('the command as a package, installed elsewhere', () => {
 
   it('I25: gives the embedded agent with its types: the example runs, and what does not fit is told', async () => {
     copyFileSync(join(root, 'examples/agent.mjs'), join(away, 'agent.mjs'))
-    expect(await run(process.execPath, ['agent.mjs', 'Oslo'], { cwd: away })).toEqual({
-      code: 0,
-      stdout: 'clock was called\ncompleted: It is noon in Oslo. (2 model calls)\n',
-      stderr: '',
-    })
+    // In the host's own Node, which may be older than the one that the command brings.
+    for (const node of [process.execPath, nodeOfMachine()]) {
+      expect(await run(node, ['agent.mjs', 'Oslo'], { cwd: away })).toEqual({
+        code: 0,
+        stdout: 'clock was called\ncompleted: It is noon in Oslo. (2 model calls)\n',
+        stderr: '',
+      })
+    }
     const typed = (more: string) => `
       import { Agent, type ModelProvider, type Tool } from 'isola/agent'
       export const start = (tools: readonly Tool[], modelProviders: readonly ModelProvider[]) =>

@@ -136,4 +136,80 @@ describe('the embeddable agent', () => {
       code: 'model_not_configured',
     })
   })
+
+  it.each([
+    ['no options', undefined, 'options'],
+    ['a misspelled option', { maxStep: 3 }, 'maxStep'],
+    ['a misspelled limit', { limits: { maxTokenz: 5 } }, 'limits.maxTokenz'],
+    ['a limit that is no number', { limits: { maxTokens: Number.NaN } }, 'limits.maxTokens'],
+    ['a limit in words', { limits: { maxToolCalls: 'x' } }, 'limits.maxToolCalls'],
+    ['a limit that is null', { limits: { maxTokens: null } }, 'limits.maxTokens'],
+    ['no number of steps', { maxSteps: Number.NaN }, 'maxSteps'],
+    ['less than one step', { maxSteps: -1 }, 'maxSteps'],
+    ['an id that is no slug', { id: 'Ä B' }, 'id'],
+    [
+      'a tool that does nothing',
+      { tools: [{ ...clockTool, execute: undefined }] },
+      'tools[0].execute',
+    ],
+    ['two tools of one name', { tools: [clockTool, clockTool] }, 'tools[1].name'],
+    [
+      'a schema that is no object',
+      { tools: [{ ...clockTool, inputSchema: { type: 'nonsense' } }] },
+      'tools[0].inputSchema.type',
+    ],
+    ['a memory that nothing uses', { memoryClient: {} }, 'memoryClient'],
+  ])('I5: refuses %s and names it', (_what, more, param) => {
+    const options = more && {
+      id: 'example',
+      taskPrompt: 'You tell the time.',
+      tools: [clockTool],
+      modelProviders: [createFakeModel([])],
+      ...more,
+    }
+    expect(() => new Agent(options as AgentOptions)).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: expect.stringMatching(`^${param.replaceAll(/[[\].]/g, '\\$&')}: `),
+        param,
+      }),
+    )
+  })
+
+  it('E1: keeps the limit that it ships with where an optional one is passed on without a value', async () => {
+    const agent = agentWith(() => ({ calls: [{ name: 'clock', input: { zone: 'Bern' } }] }), {
+      limits: { maxTurns: undefined } as never,
+    })
+    expect(await agent.run()).toMatchObject({ state: 'stopped', error: { code: 'lease_turns' } })
+  })
+
+  it('I11: tells the host of what a tool throws and why a run failed, and the model of neither', async () => {
+    const faults: string[] = []
+    const throwing = { ...clockTool, execute: () => Promise.reject(new Error('boom secret')) }
+    const agent = agentWith(
+      [{ calls: [{ name: 'clock', input: { zone: 'Bern' } }] }, { error: new Error('net down') }],
+      { tools: [throwing] },
+    )
+    agent.on('fault', (error) => faults.push((error as Error).message))
+    const result = await agent.run()
+    expect(faults).toEqual(['boom secret', 'net down'])
+    expect(JSON.stringify(result)).not.toMatch(/boom|net down/)
+  })
+
+  it('I18: tells the model what a tool must give that gave something else', async () => {
+    const wrong = { ...clockTool, execute: async () => 'noon' as never }
+    const agent = agentWith(
+      [{ calls: [{ name: 'clock', input: { zone: 'Bern' } }] }, { text: '.' }],
+      {
+        tools: [wrong],
+      },
+    )
+    expect((await agent.run()).actions).toMatchObject([{ ok: false, code: 'tool_failed' }])
+  })
+
+  it('I11: says which events there are', () => {
+    expect(() => agentWith([]).on('nope' as 'tool', () => {})).toThrow(
+      /must be one of step, tool, fault/,
+    )
+  })
 })

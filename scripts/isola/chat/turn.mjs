@@ -9,7 +9,8 @@ const pathOf = (session) => `/api/sessions/${encodeURIComponent(session)}`
 const lateMs = 300
 /** How often a run is looked at that waits for something nobody here decides. */
 const lookMs = 1_000
-const maxTries = 8
+/** About a minute: a server that is started again answers by then. */
+const maxTries = 16
 
 /** Asks again where that may help: the request must be one that may be repeated. */
 async function asking(chat, ask) {

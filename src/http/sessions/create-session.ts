@@ -16,7 +16,11 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
   const { agent = orchestrator } = request
   const { id: principal, ...rights } = context.get('principal')
   if (!hasAgent(deps, rights, agent)) {
-    throw new IsolaError('request_not_found', 'agent: there is no such agent.', { param: 'agent' })
+    throw new IsolaError(
+      'request_not_found',
+      'agent: there is no such agent. GET /v1/models lists them.',
+      { param: 'agent' },
+    )
   }
   const limits = toLimits(request.limits)
   // Three parts: no name that a client can choose for a session gives the same id.

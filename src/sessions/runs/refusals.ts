@@ -5,7 +5,7 @@ export const unknownAgent = (agent: string) =>
   new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
 
 export function otherBody(): IsolaError {
-  const message = 'This Idempotency-Key was used with another body.'
+  const message = 'This Idempotency-Key was used with another body: send that one, or another key.'
   return new IsolaError('request_idempotency_mismatch', message, { param: 'Idempotency-Key' })
 }
 

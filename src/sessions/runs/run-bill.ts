@@ -79,7 +79,8 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
         ...(turn.final && {
           final: {
             ...turn.final,
-            usage: withPlatform(turn.final.usage, [...added.values()].reduce(plusPlatform, {})),
+            // Turn by turn: prices are rounded, and the whole is what its rows add up to.
+            usage: [...added.values()].reduce(withPlatform, turn.final.usage),
           },
         }),
       }

@@ -11,7 +11,10 @@ export interface Ending {
   readonly isDeleting: () => boolean
   /** Whether the object has nothing any more, and what is remembered of its tables holds no more. */
   readonly isGone: () => boolean
-  /** Deletes the session. Throws `request_unavailable` while that cannot be, or is being done. */
+  /**
+   * Deletes the session, once: whoever asks again meanwhile is answered with what comes of it. Throws
+   * `request_unavailable` while that cannot be.
+   */
   readonly forget: (principal: string) => Promise<void>
   /** Nothing is kept here, or only what is being removed: the object goes as a whole. */
   readonly vanish: () => Promise<void>
@@ -29,10 +32,15 @@ export interface EndingOptions {
   readonly deleteAll: () => Promise<void>
 }
 
+/** What comes for a session while it goes. */
+export const beingDeleted = () =>
+  new IsolaError('request_unavailable', 'The session is being deleted: use another one.')
+
 export function createEnding(options: EndingOptions): Ending {
   const { runtime, parts, reopen, isAsked, later, deleteAll } = options
   let isDeleting = false
   let isGone = false
+  let underWay: Promise<void> | undefined
 
   /** An empty database is still tens of kilobytes: once nobody waits for an answer here, the object goes as a whole. */
   const empty = async () => {
@@ -56,9 +64,10 @@ export function createEnding(options: EndingOptions): Ending {
     isDeleting: () => isDeleting || parts().store.isClosed(),
     isGone: () => isGone,
     async forget(principal) {
-      if (isDeleting || parts().store.isClosed())
-        throw new IsolaError('request_unavailable', 'The session is being deleted.')
-      await removed(() => deleteSession(principal, parts(), runtime))
+      if (underWay) return underWay
+      if (isDeleting || parts().store.isClosed()) throw beingDeleted()
+      underWay = removed(() => deleteSession(principal, parts(), runtime))
+      await underWay.finally(() => (underWay = undefined))
       later(empty())
       // What ends before that comes back for it. If that cannot be stored, the rest is small.
       await parts()

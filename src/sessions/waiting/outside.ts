@@ -88,7 +88,7 @@ export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideP
       decided[call] = digest
     } else if (before !== digest) {
       if (before !== undefined) throw conflict('This call was decided already, and otherwise.')
-      if (store.final(row.order)) throw conflict('The run is over.')
+      if (store.final(row.order)) throw conflict('The run is over: there is nothing to decide.')
       const message = 'This run has no such call waiting.'
       throw new IsolaError('request_not_found', message, { param: 'call' })
     }

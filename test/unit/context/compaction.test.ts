@@ -100,6 +100,18 @@ describe('the first stage (C6)', () => {
     expect([...kept.texts.values()].join()).not.toContain(output.head)
   })
 
+  it('P29: keeps the result of a tool that speaks of handles of its own', async () => {
+    const messages = withResults(12)
+    const output = { handle: 'file_7', chars: 1_200, text: long(900) }
+    messages[3] = answer('call_0', output)
+    const kept = createKept()
+    const built = await build(messages, kept)
+    const [, , , stub] = built.messages
+    if (stub?.role !== 'tool') throw new Error('it is not there')
+    const { handle } = stub.output as { handle: string }
+    expect(kept.texts.get(handle)).toBe(JSON.stringify(output))
+  })
+
   it('leaves alone what somebody decided and what still waits', async () => {
     const messages = withResults(12)
     messages[3] = answer('call_0', { approved: true, why: long(300) })

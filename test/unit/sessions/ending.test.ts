@@ -162,6 +162,27 @@ describe('the end of a session', () => {
     return { ...made, life: () => life }
   }
 
+  it('I12: is once, whoever asks again meanwhile: all are answered with what came of it', async () => {
+    let deletions = 0
+    const world = createSessionWorld({
+      ...answers,
+      others: {
+        async delete() {
+          deletions += 1
+          await new Promise((resolve) => setImmediate(resolve))
+          return { ok: true, value: { deleted: true } }
+        },
+      },
+    })
+    const first = world.wake()
+    await first.run()
+    first.children.add(1, childrenOf(1, 3))
+    const { forget, isDeleting, life } = ending(world)
+    await Promise.all([forget('operator'), forget('operator'), forget('operator')])
+    expect(deletions).toBe(3)
+    expect([isDeleting(), life().store.session()]).toEqual([false, undefined])
+  })
+
   it('I12: leaves an object that begins anew although a timer of the old one could not be cancelled', async () => {
     const world = createSessionWorld(answers)
     await world.wake().run()

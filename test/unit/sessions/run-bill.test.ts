@@ -113,6 +113,15 @@ describe('E9: what a run is billed', () => {
     expect(last.usage.platform?.rowsWritten).toBe(9)
   })
 
+  it('costs in all what its turns cost, to the billionth', () => {
+    const bill = billOf(createHandMeter())
+    const usage = { ...zeroUsage, timeMs: 1 }
+    const first = bill.into({ ...turnOf(1), usage })
+    const last = bill.into({ ...turnOf(2, [event('run_finished')]), usage })
+    const costs = [first, last].map((turn) => turn.usage.platformNanoUsd ?? 0)
+    expect(last.final!.usage.platformNanoUsd).toBe(costs[0]! + costs[1]!)
+  })
+
   it('is booked again where the row could not be written', () => {
     const meter = createHandMeter()
     const bill = billOf(meter)

@@ -1,7 +1,7 @@
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { Meter } from '../storage/meter.ts'
-import type { AuditOutbox } from '../upkeep/audit-outbox.ts'
-import type { Runs } from './runs.ts'
+import type { AuditOutbox } from './audit-outbox.ts'
+import type { Runs } from '../runs/runs.ts'
 
 export interface RestBillOptions {
   readonly runs: Pick<Runs, 'isIdle'>
