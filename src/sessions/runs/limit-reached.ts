@@ -119,7 +119,7 @@ const shown = (code: string, amount: number): string =>
 export const adviceFor = ({ lineage, mayRaise }: Submission): string =>
   lineage || mayRaise
     ? ''
-    : ' Nobody could be asked to raise it: name a session, or run it through /api/sessions, where somebody can, or give the agent more.'
+    : ' Nobody could be asked: name a session, or run it through /api/sessions, where somebody can, or give the agent more.'
 
 /** At this part of a limit whoever follows the run is told. */
 const soft = 0.8
