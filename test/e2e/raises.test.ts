@@ -35,7 +35,7 @@ interface Place {
   readonly run: string
 }
 
-describe('a server that is killed while runs wait', { timeout: 240_000 }, () => {
+describe('a server that is killed while runs wait', { timeout: 900_000 }, () => {
   const state = mkdtempSync(join(tmpdir(), 'isola-raises-'))
   let model: Awaited<ReturnType<typeof startModelServer>>
   let server: RunningServer
@@ -64,7 +64,7 @@ describe('a server that is killed while runs wait', { timeout: 240_000 }, () => 
     })
     port = await freePort()
     await start()
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await server?.stop()
     await model?.close()
