@@ -151,12 +151,11 @@ const noLimits: Required<Limits> = {
   maxConcurrency: unlimited,
 }
 
-const limitNames = Object.keys(noLimits) as (keyof Limits)[] // its own keys, by its type
-
 /** The smaller of two limits in every dimension. */
 export const narrower = (a: Limits, b: Limits): Limits => ({
   ...a,
   ...Object.fromEntries(
-    limitNames.map((name) => [name, Math.min(a[name] ?? unlimited, b[name] ?? unlimited)]),
+    (Object.keys({ ...a, ...b }) as (keyof Limits)[]) // their own keys, by their type
+      .map((name) => [name, Math.min(a[name] ?? unlimited, b[name] ?? unlimited)]),
   ),
 })
