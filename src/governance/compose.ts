@@ -57,7 +57,7 @@ export interface GovernanceParts extends Sources {
 
 /** Who may do what, what it may cost, and what is told of it: leaves first. */
 export function composeGovernance(parts: GovernanceParts) {
-  const { config, stores, namespace, installed, clock, sha256, fullNameOf } = parts
+  const { config, stores, installed, clock, sha256, fullNameOf } = parts
   const { keys, grants, deploymentLog: log } = stores
   const learned = createLearnedSecrets()
   const redact = createRedactor(config.secrets, learned)
