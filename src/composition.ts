@@ -59,7 +59,7 @@ export function composeRuntime(
   const rooms = composeRooms(env, sources, platform)
   const { config, storage, sessions, governance, plugins, agents } = rooms
   const { principals, logins } = governance
-  const { createSpace, gateway } = sessions
+  const { createMeter, createSpace, gateway } = sessions
   const { keepNamedMs, keepAuditMs, keepUsageDays } = config
   const kept = { ...timing, ...(keepNamedMs && { keepNamedMs }) }
   return {
@@ -90,6 +90,7 @@ export function composeRuntime(
       logins.oauth?.daily,
     ),
     principal: {
+      createMeter,
       createSpace,
       clock: sources.clock,
       sessions: gateway,
@@ -154,13 +155,20 @@ function composeBase(
   const storage = composeStorage({ ...shared, database: env.DB, namespace: env.KV })
   const sessions = composeSessions({ ...sources, namespace: env.SESSION })
   const { gateway } = sessions
-  const catalog = composeCatalog({ ...sources, namespace: env.CATALOG, sessions: gateway })
+  const { deployment } = storage
+  const catalog = composeCatalog({
+    ...sources,
+    namespace: env.CATALOG,
+    sessions: gateway,
+    deployment,
+  })
   const { installed, validator, buildIndex } = catalog
   const governance = composeGovernance({
     ...shared,
     stores: storage,
     installed,
     namespace: env.PRINCIPAL,
+    deployment,
     kv: env.OAUTH_KV,
     ...more,
     randomBytes: secureBytes,

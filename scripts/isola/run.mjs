@@ -48,6 +48,7 @@ async function drop({ args: [run], request, print }) {
 const limitOptions = {
   tokens: ['maxTokens', 'n', 'tokens of all model calls together'],
   cost: ['maxCostUsd', 'usd', 'US dollars'],
+  platform: ['maxPlatformUsd', 'usd', 'US dollars of what the platform itself costs'],
   time: ['maxTimeMs', 'ms', 'milliseconds at work; waiting does not count'],
   turns: ['maxTurns', 'n', 'turns'],
   calls: ['maxToolCalls', 'n', 'tool calls'],
@@ -61,7 +62,9 @@ async function raise({ args: [session, run], values, request, print }) {
     ),
   )
   if (Object.keys(json).length === 0)
-    throw new UsageError('Name a limit: --tokens, --cost, --time, --turns, --calls or --children.')
+    throw new UsageError(
+      'Name a limit: --tokens, --cost, --platform, --time, --turns, --calls or --children.',
+    )
   if (Object.values(json).some((amount) => !Number.isFinite(amount)))
     throw new UsageError('A limit is a number.')
   const path = `/api/sessions/${encodeURIComponent(session)}/runs/${encodeURIComponent(run)}/limits`
@@ -95,7 +98,7 @@ export default {
     },
     raise: {
       usage:
-        'isola run raise <session> <run> [--tokens <n>] [--cost <usd>] [--time <ms>] [--turns <n>] [--calls <n>] [--children <n>]',
+        'isola run raise <session> <run> [--tokens <n>] [--cost <usd>] [--platform <usd>] [--time <ms>] [--turns <n>] [--calls <n>] [--children <n>]',
       about:
         'What the run may spend from now on, in all; one that waits at a limit goes on. Lower is possible too.',
       options: Object.fromEntries(

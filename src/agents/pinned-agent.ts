@@ -30,6 +30,7 @@ export function createLoader(
     spec: withOptions(begun ? specOf(begun, defaultModel) : spec, options, lease),
     toolset: begun ? { ...toolset, definitions: begun.tools.map(toDefinition) } : toolset,
     pin: (pin ??= pinned()),
+    ...(begun && { limitsNow: spec.limits }),
   })
 }
 

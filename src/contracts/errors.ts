@@ -48,6 +48,7 @@ export type LeaseErrorCode =
   | 'lease_tool_calls'
   | 'lease_children'
   | 'lease_depth'
+  | 'lease_platform'
 
 /** Raised by model providers: retried if transient, then the next provider, then the run fails. */
 export type ModelErrorCode =

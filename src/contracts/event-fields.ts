@@ -111,6 +111,7 @@ export const ofCall = {
 const limitName = z.enum([
   'maxTokens',
   'maxCostNanoUsd',
+  'maxPlatformNanoUsd',
   'maxTimeMs',
   'maxTurns',
   'maxToolCalls',
@@ -126,6 +127,7 @@ const leaseCode = z.enum([
   'lease_tool_calls',
   'lease_children',
   'lease_depth',
+  'lease_platform',
   'loop_suspected',
 ])
 

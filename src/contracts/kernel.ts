@@ -55,6 +55,8 @@ export interface RunPorts {
   readonly onWritten: (turn: TurnRecord) => void
   /** Called when the first model request of the segment is on its way, or will not be. */
   readonly onSent: () => void
+  /** What the platform costs for the run itself; absent where nobody counts that. */
+  readonly platform?: PlatformLease
   /** Somebody can be asked to raise a limit: what one holds back waits for that. */
   readonly mayRaise?: boolean
   /** Says of a limit that ends the run what was reached and, where it `mayRaise`, what it waits for. */
@@ -66,6 +68,17 @@ export interface RunPorts {
   }
   /** Aborted with a reason that has a `code` (`cancelled` if it has none). */
   readonly signal: AbortSignal
+}
+
+/** The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a US dollar. */
+export interface PlatformLease {
+  /** What a turn may cost, what is written at a run's end included: reserved before it begins. */
+  readonly turnNanoUsd: () => number
+  /**
+   * What the turns so far have cost beyond what was reserved for them; below zero if that was less. Asked once before
+   * each turn: `turnNanoUsd` is reserved then.
+   */
+  readonly beyond: () => number
 }
 
 /** What a limit means for a run: the pause in which somebody may raise it, or its end with these words. */

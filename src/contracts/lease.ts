@@ -4,7 +4,8 @@ import type { PlatformAmounts } from './platform.ts'
 /**
  * What a run may spend at most. All of it is for the whole subtree below the run.
  *
- * Tokens, cost, turns, tool calls and children add up over the tree; time, depth and concurrency do not.
+ * Tokens, cost, turns, tool calls, children and the platform's cost add up over the tree; time, depth and concurrency
+ * do not.
  * @see docs/design.md section 6
  */
 export interface Limits {
@@ -18,6 +19,8 @@ export interface Limits {
   readonly maxToolCalls: number
   /** Width: how many sub-agents may be started in the subtree. */
   readonly maxChildren: number
+  /** What the platform itself may cost, in billionths of a US dollar; absent if that is not limited. */
+  readonly maxPlatformNanoUsd?: number
   /** How many levels below this run; the root is at depth 0. */
   readonly maxDepth: number
   /** Calls running side by side. */
@@ -31,6 +34,8 @@ export interface Amount {
   readonly turns: number
   readonly toolCalls: number
   readonly children: number
+  /** What the platform costs; a version before this one says none, which is zero. */
+  readonly platformNanoUsd?: number
 }
 
 /** What was really spent by a run and everything below it. */
@@ -40,28 +45,24 @@ export interface Usage extends Amount {
   readonly modelCalls: number
   /** Active milliseconds. */
   readonly timeMs: number
-  /** What the platform was made to do, and what that costs; a version before this one says none, which is zero. */
+  /** What the platform was made to do; `platformNanoUsd` is its price. */
   readonly platform?: PlatformAmounts
-  readonly platformNanoUsd?: number
 }
 
 export const zeroAmount: Amount = { tokens: 0, costNanoUsd: 0, turns: 0, toolCalls: 0, children: 0 }
 
-export const plus = (a: Amount, b: Amount): Amount => ({
-  tokens: a.tokens + b.tokens,
-  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
-  turns: a.turns + b.turns,
-  toolCalls: a.toolCalls + b.toolCalls,
-  children: a.children + b.children,
+const combined = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
+  tokens: a.tokens + sign * b.tokens,
+  costNanoUsd: a.costNanoUsd + sign * b.costNanoUsd,
+  turns: a.turns + sign * b.turns,
+  toolCalls: a.toolCalls + sign * b.toolCalls,
+  children: a.children + sign * b.children,
+  ...((a.platformNanoUsd ?? b.platformNanoUsd) !== undefined && {
+    platformNanoUsd: (a.platformNanoUsd ?? 0) + sign * (b.platformNanoUsd ?? 0),
+  }),
 })
-
-export const minus = (a: Amount, b: Amount): Amount => ({
-  tokens: a.tokens - b.tokens,
-  costNanoUsd: a.costNanoUsd - b.costNanoUsd,
-  turns: a.turns - b.turns,
-  toolCalls: a.toolCalls - b.toolCalls,
-  children: a.children - b.children,
-})
+export const plus = (a: Amount, b: Amount): Amount => combined(a, b, 1)
+export const minus = (a: Amount, b: Amount): Amount => combined(a, b, -1)
 
 export const zeroUsage: Usage = {
   ...zeroAmount,
@@ -78,16 +79,8 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens: a.outputTokens + b.outputTokens,
     modelCalls: a.modelCalls + b.modelCalls,
     timeMs: a.timeMs + b.timeMs,
-    ...plusPlatformUsage(a, b),
+    ...((a.platform ?? b.platform) && { platform: plusPlatform(a.platform, b.platform) }),
   }
-}
-
-type PlatformUsage = Pick<Usage, 'platform' | 'platformNanoUsd'>
-
-function plusPlatformUsage(a: PlatformUsage, b: PlatformUsage): PlatformUsage {
-  if (!a.platform && !b.platform) return {}
-  const platformNanoUsd = (a.platformNanoUsd ?? 0) + (b.platformNanoUsd ?? 0)
-  return { platform: plusPlatform(a.platform, b.platform), platformNanoUsd }
 }
 
 /** A reserved part of what may be spent. `id` names it towards the ledger that gave it. */
@@ -106,11 +99,12 @@ export interface LeaseRefusal {
     | 'lease_tool_calls'
     | 'lease_children'
     | 'lease_depth'
+    | 'lease_platform'
   readonly asked: number
   readonly left: number
 }
 
-/** A limit that a run has reached, for whoever may raise it. Cost in billionths of a US dollar, time in milliseconds. */
+/** A limit that a run has reached, for whoever may raise it. Costs in billionths of a US dollar, time in milliseconds. */
 export interface LimitReached {
   readonly code: LeaseRefusal['code'] | 'loop_suspected'
   /** Which limit; absent for a suspected loop, which is not one. */
@@ -145,9 +139,10 @@ export const defaultMaxOutputTokens = 4_096
 /** What was asked for as a limit of its own, as limits that hold nothing else back. */
 export const onlyLimited = (some: Partial<Limits> = {}): Limits => ({ ...noLimits, ...some })
 
-const noLimits: Limits = {
+const noLimits: Required<Limits> = {
   maxTokens: unlimited,
   maxCostNanoUsd: unlimited,
+  maxPlatformNanoUsd: unlimited,
   maxTimeMs: unlimited,
   maxTurns: unlimited,
   maxToolCalls: unlimited,
@@ -157,15 +152,10 @@ const noLimits: Limits = {
 }
 
 /** The smaller of two limits in every dimension. */
-export function narrower(a: Limits, b: Limits): Limits {
-  return {
-    maxTokens: Math.min(a.maxTokens, b.maxTokens),
-    maxCostNanoUsd: Math.min(a.maxCostNanoUsd, b.maxCostNanoUsd),
-    maxTimeMs: Math.min(a.maxTimeMs, b.maxTimeMs),
-    maxTurns: Math.min(a.maxTurns, b.maxTurns),
-    maxToolCalls: Math.min(a.maxToolCalls, b.maxToolCalls),
-    maxChildren: Math.min(a.maxChildren, b.maxChildren),
-    maxDepth: Math.min(a.maxDepth, b.maxDepth),
-    maxConcurrency: Math.min(a.maxConcurrency, b.maxConcurrency),
-  }
-}
+export const narrower = (a: Limits, b: Limits): Limits => ({
+  ...a,
+  ...Object.fromEntries(
+    (Object.keys({ ...a, ...b }) as (keyof Limits)[]) // their own keys, by their type
+      .map((name) => [name, Math.min(a[name] ?? unlimited, b[name] ?? unlimited)]),
+  ),
+})

@@ -49,6 +49,8 @@ const limits = z.strictObject({
   max_tokens_per_invocation: z.int().min(1).default(50_000),
   time_budget_ms: z.int().min(1).max(3_600_000).default(120_000),
   max_cost_usd: z.number().positive().optional(),
+  /** What the platform itself may cost, as decision 0049 counts it. */
+  max_platform_usd: z.number().positive().optional(),
   max_tool_calls: z.int().min(0).optional(),
   max_depth: z.int().min(0).max(16).optional(),
   max_concurrency: z.int().min(1).max(64).optional(),

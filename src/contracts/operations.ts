@@ -93,8 +93,16 @@ export interface AuditReader {
   readonly query: (query: AuditQuery) => Promise<AuditPage>
 }
 
-/** What spending is told by. */
-export const usageKeys = ['principal', 'agent', 'model', 'plugin', 'session', 'day'] as const
+/** What spending is told by; `spending` is by principal, agent and model together. */
+export const usageKeys = [
+  'principal',
+  'agent',
+  'model',
+  'plugin',
+  'session',
+  'day',
+  'spending',
+] as const
 /** What usage is summed up by. */
 export type UsageKey = (typeof usageKeys)[number]
 
@@ -138,9 +146,9 @@ export interface UsageSum extends PlatformSum {
 
 /** One sum of usage. */
 export interface UsageRow extends UsageSum {
-  /** `null` for what is of none: a tool call of no model, a model call of no plugin. */
+  /** Of `spending` the model. `null` for what is of none: a tool call of no model, a model call of no plugin. */
   readonly name: string | null
-  /** Whose session it is, and whose agent it talks to. */
+  /** Of `session` and `spending`: whose session it is, and whose agent it talks to. */
   readonly principal?: string
   readonly agent?: string
 }

@@ -11,9 +11,9 @@ export function usageBeyond(all: Usage, part: Usage): Usage {
     outputTokens: all.outputTokens - part.outputTokens,
     modelCalls: all.modelCalls - part.modelCalls,
     timeMs: all.timeMs - part.timeMs,
-    ...(all.platform || part.platform
-      ? platformUsage(minusPlatform(all.platform, part.platform))
-      : {}),
+    ...((all.platform ?? part.platform) && {
+      platform: minusPlatform(all.platform, part.platform),
+    }),
   }
 }
 

@@ -23,6 +23,8 @@ export interface ReadyAgent {
   readonly toolset: Toolset
   /** What a run of it that is taken up again goes on with; absent where that is not kept. */
   readonly pin?: AgentPin
+  /** What the agent may spend as it is set now, where its spec is that of a run's beginning. */
+  readonly limitsNow?: Limits
 }
 
 /** What an agent is made ready for. */

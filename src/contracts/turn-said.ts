@@ -10,8 +10,6 @@ export interface TurnSaid {
   readonly reply: SessionEvent<'model_called'> | undefined
   /** The calls that the agent asked for, in its order, each with its outcome if it has one. */
   readonly calls: readonly CallRecord[]
-  /** Those of them that its client runs. */
-  readonly clientCalls: readonly CallRecord[]
   /** What the turn adds to the transcript: what came in, what the agent said and called, then what came back. */
   readonly messages: readonly Message[]
 }
@@ -29,10 +27,6 @@ export function toTurnSaid(turn: Said): TurnSaid {
     get reply() {
       return turn.events.findLast(isOwnReply)
     },
-    get clientCalls() {
-      const asked = new Set(turn.events.flatMap(askedOfClient))
-      return calls.filter(({ id }) => asked.has(id))
-    },
     get messages() {
       return messagesOf(turn)
     },
@@ -45,12 +39,6 @@ const textOf = ({ steps }: Said): string =>
 /** What a tool's code asked a model is no message of the agent. */
 const isOwnReply = (event: SessionEvent): event is SessionEvent<'model_called'> =>
   event.type === 'model_called' && event.data.call === undefined
-
-/** A call went out to the client when the run was parked for it. */
-const askedOfClient = (event: SessionEvent): readonly string[] =>
-  event.type === 'run_parked'
-    ? event.data.pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : []))
-    : []
 
 function messagesOf(turn: Said): readonly Message[] {
   const { received = [], steps, calls, events } = turn

@@ -1,6 +1,7 @@
 import type { KeyStore } from '#contracts/keys.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { GrantStore } from '#contracts/oauth.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { SecretStore } from '#contracts/secrets.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
@@ -41,6 +42,7 @@ export interface GovernanceParts extends Sources {
     readonly deploymentLog: DeploymentLog
   }
   readonly namespace: PrincipalNamespace
+  readonly deployment: PlatformCount
   readonly installed: Pick<LivePolicyDeps, 'snapshot' | 'lastKnown'>
   readonly fullNameOf: MayBeginOptions['fullNameOf']
   readonly rotateOthers: NonNullable<SecretAdministrationDeps['rotateOthers']>
@@ -55,7 +57,7 @@ export interface GovernanceParts extends Sources {
 
 /** Who may do what, what it may cost, and what is told of it: leaves first. */
 export function composeGovernance(parts: GovernanceParts) {
-  const { config, stores, namespace, installed, clock, sha256, fullNameOf } = parts
+  const { config, stores, installed, clock, sha256, fullNameOf } = parts
   const { keys, grants, deploymentLog: log } = stores
   const learned = createLearnedSecrets()
   const redact = createRedactor(config.secrets, learned)
@@ -63,7 +65,7 @@ export function composeGovernance(parts: GovernanceParts) {
   const sealing = createSealing(config.masterKeys, parts)
   const secrets = { secrets: stores.secrets, sealing, learn: learned.learn }
   const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
-  const principals = createPrincipalLedger({ namespace, sha256, clock, limitsOf })
+  const principals = createPrincipalLedger({ ...parts, limitsOf })
   const { takeRate } = principals
   const { version, fetch } = parts
   const told = { version, fetch, clock }

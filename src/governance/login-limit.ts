@@ -3,6 +3,8 @@ import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
 import { stateOf, type KeyView } from '#contracts/keys.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Client } from '#contracts/operations.ts'
+import { plusPlatform } from '#contracts/platform-sum.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { FailedLogin, FailedLoginVerdict, PrincipalApi } from '#contracts/principal.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -25,6 +27,7 @@ export interface LoginLimitOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
   readonly log: DeploymentLog
   readonly onFault: (error: unknown, requestId?: string) => void
+  readonly deployment?: PlatformCount
 }
 
 /**
@@ -33,13 +36,14 @@ export interface LoginLimitOptions extends Pick<Sources, 'sha256' | 'clock'> {
  * told as `refused` with the first one after.
  */
 export function createLoginLimit(options: LoginLimitOptions): LoginLimit {
-  const { namespace, sha256, clock, log, onFault } = options
+  const { namespace, sha256, clock, log, onFault, deployment } = options
   const name = sha256(lengthPrefixed(['failed-logins']))
   const blocked = new Map<string, { readonly untilMs: number; count: number }>()
 
   const ask = async (failed: FailedLogin): Promise<FailedLoginVerdict> => {
     const api = namespace.getByName(name) as PrincipalApi
     const reply: Reply<FailedLoginVerdict> = await api.loginFailed(failed)
+    deployment?.count(plusPlatform(reply.billed?.own, reply.billed?.others))
     if (!reply.ok) throw new Error(reply.error.message)
     return reply.value
   }

@@ -223,5 +223,6 @@ function firstMissing(limits: Limits): LeaseErrorCode | undefined {
   if (limits.maxTokens < 1) return 'lease_tokens'
   if (limits.maxTurns < 1) return 'lease_turns'
   if (limits.maxTimeMs < 1) return 'lease_time'
+  if (limits.maxPlatformNanoUsd === 0) return 'lease_platform'
   return undefined
 }

@@ -5,6 +5,7 @@ import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { TurnScope } from './call.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
+import { toError } from '#leases/bill.ts'
 import { createGenerate } from '#leases/generate.ts'
 import { checkPlan } from './check-plan.ts'
 import type { Segment } from './segment.ts'
@@ -97,13 +98,20 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
 }
 
 function begin({ input, ports, ledger, stamp }: Segment, { draft, turns }: OpenTurn): void {
-  const lease = ledger.reserve({ turns: 1 })
+  const { platform } = ports
+  ledger.charge({ platformNanoUsd: platform?.beyond() ?? 0 })
+  const amount = { turns: 1, platformNanoUsd: platform?.turnNanoUsd() ?? 0 }
+  const lease = ledger.reserve(amount)
   if (!lease.ok) {
     draft.usage = { ...draft.usage, turns: 0 } // the turn did not take place
-    const { maxTurns } = input.agent.limits
-    throw new IsolaError('lease_turns', `The run has used its ${maxTurns} turns.`)
+    const { code } = lease.refusal
+    if (code !== 'lease_turns') {
+      draft.events.push(stamp({ type: 'lease_refused', data: { ...lease.refusal } }))
+      throw toError(lease.refusal)
+    }
+    throw new IsolaError(code, `The run has used its ${input.agent.limits.maxTurns} turns.`)
   }
-  ledger.settle(lease.lease, { turns: 1 })
+  ledger.settle(lease.lease, amount)
   const { length: heard } = draft.received
   draft.received = ports.received?.(receivedBy(turns)) ?? []
   if (draft.received.length > heard)
@@ -124,6 +132,7 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
     tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + cap : 0,
     // The next input is a little longer, and its answer may be longer by far.
     costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
+    platformNanoUsd: ports.platform?.turnNanoUsd() ?? 0,
   }
   return {
     parts: { ...parts, ...parts.gates },

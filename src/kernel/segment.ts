@@ -85,11 +85,12 @@ export function openSegment(
       atMs: clock.nowMs(),
     }),
     left() {
-      const { tokens, costNanoUsd, turns, toolCalls, children } = ledger.left()
+      const { tokens, costNanoUsd, turns, toolCalls, children, platformNanoUsd } = ledger.left()
       return {
         ...limits,
         maxTokens: tokens,
         maxCostNanoUsd: costNanoUsd,
+        maxPlatformNanoUsd: platformNanoUsd,
         maxTurns: turns,
         maxToolCalls: toolCalls,
         maxChildren: children,

@@ -38,9 +38,9 @@ export function isRefusal(error: unknown): boolean {
   }
 }
 
-/** An amount of what a refusal is about, in words for a person: tokens as they are, cost in US dollars. */
+/** An amount of what a refusal is about, in words for a person: tokens as they are, costs in US dollars. */
 export const amountText = (code: LeaseRefusal['code'], amount: number): string =>
-  code === 'lease_cost' ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)
+  /cost|platform/.test(code) ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)
 
 /** Why there is no further model call, in words for a person. */
 export function toError({ code, ...refusal }: LeaseRefusal): IsolaError {

@@ -113,6 +113,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     billOf: (turns) => createRunBill({ meter, turns, kind, isListed: outbox.isListed }),
     writeFirst: (run, pin) => writeFirst(run, pin, { store, outbox, sessionId, clock }),
     onAccepted: upkeep.ensureRecovery,
+    counted: meter.count,
     onChanged: spent.forget,
     onLeft: upkeep.afterRun,
   })

@@ -19,11 +19,35 @@ const names: Readonly<Record<UsageKey, string>> = {
   day: `strftime('%Y-%m-%d', at_ms / 1000, 'unixepoch')`,
   model: `iif(type IN ('model_called', 'model_failed'), data->>'provider' || '/' || (data->>'model'), NULL)`,
   plugin: `data->>'plugin'`,
+  // Of what was spent on a model its name; of everything else none.
+  spending: 'model',
 }
+
+const countedSums = [
+  'model_calls',
+  'tool_calls',
+  'input_tokens',
+  'output_tokens',
+  'booked_tokens',
+  'cost_nano_usd',
+]
+/** What was spent by the model it was spent on, and what the platform was made to do as that of none: neither has the other's. */
+const spendingByModel = `(
+  SELECT principal, agent, run, ${names.model} AS model, ${countedSums.join(', ')},
+    0 AS platform_nano_usd, NULL AS platform
+  FROM ${spendingBetween}
+  UNION ALL
+  SELECT principal, agent, run, NULL, ${countedSums.map(() => '0').join(', ')},
+    platform_nano_usd, platform
+  FROM ${sumsBetween} WHERE platform IS NOT NULL)`
 
 /** A run that only began is one of its principal, agent and session, and of no model and no plugin. */
 const sourceOf = (by: UsageKey): string =>
-  by === 'model' || by === 'plugin' ? spendingBetween : sumsBetween
+  by === 'spending'
+    ? spendingByModel
+    : by === 'model' || by === 'plugin'
+      ? spendingBetween
+      : sumsBetween
 
 const sums = `
   count(DISTINCT run) AS runs,
@@ -38,14 +62,30 @@ const sums = `
 
 /** What the platform was made to do is the run's own, and of no model and no plugin. */
 const hasSome = (by: UsageKey): string =>
-  sourceOf(by) === spendingBetween
-    ? 'starts + spends > 0'
-    : '(starts + spends > 0 OR platform IS NOT NULL)'
+  by === 'spending'
+    ? 'true'
+    : sourceOf(by) === spendingBetween
+      ? 'starts + spends > 0'
+      : '(starts + spends > 0 OR platform IS NOT NULL)'
+
+const ofWhom = (by: UsageKey): string =>
+  by === 'spending' ? 'principal, agent' : 'max(principal) AS principal, max(agent) AS agent'
 
 const select = (by: UsageKey, condition: string) => `
-  SELECT ${names[by]} AS name, max(principal) AS principal, max(agent) AS agent, ${sums}
+  SELECT ${names[by]} AS name, ${ofWhom(by)}, ${sums}
   FROM ${sourceOf(by)} WHERE ${condition} AND ${hasSome(by)}
-  GROUP BY 1 ORDER BY ${by === 'day' ? 'name' : 'cost DESC, tokens DESC, tool_calls DESC, name'}`
+  GROUP BY ${by === 'spending' ? 'name, principal, agent' : 'name'} ORDER BY ${orderOf(by)}`
+
+function orderOf(by: UsageKey): string {
+  switch (by) {
+    case 'day':
+      return 'name'
+    case 'spending':
+      return 'cost + platform_cost DESC, tokens DESC, tool_calls DESC, principal, agent, name'
+    default:
+      return 'cost DESC, tokens DESC, tool_calls DESC, name'
+  }
+}
 
 const selectTotal = (condition: string) => `
   SELECT NULL AS name, ${sums}
@@ -114,7 +154,8 @@ function toCondition({ sinceMs, untilMs, principal }: UsageQuery) {
 
 function toUsage(by: UsageKey, row: Row): UsageRow {
   const { name, principal, agent } = row
-  return { name, ...(by === 'session' && { principal, agent }), ...toSum(row) }
+  const isOfBoth = by === 'session' || by === 'spending'
+  return { name, ...(isOfBoth && { principal, agent }), ...toSum(row) }
 }
 
 const toSum = (row: Row | undefined) => ({

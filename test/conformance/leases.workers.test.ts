@@ -325,7 +325,8 @@ function checkSums({ usage, runs, children }: Node, hasCrashed: boolean): void {
     (sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens,
     0,
   )
-  const sum = (key: keyof Amount) => children.reduce((all, child) => all + child.usage[key], 0)
+  const sum = (key: keyof Amount) =>
+    children.reduce((all, child) => all + (child.usage[key] ?? 0), 0)
   const label = JSON.stringify({ run: run.id, agent: run.agent, hasCrashed, usage })
   expect(usage.children, label).toBe(children.length + sum('children'))
   // A crash is charged with the model call that it may have cut.

@@ -3,7 +3,28 @@
 const tests = ['test/unit/sessions/pinned-runs.test.ts']
 const at = (file, entries) => entries.map((entry) => ({ file, tests, project: 'unit', ...entry }))
 
+const lowered = ['test/unit/sessions/lowered-limits.test.ts']
+const raised = ['test/unit/kernel/raised-limits.test.ts']
+
 export const pinned = [
+  {
+    file: 'src/sessions/runs/lowered-limits.ts',
+    tests: lowered,
+    project: 'unit',
+    name: 'lowered-after-a-raise',
+    what: 'E1: what was raised before an operator lowered it gives way',
+    find: 'one === name && amount > amountOf(now, one)',
+    replace: 'false',
+  },
+  {
+    file: 'src/kernel/plan-turn.ts',
+    tests: raised,
+    project: 'unit',
+    name: 'platform-reserved',
+    what: 'E1: what a turn may cost the platform is reserved before it begins',
+    find: 'turns: 1, platformNanoUsd: platform?.turnNanoUsd() ?? 0',
+    replace: 'turns: 1, platformNanoUsd: 0',
+  },
   ...at('src/kernel/gates.ts', [
     {
       name: 'changed-tool',

@@ -375,8 +375,8 @@ const kernel = [
       {
         name: 'share-divided',
         what: 'E1: the calls of a turn together get no more than there is',
-        find: 'Math.floor(amount / calls))\n  return',
-        replace: 'amount)\n  return',
+        find: 'Math.floor(amount / calls))\n  const ofLimit',
+        replace: 'amount)\n  const ofLimit',
       },
       {
         name: 'final-call-kept',
@@ -406,8 +406,8 @@ const kernel = [
       {
         name: 'ledger-refuses',
         what: 'E1: what does not fit the lease is refused',
-        find: ' || asked > room[key]',
-        replace: '',
+        find: ' || asked > left)',
+        replace: ')',
       },
       {
         name: 'ledger-hostile-amounts',
@@ -1600,8 +1600,8 @@ const governance = [
       {
         name: 'day-fails-closed',
         what: 'E1: a day that cannot be asked gives nothing',
-        find: 'return ask(request.principal, (api) => api.reserve(request, limits))',
-        replace: `return ask(request.principal, (api) => api.reserve(request, limits)).catch((error) => {
+        find: 'return ask(request.principal, (api) => api.reserve(request, limits), counted)',
+        replace: `return ask(request.principal, (api) => api.reserve(request, limits), counted).catch((error) => {
         if (error.code === 'request_unavailable') return request.asked
         throw error
       })`,

@@ -43,11 +43,11 @@ export const questionOf = ({ kind, tool, input, about, reached }) =>
           prompt: 'yes, no, or why not> ',
         }
 
-/** The limit that a person named; `undefined` if it stays, or is none. Cost is said in US dollars. */
+/** The limit that a person named; `undefined` if it stays, or is none. Costs are said in US dollars. */
 function newLimit({ kind, reached }, words) {
   const amount = Number(words?.trim().replaceAll(',', '') || Number.NaN)
   if (kind !== 'budget' || !reached.limit || !(amount > 0)) return undefined
-  return { [reached.limit === 'maxCostNanoUsd' ? 'maxCostUsd' : reached.limit]: amount }
+  return { [reached.limit.replace('NanoUsd', 'Usd')]: amount }
 }
 
 /** What is decided about one waiting call; no decision if the person left. */

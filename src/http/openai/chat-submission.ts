@@ -46,7 +46,8 @@ export async function toSubmission(
     pauses: 'client_tools',
     ...(tools.clientTools.length > 0 && { clientTools: tools.clientTools }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(named === undefined && { isStateless: true }),
+    // Who named the session comes back to it, and can raise a limit.
+    ...(named === undefined ? { isStateless: true } : { mayRaise: true }),
   }
   return {
     // An id that we gave out: if it is gone, a new session would silently lack the history.

@@ -1,6 +1,6 @@
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
-import { minusPlatform, platformUsage, usageBeyond } from '#contracts/platform-usage.ts'
+import { minusPlatform, usageBeyond } from '#contracts/platform-usage.ts'
 import { everyRun } from '../storage/run-order.ts'
 import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
 
@@ -80,6 +80,7 @@ function correctionOf(
     toolCalls: usage.toolCalls + 1 - toolCalls,
     children: usage.children + 1 - children,
     timeMs: 0,
-    ...(usage.platform && platformUsage(minusPlatform(usage.platform, said?.platform))),
+    ...(usage.platform && { platform: minusPlatform(usage.platform, said?.platform) }),
+    platformNanoUsd: (usage.platformNanoUsd ?? 0) - (booked.platformNanoUsd ?? 0),
   }
 }

@@ -21,6 +21,11 @@ const dimensions: Readonly<Record<string, Dimension>> = {
   lease_turns: { limit: 'maxTurns', key: 'turns', unit: 'turns' },
   lease_tool_calls: { limit: 'maxToolCalls', key: 'toolCalls', unit: 'tool calls' },
   lease_children: { limit: 'maxChildren', key: 'children', unit: 'sub-agents' },
+  lease_platform: {
+    limit: 'maxPlatformNanoUsd',
+    key: 'platformNanoUsd',
+    unit: 'US dollars of the platform',
+  },
   lease_depth: { limit: 'maxDepth', unit: 'levels of sub-agents' },
 }
 
@@ -63,8 +68,8 @@ export function reachedOf(
   const dimension = dimensions[code]
   if (!dimension) return { code: 'loop_suspected', message }
   const { limit, key, unit } = dimension
-  const allowed = limits[limit]
-  const spent = key ? turns.reduce((sum, { usage }) => sum + usage[key], 0) : 0
+  const allowed = limits[limit] ?? unlimited
+  const spent = key ? turns.reduce((sum, { usage }) => sum + (usage[key] ?? 0), 0) : 0
   const calls = key && key !== 'timeMs' ? spentByCalls(turns, key) : []
   const own = spent - calls.reduce((sum, call) => sum + call.spent, 0)
   const needed = neededIn(turns, { code, allowed, spent })
@@ -106,13 +111,15 @@ const spentByCalls = (turns: readonly TurnRecord[], key: Spending) =>
     })
 
 const shown = (code: string, amount: number): string =>
-  code === 'lease_cost' ? String(Number((amount / 1e9).toPrecision(6))) : String(amount)
+  code === 'lease_cost' || code === 'lease_platform'
+    ? String(Number((amount / 1e9).toPrecision(6)))
+    : String(amount)
 
 /** How somebody who was not there to be asked gets further; a sub-agent's limits are its caller's to give. */
 export const adviceFor = ({ lineage, mayRaise }: Submission): string =>
   lineage || mayRaise
     ? ''
-    : ' Nobody could be asked to raise it: run it through /api/sessions, where somebody can, or give the agent more.'
+    : ' Nobody could be asked: name a session, or run it through /api/sessions, where somebody can, or give the agent more.'
 
 /** At this part of a limit whoever follows the run is told. */
 const soft = 0.8
@@ -127,9 +134,9 @@ export function warningsIn(turns: readonly TurnRecord[], limits: Limits) {
       ),
   )
   return Object.values(dimensions).flatMap(({ limit, key }) => {
-    const allowed = limits[limit]
+    const allowed = limits[limit] ?? unlimited
     if (!key || allowed >= unlimited || allowed === 0 || said.has(`${limit} ${allowed}`)) return []
-    const spent = turns.reduce((sum, { usage }) => sum + usage[key], 0)
+    const spent = turns.reduce((sum, { usage }) => sum + (usage[key] ?? 0), 0)
     return spent >= allowed * soft
       ? [{ type: 'budget_warning' as const, data: { limit, allowed, spent } }]
       : []

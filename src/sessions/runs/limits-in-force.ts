@@ -1,16 +1,20 @@
-import { narrower, onlyLimited, type Limits } from '#contracts/lease.ts'
+import { narrower, onlyLimited, unlimited, type Limits } from '#contracts/lease.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
 /** The limits of a segment: what it was given, and less as soon as somebody lowers one. More it gets when it goes on. */
 export function limitsInForce(given: Limits, row: () => RunRow): Limits {
-  const now = (name: keyof Limits) => Math.min(given[name], row().changed?.limits[name] ?? Infinity)
+  const now = (name: keyof Limits) =>
+    Math.min(given[name] ?? unlimited, row().changed?.limits[name] ?? unlimited)
   return {
     get maxTokens() {
       return now('maxTokens')
     },
     get maxCostNanoUsd() {
       return now('maxCostNanoUsd')
+    },
+    get maxPlatformNanoUsd() {
+      return now('maxPlatformNanoUsd')
     },
     get maxTimeMs() {
       return now('maxTimeMs')

@@ -1,10 +1,11 @@
 import { recordRows, type SessionCard } from '#contracts/audit-sink.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import type { PlatformLease } from '#contracts/kernel.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import { minusPlatform, platformUsage } from '#contracts/platform-usage.ts'
-import { cpuEstimate } from '#contracts/platform-prices.ts'
+import { cpuEstimate, platformCostNanoUsd } from '#contracts/platform-prices.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type { Meter } from '../storage/meter.ts'
 
@@ -22,11 +23,13 @@ export interface RunBillOptions {
  * row of a segment is booked with itself and what surely follows it: the record's rows and the alarm's way back. What
  * really follows is counted, and the difference is taken by whoever is booked next, so that nothing counts twice.
  */
-export interface RunBill {
+export interface RunBill extends PlatformLease {
   /** The turn as it is to be stored; once for each time it is. */
   readonly into: (turn: TurnRecord) => TurnRecord
   /** It could not be stored: what it was booked with is to be booked again. */
   readonly undo: () => void
+  /** Turns as the kernel has them, with what they were billed. */
+  readonly billed: (turns: readonly TurnRecord[]) => readonly TurnRecord[]
 }
 
 export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions): RunBill {
@@ -44,21 +47,40 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
     return cpuEstimate({ requests, turns: newTurns, calls: calls.length - (before ?? 0) })
   }
 
+  const closing = () => closingOf(recordRows(kind(), isListed()))
+  const spent = () => platformCostNanoUsd([...own.values()].reduce(plusPlatform, {}))
+  /** What of it the lease of the run has. */
+  let leased = spent()
+  // As much as the dearest so far, since those of a run are alike.
+  const turnNanoUsd = () =>
+    Math.max(
+      platformCostNanoUsd(plusPlatform(usualTurn, closing())),
+      ...[...own.values()].map(platformCostNanoUsd),
+    )
+
   return {
+    turnNanoUsd,
+    beyond() {
+      const more = spent() - leased
+      leased = spent() + turnNanoUsd()
+      return more
+    },
+    billed: (told) =>
+      told.map((turn) => ({ ...turn, usage: withPlatform(turn.usage, added.get(turn.turn)) })),
     into(turn) {
       const end = turn.events.at(-1)
       const isLast = turn.final !== undefined || end?.type === 'run_parked'
-      const closing = isLast ? closingOf(recordRows(kind(), isListed())) : {}
+      const ending = isLast ? closing() : {}
       const before = own.get(turn.turn)
       const counted = meter.take()
-      last = plusPlatform(counted, closing)
+      last = plusPlatform(counted, ending)
       if (isLast) {
-        meter.count(minusPlatform({}, closing))
+        meter.count(minusPlatform({}, ending))
         meter.owe()
       }
       const more = [
         counted,
-        closing,
+        ending,
         { activeMs: turn.usage.timeMs - (before?.activeMs ?? 0) },
         isolatesIn(turn, before),
         cpuOf(turn, counted),
@@ -87,6 +109,16 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
     },
     undo: () => meter.count(last),
   }
+}
+
+/** A turn with some calls that works for five seconds. */
+const usualTurn: PlatformAmounts = {
+  rowsRead: 50,
+  rowsWritten: 2,
+  alarms: 1,
+  requests: 1,
+  activeMs: 5_000,
+  cpuMs: 10,
 }
 
 /** The row that is being written, the alarm that is set to the next timer, and the record. */

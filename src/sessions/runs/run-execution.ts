@@ -65,7 +65,8 @@ export async function executeRun(
   let loaded: readonly TurnRecord[] = []
   let published = 0
   let failure: unknown
-  let bill: RunBill | undefined
+  let opened: RunBill | undefined
+  const bill = () => (opened ??= options.billOf(store.turns(order)))
   let written: TurnRecord | undefined
   const outcome = await runtime.kernel.run(
     {
@@ -99,18 +100,24 @@ export async function executeRun(
       added: addedTo(options, () => loaded),
       answerTo: (call) => row().answers?.[call],
       mayRaise,
+      platform: { turnNanoUsd: () => bill().turnNanoUsd(), beyond: () => bill().beyond() },
       atLimit(ending, turns) {
         const nowMs = runtime.clock.nowMs()
-        const pause = pauseAt(ending, turns, { limits, changes: options.changes, nowMs })
+        const pause = pauseAt(ending, bill().billed(turns), {
+          limits,
+          changes: options.changes,
+          nowMs,
+        })
         const { message } = pause.reached
         return mayRaise ? { message, pause } : { message: `${message}${adviceFor(submission)}` }
       },
-      review: (turns) => review(turns, { limits, rounds: spec.maxRepeats, row: row() }),
+      review: (turns) =>
+        review(bill().billed(turns), { limits, rounds: spec.maxRepeats, row: row() }),
       journal: {
         load() {
           const turns = store.turns(order)
           loaded = turns
-          bill = options.billOf(turns)
+          opened = options.billOf(turns)
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
           known?.takeUp(turns)
@@ -123,12 +130,12 @@ export async function executeRun(
           if (failure !== undefined) throw failure
           try {
             options.persist()
-            written = (bill ??= options.billOf(store.turns(order))).into(turn)
+            written = bill().into(turn)
             if (written.final) options.writeFinal(written, written.final)
             else store.writeTurn(order, written, notes.begunIn(turn))
             known?.note(turn)
           } catch (error) {
-            bill?.undo()
+            opened?.undo()
             failure = error
             throw error
           }

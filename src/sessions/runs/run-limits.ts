@@ -1,5 +1,13 @@
 import { errorCode } from '#contracts/errors.ts'
-import { besides, narrower, onlyLimited, type Limits, type Usage } from '#contracts/lease.ts'
+import {
+  besides,
+  narrower,
+  onlyLimited,
+  unlimited,
+  type Limits,
+  type Usage,
+} from '#contracts/lease.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import { heldByRun, spentByFinished, spentByRun, stepOf } from '../log/spending.ts'
@@ -9,6 +17,8 @@ export interface RunLimitsOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
   readonly sessionId: () => string
+  /** Takes what asking for the day makes the platform do. */
+  readonly counted: PlatformCount['count']
 }
 
 /**
@@ -43,12 +53,13 @@ export async function leaseOf(
 
 /** What of a lease the principal's day has. */
 async function ofTheDay(row: RunRow, lease: Limits, options: RunLimitsOptions): Promise<Limits> {
-  const { runtime, store, sessionId } = options
+  const { runtime, store, sessionId, counted } = options
   const { principal, dayLimits } = row.submission
   const reserving = runtime.principals.reserve({
     principal,
     session: sessionId(),
     run: row.id,
+    counted,
     asked: { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd },
     // What was settled before it goes on is late from here on.
     step: stepOf(row, store.turns(row.order), false) + 1,
@@ -123,6 +134,7 @@ const besideAmount = (left: Limits, amount: Usage): Limits => ({
   ...left,
   maxTokens: besides(left.maxTokens, amount.tokens),
   maxCostNanoUsd: besides(left.maxCostNanoUsd, amount.costNanoUsd),
+  maxPlatformNanoUsd: besides(left.maxPlatformNanoUsd ?? unlimited, amount.platformNanoUsd ?? 0),
   maxTurns: besides(left.maxTurns, amount.turns),
   maxToolCalls: besides(left.maxToolCalls, amount.toolCalls),
   maxChildren: besides(left.maxChildren, amount.children),

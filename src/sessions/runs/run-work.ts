@@ -11,10 +11,11 @@ import { createAcceptance } from './acceptance.ts'
 import type { LogPlaces } from './log-places.ts'
 import { limitsThatStay } from './limits-in-force.ts'
 import { loadAgent } from './load-agent.ts'
+import { loweredSince, ownLimits } from './lowered-limits.ts'
 import { usedUp } from './refusals.ts'
 import type { RunEnd } from './run-end.ts'
 import { executeRun, type ExecutionOptions } from './run-execution.ts'
-import { leaseOf } from './run-limits.ts'
+import { leaseOf, type RunLimitsOptions } from './run-limits.ts'
 
 /** How often an accepted run asks for its lease where it cannot be asked. */
 const maxLeaseTries = 5
@@ -42,6 +43,7 @@ export interface RunWorkOptions extends Pick<ExecutionOptions, Shared | 'audienc
    */
   readonly writeFirst: (run: RunRow, pin: AgentPin | undefined) => RunRow
   readonly onAccepted: () => void
+  readonly counted: RunLimitsOptions['counted']
   /** A run before it could not be written. */
   readonly isBehind: () => boolean
 }
@@ -96,8 +98,12 @@ export function createRunWork(options: RunWorkOptions): RunWork {
     if (options.isBehind()) throw new Error('A run before it could not be written.')
     try {
       const ready = agent ?? (await load(row, options))
+      const lowered =
+        ready.limitsNow &&
+        loweredSince(row, ready.pin?.agent.spec.limits ?? ready.spec.limits, ready.limitsNow)
+      if (lowered) change(lowered)
       const changes = row.changed?.count ?? 0
-      const limits = await lease(ready)
+      const limits = await lease(ownLimits(ready.spec.limits, row))
       begin()
       const outcome = await executeRun(
         { ...ready, spec: { ...ready.spec, limits } },
@@ -148,13 +154,13 @@ export function createRunWork(options: RunWorkOptions): RunWork {
   }
 
   /** Nobody has an answer yet to a run that is new; one that was accepted waits for its lease a while. */
-  async function lease({ spec }: ReadyAgent): Promise<Limits> {
-    if (cancelled.signal.aborted) return spec.limits // it ends before it spends anything
-    const kept = limitsThatStay(row, store, spec.limits)
+  async function lease(own: Limits): Promise<Limits> {
+    if (cancelled.signal.aborted) return own // it ends before it spends anything
+    const kept = limitsThatStay(row, store, own)
     if (kept) return kept
     for (let tries = 1; ; tries += 1) {
       try {
-        return await leaseOf(row, spec.limits, options)
+        return await leaseOf(row, own, options)
       } catch (error) {
         const mayWait = isStored() && tries < maxLeaseTries
         if (!mayWait || errorCode(error) !== 'request_unavailable') throw error

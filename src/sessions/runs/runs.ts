@@ -50,6 +50,7 @@ export interface RunsOptions {
   /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
   readonly writeFirst: RunWorkOptions['writeFirst']
   readonly onAccepted: () => void
+  readonly counted: RunWorkOptions['counted']
   /** Something was written into a run that nobody works on. */
   readonly onChanged: () => void
   /** A run ended, was parked, or (no outcome) could not even be brought to an end. */

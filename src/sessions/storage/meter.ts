@@ -1,10 +1,8 @@
 import { plusPlatform } from '#contracts/platform-sum.ts'
-import type { PlatformAmounts, PlatformCount } from '#contracts/platform.ts'
+import type { PlatformAmounts, PlatformMeter } from '#contracts/platform.ts'
 
 /** What an object makes the platform do, counted where it happens. In memory: the counting writes nothing. */
-export interface Meter extends PlatformCount {
-  /** What was counted since it was last asked, and is booked by who asks. */
-  readonly take: () => PlatformAmounts
+export interface Meter extends PlatformMeter {
   /** A run was booked with what will follow its end: until that has happened, what is counted is no leftover. */
   readonly owe: () => void
   readonly paid: () => void

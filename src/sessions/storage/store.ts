@@ -92,6 +92,8 @@ export interface RunRow extends BegunWith {
   readonly decided?: Readonly<Record<string, string>>
   /** What somebody has made of its limits since it was accepted. */
   readonly changed?: ChangedLimits
+  /** What its agent may spend less by now than when it was begun, as far as it has met that. */
+  readonly lowered?: Partial<Limits>
   /** `echo` of the requests with which its client answered, by the turn that waited for them. */
   readonly echoes?: RunMemo['echoes']
   readonly isHidden?: boolean

@@ -1,4 +1,5 @@
 import { errorMessage } from '#contracts/errors.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
@@ -35,6 +36,7 @@ export interface UpkeepOptions {
   readonly sessionId: () => string
   readonly parts: () => UpkeepParts
   readonly onExpired: () => Promise<void>
+  readonly meter: PlatformCount
 }
 
 /** What a session owes beyond its answers: to end what it began, to carry what concerns others, to say what is wrong. */
@@ -101,7 +103,14 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     const { state, usage, step } = spendingOf(row, parts())
     if (state === 'open') return // it keeps what it reserved
     const { principal, dayLimits: limits } = row.submission
-    const about = { principal, session: sessionId(), run: row.id, ...(limits && { limits }) }
+    const { count: counted } = options.meter
+    const about = {
+      principal,
+      session: sessionId(),
+      run: row.id,
+      ...(limits && { limits }),
+      counted,
+    }
     const spent = { tokens: usage.tokens, costNanoUsd: usage.costNanoUsd }
     await principals.settle({ ...about, spent, ...(step !== undefined && { step }) })
   }

@@ -227,11 +227,28 @@ describe('isola usage show', () => {
     expect(stdout).toContain('isola usage show --by principal')
   })
 
-  it('refuses --since without --by', async () => {
+  it('C7: says in one command who spent what on what yesterday, the platform included', async () => {
+    const about = { principal: 'ann', agent: 'orchestrator' }
+    const rows = [
+      { ...sum, ...about, name: 'openai/gpt-5', costUsd: 0.5, platformUsd: 0 },
+      { ...sum, ...about, name: null, costUsd: 0, tokens: 0, modelCalls: 0 },
+    ]
+    const { fetch, queries } = answering({ ...report, by: 'spending', rows })
+    const { stdout } = await isola(['usage', 'show', '--day', 'yesterday'], { env, fetch })
+    const [query] = queries()
+    expect(query).toMatchObject({ by: 'spending' })
+    const [since, until] = [Number(query?.['since']), Number(query?.['until'])]
+    expect([since % 86_400_000, until - since]).toEqual([0, 86_400_000])
+    expect(stdout).toMatch(/ann +orchestrator +openai\/gpt-5 +2 .*\$0\.50 +\$0\.00/)
+    expect(stdout).toMatch(/ann +orchestrator +\(tools, platform\) .*\$0\.000300/)
+  })
+
+  it('refuses a day and a time beside it', async () => {
     const { fetch } = answering()
-    const { code, stderr } = await isola(['usage', 'show', '--since', '1d'], { env, fetch })
+    const words = ['usage', 'show', '--day', 'today', '--since', '1d']
+    const { code, stderr } = await isola(words, { env, fetch })
     expect(code).toBe(2)
-    expect(stderr).toContain('need --by')
+    expect(stderr).toContain('leave out --since')
   })
 
   it('refuses what it cannot be added up by, as wrong usage', async () => {

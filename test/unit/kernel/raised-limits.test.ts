@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
-import type { Parked } from '#contracts/kernel.ts'
+import type { Journal, TurnRecord } from '#contracts/journal.ts'
+import type { Parked, PlatformLease } from '#contracts/kernel.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
@@ -31,6 +32,7 @@ vi.mock('../../../src/kernel/segment.ts', async (importOriginal) => {
     ['tokens', 'maxTokens'],
     ['turns', 'maxTurns'],
     ['toolCalls', 'maxToolCalls'],
+    ['platformNanoUsd', 'maxPlatformNanoUsd'],
   ] as const
   const openSegment: typeof real.openSegment = (...args) => {
     const segment = real.openSegment(...args)
@@ -38,8 +40,8 @@ vi.mock('../../../src/kernel/segment.ts', async (importOriginal) => {
     const reserve: typeof ledger.reserve = (amount) => {
       const reservation = ledger.reserve(amount)
       for (const [key, limit] of dimensions) {
-        const sum = ledger.settled()[key] + ledger.reserved()[key]
-        if (reservation.ok && (amount[key] ?? 0) > 0 && sum > ledger.limits[limit])
+        const sum = (ledger.settled()[key] ?? 0) + (ledger.reserved()[key] ?? 0)
+        if (reservation.ok && (amount[key] ?? 0) > 0 && sum > (ledger.limits[limit] ?? Infinity))
           books.broken.push(`${key}: ${sum} of ${ledger.limits[limit]}`)
       }
       return reservation
@@ -57,6 +59,7 @@ function setUp(
   script: Script,
   given: Partial<Limits>,
   estimate = { tokens: 150, costNanoUsd: 0 },
+  platform?: PlatformLease,
 ) {
   const journal = createMemoryJournal()
   const model = createFakeModel(script, estimate)
@@ -70,6 +73,7 @@ function setUp(
         journal,
         nextSeq: () => (seq += 1),
         mayRaise,
+        ...(platform && { platform }),
         atLimit: (ending, turns) => {
           const pause = pauseAt(ending, turns, { limits: spec.limits, changes: 0, nowMs: 0 })
           const { message } = pause.reached
@@ -145,6 +149,24 @@ it('E1, I15: cost: is parked before the request, and goes on once the limit is r
   expect((await run.segment()).state).toBe('completed')
 })
 
+it('E1, I15: the platform: a turn is reserved before it begins, is parked without it, and begins once the limit is raised', async () => {
+  let spent = 0
+  const run = setUp(
+    [toolEntry('a', async () => ((spent += 90), says('a')))],
+    (_request, index) => (index === 0 ? { calls: [{ name: 'a' }] } : { text: 'done' }),
+    { maxPlatformNanoUsd: 189 },
+    undefined,
+    { turnNanoUsd: () => 100, beyond: () => (spent === 0 ? 0 : spent - 100) },
+  )
+  const { pauses } = (await run.segment()) as Parked
+  expect(pauses[0]!.reached).toMatchObject({ code: 'lease_platform', allowed: 189, needed: 190 })
+  expect(run.model.requests).toHaveLength(1)
+  const told = run.journal.load().flatMap(({ events }) => events)
+  expect(told.filter(({ type }) => type === 'lease_refused')).toMatchObject([
+    { data: { code: 'lease_platform', asked: 100, left: 99 } },
+  ])
+})
+
 it('E1: a turn that has no plan yet counts once, however often its run was parked before it', async () => {
   const run = setUp([], [{ text: 'done' }], { maxTokens: 1 })
   for (let index = 0; index < 3; index += 1) expect((await run.segment()).state).toBe('parked')
@@ -183,12 +205,46 @@ it('E1: a turn that is raised after it was parked has lost no request since', as
 })
 
 /** What is taken of each limit at a moment, outside of all bookkeeping. */
-type Taken = Record<'maxTurns' | 'maxToolCalls' | 'maxTokens', number>
+type Taken = Record<'maxTurns' | 'maxToolCalls' | 'maxTokens' | 'maxPlatformNanoUsd', number>
+
+/** What is reserved of the platform for a turn, and what one takes at most. */
+const turnNanoUsd = 100
+
+/** Counts what the platform does in one segment, as a session would, and writes it with its turns. */
+function createPlatform(journal: Journal) {
+  const own = new Map<number, number>()
+  let spent = 0
+  let leased = 0
+  let turn = 0
+  return {
+    spent: () => spent,
+    did(amount: number) {
+      spent += amount
+      own.set(turn, (own.get(turn) ?? 0) + amount)
+    },
+    port: {
+      turnNanoUsd: () => turnNanoUsd,
+      beyond() {
+        turn = journal.load().length + 1
+        const more = spent - leased
+        leased = spent + turnNanoUsd
+        return more
+      },
+    },
+    journal: {
+      ...journal,
+      write(record: TurnRecord) {
+        const platformNanoUsd = (record.usage.platformNanoUsd ?? 0) + (own.get(record.turn) ?? 0)
+        journal.write({ ...record, usage: { ...record.usage, platformNanoUsd } })
+      },
+    },
+  }
+}
 
 /** Grows a random tree whose root's limits are raised and lowered at random moments, and is raised whenever it is parked. */
 async function growTree(seed: number) {
   const random = createRandom(seed)
-  const taken: Taken = { maxTurns: 0, maxToolCalls: 0, maxTokens: 0 }
+  const taken: Taken = { maxTurns: 0, maxToolCalls: 0, maxTokens: 0, maxPlatformNanoUsd: 0 }
   const sources = createFakeSources({
     nowMs: () => 0,
     sleep: (_ms, signal) =>
@@ -199,16 +255,17 @@ async function growTree(seed: number) {
     maxTokens: random.int(200, 3_000),
     maxTurns: random.int(1, 8),
     maxToolCalls: random.int(0, 8),
+    maxPlatformNanoUsd: random.int(100, 1_500),
     maxChildren: 40,
     maxDepth: 2,
   }
   const changed: Changed = { limits: {} }
   let raises = 0
   let parks = 0
-  const names = ['maxTurns', 'maxToolCalls', 'maxTokens'] as const
+  const names = ['maxTurns', 'maxToolCalls', 'maxTokens', 'maxPlatformNanoUsd'] as const
   const change = (factor: number) => {
-    const name = names[random.int(0, 2)]!
-    const now = Math.min(given[name], changed.limits[name] ?? Infinity)
+    const name = names[random.int(0, 3)]!
+    const now = Math.min(given[name] ?? Infinity, changed.limits[name] ?? Infinity)
     changed.limits = { ...changed.limits, [name]: Math.floor(now * factor) }
   }
   const least = { order: 0 }
@@ -221,9 +278,13 @@ async function growTree(seed: number) {
     journal = createMemoryJournal(),
   ): Promise<AgentResult | Parked> {
     const inForce = depth === 0 ? limitsInForce(limits, () => ({ changed }) as never) : limits
+    const platform = createPlatform(journal)
     const take = (name: keyof Taken, amount: number) => void (taken[name] += amount)
     const model = createFakeModel(() => {
       take('maxTurns', 1)
+      const nanoUsd = random.int(20, turnNanoUsd)
+      take('maxPlatformNanoUsd', nanoUsd)
+      platform.did(nanoUsd)
       const inputTokens = random.int(1, 100)
       const outputTokens = random.int(0, 50)
       take('maxTokens', inputTokens + outputTokens)
@@ -251,7 +312,7 @@ async function growTree(seed: number) {
             context.signal,
           )
           if (result.state === 'parked') throw new Error('a child was parked')
-          const { usage } = result
+          const { usage } = result // with what the platform did for it, as it is stored
           return result.success
             ? { ok: true, output: result.result, usage }
             : { ok: false, error: { code: 'tool_failed', message: result.state }, usage }
@@ -260,10 +321,11 @@ async function growTree(seed: number) {
       ),
     ]
     let seq = 0
-    return createKernel(createKernelParts(model, sources)).run(
+    const outcome = await createKernel(createKernelParts(model, sources)).run(
       runInput({ agent: agentSpec({}, { limits: inForce }), toolset: toolsetOf(tools), depth }),
       runPorts({
-        journal,
+        journal: platform.journal,
+        platform: platform.port,
         signal,
         nextSeq: () => (seq += 1),
         mayRaise: depth === 0,
@@ -274,6 +336,9 @@ async function growTree(seed: number) {
         },
       }),
     )
+    if (outcome.state === 'parked') return outcome
+    const platformNanoUsd = (outcome.usage.platformNanoUsd ?? 0) + platform.spent()
+    return { ...outcome, usage: { ...outcome.usage, platformNanoUsd } }
   }
 
   const journal = createMemoryJournal()
@@ -302,6 +367,9 @@ it('N6, E1: random trees with limits raised and lowered take nothing beyond the 
     completed += 1
     // What the books say is never less than what was really done.
     expect((outcome as AgentResult).usage.tokens).toBeGreaterThanOrEqual(taken.maxTokens)
+    expect((outcome as AgentResult).usage.platformNanoUsd).toBeGreaterThanOrEqual(
+      taken.maxPlatformNanoUsd,
+    )
     expect((outcome as AgentResult).usage.toolCalls).toBeGreaterThanOrEqual(taken.maxToolCalls)
   }
   expect(parked).toBeGreaterThan(200)

@@ -138,6 +138,22 @@ describe('what was spent', () => {
     expect(await report.sum({ ...all, by })).toEqual({ rows, total, deployment: unbilled })
   })
 
+  it('C7: says who spent what on what, and what the platform did for it, each once', async () => {
+    const bills = [{ rowsWritten: 3 }, { rowsWritten: 4, alarms: 1 }, { rowsWritten: 5 }]
+    const { report } = await open(bills)
+    const { rows, total: sum } = await report.sum({ ...all, by: 'spending' })
+    const asked = { principal: 'ann', agent: 'orchestrator' }
+    const reviewed = { principal: 'ann', agent: 'code-reviewer' }
+    expect(rows).toMatchObject([
+      { ...asked, name: null, toolCalls: 2, costNanoUsd: 2_000, platformNanoUsd: 8_000 },
+      { ...asked, name: 'p/big', costNanoUsd: 5_700, platformNanoUsd: 0 },
+      { ...reviewed, name: null, tokens: 0, platform: { rowsWritten: 5 }, platformNanoUsd: 5_000 },
+      { ...reviewed, name: 'p/small', costNanoUsd: 10 },
+    ])
+    for (const key of ['costNanoUsd', 'tokens', 'platformNanoUsd'] as const)
+      expect(rows.reduce((all, row) => all + row[key], 0)).toBe(sum[key])
+  })
+
   it.each<[UsageKey]>([['principal'], ['agent'], ['session'], ['model'], ['plugin']])(
     'C7: is told by %s without a look at events, and the same where only they are there',
     async (by) => {

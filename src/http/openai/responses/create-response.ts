@@ -89,6 +89,8 @@ async function toPlanned(
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     // A session that others named stays theirs.
     ...(request.store === false && isAlone(request, headers) && { isStateless: true }),
+    // Who named the session, or asks for the response later, can raise a limit.
+    ...((request.background === true || !isAlone(request, headers)) && { mayRaise: true }),
     echo,
   }
   return { plan, submissionOf: ({ request: planned }) => ({ ...base, ...planned }), echo }

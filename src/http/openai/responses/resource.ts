@@ -112,11 +112,14 @@ export interface ResponseBody {
   readonly tokens?: TokenCount
   readonly error?: { readonly code: string; readonly message: string }
   readonly incompleteReason?: string
+  /** What was reached, and how to go on. */
+  readonly incompleteMessage?: string
 }
 
 /** `ResponseResource` of the Open Responses specification: every field is there, many are `null`. */
 export function toResource({ place, createdAt, echo }: ResponseHead, body: ResponseBody) {
-  const { status, output = [], completedAtMs, tokens, error, incompleteReason } = body
+  const { status, output = [], completedAtMs, tokens, error } = body
+  const { incompleteReason: reason, incompleteMessage: message } = body
   const { [namespacesField]: _spaces, ...shown } = echo
   return {
     id: toResponseId(place),
@@ -124,7 +127,8 @@ export function toResource({ place, createdAt, echo }: ResponseHead, body: Respo
     created_at: createdAt,
     completed_at: completedAtMs === undefined ? null : Math.floor(completedAtMs / 1_000),
     status,
-    incomplete_details: incompleteReason === undefined ? null : { reason: incompleteReason },
+    incomplete_details:
+      reason === undefined ? null : { reason, ...(message !== undefined && { message }) },
     error: error ?? null,
     ...shown,
     output,
