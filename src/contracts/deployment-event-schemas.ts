@@ -72,7 +72,9 @@ export const deploymentEventSchemas = {
       address: text
         .exactOptional()
         .describe('of IPv6 the /64 network; absent of a flood, which is told as a sum'),
-      reason: text.exactOptional().describe('`unknown`, `expired` or `revoked`'),
+      reason: text
+        .exactOptional()
+        .describe('`unknown`, `expired`, `revoked` or, of a token that is not valid, `token`'),
       key: text.exactOptional().describe('of one that has ended'),
       owner: owner.exactOptional(),
       ...request,

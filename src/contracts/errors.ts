@@ -84,6 +84,7 @@ export type RequestErrorCode =
   | 'request_conflict'
   | 'request_idempotency_mismatch'
   | 'request_queue_full'
+  | 'request_rate_limited'
   | 'request_insufficient_quota'
   | 'request_unavailable'
 

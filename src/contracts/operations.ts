@@ -32,13 +32,26 @@ export interface Client {
 
 /**
  * Turns an `Authorization` header into a principal. Throws `request_unauthenticated` (missing, wrong, expired and
- * revoked alike), `request_login_limited` (after too many wrong ones from an address), `request_unavailable` (keys
- * cannot be looked up; the operator key works) or `request_auth_not_configured`.
+ * revoked alike), `request_login_limited` (after too many wrong ones from an address), `request_rate_limited` (too many
+ * that are not known), `request_unavailable` (keys cannot be looked up; the operator key works) or
+ * `request_auth_not_configured`.
  */
 export type Authenticate = (
   authorization: string | undefined,
   client?: Client,
 ) => Promise<Principal>
+
+/**
+ * What may be asked in a minute, counted before anything is looked up or made for it. Each throws
+ * `request_rate_limited` with how long to wait. Whoever cannot be counted is let in.
+ */
+export interface RequestLimits {
+  /** A key or token that nobody was let in with yet, by the network that it comes from. */
+  readonly stranger: (client: Client) => Promise<void>
+  readonly request: (principal: Pick<Principal, 'id' | 'role'>) => Promise<void>
+  /** A session that is kept for months, by its id. One that was counted here a while ago counts no more. */
+  readonly newSession: (principal: Pick<Principal, 'id' | 'role'>, session: string) => Promise<void>
+}
 
 /**
  * Whether the database has the tables this version needs. `unreachable` is not a refusal: with D1 down running

@@ -20,6 +20,7 @@ import { createSecretAdministration } from './secrets/secret-administration.ts'
 import type { SecretAdministrationDeps } from './secrets/secret-administration.ts'
 import { createSecretReader } from './secrets/secret-reader.ts'
 import { createStateKey } from './secrets/state-key.ts'
+import { createRequestLimits, type RequestLimitsOptions } from './request-limits.ts'
 import { composeTelemetry, type OtlpConfig } from './telemetry/compose.ts'
 import { createLogWriter, type LogWriterOptions } from './telemetry/log-writer.ts'
 import { createTrustAdministration } from './trust-administration.ts'
@@ -43,6 +44,7 @@ export interface GovernanceParts extends Sources {
   }
   readonly namespace: PrincipalNamespace
   readonly deployment: PlatformCount
+  readonly counters: RequestLimitsOptions['counters']
   readonly installed: Pick<LivePolicyDeps, 'snapshot' | 'lastKnown'>
   readonly fullNameOf: MayBeginOptions['fullNameOf']
   readonly rotateOthers: NonNullable<SecretAdministrationDeps['rotateOthers']>
@@ -69,9 +71,13 @@ export function composeGovernance(parts: GovernanceParts) {
   const { takeRate } = principals
   const { version, fetch } = parts
   const told = { version, fetch, clock }
-  const signIn = { ...parts, keys, grants, log, takeRate, onFault: writer.fault }
+  const { operatorKey } = config
+  const onFault = writer.fault
+  const limits = createRequestLimits({ counters: parts.counters, operatorKey, sha256, onFault })
+  const signIn = { ...parts, keys, grants, log, takeRate, onFault }
   return {
     log: writer,
+    limits,
     learn: learned.learn,
     principals,
     sealing,
@@ -79,7 +85,8 @@ export function composeGovernance(parts: GovernanceParts) {
     policy: createLivePolicy({ ...installed, ...config, takeRate }),
     logins: createLogins({
       ...signIn,
-      operatorKey: config.operatorKey,
+      limits,
+      operatorKey,
       openOAuth: parts.openOAuth?.(signIn),
     }),
     telemetry: composeTelemetry({ ...told, otlp: config.otlp, redact }),

@@ -1,7 +1,7 @@
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { KeyStore } from '#contracts/keys.ts'
 import type { OAuthService } from '#contracts/oauth.ts'
-import type { Authenticate } from '#contracts/operations.ts'
+import type { Authenticate, RequestLimits } from '#contracts/operations.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { createAuthenticator } from './authenticator.ts'
@@ -14,6 +14,7 @@ export interface LoginParts extends Sources {
   readonly keys: KeyStore
   readonly namespace: PrincipalNamespace
   readonly log: DeploymentLog
+  readonly limits: RequestLimits
   readonly onFault: (error: unknown, requestId?: string) => void
   /** Takes what looking after wrong keys makes the platform do. */
   readonly deployment?: PlatformCount

@@ -162,7 +162,9 @@ function addGuards(app: HttpApp, deps: HttpDeps): void {
       throw new IsolaError('config_not_migrated', readiness.message)
     const { req } = context
     const client = { ...clientOf(context), url: req.url }
-    context.set('principal', await deps.authenticate(req.header('authorization'), client))
+    const principal = await deps.authenticate(req.header('authorization'), client)
+    context.set('principal', principal)
+    await deps.limits.request(principal)
     await deps.refreshAgents?.()
     await next()
   })

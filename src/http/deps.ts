@@ -15,6 +15,7 @@ import type {
   PluginProblem,
   Principal,
   Readiness,
+  RequestLimits,
   SessionIndex,
   UsageReport,
 } from '#contracts/operations.ts'
@@ -61,6 +62,7 @@ export interface HttpDeps {
   readonly readUpload: ReadPluginUpload
   readonly models: HttpModels
   readonly authenticate: Authenticate
+  readonly limits: Pick<RequestLimits, 'request' | 'newSession'>
   /** Absent where the platform that it needs is not there: then nobody signs in, and keys are all there is. */
   readonly oauth?: OAuthService
   readonly audit: AuditReader

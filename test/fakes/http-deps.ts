@@ -305,6 +305,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       status: () => [{ id: 'scripted/one', capabilities: { tools: true } }],
     },
     authenticate: createAuthenticator({ ...noOtherKeys, operatorKey: testKey }),
+    limits: { request: async () => {}, newSession: async () => {} },
     keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
     trust: createTrustAdministration({ ...sources, store: createMemoryTrust() }),
     audit: {

@@ -1,5 +1,6 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { ModelParameters } from '#contracts/model.ts'
+import type { Principal } from '#contracts/operations.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
 import { askedBy } from '../../asked-by.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
@@ -65,13 +66,14 @@ async function toPlanned(
   request: ResponseRequest,
 ): Promise<Planned> {
   const { headers } = context.req.raw
-  const principal = context.get('principal').id
+  const asking = context.get('principal')
+  const principal = asking.id
   const idempotencyKey = readIdempotencyKey(headers)
-  const target = resolveTarget(deps, context.get('principal'), request.model)
+  const target = resolveTarget(deps, asking, request.model)
   const history = await readHistory(deps, principal, request.input)
   const tools = toClientTools(request.tools, deps.agents.toolNames())
   const { clientTools, toolChoice } = chooseTools(tools, request.tool_choice)
-  const plan = await planOf(deps, { request, history, principal, headers, idempotencyKey })
+  const plan = await planOf(deps, { request, history, asking, headers, idempotencyKey })
   const conversation = request.conversation ? toConversationId(plan.session) : undefined
   const echo = toEcho(request, tools, conversation)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
@@ -121,12 +123,12 @@ async function planOf(
   from: {
     readonly request: ResponseRequest
     readonly history: History
-    readonly principal: string
+    readonly asking: Principal
     readonly headers: Headers
     readonly idempotencyKey: string | undefined
   },
 ): Promise<Plan> {
-  const { request, history, principal, headers, idempotencyKey } = from
+  const { request, history, asking, headers, idempotencyKey } = from
   const { previous_response_id: previous, conversation } = request
   if (previous) {
     const place = parseResponseId(previous)
@@ -141,7 +143,7 @@ async function planOf(
     throw invalid('conversation', 'is no id of a conversation')
   }
   const named = readPrintable(headers, 'x-isola-session', 200)
-  const session = await sessionFor(deps, { principal, named, idempotencyKey })
+  const session = await sessionFor(deps, { principal: asking, named, idempotencyKey })
   return named === undefined
     ? planAlone(session, history)
     : planIn(session, history, isSessionId(named))
