@@ -131,7 +131,7 @@ async function compacted(
   const history = await readInput(deps, rights.id, request.input)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
   const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
-  const session = await sessionFor(deps, { principal: rights.id, idempotencyKey })
+  const session = await sessionFor(deps, { principal: rights, idempotencyKey })
   const outcome = unwrap(
     await deps.sessions.at(session).compact(session, {
       ...askedBy(context),
