@@ -73,7 +73,7 @@ export const pinned = [
     {
       name: 'added-texts-kept',
       what: 'I19: what hooks added to the instructions is what it was when the run began',
-      find: 'if (isFirst && texts.length > 0) keepAdded(texts)',
+      find: 'if (isFirst && texts.length > 0 && !isSettled()) keepAdded(texts)',
       replace: '',
     },
   ]),
