@@ -77,7 +77,11 @@ const costOf = (step: Step, deps: LayoutDeps): number => {
 export function layOut(deps: LayoutDeps): Layout {
   const { input, steps, pins, sizes } = deps
   const draft = openDraft(deps)
-  for (const name of unpinOrder) if (isOver(draft)) giveUp[name](draft)
+  for (const name of unpinOrder) {
+    // A result has a handle of its own; what a summary leaves out has to be looked for. Turns are worth more than it.
+    draft.most = sizes.target - (name === 'last_turn_results' ? wantedSummary(sizes.target) : 0)
+    if (isOver(draft)) giveUp[name](draft)
+  }
   const { kept, cleared, unpinned, goalChars, tailAt, tokens } = draft
   const staying = steps.filter((step) => kept.has(step))
   const pinned = (pin: Pin) => staying.filter((step) => pins.of.get(step) === pin).length
@@ -113,6 +117,8 @@ interface Draft extends LayoutDeps {
   /** The first of the last steps. */
   tailAt: number
   tokens: number
+  /** Above this something is given up. */
+  most: number
 }
 
 function openDraft(deps: LayoutDeps): Draft {
@@ -130,10 +136,11 @@ function openDraft(deps: LayoutDeps): Draft {
     unpinned: new Set(),
     tailAt,
     tokens,
+    most: deps.sizes.target,
   }
 }
 
-const isOver = ({ tokens, sizes }: Draft): boolean => tokens > sizes.target
+const isOver = ({ tokens, most }: Draft): boolean => tokens > most
 
 /** Something shorter takes the place of a message. */
 function replace(draft: Draft, at: number, message: Message): void {
@@ -215,6 +222,9 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
     }
   },
 }
+
+/** Below this a model has hardly room for prose. */
+const wantedSummary = (target: number): number => Math.min(1_000, Math.floor(target / 8))
 
 const summaryRoom = (free: number, target: number): number =>
   Math.max(0, Math.min(free, mostSummary, Math.floor(target / 4)))
