@@ -3,6 +3,7 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import { addUsage, defaultMaxOutputTokens } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
+import type { PlannerState } from '#contracts/plan.ts'
 import type { TurnScope } from './call.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { createGenerate } from '#leases/generate.ts'
@@ -63,20 +64,10 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
   const plan = async (force?: 'context_error') => {
     const own = [...turns, draft].flatMap(({ compactions = [] }) => compactions)
     const isDecided = draft.compactions.length > 0
-    const left = segment.left()
-    const asked = { run: input, messages, left, own, isDecided, generate: summarize, signal }
-    const fitted = await parts.context?.fit({ ...asked, ...(force && { force }) })
-    if (fitted?.compaction) {
-      draft.compactions.push(fitted.compaction)
-      const data = { turn: draft.turn, ...fitted.compaction.report }
-      draft.events.push(stamp({ type: 'context_compacted', data }))
-      // With what it cost: a turn that is taken up from here neither decides nor pays again.
-      checkpoint()
-    }
-    return parts.planner.plan({
+    const state: PlannerState = {
       caller: { ...callerOf(segment), opening: input.opening },
       agent: input.agent,
-      messages: fitted?.messages ?? messages,
+      messages,
       tools: input.toolset.definitions,
       turn: draft.turn,
       left: segment.left(),
@@ -84,7 +75,18 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       generate,
       added: ports.added,
       emit: (event) => void draft.events.push(stamp(event)),
-    })
+    }
+    const asked = { ...state, run: input, own, isDecided, generate: summarize, force }
+    const fitted = await parts.context?.fit(asked)
+    if (fitted?.compaction) {
+      draft.compactions.push(fitted.compaction)
+      const data = { turn: draft.turn, ...fitted.compaction.report }
+      draft.events.push(stamp({ type: 'context_compacted', data }))
+      // With what it cost: a turn that is taken up from here neither decides nor pays again.
+      checkpoint()
+    }
+    const sent = fitted?.messages ?? messages
+    return parts.planner.plan({ ...state, messages: sent, left: segment.left() })
   }
   const steps = await plan().catch((error: unknown) => {
     const isTooLong = errorCode(error) === 'model_context_exceeded'

@@ -10,7 +10,7 @@ import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import { createOutputStore } from '../../src/catalog/output-tool.ts'
 import { createContextBuilder } from '../../src/context/context-builder.ts'
-import { createContextFitter } from '../../src/context/context-fitter.ts'
+import { createContextFitter, type ContextFitterParts } from '../../src/context/context-fitter.ts'
 import { createTokenEstimator, outputCap, reservationFor } from '../../src/models/estimate.ts'
 import { createFakeModel, openGates, sha256, type FakeModel, type Script } from './kernel.ts'
 import type { createRandom } from './random.ts'
@@ -126,7 +126,11 @@ export async function* steps(
 }
 
 /** What a kernel needs to fit what was said into a model with a window: both count as deployments do. */
-export function createContextParts(script: Script, contextTokens?: number) {
+export function createContextParts(
+  script: Script,
+  contextTokens?: number,
+  around: Pick<ContextFitterParts, 'aroundSummary'> = {},
+) {
   const base = createFakeModel(script)
   const gateway = createFakeGateway()
   const models: FakeModel = {
@@ -140,7 +144,7 @@ export function createContextParts(script: Script, contextTokens?: number) {
   }
   const outputs = createOutputStore(gateway)
   const fitter = (keep: typeof outputs.keep) =>
-    createContextFitter({ builder: contextBuilder, models, outputs: { keep }, sha256 })
+    createContextFitter({ builder: contextBuilder, models, outputs: { keep }, sha256, ...around })
   const gates = { ...openGates, outputs }
   return { models, gateway, fitter, more: { models, gates, context: fitter(outputs.keep) } }
 }
