@@ -6,7 +6,7 @@ import {
 } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { bothEnds } from './identifiers.ts'
-import { fairHeads, minCleared, planned, type Answer } from './clear.ts'
+import { anyHandle, fairHeads, minCleared, planned, type Answer } from './clear.ts'
 import { leftOvers, type Pin, type Pins } from './pins.ts'
 import type { Sizes } from './sizes.ts'
 import type { Step } from './steps.ts'
@@ -44,6 +44,9 @@ export interface LayoutDeps {
 }
 
 const mostSummary = 4_000
+/** Of the user's first message, in tokens and in characters. */
+const leastGoal = 64
+const leastGoalChars = 40
 
 /** The last steps that are sent whole, as far as they fit; those of a failed run are not among them. */
 export function lastSteps(deps: LayoutDeps): number {
@@ -190,10 +193,16 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
     if (at === undefined || goal?.role !== 'user') return
     const cost = costAt(at, draft)
     const over = draft.tokens - draft.sizes.target
-    const share = Math.max(64, Math.min(cost - over, Math.floor(draft.sizes.target / 8)))
+    const share = Math.max(leastGoal, Math.min(cost - over, Math.floor(draft.sizes.target / 8)))
     if (share >= cost) return
-    draft.goalChars = Math.floor((goal.text.length * share) / draft.count.ofMessage(goal))
-    const text = shortGoal(goal.text, draft.goalChars, ''.padEnd(96, '0'))
+    let chars = Math.floor((goal.text.length * share) / draft.count.ofMessage(goal))
+    let text = shortGoal(goal.text, chars, anyHandle)
+    // Its ends may count for more than its middle, and it says where the rest is.
+    while (chars > leastGoalChars && draft.count.ofMessage({ ...goal, text }) > share) {
+      chars = Math.max(leastGoalChars, Math.floor(chars * 0.9))
+      text = shortGoal(goal.text, chars, anyHandle)
+    }
+    draft.goalChars = chars
     replace(draft, at, { ...goal, text })
     draft.unpinned.add('goal')
   },

@@ -14,8 +14,8 @@ const builder = createContextBuilder({ count, readTool: readOutputName })
 const signal = new AbortController().signal
 /** Runs hand over so many records (src/sessions/log/transcript.ts). */
 const maxRecords = 2
-/** As long as the handles of a deployment. */
-const session = 'ses_0000000000000000000000'
+/** As the handles of a deployment are. */
+const session = 'ses_0Ue6uFgDGvzUCXcbbzDvtf'
 
 /** The one that Isola uses, with its settings unless a manifest says otherwise; the summary is made by rule. */
 export const createCompactor: CreateCompactor = () => compactorOf()

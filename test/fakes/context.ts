@@ -33,7 +33,8 @@ export function createKept() {
   return {
     texts,
     keep: async (text: string): Promise<string> => {
-      const handle = `ses_${createHash('sha256').update(text).digest('hex').slice(0, 22)}.kept`
+      const hash = createHash('sha256').update(text).digest('hex').slice(0, 22)
+      const handle = `ses_0Ue6uFgDGvzUCXcbbzDvtf.kept.${hash}`
       texts.set(handle, text)
       return handle
     },
