@@ -17,6 +17,7 @@ import {
   numberOption,
   operatorKey,
   policyFor,
+  sleep,
   startServer,
 } from '../faults/local-server.mjs'
 import { createTalk, taskOf, textOf } from './talk.mjs'
@@ -142,10 +143,13 @@ function createStrikes() {
 let server
 const headers = { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' }
 async function request(path, { json, key } = {}) {
-  const response = await fetch(`${server.url}${path}`, {
-    headers: { ...headers, ...(key !== undefined && { 'idempotency-key': key }) },
-    ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
-  })
+  const send = () =>
+    fetch(`${server.url}${path}`, {
+      headers: { ...headers, ...(key !== undefined && { 'idempotency-key': key }) },
+      ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
+    })
+  const again = (error) => (json === undefined ? sleep(200).then(send) : Promise.reject(error))
+  const response = await send().catch(again)
   const text = await response.text()
   return { status: response.status, body: () => JSON.parse(text), text }
 }
@@ -176,7 +180,10 @@ async function run(session, name, task) {
   for (;;) {
     const said = request(`/api/sessions/${session}/runs`, { json: { task, wait: true }, key: name })
     const dies = struck.dying()
-    const answer = await Promise.race([said.catch(() => dies), dies])
+    // A kept connection may be closed just when a request goes out on it: with its key it is asked again.
+    const failed = () => Promise.race([dies, sleep(500).then(() => 'again')])
+    const answer = await Promise.race([said.catch(failed), dies])
+    if (answer === 'again') continue
     if (answer !== 'dies') {
       if (answer.status === 200) return answer.body().result
       throw new Error(`${name}: ${answer.status} ${answer.text.slice(0, 300)}`)
