@@ -225,7 +225,9 @@ function checkCompactions(events) {
     filled = Math.max(filled, tokensAfter / roomTokens)
     const what = `${tokensBefore} → ${tokensAfter} of ${roomTokens} tokens after ${turns} turns (${reason})`
     check(tokensAfter < tokensBefore, `larger than before: ${what}`)
-    check(tokensAfter <= targetTokens, `above the target: ${what}`)
+    // Of a request that was refused although it is small, its fixed part may be more than half.
+    const most = reason === 'context_error' ? roomTokens / 2 : targetTokens
+    check(tokensAfter <= most, `above the target: ${what}`)
     // The request of the summary is none of the agent's turns.
     const isForced = reason !== 'start' || tokensBefore > roomTokens * 0.95
     check(turns - (by === 'model' ? 1 : 0) >= 10 || isForced, `too soon: ${what}`)
