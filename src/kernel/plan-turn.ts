@@ -85,8 +85,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       // With what it cost: a turn that is taken up from here neither decides nor pays again.
       checkpoint()
     }
-    const sent = fitted?.messages ?? messages
-    return parts.planner.plan({ ...state, messages: sent, left: segment.left() })
+    return parts.planner.plan({ ...state, ...fitted, left: segment.left() })
   }
   const steps = await plan().catch((error: unknown) => {
     const isTooLong = errorCode(error) === 'model_context_exceeded'

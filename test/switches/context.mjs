@@ -67,8 +67,8 @@ export const context = [
     {
       name: 'compaction-on-record',
       what: 'I12: what was decided is on record before the model is asked',
-      find: '      checkpoint()\n    }\n    const sent',
-      replace: '    }\n    const sent',
+      find: '      checkpoint()\n    }\n    return parts',
+      replace: '    }\n    return parts',
     },
   ]),
 ]

@@ -222,7 +222,8 @@ describe('the second stage (P29)', () => {
   })
 
   it('meets the target with a long first message of which only the ends are plain words', async () => {
-    const ends = (text: string) => `${'{"a":[1,2,{"b":"c"}]} '.repeat(80)}${text}${' §±'.repeat(400)}`
+    const ends = (text: string) =>
+      `${'{"a":[1,2,{"b":"c"}]} '.repeat(80)}${text}${' §±'.repeat(400)}`
     for (const size of [6_000, 7_000, 8_000, 12_000]) {
       const messages = [rules, user(ends(long(size))), ...withTalk(20).slice(2)]
       const { report } = await made(messages)
