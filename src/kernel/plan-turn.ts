@@ -63,7 +63,6 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
   }
   const plan = async (force?: 'context_error') => {
     const own = [...turns, draft].flatMap(({ compactions = [] }) => compactions)
-    const isDecided = draft.compactions.length > 0
     const state: PlannerState = {
       caller: { ...callerOf(segment), opening: input.opening },
       agent: input.agent,
@@ -76,21 +75,21 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       added: ports.added,
       emit: (event) => void draft.events.push(stamp(event)),
     }
-    const asked = { ...state, run: input, own, isDecided, generate: summarize, force }
-    const fitted = await parts.context?.fit(asked)
+    const isDecided = draft.compactions.length > 0
+    const more = { run: input, own, isDecided, generate: summarize, force }
+    const fitted = await parts.context?.fit({ ...state, ...more })
     if (fitted?.compaction) {
       draft.compactions.push(fitted.compaction)
       const data = { turn: draft.turn, ...fitted.compaction.report }
-      draft.events.push(stamp({ type: 'context_compacted', data }))
+      state.emit({ type: 'context_compacted', data })
       // With what it cost: a turn that is taken up from here neither decides nor pays again.
       checkpoint()
     }
     return parts.planner.plan({ ...state, ...fitted, left: segment.left() })
   }
   const steps = await plan().catch((error: unknown) => {
-    const isTooLong = errorCode(error) === 'model_context_exceeded'
-    if (!isTooLong || !parts.context || signal.aborted) throw error
-    return plan('context_error')
+    const isTooLong = errorCode(error) === 'model_context_exceeded' && !signal.aborted
+    return isTooLong && parts.context ? plan('context_error') : Promise.reject(error)
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)
   if (draft.steps.some((step) => 'message' in step && step.message !== ''))

@@ -61,8 +61,8 @@ export const context = [
     {
       name: 'context-error-compacts',
       what: 'P29: what a model refuses as too long is compacted, and asked once more',
-      find: 'if (!isTooLong || !parts.context || signal.aborted) throw error',
-      replace: 'throw error',
+      find: "isTooLong && parts.context ? plan('context_error') : Promise.reject(error)",
+      replace: 'Promise.reject(error)',
     },
     {
       name: 'compaction-on-record',
