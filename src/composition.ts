@@ -248,7 +248,8 @@ function composeWork(parts: WorkParts) {
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const { provider: models, count } = parts.models
   const builder = createContextBuilder({ count, readTool: readOutputName })
-  const context = createContextFitter({ ...sources, builder, models, outputs })
+  const { aroundSummary } = hooks
+  const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
   const kernel = composeKernel({ ...sources, ...thinking, models, gates, context })
   const windows = createContextReader({ builder, count, models })
   return { plugins, mcp, agents, hooks, lifecycle, kernel, windows }

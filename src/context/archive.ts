@@ -9,9 +9,12 @@ const maxArchives = 6
 /** The summary names so many; before them it says that there is more. */
 export const maxListed = 24
 
+const blank = '\n\n'
+const between = blank.length
+
 /** What was said, as somebody reads it who opens an archive: whole, in order, each with its place. */
 export const render = (messages: readonly Message[], from: number): string =>
-  messages.map((message, index) => `#${from + index} ${lineOf(message)}`).join('\n\n')
+  messages.map((message, index) => `#${from + index} ${lineOf(message)}`).join(blank)
 
 function lineOf(message: Message): string {
   switch (message.role) {
@@ -62,10 +65,9 @@ export async function archive(
   if (!keep) return { archives: before, notKept: to - from }
   const textOf = (part: Pick<ContextArchive, 'from' | 'to'>) =>
     render(messages.slice(part.from, part.to), part.from)
-  const chars = textOf({ from, to }).length
   const planned: Planned[] = [
     ...before.map((known) => ({ ...known, known: [known], fresh: 0 })),
-    { from, to, chars, known: [], fresh: to - from },
+    ...cutWhole(messages, from, to),
   ]
   while (planned.length > maxArchives) {
     const at = smallestPair(planned)
@@ -74,7 +76,7 @@ export async function archive(
     planned.splice(at, 2, {
       from: a.from,
       to: b.to,
-      chars: a.chars + b.chars,
+      chars: a.chars + between + b.chars,
       known: [...a.known, ...b.known],
       fresh: a.fresh + b.fresh,
     })
@@ -91,9 +93,29 @@ export async function archive(
   return { archives, notKept }
 }
 
+/** What is new in stretches that fit into one piece each: a message that is searched for is not cut in two. */
+function cutWhole(messages: readonly Message[], from: number, to: number): readonly Planned[] {
+  const parts: Planned[] = []
+  for (let at = from; at < to; at += 1) {
+    const chars = render(messages.slice(at, at + 1), at).length
+    const last = parts.at(-1)
+    if (last && last.chars + between + chars <= maxKeptChars)
+      parts[parts.length - 1] = {
+        ...last,
+        to: at + 1,
+        chars: last.chars + between + chars,
+        fresh: last.fresh + 1,
+      }
+    else parts.push({ from: at, to: at + 1, chars, known: [], fresh: 1 })
+  }
+  return parts
+}
+
 /** Place of the two neighbours that are the least together; -1 if no two fit into one piece. */
 function smallestPair(planned: readonly Planned[]): number {
-  const sums = planned.slice(1).map(({ chars }, index) => chars + (planned[index]?.chars ?? 0))
+  const sums = planned
+    .slice(1)
+    .map(({ chars }, index) => chars + between + (planned[index]?.chars ?? 0))
   const least = Math.min(...sums)
   return least <= maxKeptChars ? sums.indexOf(least) : -1
 }

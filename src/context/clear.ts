@@ -10,7 +10,7 @@ export type Answer = Extract<Message, { role: 'tool' }>
 export const minCleared = 150
 const stubHeadChars = 160
 /** As long as a handle may be: what is planned with it is not passed when the real one is there. */
-const anyHandle = 'ses_'.padEnd(96, '0')
+export const anyHandle = 'ses_'.padEnd(96, '0')
 
 /** How an answer that is not shown looks: as the output store has it for one that was too long from the start. */
 function stubOf(

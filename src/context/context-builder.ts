@@ -23,7 +23,7 @@ export interface ContextBuilderParts {
   readonly readTool: string
 }
 
-/** After a compaction so many turns go by before the next one, unless as much came in as it made room for. */
+/** After a compaction so many turns go by before the next one, unless what came in would not fit any more. */
 const restTurns = 10
 /** Estimates are within about ten percent: a context above this share of the room may be refused. */
 const safeShare = 0.95
@@ -128,14 +128,12 @@ function reasonFor(at: {
   readonly tokens: number
 }): CompactionReport['reason'] | undefined {
   const { input, previous, sizes, tokens } = at
-  const { force, messages, settings } = input
+  const { force, messages } = input
   if (force) return force
   if (tokens > sizes.start) {
-    if (!previous) return 'start'
+    if (!previous || tokens > sizes.window * safeShare) return 'start'
     const turns = messages.slice(previous.covers).filter(({ role }) => role === 'assistant').length
-    const came = tokens - previous.report.tokensAfter
-    const hasCome = came >= (settings.start - settings.target) * sizes.window
-    if (turns >= restTurns || hasCome || tokens > sizes.window * safeShare) return 'start'
+    if (turns >= restTurns) return 'start'
   }
   return tokens > sizes.budget ? 'budget' : undefined
 }

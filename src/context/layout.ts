@@ -6,7 +6,7 @@ import {
 } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { bothEnds } from './identifiers.ts'
-import { fairHeads, minCleared, planned, type Answer } from './clear.ts'
+import { anyHandle, fairHeads, minCleared, planned, type Answer } from './clear.ts'
 import { leftOvers, type Pin, type Pins } from './pins.ts'
 import type { Sizes } from './sizes.ts'
 import type { Step } from './steps.ts'
@@ -44,6 +44,9 @@ export interface LayoutDeps {
 }
 
 const mostSummary = 4_000
+/** Of the user's first message, in tokens and in characters. */
+const leastGoal = 64
+const leastGoalChars = 40
 
 /** The last steps that are sent whole, as far as they fit; those of a failed run are not among them. */
 export function lastSteps(deps: LayoutDeps): number {
@@ -77,7 +80,11 @@ const costOf = (step: Step, deps: LayoutDeps): number => {
 export function layOut(deps: LayoutDeps): Layout {
   const { input, steps, pins, sizes } = deps
   const draft = openDraft(deps)
-  for (const name of unpinOrder) if (isOver(draft)) giveUp[name](draft)
+  for (const name of unpinOrder) {
+    // A result has a handle of its own; what a summary leaves out has to be looked for. Turns are worth more than it.
+    draft.most = sizes.target - (name === 'last_turn_results' ? wantedSummary(sizes.target) : 0)
+    if (isOver(draft)) giveUp[name](draft)
+  }
   const { kept, cleared, unpinned, goalChars, tailAt, tokens } = draft
   const staying = steps.filter((step) => kept.has(step))
   const pinned = (pin: Pin) => staying.filter((step) => pins.of.get(step) === pin).length
@@ -113,6 +120,8 @@ interface Draft extends LayoutDeps {
   /** The first of the last steps. */
   tailAt: number
   tokens: number
+  /** Above this something is given up. */
+  most: number
 }
 
 function openDraft(deps: LayoutDeps): Draft {
@@ -130,10 +139,11 @@ function openDraft(deps: LayoutDeps): Draft {
     unpinned: new Set(),
     tailAt,
     tokens,
+    most: deps.sizes.target,
   }
 }
 
-const isOver = ({ tokens, sizes }: Draft): boolean => tokens > sizes.target
+const isOver = ({ tokens, most }: Draft): boolean => tokens > most
 
 /** Something shorter takes the place of a message. */
 function replace(draft: Draft, at: number, message: Message): void {
@@ -183,10 +193,16 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
     if (at === undefined || goal?.role !== 'user') return
     const cost = costAt(at, draft)
     const over = draft.tokens - draft.sizes.target
-    const share = Math.max(64, Math.min(cost - over, Math.floor(draft.sizes.target / 8)))
+    const share = Math.max(leastGoal, Math.min(cost - over, Math.floor(draft.sizes.target / 8)))
     if (share >= cost) return
-    draft.goalChars = Math.floor((goal.text.length * share) / draft.count.ofMessage(goal))
-    const text = shortGoal(goal.text, draft.goalChars, ''.padEnd(96, '0'))
+    let chars = Math.floor((goal.text.length * share) / draft.count.ofMessage(goal))
+    let text = shortGoal(goal.text, chars, anyHandle)
+    // Its ends may count for more than its middle, and it says where the rest is.
+    while (chars > leastGoalChars && draft.count.ofMessage({ ...goal, text }) > share) {
+      chars = Math.max(leastGoalChars, Math.floor(chars * 0.9))
+      text = shortGoal(goal.text, chars, anyHandle)
+    }
+    draft.goalChars = chars
     replace(draft, at, { ...goal, text })
     draft.unpinned.add('goal')
   },
@@ -215,6 +231,9 @@ const giveUp: Readonly<Record<(typeof unpinOrder)[number], (draft: Draft) => voi
     }
   },
 }
+
+/** Below this a model has hardly room for prose. */
+const wantedSummary = (target: number): number => Math.min(1_000, Math.floor(target / 8))
 
 const summaryRoom = (free: number, target: number): number =>
   Math.max(0, Math.min(free, mostSummary, Math.floor(target / 4)))

@@ -1,7 +1,7 @@
 import type { ContextArchive, NamedId } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { maxListed } from './archive.ts'
-import { handleOf } from './clear.ts'
+import { anyHandle, handleOf } from './clear.ts'
 import { bothEnds, wordsOf } from './identifiers.ts'
 
 /** What a summary is made of. */
@@ -94,7 +94,7 @@ export const leastSummaryOf = (
   ofText: (text: string) => number,
   readTool: string,
 ): number => {
-  const handles = ['ses_'.padEnd(96, '0')]
+  const handles = [anyHandle]
   const all = Array.from({ length: archives }, () => ({ from: 1e5, to: 1e5, handles, chars: 0 }))
   return ofText(heading) + ofText(whereabouts(all, readTool)) + 24
 }

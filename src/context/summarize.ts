@@ -41,6 +41,8 @@ export interface Summarized {
   readonly notKept: number
 }
 
+/** What a request and a message add to their text. */
+const formatTokens = 8
 /** What of a summary a model may fill; the rest is by rule, whoever wrote the prose. */
 const proseShare = 0.6
 const mostProse = 2_000
@@ -72,7 +74,7 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
   const prose = await proseOf(deps, gone)
   const text = prose && 'text' in prose ? prose.text : undefined
   const summary = ruleSummary(material, {
-    maxTokens: layout.summaryTokens,
+    maxTokens: layout.summaryTokens - formatTokens,
     ofText: count.ofText,
     readTool,
     ...(text !== undefined && { prose: text }),

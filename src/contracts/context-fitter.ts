@@ -1,18 +1,16 @@
-import type { BuiltContext, Compaction, ContextInput } from './context.ts'
+import type { BuiltContext, Compaction } from './context.ts'
 import type { RunInput } from './kernel.ts'
-import type { ModelReply, ModelRequest } from './model.ts'
+import type { PlannerState } from './plan.ts'
 
-/** A turn of a run before its model is asked. */
-export interface FittingTurn extends Pick<ContextInput, 'messages' | 'left' | 'signal'> {
+/** A turn of a run before its planner is asked: `messages` is all that was said, and nobody reads along in `generate`. */
+export interface FittingTurn extends PlannerState {
   readonly run: RunInput
   /** What was decided in this run, oldest first. */
   readonly own: readonly Compaction[]
   /** The last of it is of this very turn, which was cut: nothing is decided again. */
   readonly isDecided: boolean
   /** The model refused it as too long. */
-  readonly force?: 'context_error'
-  /** Out of the run's lease; nobody reads along. */
-  readonly generate: (request: ModelRequest) => Promise<ModelReply>
+  readonly force?: 'context_error' | undefined
 }
 
 /** What the loop asks before each model call. */

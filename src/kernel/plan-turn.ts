@@ -3,6 +3,7 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import { addUsage, defaultMaxOutputTokens } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
+import type { PlannerState } from '#contracts/plan.ts'
 import type { TurnScope } from './call.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { toError } from '#leases/bill.ts'
@@ -63,21 +64,10 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
   }
   const plan = async (force?: 'context_error') => {
     const own = [...turns, draft].flatMap(({ compactions = [] }) => compactions)
-    const isDecided = draft.compactions.length > 0
-    const left = segment.left()
-    const asked = { run: input, messages, left, own, isDecided, generate: summarize, signal }
-    const fitted = await parts.context?.fit({ ...asked, ...(force && { force }) })
-    if (fitted?.compaction) {
-      draft.compactions.push(fitted.compaction)
-      const data = { turn: draft.turn, ...fitted.compaction.report }
-      draft.events.push(stamp({ type: 'context_compacted', data }))
-      // With what it cost: a turn that is taken up from here neither decides nor pays again.
-      checkpoint()
-    }
-    return parts.planner.plan({
+    const state: PlannerState = {
       caller: { ...callerOf(segment), opening: input.opening },
       agent: input.agent,
-      messages: fitted?.messages ?? messages,
+      messages,
       tools: input.toolset.definitions,
       turn: draft.turn,
       left: segment.left(),
@@ -85,12 +75,22 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       generate,
       added: ports.added,
       emit: (event) => void draft.events.push(stamp(event)),
-    })
+    }
+    const isDecided = draft.compactions.length > 0
+    const more = { run: input, own, isDecided, generate: summarize, force }
+    const fitted = await parts.context?.fit({ ...state, ...more })
+    if (fitted?.compaction) {
+      draft.compactions.push(fitted.compaction)
+      const data = { turn: draft.turn, ...fitted.compaction.report }
+      state.emit({ type: 'context_compacted', data })
+      // With what it cost: a turn that is taken up from here neither decides nor pays again.
+      checkpoint()
+    }
+    return parts.planner.plan({ ...state, ...fitted, left: segment.left() })
   }
   const steps = await plan().catch((error: unknown) => {
-    const isTooLong = errorCode(error) === 'model_context_exceeded'
-    if (!isTooLong || !parts.context || signal.aborted) throw error
-    return plan('context_error')
+    const isTooLong = errorCode(error) === 'model_context_exceeded' && !signal.aborted
+    return isTooLong && parts.context ? plan('context_error') : Promise.reject(error)
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)
   if (draft.steps.some((step) => 'message' in step && step.message !== ''))

@@ -10,7 +10,7 @@ import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import { createOutputStore } from '../../src/catalog/output-tool.ts'
 import { createContextBuilder } from '../../src/context/context-builder.ts'
-import { createContextFitter } from '../../src/context/context-fitter.ts'
+import { createContextFitter, type ContextFitterParts } from '../../src/context/context-fitter.ts'
 import { createContextReader } from '../../src/context/context-reader.ts'
 import { createTokenEstimator, outputCap, reservationFor } from '../../src/models/estimate.ts'
 import { createFakeModel, openGates, sha256, type FakeModel, type Script } from './kernel.ts'
@@ -34,7 +34,8 @@ export function createKept() {
   return {
     texts,
     keep: async (text: string): Promise<string> => {
-      const handle = `ses_${createHash('sha256').update(text).digest('hex').slice(0, 22)}.kept`
+      const hash = createHash('sha256').update(text).digest('hex').slice(0, 22)
+      const handle = `ses_0Ue6uFgDGvzUCXcbbzDvtf.kept.${hash}`
       texts.set(handle, text)
       return handle
     },
@@ -127,7 +128,11 @@ export async function* steps(
 }
 
 /** What a kernel needs to fit what was said into a model with a window: both count as deployments do. */
-export function createContextParts(script: Script, contextTokens?: number) {
+export function createContextParts(
+  script: Script,
+  contextTokens?: number,
+  around: Pick<ContextFitterParts, 'aroundSummary'> = {},
+) {
   const base = createFakeModel(script)
   const gateway = createFakeGateway()
   const models: FakeModel = {
@@ -141,7 +146,7 @@ export function createContextParts(script: Script, contextTokens?: number) {
   }
   const outputs = createOutputStore(gateway)
   const fitter = (keep: typeof outputs.keep) =>
-    createContextFitter({ builder: contextBuilder, models, outputs: { keep }, sha256 })
+    createContextFitter({ builder: contextBuilder, models, outputs: { keep }, sha256, ...around })
   const gates = { ...openGates, outputs }
   const reader = createContextReader({ builder: contextBuilder, count: estimator, models })
   return { models, gateway, fitter, reader, more: { models, gates, context: fitter(outputs.keep) } }

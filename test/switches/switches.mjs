@@ -2,6 +2,7 @@
 // test/switches/run.mjs` takes them away one at a time: a protection that nobody misses is none.
 
 import { askingSwitches } from './asking.mjs'
+import { context } from './context.mjs'
 import { granted } from './granted.mjs'
 import { oauth } from './oauth.mjs'
 import { mcp } from './mcp.mjs'
@@ -3974,6 +3975,7 @@ export const switches = [
   ...mcp,
   ...outcomes,
   ...pinned,
+  ...context,
   ...endpoint,
   ...rest,
 ]

@@ -35,16 +35,7 @@ export function withModelHooks(
 ): Planner {
   if (modelPoints.every((on) => listenersAt(plugins, on).length === 0)) return planner
   const ask = createAsk(plugins, deps)
-  const listening = new Set(
-    listenersAt(plugins, 'beforeModelCall').map(({ manifest }) => manifest.id),
-  )
-  /** A run that is taken up goes on with the texts that it was begun with, of plugins that are still there. */
-  const added =
-    ({ added: texts }: PlannerState) =>
-    (now: readonly AddedText[]) => {
-      texts?.note(now)
-      return texts?.kept?.filter(({ plugin }) => listening.has(plugin)) ?? now
-    }
+  const added = createAdded(plugins)
   return {
     async plan(state) {
       const { caller, turn, messages } = state
@@ -58,13 +49,41 @@ export function withModelHooks(
   }
 }
 
-function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps): AskOne {
+/**
+ * The way to the model that sums up what does not fit: asked and told like any other call, under a name of its own, so
+ * that a hook that does something once a call does it for this one too. A veto leaves the summary to the rule.
+ */
+export function createSummaryHooks(
+  plugins: readonly LoadedPlugin[],
+  deps: AskPointDeps,
+): (state: PlannerState) => PlannerState['generate'] {
+  const points = ['beforeModelCall', 'afterModelCall'] as const
+  const isHeard = points.some((on) => listenersAt(plugins, on).length > 0)
+  const ask = createAsk(plugins, deps, '_summary')
+  const added = createAdded(plugins)
+  return (state) => (isHeard ? hookedGenerate(state, ask, added(state)) : state.generate)
+}
+
+/** A run that is taken up goes on with the texts that it was begun with, of plugins that are still there. */
+function createAdded(plugins: readonly LoadedPlugin[]) {
+  const listening = new Set(
+    listenersAt(plugins, 'beforeModelCall').map(({ manifest }) => manifest.id),
+  )
+  return ({ added: texts }: PlannerState) =>
+    (now: readonly AddedText[]) => {
+      texts?.note(now)
+      return texts?.kept?.filter(({ plugin }) => listening.has(plugin)) ?? now
+    }
+}
+
+/** @param of What the call is beside the turn's own. */
+function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps, of = ''): AskOne {
   return async (on, state, more = {}) => {
     const listeners = listenersAt(plugins, on)
     if (listeners.length === 0) return undefined
     const { caller, agent, turn, signal, emit } = state
     const { session, run, principal } = caller
-    const about = { ...caller, agent: agent.id, call: `turn_${turn}`, signal, emit }
+    const about = { ...caller, agent: agent.id, call: `turn_${turn}${of}`, signal, emit }
     const asked: Asked = {
       event: { on, session, run, agent: agent.id, principal, ...more },
       name: agent.id,

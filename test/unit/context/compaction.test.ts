@@ -176,6 +176,20 @@ describe('the second stage (P29)', () => {
     expect(asked).toBe(0)
   })
 
+  it('keeps every message whole in one text, however much leaves at once', async () => {
+    const messages = [...withTalk(140), says('So?'), user('Go on.')]
+    const { texts, keep } = createKept()
+    const model = { name: 'large', contextTokens: 100_000, maxOutputTokens: 4_000 }
+    const { archives, goneTo } = await made(messages, { model, keep })
+    expect(archives.length).toBeGreaterThan(1)
+    const kept = [...texts.values()]
+    expect(Math.max(...kept.map((text) => text.length))).toBeLessThanOrEqual(250_000)
+    for (const message of messages.slice(1, goneTo))
+      expect(kept.filter((text) => 'text' in message && text.includes(message.text))).toHaveLength(
+        1,
+      )
+  })
+
   it('is as little trusted as the least of what it quotes', async () => {
     const messages = withTalk(20)
     messages.splice(4, 0, calls('c'), answer('c', 'short', 'web__read'))
@@ -207,10 +221,21 @@ describe('the second stage (P29)', () => {
     ).toBe(true)
   })
 
+  it('meets the target with a long first message of which only the ends are plain words', async () => {
+    const ends = (text: string) =>
+      `${'{"a":[1,2,{"b":"c"}]} '.repeat(80)}${text}${' §±'.repeat(400)}`
+    for (const size of [6_000, 7_000, 8_000, 12_000]) {
+      const messages = [rules, user(ends(long(size))), ...withTalk(20).slice(2)]
+      const { report } = await made(messages)
+      expect(report.unpinned).toContain('goal')
+      expect(report.tokensAfter).toBeLessThanOrEqual(report.targetTokens)
+    }
+  })
+
   it('takes an answer that comes late out with its call, and sends nothing twice', async () => {
     const messages = withTalk(20).toSpliced(4, 0, calls('late'))
     const first = await made(messages)
-    const later = [...messages, answer('late', 'It was done.'), says(long(5_000)), user('And now?')]
+    const later = [...messages, answer('late', 'It was done.'), says(long(7_000)), user('And now?')]
     const built = await build(later, { records: [first] })
     expect(built.compaction).toBeDefined()
     const sent = built.messages.map((message) => JSON.stringify(message))
@@ -246,14 +271,19 @@ describe('when it is decided', () => {
     expect((await build(answered)).compaction).toBeDefined()
   })
 
-  it('rests for ten turns unless new input fills the room that was made', async () => {
+  it('rests for ten turns unless what came in would not fit any more', async () => {
     const messages = withTalk(20)
     const first = await made(messages)
     const records = [first]
-    const few = [...messages, ...withTalk(4).slice(2)]
-    expect((await build(few, { records })).compaction).toBeUndefined()
-    const much = [...few, says('So?'), user(long(5_000))]
-    expect((await build(much, { records })).compaction?.report.reason).toBe('start')
+    // More than it made room for came in, and still it fits.
+    const much = [...messages, says('So?'), user(long(5_200))]
+    const built = await build(much, { records })
+    expect(built.tokens).toBeGreaterThan(12_000 * 0.8)
+    expect(built.compaction).toBeUndefined()
+    const tooMuch = [...much, says('So?'), user(long(2_000))]
+    expect((await build(tooMuch, { records })).compaction?.report.reason).toBe('start')
+    const later = Array.from({ length: 10 }, () => [says('So?'), user('Hm.')]).flat()
+    expect((await build([...much, ...later], { records })).compaction?.report.reason).toBe('start')
   })
 
   it('is forced by a model that refused the context, whatever its window is said to be', async () => {
