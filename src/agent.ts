@@ -12,9 +12,10 @@ import type { ModelProvider } from '#contracts/model.ts'
 import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { SchemaValidator, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { SchemaValidator, Tool, ToolEntry } from '#contracts/tool.ts'
 import { createConversation, type Conversation } from './agent-context.ts'
 import { checkAgentOptions } from './agent-options.ts'
+import { reportingTool } from './agent-tools.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import { parallelExecutor } from './kernel/executor.ts'
@@ -294,31 +295,3 @@ function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
 /** Those that are given; an optional setting that was passed on without a value is none. */
 const given = (limits: Partial<Limits> = {}): Partial<Limits> =>
   Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))
-
-const noResult = {
-  ok: false,
-  error: {
-    code: 'tool_failed',
-    message: 'The tool gave no result: "execute" must resolve with { ok: true, output }.',
-  },
-} as const
-
-/** A tool of the host's, which hears what it throws: the model is told nothing of it. */
-function reportingTool(tool: Tool, onFault: (error: unknown) => void): Tool {
-  const { name, description, inputSchema } = tool
-  return {
-    name,
-    description,
-    inputSchema,
-    async execute(input, context) {
-      try {
-        const result: unknown = await tool.execute(input, context)
-        const isResult = typeof Object(result).ok === 'boolean'
-        return isResult ? (result as ToolResult) : noResult
-      } catch (error) {
-        onFault(error)
-        throw error
-      }
-    },
-  }
-}

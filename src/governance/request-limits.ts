@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { RequestLimits } from '#contracts/operations.ts'
+import type { RequestLimits } from '#contracts/request-limits.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { networkOf } from './network.ts'
 

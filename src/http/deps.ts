@@ -15,13 +15,13 @@ import type {
   PluginProblem,
   Principal,
   Readiness,
-  RequestLimits,
   SessionIndex,
   UsageReport,
 } from '#contracts/operations.ts'
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { ReadPluginUpload } from '#contracts/plugin-upload.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
+import type { RequestLimits } from '#contracts/request-limits.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
