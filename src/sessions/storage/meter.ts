@@ -10,14 +10,12 @@ export interface Meter extends PlatformMeter {
   readonly leftover: () => PlatformAmounts
 }
 
-/** More than this many statements are added up before they are asked for. */
-const maxOpen = 64
-
 type Exec = SqlStorage['exec']
 
 /**
  * Watches the storage of an object from here on, whoever holds it: the store, the spaces, `agents/lifecycle`. Rows that
- * were read are known when a cursor was read to its end, so they are added up later than those that were written.
+ * were read are known when a cursor was read to its end, which everybody does at once: they are added up right after.
+ * A cursor that is held longer keeps what it was asked with, half a megabyte of a row.
  */
 export function createMeter(storage: DurableObjectStorage): Meter {
   let counted: PlatformAmounts = {}
@@ -37,8 +35,8 @@ export function createMeter(storage: DurableObjectStorage): Meter {
     ...values: unknown[]
   ) => {
     const cursor = exec<T>(query, ...values)
+    if (open.length === 0) queueMicrotask(addUp)
     open.push(cursor as unknown as (typeof open)[number])
-    if (open.length > maxOpen) addUp()
     return cursor
   }) as Exec)
   const setAlarm = storage.setAlarm.bind(storage)
