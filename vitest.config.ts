@@ -64,6 +64,12 @@ export default defineConfig({
             miniflare: {
               // A database of the operator's, beside the deployment's own.
               d1Databases: { SQL: 'sql' },
+              // Tests make a key each, and all come from one place.
+              ratelimits: {
+                STRANGER_LIMIT: { namespace_id: '2701', simple: { limit: 1_000, period: 60 } },
+                REQUEST_LIMIT: { namespace_id: '2702', simple: { limit: 1_200, period: 60 } },
+                SESSION_LIMIT: { namespace_id: '2703', simple: { limit: 300, period: 60 } },
+              },
               bindings: {
                 ...unset,
                 ISOLA_OPERATOR_KEY: 'isk_test_operator_key',

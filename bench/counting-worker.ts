@@ -35,13 +35,13 @@ function watch(storage: DurableObjectStorage): void {
     note(query, cursor.rowsWritten)
     return cursor
   }
-  Object.defineProperty(sql, 'exec', { value: watched })
+  Object.defineProperty(sql, 'exec', { value: watched, configurable: true })
   const setAlarm = storage.setAlarm.bind(storage)
   const counted: typeof setAlarm = (...given) => {
     counts.alarms += 1
     return setAlarm(...given)
   }
-  Object.defineProperty(storage, 'setAlarm', { value: counted })
+  Object.defineProperty(storage, 'setAlarm', { value: counted, configurable: true })
 }
 
 /** D1 says of each statement how many rows it wrote, its indexes included: what is billed. */

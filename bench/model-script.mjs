@@ -7,12 +7,13 @@ const answer = 'The bench says the same thing every time, at the same length. '
   .slice(0, 160)
 
 const calls = {
-  kv: { name: 'kv__get', arguments: { key: 'bench' } },
-  files: { name: 'files__read', arguments: { path: 'a.js' } },
-  agent: {
+  // Another key each time: the same call with the same result is a loop at the fifth.
+  kv: (done) => ({ name: 'kv__get', arguments: { key: `bench${done}` } }),
+  files: () => ({ name: 'files__read', arguments: { path: 'a.js' } }),
+  agent: () => ({
     name: 'code-reviewer__run',
     arguments: { task: 'bench files 1: review this function.' },
-  },
+  }),
 }
 
 const textOf = (content) =>
@@ -22,6 +23,6 @@ export function reply({ body: { messages } }) {
   const asked = messages.findLastIndex(({ role }) => role === 'user')
   const [, what, times] = /bench (\w+) (\d+)/.exec(textOf(messages[asked]?.content)) ?? []
   const done = messages.slice(asked).filter(({ role }) => role === 'tool').length
-  const call = calls[what]
-  return call && done < Number(times) ? { toolCalls: [call] } : { text: answer }
+  const callAt = calls[what]
+  return callAt && done < Number(times) ? { toolCalls: [callAt(done)] } : { text: answer }
 }

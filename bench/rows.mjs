@@ -1,5 +1,6 @@
 // node bench/rows.mjs: what a run writes until its session rests again, exactly. Prints one line a step:
-// rows of all objects, alarms set, statements of all objects, rows of D1 with their indexes.
+// rows of all objects, alarms set, statements of all objects, rows of D1 with their indexes. Then, as `bill <step>`,
+// what the deployment itself has on its record: the same rows, alarms and rows of D1, and the run's price.
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { root } from '../scripts/toolchain.mjs'
@@ -33,6 +34,15 @@ async function countsAfter({ url }, { d1Rows }) {
   }
 }
 
+/** What the record says that the platform was made to do, by everybody since the server began. */
+async function billed({ url }) {
+  const answer = await fetch(`${url}/api/operator/usage?by=session`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const { total } = await answer.json()
+  return total
+}
+
 const temp = makeTempDir('rows')
 const model = await startModelServer({ script: reply })
 let server
@@ -49,6 +59,7 @@ try {
   const client = createClient(server.url, { authorization: `Bearer ${key}` })
   await client.run('warm', { task: 'bench agent 1' }) // what a deployment does once
   let after = await countsAfter(server, { d1Rows: 0 })
+  let bill = await billed(server)
   for (const [step, task] of Object.entries(steps)) {
     if (step === 'woken') {
       await fetch(`${server.url}/__bench/ring`)
@@ -61,6 +72,13 @@ try {
       (what) => after[what] - before[what],
     )
     console.log(`${step} ${written.join(' ')}`)
+    const billBefore = bill
+    bill = await billed(server)
+    const told = ['rowsWritten', 'alarms', 'd1RowsWritten'].map(
+      (unit) => (bill.platform[unit] ?? 0) - (billBefore.platform[unit] ?? 0),
+    )
+    const nanoUsd = Math.round((bill.platformUsd - billBefore.platformUsd) * 1e9)
+    console.log(`bill ${[step, ...told, nanoUsd].join(' ')}`)
     if (!process.argv.includes('--where')) continue
     for (const [text, { times, rows }] of Object.entries(after.byStatement)) {
       const then = before.byStatement[text] ?? { times: 0, rows: 0 }

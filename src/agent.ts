@@ -1,4 +1,5 @@
 import type { AgentResult } from '#contracts/agent.ts'
+import type { ContextFitter } from '#contracts/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionEvent } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
@@ -11,9 +12,10 @@ import type { ModelProvider } from '#contracts/model.ts'
 import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { Sources } from '#contracts/sources.ts'
-import type { SchemaValidator, Tool, ToolResult } from '#contracts/tool.ts'
-import { toTurnSaid } from '#contracts/turn-said.ts'
+import type { SchemaValidator, Tool, ToolEntry } from '#contracts/tool.ts'
+import { createConversation, type Conversation } from './agent-context.ts'
 import { checkAgentOptions } from './agent-options.ts'
+import { reportingTool } from './agent-tools.ts'
 import { createSchemaValidator } from './catalog/schema-validator.ts'
 import { openPolicy } from './governance/open-policy.ts'
 import { parallelExecutor } from './kernel/executor.ts'
@@ -27,7 +29,10 @@ export interface AgentOptions {
   readonly id: string
   readonly taskPrompt: string
   readonly tools: readonly Tool[]
-  /** In priority order; the first that can serve the model is taken. */
+  /**
+   * In priority order; the first that can serve the model is taken. Where it has `contextOf`, a conversation that
+   * outgrows what the model takes is compacted, and the agent gets a tool that opens what left (`isola__read_output`).
+   */
   readonly modelProviders: readonly ModelProvider[]
   readonly name?: string
   /** Markdown. */
@@ -84,7 +89,7 @@ export class Agent {
   readonly #sources: Sources
   readonly #running = new Map<string, AbortController>()
   /** A session lasts as long as its host holds it. */
-  readonly #sessions = new WeakMap<AgentSession, Message[]>()
+  readonly #sessions = new WeakMap<AgentSession, Conversation>()
   readonly #listeners: { [K in keyof AgentListeners]: AgentListeners[K][] } = {
     step: [],
     tool: [],
@@ -100,26 +105,29 @@ export class Agent {
 
   createSession(): AgentSession {
     const id = this.#sources.ids.next('ses')
-    const messages: Message[] = []
-    const session = { id, messages }
-    this.#sessions.set(session, messages)
+    const conversation = createConversation(this.#sources)
+    const session = { id, messages: conversation.messages }
+    this.#sessions.set(session, conversation)
     return session
   }
 
   /** Works on the agent's own task prompt, or on `task` within a session. */
   async run(task = 'Begin.', session: AgentSession = this.createSession()): Promise<AgentResult> {
-    const messages = this.#sessions.get(session)
-    if (!messages) throw new IsolaError('request_not_found', 'This agent has no such session.')
+    const conversation = this.#sessions.get(session)
+    if (!conversation) throw new IsolaError('request_not_found', 'This agent has no such session.')
     const turns = new Map<number, TurnRecord>()
     const controller = new AbortController()
-    const kernel = this.#createKernel() // where it throws, nothing has been said
+    // Where it throws, nothing has been said.
+    const models = firstServing(this.#options)
+    const { context, tools } = conversation.fit(models)
+    const kernel = this.#createKernel(models, context)
     const run = this.#sources.ids.next('run')
-    messages.push({ role: 'user', text: task, taint: ['user'] })
+    conversation.messages.push({ role: 'user', text: task, taint: ['user'] })
     this.#running.set(run, controller)
     let seq = 0
     let reported = 0
     try {
-      const outcome = await kernel.run(this.#input(run, session.id, messages), {
+      const outcome = await kernel.run(this.#input(run, session.id, conversation, tools), {
         signal: controller.signal,
         nextSeq: () => (seq += 1),
         onSent: () => {},
@@ -144,7 +152,7 @@ export class Agent {
       throw new IsolaError('request_conflict', 'An embedded run has nobody to wait for.')
     } finally {
       this.#running.delete(run)
-      messages.push(...[...turns.values()].flatMap((turn) => toTurnSaid(turn).messages))
+      conversation.add([...turns.values()])
     }
   }
 
@@ -172,7 +180,7 @@ export class Agent {
     }
   }
 
-  #createKernel() {
+  #createKernel(models: ModelProvider, context?: ContextFitter) {
     const {
       planner = modelPlanner,
       executor = parallelExecutor,
@@ -184,7 +192,8 @@ export class Agent {
       planner,
       executor,
       reflector,
-      models: firstServing(this.#options),
+      models,
+      ...(context && { context }),
       gates: {
         ...openPolicy,
         validator,
@@ -199,7 +208,12 @@ export class Agent {
     })
   }
 
-  #input(run: string, session: string, messages: readonly Message[]) {
+  #input(
+    run: string,
+    session: string,
+    { messages, compactions, isLeftOver }: Conversation,
+    more: readonly ToolEntry[],
+  ) {
     const {
       id,
       name = id,
@@ -211,7 +225,7 @@ export class Agent {
       limits,
     } = this.#options
     const hear = (error: unknown) => this.#listeners.fault.forEach((told) => told(error))
-    const entries = tools.map((tool) => ({
+    const own = tools.map((tool) => ({
       tool: reportingTool(tool, hear),
       isReadOnly: false,
       isIdempotent: false,
@@ -221,6 +235,7 @@ export class Agent {
       ),
       record: {},
     }))
+    const entries: readonly ToolEntry[] = [...own, ...more]
     return {
       run,
       session,
@@ -230,6 +245,8 @@ export class Agent {
       depth: 0,
       ancestry: [],
       messages: [...messages],
+      compactions: [...compactions],
+      isLeftOver,
       startedAtMs: this.#sources.clock.nowMs(),
       lostCalls: 0,
       options: {},
@@ -248,7 +265,7 @@ export class Agent {
         provenance: { template: id, version: '1' },
       },
       toolset: {
-        definitions: tools.map(({ name: tool, description: what, inputSchema }) => ({
+        definitions: entries.map(({ tool: { name: tool, description: what, inputSchema } }) => ({
           name: tool,
           description: what,
           inputSchema,
@@ -278,31 +295,3 @@ function firstServing({ modelProviders, model }: AgentOptions): ModelProvider {
 /** Those that are given; an optional setting that was passed on without a value is none. */
 const given = (limits: Partial<Limits> = {}): Partial<Limits> =>
   Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))
-
-const noResult = {
-  ok: false,
-  error: {
-    code: 'tool_failed',
-    message: 'The tool gave no result: "execute" must resolve with { ok: true, output }.',
-  },
-} as const
-
-/** A tool of the host's, which hears what it throws: the model is told nothing of it. */
-function reportingTool(tool: Tool, onFault: (error: unknown) => void): Tool {
-  const { name, description, inputSchema } = tool
-  return {
-    name,
-    description,
-    inputSchema,
-    async execute(input, context) {
-      try {
-        const result: unknown = await tool.execute(input, context)
-        const isResult = typeof Object(result).ok === 'boolean'
-        return isResult ? (result as ToolResult) : noResult
-      } catch (error) {
-        onFault(error)
-        throw error
-      }
-    },
-  }
-}

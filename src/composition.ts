@@ -2,7 +2,11 @@ import { bundledPlugins } from './bundled.gen.ts'
 import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
 import { composeAgents, composeThinking } from './agents/compose.ts'
 import { composeCatalog } from './catalog/compose.ts'
+import { readOutputName } from './catalog/output-tool.ts'
 import type { CatalogRuntime } from './catalog/catalog-object.ts'
+import { createContextBuilder } from './context/context-builder.ts'
+import { createContextFitter } from './context/context-fitter.ts'
+import { createContextReader } from './context/context-reader.ts'
 import { defaultPrincipalTiming, type PrincipalTiming } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime, type SessionTiming } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -55,16 +59,18 @@ export function composeRuntime(
   const rooms = composeRooms(env, sources, platform)
   const { config, storage, sessions, governance, plugins, agents } = rooms
   const { principals, logins } = governance
-  const { createSpace, gateway } = sessions
+  const { createMeter, createSpace, gateway } = sessions
   const { keepNamedMs, keepAuditMs, keepUsageDays } = config
   const kept = { ...timing, ...(keepNamedMs && { keepNamedMs }) }
   return {
     session: {
       ...sources,
       kernel: rooms.kernel,
+      context: rooms.windows,
       sessions: gateway,
       agents: agents.directory,
       audit: storage.audit,
+      deployment: storage.deployment,
       principals,
       mayBegin: governance.mayBegin,
       onSessionEnded: rooms.hooks.sessionEnded,
@@ -84,6 +90,7 @@ export function composeRuntime(
       logins.oauth?.daily,
     ),
     principal: {
+      createMeter,
       createSpace,
       clock: sources.clock,
       sessions: gateway,
@@ -104,6 +111,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     ...governance.administration,
     version,
     sources,
+    limits: governance.limits,
     isDevelopment: config.isDevelopment,
     hosts: config.hosts,
     sessions: sessions.gateway,
@@ -148,13 +156,25 @@ function composeBase(
   const storage = composeStorage({ ...shared, database: env.DB, namespace: env.KV })
   const sessions = composeSessions({ ...sources, namespace: env.SESSION })
   const { gateway } = sessions
-  const catalog = composeCatalog({ ...sources, namespace: env.CATALOG, sessions: gateway })
+  const { deployment } = storage
+  const catalog = composeCatalog({
+    ...sources,
+    namespace: env.CATALOG,
+    sessions: gateway,
+    deployment,
+  })
   const { installed, validator, buildIndex } = catalog
   const governance = composeGovernance({
     ...shared,
     stores: storage,
     installed,
     namespace: env.PRINCIPAL,
+    deployment,
+    counters: {
+      strangers: env.STRANGER_LIMIT,
+      requests: env.REQUEST_LIMIT,
+      sessions: env.SESSION_LIMIT,
+    },
     kv: env.OAUTH_KV,
     ...more,
     randomBytes: secureBytes,
@@ -216,6 +236,7 @@ function composeWork(parts: WorkParts) {
   const agents = composeAgents({
     ...common,
     ...catalog,
+    defaultModel: common.config.models.defaultModel,
     sessions: gateway,
     createPrompts: memory.createPrompts,
     load: plugins.load,
@@ -225,8 +246,13 @@ function composeWork(parts: WorkParts) {
   const lifecycle = plugins.lifecycle({ wire: agents.wire, servers: mcp.decisions, bundledIds })
   const thinking = composeThinking(hooks.around, validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
-  const kernel = composeKernel({ ...sources, ...thinking, models: parts.models.provider, gates })
-  return { plugins, mcp, agents, hooks, lifecycle, kernel }
+  const { provider: models, count } = parts.models
+  const builder = createContextBuilder({ count, readTool: readOutputName })
+  const { aroundSummary } = hooks
+  const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
+  const kernel = composeKernel({ ...sources, ...thinking, models, gates, context })
+  const windows = createContextReader({ builder, count, models })
+  return { plugins, mcp, agents, hooks, lifecycle, kernel, windows }
 }
 
 /** The Worker's log, which is the operator's. */

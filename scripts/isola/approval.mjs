@@ -25,7 +25,7 @@ async function list({ values, request, print }) {
     pause.call,
     pause.kind,
     pause.tool,
-    short(pause.input, 80),
+    pause.reached ? short(pause.reached.message, 120) : short(pause.input, 80),
     principal,
     time(pause.sinceMs),
   ])
@@ -49,6 +49,8 @@ const described = ({ tool, input, about, argsHash }) =>
 
 async function approve({ args: [session, call], values, request, print, stdin, stderr }) {
   const { session: id, run, pause } = await find(request, session, call)
+  if (pause.kind === 'budget')
+    throw new Error(`${short(run)} waits at a limit: isola run raise ${short(id)} ${short(run)}`)
   if (pause.kind !== 'approval')
     throw new Error(`${short(call)} waits for an answer: isola chat --session ${short(id)}`)
   const { hash } = values

@@ -1,4 +1,5 @@
 // isola chat: a conversation in the terminal, or one message a line from a pipe.
+import { compactSession, describeCompaction, describeContext, readContext } from './context.mjs'
 import { openInput } from './chat/input.mjs'
 import { followRun, talk } from './chat/turn.mjs'
 import { createView } from './chat/view.mjs'
@@ -7,6 +8,8 @@ import { near, UsageError } from './usage.mjs'
 const slashCommands = {
   '/help': 'what there is',
   '/cancel': 'cancel the run that works',
+  '/context': 'what fills the window of the model, and what the next request costs',
+  '/compact': 'make room: a summary of what was said goes on',
   '/session': 'the id of this session, for --session',
   '/quit': 'leave; what runs goes on',
 }
@@ -57,7 +60,23 @@ function createControls(chat) {
   }
 }
 
-/** One line that is not a message; true if it was one. */
+/** What is asked of the session, and how its answer reads. */
+const requests = {
+  '/context': ({ request, session, view }) =>
+    told(view, readContext(request, session), describeContext),
+  '/compact': ({ request, session, view, model }) =>
+    told(view, compactSession(request, session, model && { model }), describeCompaction),
+}
+
+async function told(view, answer, describe) {
+  await answer.then(
+    (value) => view.note(describe(value)),
+    (error) => view.note(`! ${error.message}`),
+  )
+  return true
+}
+
+/** One line that is not a message; true, now or later, if it was one. */
 function runSlash(line, { chat, controls, isTyped }) {
   const word = line.trim()
   if (!/^\/[a-z]/.test(word)) return false
@@ -67,6 +86,7 @@ function runSlash(line, { chat, controls, isTyped }) {
   } else if (isTyped && chat.run) return false // an answer, or a message for later
   else if (word === '/help') chat.view.note(help)
   else if (word === '/session') chat.view.note(chat.session)
+  else if (Object.hasOwn(requests, word)) return requests[word](chat)
   else {
     const meant = near(word, Object.keys(slashCommands))
     chat.view.note(
@@ -90,7 +110,8 @@ async function converse(chat, controls, input) {
     controls.begin()
     const line = await input.next('> ', controls.signal)
     if (line === undefined) break
-    if (line.trim() === '' || runSlash(line, { chat, controls, isTyped: false })) continue
+    if (line.trim() === '') continue
+    if (await runSlash(line, { chat, controls, isTyped: false })) continue
     try {
       finish(await talk(chat, line.replace(/^\s*\/\//, '/')))
     } catch (error) {

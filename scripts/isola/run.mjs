@@ -1,5 +1,6 @@
-// isola run list|show|retry|drop: runs that were given up after too many interruptions.
+// isola run list|show|retry|drop: runs that were given up after too many interruptions; raise: what a run may spend.
 import { short, table, time } from './text.mjs'
+import { UsageError } from './usage.mjs'
 
 const runs = '/api/operator/runs'
 const pathOf = (run) => `${runs}/${encodeURIComponent(run)}`
@@ -43,6 +44,36 @@ async function drop({ args: [run], request, print }) {
   print(row, `${run} is off the list.`)
 }
 
+/** The options of `raise`, each with the limit that it names. */
+const limitOptions = {
+  tokens: ['maxTokens', 'n', 'tokens of all model calls together'],
+  cost: ['maxCostUsd', 'usd', 'US dollars'],
+  platform: ['maxPlatformUsd', 'usd', 'US dollars of what the platform itself costs'],
+  time: ['maxTimeMs', 'ms', 'milliseconds at work; waiting does not count'],
+  turns: ['maxTurns', 'n', 'turns'],
+  calls: ['maxToolCalls', 'n', 'tool calls'],
+  children: ['maxChildren', 'n', 'sub-agents'],
+}
+
+async function raise({ args: [session, run], values, request, print }) {
+  const json = Object.fromEntries(
+    Object.entries(limitOptions).flatMap(([option, [limit]]) =>
+      values[option] === undefined ? [] : [[limit, Number(values[option])]],
+    ),
+  )
+  if (Object.keys(json).length === 0)
+    throw new UsageError(
+      'Name a limit: --tokens, --cost, --platform, --time, --turns, --calls or --children.',
+    )
+  if (Object.values(json).some((amount) => !Number.isFinite(amount)))
+    throw new UsageError('A limit is a number.')
+  const path = `/api/sessions/${encodeURIComponent(session)}/runs/${encodeURIComponent(run)}/limits`
+  const view = await request(path, { method: 'POST', json })
+  const still = view.pauses?.find(({ kind }) => kind === 'budget')
+  const waits = still ? `${short(run)} still waits: ${still.reached.message}` : ''
+  print(view, waits || `${run} has its new limits; it is ${view.state}.`)
+}
+
 export default {
   noun: 'run',
   verbs: {
@@ -64,6 +95,19 @@ export default {
       usage: 'isola run retry <run>',
       about: 'Starts its task again as a new run. Repeated, it names the same one.',
       run: retry,
+    },
+    raise: {
+      usage:
+        'isola run raise <session> <run> [--tokens <n>] [--cost <usd>] [--platform <usd>] [--time <ms>] [--turns <n>] [--calls <n>] [--children <n>]',
+      about:
+        'What the run may spend from now on, in all; one that waits at a limit goes on. Lower is possible too.',
+      options: Object.fromEntries(
+        Object.entries(limitOptions).map(([option, [, value, about]]) => [
+          option,
+          { type: 'string', value, about },
+        ]),
+      ),
+      run: raise,
     },
     drop: { usage: 'isola run drop <run>', about: 'Takes it off the list.', run: drop },
   },

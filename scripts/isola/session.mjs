@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { confirm } from './confirm.mjs'
+import { compactSession, describeCompaction, describeContext, readContext } from './context.mjs'
 import { followEvents } from './events.mjs'
 import { dollars, short, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
@@ -26,6 +27,16 @@ export function describe(tree, indent = '') {
     }),
     ...children.map((child) => describe(child, `${indent}    `)),
   ].join('\n')
+}
+
+async function showContext({ args: [id], request, print }) {
+  const view = await readContext(request, id)
+  print(view, describeContext(view))
+}
+
+async function compact({ args: [id], values: { model }, request, print }) {
+  const made = await compactSession(request, id, model && { model })
+  print(made, describeCompaction(made))
 }
 
 /** Every session of a tree, the root first. */
@@ -199,6 +210,19 @@ export default {
       usage: 'isola session show <session>',
       about: 'The session, its runs and its sub-agents, with usage and cost.',
       run: show,
+    },
+    context: {
+      usage: 'isola session context <session>',
+      about:
+        'What fills the window of its model: instructions, tools, each kind of message, with tokens, and what the next request costs.',
+      run: showContext,
+    },
+    compact: {
+      usage: 'isola session compact <session> [--model <name>]',
+      about:
+        'Makes room in its window: a summary stands for what was said before. Nothing is lost; refused while a run is not over.',
+      options: { model: { type: 'string', value: 'name', about: 'that writes the summary' } },
+      run: compact,
     },
     export: {
       usage: 'isola session export <session> [--children] [--out <file>] [--force]',

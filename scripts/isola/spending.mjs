@@ -1,10 +1,10 @@
 // isola usage show: what was spent, and a principal's day.
 import { dollars, table, time } from './text.mjs'
 import { UsageError } from './usage.mjs'
-import { range, rangeOptions } from './when.mjs'
+import { dayRange, range, rangeOptions } from './when.mjs'
 
 const path = '/api/operator/usage'
-const groups = ['principal', 'agent', 'model', 'plugin', 'session']
+const groups = ['principal', 'agent', 'model', 'plugin', 'session', 'day', 'spending']
 const tokensOf = ({ tokens }) => (tokens === null ? 'no limit' : String(tokens))
 const costOf = ({ costUsd }) => (costUsd === null ? 'no limit' : dollars(costUsd))
 
@@ -16,33 +16,52 @@ const columns = [
   ['in', ({ inputTokens }) => String(inputTokens)],
   ['out', ({ outputTokens }) => String(outputTokens)],
   ['cost', ({ costUsd }) => dollars(costUsd)],
+  ['platform', ({ platformUsd = 0 }) => dollars(platformUsd)],
 ]
 
+/** What the platform was made to do, and for whom. */
+function platformLine(whose, { platform = {}, platformUsd = 0 } = {}) {
+  const amounts = Object.entries(platform).map(([unit, amount]) => `${unit} ${amount}`)
+  return amounts.length === 0
+    ? ''
+    : `\nplatform, ${whose}: ${dollars(platformUsd)} (${amounts.join(', ')}; cpuMs is an estimate)`
+}
+
 async function report({ values, request, print }) {
-  const { by, principal, limit } = values
+  const { by = 'spending', principal, limit, day: ofDay } = values
   if (!groups.includes(by)) throw new UsageError(`--by is one of ${groups.join(', ')}, not ${by}.`)
   const query = new URLSearchParams({
     by,
-    ...range(values),
+    ...(ofDay === undefined ? range(values) : dayRange(ofDay, 'day')),
     ...(principal && { principal }),
     ...(limit && { limit }),
   })
   const answer = await request(`${path}?${query}`)
-  const { sinceMs, untilMs, rows, total } = answer
+  const { sinceMs, untilMs, rows, total, deployment } = answer
   const isSession = by === 'session'
+  const isSpending = by === 'spending'
   const line = (name, row, more = []) => [
     name,
     ...more,
     ...columns.map(([, cellOf]) => cellOf(row)),
   ]
-  const head = [by, ...(isSession ? ['principal', 'agent'] : []), ...columns.map(([name]) => name)]
+  const ofWhom = isSpending ? ['agent', 'model'] : isSession ? ['principal', 'agent'] : []
+  const head = [isSpending ? 'principal' : by, ...ofWhom, ...columns.map(([name]) => name)]
   const lines = rows.map((row) =>
-    line(row.name ?? `(no ${by})`, row, isSession ? [row.principal, row.agent] : []),
+    isSpending
+      ? line(row.principal, row, [row.agent, row.name ?? '(tools, platform)'])
+      : line(row.name ?? `(no ${by})`, row, isSession ? [row.principal, row.agent] : []),
   )
-  const sum = line('total', total, isSession ? ['', ''] : [])
+  const sum = line(
+    'total',
+    total,
+    ofWhom.map(() => ''),
+  )
   const during = `${time(sinceMs)} to ${time(untilMs)}`
   const text =
-    rows.length === 0 ? `Nothing from ${during}.` : `${during}\n${table([head, ...lines, sum])}`
+    rows.length === 0
+      ? `Nothing from ${during}.`
+      : `${during}\n${table([head, ...lines, sum])}${platformLine('runs', total)}${platformLine('the deployment itself', deployment)}`
   print(answer, text)
 }
 
@@ -61,11 +80,12 @@ async function day({ values, request, print }) {
 }
 
 function show(context) {
-  const { by, since, until, limit } = context.values
-  if (by !== undefined) return report(context)
-  if ([since, until, limit].some((one) => one !== undefined))
-    throw new UsageError(`--since, --until and --limit need --by: ${groups.join(', ')}.`)
-  return day(context)
+  const { by, since, until, limit, day: ofDay } = context.values
+  if (ofDay !== undefined && (since !== undefined || until !== undefined))
+    throw new UsageError('--day is a time of its own: leave out --since and --until.')
+  return [by, since, until, limit, ofDay].some((one) => one !== undefined)
+    ? report(context)
+    : day(context)
 }
 
 export default {
@@ -73,11 +93,17 @@ export default {
   verbs: {
     show: {
       usage:
-        'isola usage show [--by <what>] [--since <when>] [--until <when>] [--principal <id>] [--limit <n>]',
+        'isola usage show [--day <day>] [--by <what>] [--since <when>] [--until <when>] [--principal <id>] [--limit <n>]',
       about:
-        "What was spent, as the record has it: tokens, cost, calls and runs of the last day, or since --since. Without --by, a principal's day with its limits.",
+        "Who spent what on what (--day yesterday), as the record has it: tokens, cost, calls, runs and the platform, of a day, of the last 24 hours or since --since. Without --day, --by and --since, a principal's day with its limits.",
       options: {
-        by: { type: 'string', value: 'what', about: 'principal, agent, model, plugin or session' },
+        by: {
+          type: 'string',
+          value: 'what',
+          about:
+            'principal, agent, model, plugin, session, day, or spending: by principal, agent and model',
+        },
+        day: { type: 'string', value: 'day', about: 'today, yesterday or a date (UTC)' },
         ...rangeOptions,
         principal: { type: 'string', value: 'id', about: 'of this one only' },
         limit: { type: 'string', value: 'n', about: 'the dearest n, 1 to 500; 100 unless set' },

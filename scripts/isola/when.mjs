@@ -27,6 +27,23 @@ function isoDate(text) {
   return Number.isFinite(atMs) && atMs >= 0 ? atMs : undefined
 }
 
+const dayMs = 86_400_000
+const dayNames = ['today', 'yesterday']
+
+/** When a day (UTC) began that is named, or so many days ago; `undefined` for other words. */
+function startOfDay(text, nowMs) {
+  const ago = dayNames.indexOf(text)
+  return ago < 0 ? undefined : (Math.floor(nowMs / dayMs) - ago) * dayMs
+}
+
+/** `since` and `until` of a day, UTC: today, yesterday or a date. */
+export function dayRange(text, option, nowMs = Date.now()) {
+  const since =
+    startOfDay(text, nowMs) ?? (/^\d{4}-\d{2}-\d{2}$/.test(text) ? isoDate(text) : undefined)
+  if (since !== undefined) return { since, until: since + dayMs }
+  throw new UsageError(`--${option} must be today, yesterday or a date (2026-09-21).`)
+}
+
 /** Epoch milliseconds of `2h` (so long ago) or an ISO date. */
 export function moment(text, option, nowMs = Date.now()) {
   const atMs = isoDate(text) ?? nowMs - (milliseconds(text) ?? Number.NaN)
@@ -41,6 +58,10 @@ export const range = ({ since, until }) => ({
 })
 
 export const rangeOptions = {
-  since: { type: 'string', value: 'when', about: 'from then on: 30m, 2h, 7d ago, or a date' },
+  since: {
+    type: 'string',
+    value: 'when',
+    about: 'from then on: 30m, 2h, 7d ago, or a date',
+  },
   until: { type: 'string', value: 'when', about: 'before then' },
 }

@@ -147,11 +147,14 @@ const isTier = (node) =>
 const noOrigin = {
   meta: {
     type: 'problem',
-    docs: { description: "nothing in kernel/, leases/ and sessions/ names a tool's origin" },
+    docs: {
+      description: "nothing in kernel/, leases/, context/ and sessions/ names a tool's origin",
+    },
   },
   create(context) {
     const place = locate(context)
-    if (place?.kind !== 'room' || !['kernel', 'leases', 'sessions'].includes(place.name)) return {}
+    if (place?.kind !== 'room' || !['kernel', 'leases', 'context', 'sessions'].includes(place.name))
+      return {}
     const report = (node, word) =>
       context.report({
         node,

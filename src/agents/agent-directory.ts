@@ -1,23 +1,16 @@
 import type { AgentDescriptor } from '#contracts/agent.ts'
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
-import type { Limits } from '#contracts/lease.ts'
 import type { Manifest, TrustTier } from '#contracts/manifest.ts'
 import type { Offers } from '#contracts/offer.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { PromptStore } from '#contracts/prompt.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
-import type { AgentDirectory, ListedTool, ReadyAgent } from '#contracts/runtime.ts'
+import type { AgentDirectory, ListedTool } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
-import {
-  refuseLogic,
-  registerInstructions,
-  toAgentSpec,
-  withOptions,
-  type AgentSource,
-} from './agent-spec.ts'
+import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
 import { connectCode } from './code-reach.ts'
 import { summarizeCapabilities } from './capability-summary.ts'
 import {
@@ -27,6 +20,7 @@ import {
   toOrchestratorSpec,
 } from './orchestrator.ts'
 import { offersOf } from './offers.ts'
+import { createLoader, type LoadAgent, type PinningDeps } from './pinned-agent.ts'
 import { agentToolName, createSubAgentEntry } from './sub-agent-tool.ts'
 import { resolveUsesTools, type ToolOwner } from './tool-reach.ts'
 
@@ -51,7 +45,7 @@ export type BuildToolset = (
 ) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
 
 /** What a directory of agents is made from: plugins, servers, and the core tools. */
-export interface AgentDirectoryDeps {
+export interface AgentDirectoryDeps extends PinningDeps {
   readonly plugins: readonly InstalledPlugin[]
   /** Owners of tools that are no plugins. An exclusive one's are not the orchestrator's. */
   readonly servers?: readonly (ToolOwner & {
@@ -81,8 +75,6 @@ interface Owner extends ToolOwner {
   /** Set if our kernel runs its agent. */
   readonly agent?: AgentSource
 }
-
-type LoadAgent = (options: RunOptions, lease?: Limits) => ReadyAgent
 
 /**
  * The orchestrator and every agent that is enabled, each with exactly the tools it may use. Built once; contract:
@@ -115,8 +107,8 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
   return {
     problems,
     directory: {
-      async load(agent, options, lease) {
-        const ready = agents.get(agent)?.(options, lease)
+      async load(agent, options, use = {}) {
+        const ready = agents.get(agent)?.(options, use)
         return ready && { ...ready, toolset: deps.withOutside(ready.toolset, options) }
       },
       list: () => descriptors,
@@ -217,7 +209,7 @@ function prepareAgent(
   const toolset = deps.createToolset(entries, { core: 'without-core-tools', isPinned: () => true })
   report(source.manifest.id, toolset, problems)
   const spec = toAgentSpec(source, deps.prompts)
-  return (options, lease) => ({ spec: withOptions(spec, options, lease), toolset })
+  return createLoader(spec, toolset, deps)
 }
 
 function prepareOrchestrator(
@@ -240,7 +232,7 @@ function prepareOrchestrator(
   const visible = new Set(toolset.definitions.map(({ name }) => name))
   const summary = summarizeCapabilities(owners.map((owner) => toPinned(owner, visible)))
   const spec = toOrchestratorSpec(summary, deps.prompts)
-  return (options, lease) => ({ spec: withOptions(spec, options, lease), toolset })
+  return createLoader(spec, toolset, deps)
 }
 
 function toPinned({ plugin: { manifest }, entries }: Owner, visible: ReadonlySet<string>) {

@@ -78,7 +78,9 @@ export function toAgentSpec(source: AgentSource, prompts: PromptStore): AgentSpe
     model: agent.model,
     parameters: toParameters(agent.parameters),
     limits: toLimits(agent.limits),
+    ...(agent.limits.max_repeats !== undefined && { maxRepeats: agent.limits.max_repeats }),
     ...(agent.output_schema && { outputSchema: agent.output_schema }),
+    ...(agent.context && { context: agent.context }),
   }
 }
 

@@ -3,6 +3,7 @@ import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
+import { withCompaction } from './compaction-run.ts'
 import { directPlanner, directReflector } from './direct-call.ts'
 import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
 import { createFinishReflector, modelPlanner } from './model-planner.ts'
@@ -55,7 +56,7 @@ export const composeThinking = (
   around: (planner: Planner) => Planner,
   validator: SchemaValidator,
 ) => ({
-  planner: around(modelPlanner),
+  planner: withCompaction(around(modelPlanner)),
   reflector: createFinishReflector(validator),
   direct: { planner: around(directPlanner), reflector: directReflector satisfies Reflector },
 })

@@ -67,7 +67,7 @@ export function createLiveDirectory<T extends AgentCatalog>({
   }
   return {
     directory: {
-      load: async (agent, options, lease) => (await now()).directory.load(agent, options, lease),
+      load: async (agent, options, use) => (await now()).directory.load(agent, options, use),
       list: () => built().catalog.directory.list(),
       toolNames: () => built().catalog.directory.toolNames(),
       tools: () => built().catalog.directory.tools(),

@@ -7,6 +7,7 @@ import type {
   PluginAdministration,
   PluginSnapshot,
 } from '#contracts/plugin-catalog.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { defaultToolPolicy } from '#contracts/tool-policy.ts'
@@ -34,6 +35,8 @@ export interface CatalogGatewayOptions {
   readonly namespace: { readonly getByName: (name: string) => unknown } | undefined
   readonly sha256: (text: string) => string
   readonly clock: Clock
+  /** Takes what asking it makes the platform do: no run is booked with that, since many share an answer. */
+  readonly deployment?: PlatformCount
 }
 
 /** Whether every bundle could be read; one that could not may be there again without a change. */
@@ -55,6 +58,7 @@ export function createCatalogGateway({
   namespace,
   sha256,
   clock,
+  deployment,
 }: CatalogGatewayOptions): PluginCatalog {
   const name = sha256(lengthPrefixed(['catalog']))
   // Written in one go, and only ever replaced by what is newer: sessions of one isolate share it.
@@ -72,6 +76,7 @@ export function createCatalogGateway({
       .catch(() => undefined)
       .finally(() => late.abort())
     if (!reply) throw unavailable()
+    deployment?.count(reply.billed?.own ?? {})
     return fromReply(reply)
   }
   /** Every request and every run comes by here: none hangs because the Catalog does. */

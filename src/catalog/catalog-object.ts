@@ -11,6 +11,8 @@ import type {
   PluginSource,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
+import { plusPlatform } from '#contracts/platform-sum.ts'
+import type { PlatformAmounts } from '#contracts/platform.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { hashesOf, isComplete } from './catalog-gateway.ts'
@@ -48,9 +50,10 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     #snapshot: PluginSnapshot | undefined
     #loadedAtMs = 0
     #queue: Promise<unknown> = Promise.resolve()
+    #counted: PlatformAmounts = {}
 
     read(known?: number): ReturnType<CatalogApi['read']> {
-      return toReply(async () => {
+      return this.#billed(async () => {
         const held = this.#isWorthKeeping() ? this.#snapshot : undefined
         const snapshot = held ?? (await this.#inTurn(() => this.#load()))
         const { number } = snapshot
@@ -65,15 +68,15 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     }
 
     list(): Promise<Reply<readonly PluginView[]>> {
-      return toReply(() => this.#runtime.list())
+      return this.#billed(() => this.#runtime.list())
     }
 
     generations(limit: number): Promise<Reply<readonly GenerationView[]>> {
-      return toReply(() => this.#runtime.generations(limit))
+      return this.#billed(() => this.#runtime.generations(limit))
     }
 
     change(change: PluginChange, by: ChangeBy): Promise<Reply<ChangeResult>> {
-      return toReply(() =>
+      return this.#billed(() =>
         this.#inTurn(() => this.#changing((begin) => this.#runtime.change(change, by, begin))),
       )
     }
@@ -92,6 +95,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       const begin = () => {
         hasBegun = true
         this.ctx.storage.kv.put(changingKey, true)
+        this.#count({ rowsWritten: 1 })
       }
       try {
         return await work(begin)
@@ -128,7 +132,21 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       })
       kv.put(keptKey, JSON.stringify(generation))
       kv.delete(changingKey)
+      this.#count({ rowsWritten: 2 })
       return generation
+    }
+
+    #count(amounts: PlatformAmounts): void {
+      this.#counted = plusPlatform(this.#counted, amounts)
+    }
+
+    /** With what it did since it answered last: whoever asked carries that to the record. */
+    async #billed<T>(work: () => Promise<T>): Promise<Reply<T>> {
+      this.#count({ requests: 1 })
+      const reply = await toReply(work)
+      const own = this.#counted
+      this.#counted = {}
+      return { ...reply, billed: { own, others: {} } }
     }
 
     #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -41,7 +41,7 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
 }
 
 function createFind(reach: readonly ToolEntry[], buildIndex: BuildSearchIndex): Tool {
-  const tools = new Map(reach.map(({ tool }) => [tool.name, tool]))
+  const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
   return {
     name: findName,
@@ -69,9 +69,12 @@ function createFind(reach: readonly ToolEntry[], buildIndex: BuildSearchIndex): 
     },
     execute: async (input) => {
       // Built at the first search: most sessions need none.
-      index ??= buildIndex([...tools.values()].map(toToolDocument))
+      index ??= buildIndex([...entries.values()].map(({ tool }) => toToolDocument(tool)))
       const hits = index.search(parseQueries(input.queries), parseLimit(input.limit))
-      return { ok: true, output: { tools: hits.flatMap(({ id }) => describe(tools.get(id))) } }
+      const found = hits.flatMap(({ id }) => entries.get(id) ?? [])
+      const shows = found.map(({ tool, definitionHash }) => [tool.name, definitionHash] as const)
+      const tools = found.map(({ tool }) => describe(tool))
+      return { ok: true, output: { tools }, shows: Object.fromEntries(shows) }
     },
   }
 }
@@ -88,14 +91,12 @@ function parseLimit(value: Json | undefined): number {
     : defaultFound
 }
 
-function describe(tool: Tool | undefined): readonly JsonObject[] {
-  if (!tool) return []
-  const { name, description, inputSchema } = tool
+function describe({ name, description, inputSchema }: Tool): JsonObject {
   const short =
     description.length > maxDescriptionChars
       ? `${description.slice(0, maxDescriptionChars - 1)}…`
       : description
-  return [{ id: name, description: short, input_schema: inputSchema }]
+  return { id: name, description: short, input_schema: inputSchema }
 }
 
 /** A name that stands for another tool: the toolset resolves it, so that the inner one passes the gates itself. */

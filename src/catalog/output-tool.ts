@@ -1,6 +1,6 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { OutputStore } from '#contracts/policy.ts'
-import type { SessionGateway } from '#contracts/session-api.ts'
+import type { SessionApi } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 
 /** What goes to the model as it is. */
@@ -14,8 +14,13 @@ const quotaBytes = 64 * 1_048_576
 /** The tool that reads what was too long to be shown, in pages. */
 export const readOutputName = 'isola__read_output'
 
+/** Where a tree of sessions keeps what is too long, by its root. */
+export interface OutputSpaces {
+  readonly at: (rootSession: string) => Pick<SessionApi, 'storage'>
+}
+
 /** Keeps long outputs in the tree's storage; the model gets the start, the length and a handle. */
-export function createOutputStore(sessions: SessionGateway): OutputStore {
+export function createOutputStore(sessions: OutputSpaces): OutputStore {
   return {
     maxChars,
     async keep({ rootSession, session, run, call }, json) {
@@ -37,7 +42,7 @@ export function createOutputStore(sessions: SessionGateway): OutputStore {
 }
 
 /** Pages through and searches what was kept. */
-export function createOutputTool(sessions: SessionGateway): ToolEntry {
+export function createOutputTool(sessions: OutputSpaces): ToolEntry {
   return {
     tool: {
       name: readOutputName,

@@ -62,6 +62,7 @@ export function createToolset(
   const direct = toToolset([...core, ...pinned.slice(0, maxPinned)])
   return {
     definitions: direct.definitions,
+    finder: findName,
     resolve: (name, input) =>
       name === callName ? resolveInner(reach, input) : direct.resolve(name, input),
     missing(name, input) {

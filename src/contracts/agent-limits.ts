@@ -14,6 +14,9 @@ export function toLimits(limits: AgentManifest['limits']): Limits {
   return {
     maxTokens: limits.max_tokens_per_invocation,
     maxCostNanoUsd: toNanoUsd(limits.max_cost_usd),
+    ...(limits.max_platform_usd !== undefined && {
+      maxPlatformNanoUsd: toNanoUsd(limits.max_platform_usd),
+    }),
     maxTimeMs: limits.time_budget_ms,
     maxTurns: limits.max_turns,
     maxToolCalls: limits.max_tool_calls ?? defaults.maxToolCalls,

@@ -1,4 +1,5 @@
-import type { AgentResult } from './agent.ts'
+import type { AgentResult, RunError } from './agent.ts'
+import { errorCode, type LeaseErrorCode } from './errors.ts'
 import type { ToolResult } from './tool.ts'
 
 /**
@@ -6,12 +7,19 @@ import type { ToolResult } from './tool.ts'
  * what it has done: the caller reads it with the reason.
  */
 export function toToolResult(result: AgentResult): ToolResult {
-  const { success, usage } = result
+  const { success, usage, state, error } = result
   if (!success) {
-    return { ok: false, error: { code: 'tool_failed', message: describeEnd(result) }, usage }
+    // What it lacked is its caller's to give: the code says which limit, the message how much is missing.
+    const code = (state === 'stopped' && leaseCodeOf(error)) || 'tool_failed'
+    return { ok: false, error: { code, message: describeEnd(result) }, usage }
   }
   const output = result.output ?? result.result
   return { ok: true, output, taint: [`tool:${result.agent}__run`], usage }
+}
+
+function leaseCodeOf(error: RunError | undefined): LeaseErrorCode | undefined {
+  const code = errorCode(error)
+  return code?.startsWith('lease_') ? (code as LeaseErrorCode) : undefined // by its prefix
 }
 
 function describeEnd({ agent, state, error, result }: AgentResult): string {

@@ -1,3 +1,4 @@
+import type { ContextSettings } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { ModelParameters } from './model.ts'
@@ -26,8 +27,13 @@ export interface AgentSpec {
   readonly instructions: string
   readonly model: string | undefined
   readonly parameters: ModelParameters
+  /** Read anew whenever something is to begin: they may be lowered while it works. */
   readonly limits: Limits
+  /** So often in a row the same calls with the same results are a loop; 0 is never, 5 if absent. */
+  readonly maxRepeats?: number
   readonly outputSchema?: JsonSchema
+  /** When its context is compacted, and to what. */
+  readonly context?: ContextSettings
   /** Which template and version made the instructions. */
   readonly provenance: { readonly template: string; readonly version: string }
 }

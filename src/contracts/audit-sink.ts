@@ -1,3 +1,4 @@
+import type { PlatformAmounts } from './platform.ts'
 import type { RunState } from './agent.ts'
 import type { SessionEvent } from './event.ts'
 
@@ -28,11 +29,24 @@ export interface AuditBatch {
   readonly card: SessionCard
 }
 
+/** Told what the database was made to do, once for each time it answered. */
+export type Counted = (amounts: PlatformAmounts) => void
+
+/**
+ * How many rows D1 is billed for when a run is carried, indexes included: known before it is done, so that the run
+ * itself can say it. A row of the record has two indexes; a session is listed in five, a sub-agent's in one, and one
+ * that is listed already changes none.
+ */
+export const recordRows = (kind: SessionCard['kind'], isListed: boolean): number => {
+  if (isListed) return 4
+  return kind === 'child' ? 5 : 9
+}
+
 /** Where a session's log goes, and the list of sessions with it; batches may arrive twice and must then land once. */
 export interface AuditSink {
-  readonly append: (owner: AuditOwner, batch: AuditBatch) => Promise<void>
+  readonly append: (owner: AuditOwner, batch: AuditBatch, counted?: Counted) => Promise<void>
   /** The highest `seq` that landed, 0 if the session is listed without an event, -1 if it is not listed. */
-  readonly watermark: (owner: AuditOwner) => Promise<number>
+  readonly watermark: (owner: AuditOwner, counted?: Counted) => Promise<number>
   /** Takes the session off the list; its events stay. Repeated, it changes nothing. */
   readonly unlist: (owner: AuditOwner) => Promise<void>
 }

@@ -72,7 +72,9 @@ export const deploymentEventSchemas = {
       address: text
         .exactOptional()
         .describe('of IPv6 the /64 network; absent of a flood, which is told as a sum'),
-      reason: text.exactOptional().describe('`unknown`, `expired` or `revoked`'),
+      reason: text
+        .exactOptional()
+        .describe('`unknown`, `expired`, `revoked` or, of a token that is not valid, `token`'),
       key: text.exactOptional().describe('of one that has ended'),
       owner: owner.exactOptional(),
       ...request,
@@ -209,6 +211,15 @@ export const deploymentEventSchemas = {
     kind: text,
     argsHash: text,
     decision: text,
+  }),
+  limits_changed: kind('An operator changed the limits of somebody’s run.', {
+    ...session,
+    run: text,
+    limits: text.describe('those that were changed, as JSON'),
+  }),
+  session_compacted: kind('An operator compacted what was said in somebody’s session.', {
+    ...session,
+    run: text.describe('the run that did'),
   }),
   session_deleted: kind('An operator deleted somebody’s session.', {
     ...session,

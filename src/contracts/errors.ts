@@ -28,6 +28,7 @@ export type PluginErrorCode =
 /** A failed `ToolResult` that the model reads; the run goes on. */
 export type ToolErrorCode =
   | 'tool_not_found'
+  | 'tool_changed'
   | 'tool_invalid_input'
   | 'tool_denied'
   | 'tool_rate_limited'
@@ -47,6 +48,7 @@ export type LeaseErrorCode =
   | 'lease_tool_calls'
   | 'lease_children'
   | 'lease_depth'
+  | 'lease_platform'
 
 /** Raised by model providers: retried if transient, then the next provider, then the run fails. */
 export type ModelErrorCode =
@@ -58,6 +60,7 @@ export type ModelErrorCode =
   | 'model_invalid_reply'
   | 'model_empty_reply'
   | 'model_refused_request'
+  | 'model_context_exceeded'
   | 'model_not_found'
   | 'model_not_configured'
   | 'model_not_capable'
@@ -81,6 +84,7 @@ export type RequestErrorCode =
   | 'request_conflict'
   | 'request_idempotency_mismatch'
   | 'request_queue_full'
+  | 'request_rate_limited'
   | 'request_insufficient_quota'
   | 'request_unavailable'
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from './json.ts'
 import type { Message } from './message.ts'
+import { platformUnits, type PlatformUnit } from './platform.ts'
 
 /** What several kinds of events say alike. */
 export const text = z.string()
@@ -18,6 +19,18 @@ export const failure = z.object({ code: text, message: text, transient: flag.exa
 export const state = z.enum(['completed', 'stopped', 'failed', 'cancelled'])
 export const costNanoUsd = number.describe('billionths of a US dollar')
 
+/** `PlatformAmounts`: what is absent is zero. */
+const platform = z.object(
+  Object.fromEntries(platformUnits.map((unit) => [unit, number.exactOptional()])) as Record<
+    PlatformUnit,
+    z.ZodExactOptional<typeof number>
+  >,
+)
+
+export const toldPlatform = platform
+  .exactOptional()
+  .describe('what the platform was made to do for the run itself since this was last told')
+
 export const usage = z.object({
   tokens: number,
   costNanoUsd,
@@ -28,6 +41,8 @@ export const usage = z.object({
   outputTokens: number,
   modelCalls: number,
   timeMs: number,
+  platform: platform.exactOptional(),
+  platformNanoUsd: number.exactOptional(),
 })
 
 /** The result of a run, as `AgentResult` has it. */
@@ -93,5 +108,113 @@ export const ofCall = {
   call: text.exactOptional().describe('the call whose code asked; absent if it was the agent'),
 }
 
-export const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session'])
+const limitName = z.enum([
+  'maxTokens',
+  'maxCostNanoUsd',
+  'maxPlatformNanoUsd',
+  'maxTimeMs',
+  'maxTurns',
+  'maxToolCalls',
+  'maxChildren',
+  'maxDepth',
+  'maxConcurrency',
+])
+const leaseCode = z.enum([
+  'lease_tokens',
+  'lease_cost',
+  'lease_time',
+  'lease_turns',
+  'lease_tool_calls',
+  'lease_children',
+  'lease_depth',
+  'lease_platform',
+  'loop_suspected',
+])
+
+/** Which limit was reached, what was spent of it by whom, and what the next step needs. */
+export const limitReached = {
+  code: leaseCode,
+  limit: limitName.exactOptional().describe('absent for a suspected loop'),
+  allowed: number.exactOptional().describe('the limit in force'),
+  spent: number.exactOptional().describe('by the run and everything below it'),
+  needed: number.exactOptional().describe('the least limit with which it may go on'),
+  own: number.exactOptional().describe('of `spent`, by the run itself'),
+  calls: z
+    .array(z.object({ call: text, tool: text, spent: number }))
+    .readonly()
+    .exactOptional()
+    .describe('of `spent`, by what its calls began'),
+  message: text,
+}
+
+export const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session', 'budget'])
 export const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
+
+export const turn = number.describe('counts from 1 within the run')
+
+export const modelRequest = {
+  ...ofCall,
+  turn: number.exactOptional().describe('absent if a call asked'),
+  request: number.exactOptional().describe('counts from 1 within the turn; absent if a call asked'),
+  ...owner,
+  ...model,
+}
+
+/** What every event of a tool's call says. */
+export const toolCall = {
+  call,
+  tool: text,
+  parent: text.exactOptional().describe('the call whose code made this one'),
+  ...owner,
+}
+
+/** What came of a compaction, as `CompactionReport` has it. */
+export const compaction = {
+  reason: z
+    .enum(['start', 'budget', 'context_error', 'requested'])
+    .describe(
+      'it passed the share at which it begins; the run’s budget takes no more; the model service refused it; somebody asked',
+    ),
+  stage: z
+    .enum(['results', 'summary'])
+    .describe('old results of tools behind handles, or a summary of everything old'),
+  by: z.enum(['model', 'rule']).exactOptional().describe('who made the summary'),
+  refused: text.exactOptional().describe('why no model made it'),
+  tokensBefore: number.describe('estimated input of the call, tools included'),
+  tokensAfter: number,
+  targetTokens: number,
+  roomTokens: number.describe('what a call may have as input'),
+  left: z.object({
+    results: number.describe('results of tools behind a handle now'),
+    messages: number.describe('messages that the summary stands for'),
+    notKept: number.describe('of both, what is in the transcript only'),
+  }),
+  stayed: z.object({
+    messages: number,
+    lastTurns: number,
+    decisions: number,
+    openCalls: number,
+    ids: number,
+  }),
+  unpinned: z
+    .array(
+      z.enum([
+        'last_turn_results',
+        'last_turns',
+        'decisions',
+        'goal',
+        'newest_results',
+        'open_calls',
+        'ids',
+        'archives',
+      ]),
+    )
+    .readonly()
+    .describe('what was given up of what should stay'),
+  tokens: number.describe('spent on the summary'),
+  costNanoUsd,
+  callCostNanoUsd: z
+    .object({ before: number, after: number })
+    .exactOptional()
+    .describe('what the input of a call costs, if a price is known'),
+}

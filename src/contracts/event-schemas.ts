@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   call,
+  compaction,
   costNanoUsd,
   durationMs,
   failure,
@@ -8,8 +9,10 @@ import {
   inHook,
   json,
   jsonObject,
+  limitReached,
   message,
   model,
+  modelRequest,
   number,
   ofCall,
   owner,
@@ -17,9 +20,16 @@ import {
   runResult,
   state,
   text,
+  toldPlatform,
+  toolCall,
+  turn,
   usage,
   verdict,
 } from './event-fields.ts'
+import { kind } from './event-kind.ts'
+
+const argsHash = text.describe('sha-256 of the arguments')
+const child = { call, agent: text, session: text.describe('the session of the sub-agent') }
 
 /**
  * What each kind of event of a session says, from which its type is inferred (`event.ts`) and docs/events.md is made.
@@ -28,47 +38,6 @@ import {
  * `data` is what is stored, and on the audit record. `told` is what a reader of the session gets: texts, arguments and
  * results are added out of the row that the event is stored in, and `inside` is left out.
  */
-interface Parts<Told extends z.core.$ZodLooseShape, Inside extends z.core.$ZodLooseShape> {
-  readonly told?: Told
-  readonly inside?: Inside
-}
-
-type NoFields = Record<never, never>
-type With<Fields, More> = Omit<Fields, keyof More> & More
-
-const kind = <
-  Data extends z.core.$ZodLooseShape,
-  Told extends z.core.$ZodLooseShape = NoFields,
-  Inside extends z.core.$ZodLooseShape = NoFields,
->(
-  when: string,
-  data: Data,
-  { told, inside }: Parts<Told, Inside> = {},
-) => ({
-  data: z.object({ ...data, ...inside } as unknown as With<Data, Inside>).describe(when),
-  told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
-})
-
-const turn = number.describe('counts from 1 within the run')
-
-const modelRequest = {
-  ...ofCall,
-  turn: number.exactOptional().describe('absent if a call asked'),
-  request: number.exactOptional().describe('counts from 1 within the turn; absent if a call asked'),
-  ...owner,
-  ...model,
-}
-
-const toolCall = {
-  call,
-  tool: text,
-  parent: text.exactOptional().describe('the call whose code made this one'),
-  ...owner,
-}
-
-const argsHash = text.describe('sha-256 of the arguments')
-const child = { call, agent: text, session: text.describe('the session of the sub-agent') }
-
 export const eventSchemas = {
   run_started: kind('A run began to work. It is the first event of every run.', {
     principal: text,
@@ -93,6 +62,7 @@ export const eventSchemas = {
         .array(z.object({ call, tool: text, kind: pauseKind }))
         .readonly()
         .describe('the calls that wait'),
+      platform: toldPlatform,
     },
     { told: { turn } },
   ),
@@ -116,6 +86,7 @@ export const eventSchemas = {
       turns: number,
       code: text.exactOptional(),
       message: text.exactOptional().describe('why it did not complete'),
+      platform: toldPlatform,
     },
     {
       told: { result: runResult.nullable().describe('the result of the run (docs/api.md)') },
@@ -168,6 +139,13 @@ export const eventSchemas = {
       .exactOptional()
       .describe('which ones, and what each lacks'),
   }),
+  context_compacted: kind(
+    'What a model is sent had become too long: some of it is behind handles, or in a summary, from here on.',
+    {
+      turn,
+      ...compaction,
+    },
+  ),
   tool_started: kind(
     'A call begins.',
     { ...toolCall, argsHash, inputChars: number, definitionHash: text },
@@ -227,6 +205,22 @@ export const eventSchemas = {
     tokens: number.exactOptional(),
     reserved: number.exactOptional(),
   }),
+  budget_reached: kind(
+    'A limit was reached, and the run is parked until somebody raises it: `run_parked` comes after it.',
+    limitReached,
+  ),
+  budget_warning: kind('Four fifths of a limit are spent; told once of each limit.', {
+    limit: text,
+    allowed: number,
+    spent: number,
+  }),
+  loop_suspected: kind(
+    'The same calls with the same results came again and again: the run is parked, or ends.',
+    {
+      calls: z.array(text).readonly().describe('the tools of one round, in order'),
+      rounds: number.describe('how often in a row'),
+    },
+  ),
   tool_log: kind(
     'A tool or a hook logged something.',
     {

@@ -118,10 +118,6 @@ export interface AuditRecord extends EventPlace {
 export const callOf = ({ data }: { readonly data: EventData | ToldData }): string | undefined =>
   'call' in data ? data.call : undefined
 
-/** The session of the sub-agent that an event is about, if it is about one. */
-export const childOf = ({ data }: { readonly data: EventData | ToldData }): string | undefined =>
-  'session' in data ? data.session : undefined
-
 /** An event as one of a call, unless it says already of which one. */
 export const ofCall = <Event extends EventDraft>(call: string, event: Event): Event => ({
   ...event,

@@ -1,9 +1,11 @@
 import type { AgentResult, ModelCallSummary } from './agent.ts'
+import type { Compaction } from './context.ts'
 import type { SessionEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, zeroUsage, type Amount, type Limits, type Usage } from './lease.ts'
 import type { Message } from './message.ts'
 import type { Pause } from './pause.ts'
+import type { PlatformAmounts } from './platform.ts'
 import type { PlanStep } from './plan.ts'
 import type { ToolResult } from './tool.ts'
 
@@ -44,6 +46,8 @@ export interface TurnRecord {
   readonly turn: number
   /** What came in while the run worked and this turn was the first to see. */
   readonly received?: readonly Message[]
+  /** What was decided of the context before its model call, oldest first. */
+  readonly compactions?: readonly Compaction[]
   /** The most each of its calls may spend, pinned when the first one ran. */
   readonly share?: Limits
   readonly steps: readonly PlanStep[]
@@ -51,8 +55,12 @@ export interface TurnRecord {
   readonly modelCalls: readonly ModelCallSummary[]
   /** Spent by this turn, its calls included. */
   readonly usage: Usage
+  /** What of it the platform was made to do for the run itself, without what is below it. */
+  readonly platform?: PlatformAmounts
   readonly events: readonly SessionEvent[]
-  /** False while calls are under way: an intent or a checkpoint. */
+  /** The turn waits as a whole: a limit was reached in it, or a loop is suspected. */
+  readonly pause?: Pause
+  /** False while calls are under way: an intent or a checkpoint. Without steps its context was decided on, no more. */
   readonly isDone: boolean
   /** Set on the last turn of a run: the terminal state is in the same row. */
   readonly final?: AgentResult

@@ -1,8 +1,11 @@
 import type { AgentResult, AgentSpec } from './agent.ts'
-import type { MessageDelta } from './event.ts'
+import type { Ending } from './agent-result.ts'
+import type { Compaction } from './context.ts'
+import type { EventDraft, MessageDelta } from './event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
 import type { Message } from './message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
+import type { AddedTexts } from './plan.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Toolset } from './tool.ts'
 import type { TraceLink } from './trace.ts'
@@ -25,6 +28,10 @@ export interface RunInput {
   readonly toolset: Toolset
   /** The transcript up to and including this run's task; the agent's instructions come before it. */
   readonly messages: readonly Message[]
+  /** What was decided of these messages in earlier runs, oldest first: the last ones suffice. */
+  readonly compactions?: readonly Compaction[]
+  /** It was said in a run that failed. */
+  readonly isLeftOver?: (message: Message) => boolean
   readonly startedAtMs: number
   /** How often the open turn was interrupted before its model call was recorded. */
   readonly lostCalls: number
@@ -37,6 +44,7 @@ export interface RunPorts {
   readonly onDelta: (delta: MessageDelta) => void
   /** What came in for this run since it began, from the given place on. */
   readonly received?: (from: number) => readonly Message[]
+  readonly added?: AddedTexts
   /** What came of a waiting call, if anything yet. */
   readonly answerTo?: (call: string) => PauseAnswer | undefined
   /** What a turn's n-th model request, from 1, carries with it; those that a crash may have cut count too. */
@@ -47,8 +55,36 @@ export interface RunPorts {
   readonly onWritten: (turn: TurnRecord) => void
   /** Called when the first model request of the segment is on its way, or will not be. */
   readonly onSent: () => void
+  /** What the platform costs for the run itself; absent where nobody counts that. */
+  readonly platform?: PlatformLease
+  /** Somebody can be asked to raise a limit: what one holds back waits for that. */
+  readonly mayRaise?: boolean
+  /** Says of a limit that ends the run what was reached and, where it `mayRaise`, what it waits for. */
+  readonly atLimit?: (reached: Ending, turns: readonly TurnRecord[]) => LimitAnswer
+  /** Looks at what was done before each further turn: what to tell of it, and whether it is to end here. */
+  readonly review?: (turns: readonly TurnRecord[]) => {
+    readonly tell: readonly EventDraft[]
+    readonly end?: Ending | undefined
+  }
   /** Aborted with a reason that has a `code` (`cancelled` if it has none). */
   readonly signal: AbortSignal
+}
+
+/** The platform's part of a run's lease: counted by the host, and known only when it has happened. Billionths of a US dollar. */
+export interface PlatformLease {
+  /** What a turn may cost, what is written at a run's end included: reserved before it begins. */
+  readonly turnNanoUsd: () => number
+  /**
+   * What the turns so far have cost beyond what was reserved for them; below zero if that was less. Asked once before
+   * each turn: `turnNanoUsd` is reserved then.
+   */
+  readonly beyond: () => number
+}
+
+/** What a limit means for a run: the pause in which somebody may raise it, or its end with these words. */
+export interface LimitAnswer {
+  readonly message: string
+  readonly pause?: Pause
 }
 
 /** The run waits for someone outside: its segment is over, its journal holds all there is. */

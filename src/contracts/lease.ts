@@ -1,7 +1,11 @@
+import { plusPlatform } from './platform-sum.ts'
+import type { PlatformAmounts } from './platform.ts'
+
 /**
  * What a run may spend at most. All of it is for the whole subtree below the run.
  *
- * Tokens, cost, turns, tool calls and children add up over the tree; time, depth and concurrency do not.
+ * Tokens, cost, turns, tool calls, children and the platform's cost add up over the tree; time, depth and concurrency
+ * do not.
  * @see docs/design.md section 6
  */
 export interface Limits {
@@ -15,6 +19,8 @@ export interface Limits {
   readonly maxToolCalls: number
   /** Width: how many sub-agents may be started in the subtree. */
   readonly maxChildren: number
+  /** What the platform itself may cost, in billionths of a US dollar; absent if that is not limited. */
+  readonly maxPlatformNanoUsd?: number
   /** How many levels below this run; the root is at depth 0. */
   readonly maxDepth: number
   /** Calls running side by side. */
@@ -28,6 +34,8 @@ export interface Amount {
   readonly turns: number
   readonly toolCalls: number
   readonly children: number
+  /** What the platform costs; a version before this one says none, which is zero. */
+  readonly platformNanoUsd?: number
 }
 
 /** What was really spent by a run and everything below it. */
@@ -37,25 +45,24 @@ export interface Usage extends Amount {
   readonly modelCalls: number
   /** Active milliseconds. */
   readonly timeMs: number
+  /** What the platform was made to do; `platformNanoUsd` is its price. */
+  readonly platform?: PlatformAmounts
 }
 
 export const zeroAmount: Amount = { tokens: 0, costNanoUsd: 0, turns: 0, toolCalls: 0, children: 0 }
 
-export const plus = (a: Amount, b: Amount): Amount => ({
-  tokens: a.tokens + b.tokens,
-  costNanoUsd: a.costNanoUsd + b.costNanoUsd,
-  turns: a.turns + b.turns,
-  toolCalls: a.toolCalls + b.toolCalls,
-  children: a.children + b.children,
+const combined = (a: Amount, b: Amount, sign: 1 | -1): Amount => ({
+  tokens: a.tokens + sign * b.tokens,
+  costNanoUsd: a.costNanoUsd + sign * b.costNanoUsd,
+  turns: a.turns + sign * b.turns,
+  toolCalls: a.toolCalls + sign * b.toolCalls,
+  children: a.children + sign * b.children,
+  ...((a.platformNanoUsd ?? b.platformNanoUsd) !== undefined && {
+    platformNanoUsd: (a.platformNanoUsd ?? 0) + sign * (b.platformNanoUsd ?? 0),
+  }),
 })
-
-export const minus = (a: Amount, b: Amount): Amount => ({
-  tokens: a.tokens - b.tokens,
-  costNanoUsd: a.costNanoUsd - b.costNanoUsd,
-  turns: a.turns - b.turns,
-  toolCalls: a.toolCalls - b.toolCalls,
-  children: a.children - b.children,
-})
+export const plus = (a: Amount, b: Amount): Amount => combined(a, b, 1)
+export const minus = (a: Amount, b: Amount): Amount => combined(a, b, -1)
 
 export const zeroUsage: Usage = {
   ...zeroAmount,
@@ -72,6 +79,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens: a.outputTokens + b.outputTokens,
     modelCalls: a.modelCalls + b.modelCalls,
     timeMs: a.timeMs + b.timeMs,
+    ...((a.platform ?? b.platform) && { platform: plusPlatform(a.platform, b.platform) }),
   }
 }
 
@@ -91,8 +99,31 @@ export interface LeaseRefusal {
     | 'lease_tool_calls'
     | 'lease_children'
     | 'lease_depth'
+    | 'lease_platform'
   readonly asked: number
   readonly left: number
+}
+
+/** A limit that a run has reached, for whoever may raise it. Costs in billionths of a US dollar, time in milliseconds. */
+export interface LimitReached {
+  readonly code: LeaseRefusal['code'] | 'loop_suspected'
+  /** Which limit; absent for a suspected loop, which is not one. */
+  readonly limit?: keyof Limits
+  /** The limit in force. */
+  readonly allowed?: number
+  /** What is booked of it by now, everything below the run included. */
+  readonly spent?: number
+  /** The least limit with which the next step may begin; a guess where the step is one that may itself spend. */
+  readonly needed?: number
+  /** Of `spent`, by whom in the tree: the run itself, and each call that itself spent. */
+  readonly own?: number
+  readonly calls?: readonly {
+    readonly call: string
+    readonly tool: string
+    readonly spent: number
+  }[]
+  /** In words for a person, with how to go on. */
+  readonly message: string
 }
 
 /** Stands for no limit; finite, so that it survives JSON and stays exact. */
@@ -108,9 +139,10 @@ export const defaultMaxOutputTokens = 4_096
 /** What was asked for as a limit of its own, as limits that hold nothing else back. */
 export const onlyLimited = (some: Partial<Limits> = {}): Limits => ({ ...noLimits, ...some })
 
-const noLimits: Limits = {
+const noLimits: Required<Limits> = {
   maxTokens: unlimited,
   maxCostNanoUsd: unlimited,
+  maxPlatformNanoUsd: unlimited,
   maxTimeMs: unlimited,
   maxTurns: unlimited,
   maxToolCalls: unlimited,
@@ -120,15 +152,10 @@ const noLimits: Limits = {
 }
 
 /** The smaller of two limits in every dimension. */
-export function narrower(a: Limits, b: Limits): Limits {
-  return {
-    maxTokens: Math.min(a.maxTokens, b.maxTokens),
-    maxCostNanoUsd: Math.min(a.maxCostNanoUsd, b.maxCostNanoUsd),
-    maxTimeMs: Math.min(a.maxTimeMs, b.maxTimeMs),
-    maxTurns: Math.min(a.maxTurns, b.maxTurns),
-    maxToolCalls: Math.min(a.maxToolCalls, b.maxToolCalls),
-    maxChildren: Math.min(a.maxChildren, b.maxChildren),
-    maxDepth: Math.min(a.maxDepth, b.maxDepth),
-    maxConcurrency: Math.min(a.maxConcurrency, b.maxConcurrency),
-  }
-}
+export const narrower = (a: Limits, b: Limits): Limits => ({
+  ...a,
+  ...Object.fromEntries(
+    (Object.keys({ ...a, ...b }) as (keyof Limits)[]) // their own keys, by their type
+      .map((name) => [name, Math.min(a[name] ?? unlimited, b[name] ?? unlimited)]),
+  ),
+})

@@ -18,7 +18,7 @@ export interface Ledger {
   readonly settle: (lease: Lease, spent: Partial<Amount>) => boolean
   /** Books spending that had no reservation, such as a request lost in a crash. */
   readonly charge: (spent: Partial<Amount>) => void
-  readonly left: () => Amount
+  readonly left: () => Required<Amount>
   readonly reserved: () => Amount
   readonly settled: () => Amount
 }

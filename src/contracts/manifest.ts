@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { contextSettingsSchema } from './context.ts'
 import { cronProblem } from './cron.ts'
 import { IsolaError } from './errors.ts'
 import type { JsonSchema } from './json.ts'
@@ -48,10 +49,14 @@ const limits = z.strictObject({
   max_tokens_per_invocation: z.int().min(1).default(50_000),
   time_budget_ms: z.int().min(1).max(3_600_000).default(120_000),
   max_cost_usd: z.number().positive().optional(),
+  /** What the platform itself may cost, as decision 0049 counts it. */
+  max_platform_usd: z.number().positive().optional(),
   max_tool_calls: z.int().min(0).optional(),
   max_depth: z.int().min(0).max(16).optional(),
   max_concurrency: z.int().min(1).max(64).optional(),
   max_children: z.int().min(0).max(1_000).optional(),
+  /** So often in a row the same calls with the same results are taken for a loop; 0 never, 5 unless set. */
+  max_repeats: z.union([z.literal(0), z.int().min(2).max(100)]).optional(),
 })
 
 const agentManifest = z.strictObject({
@@ -80,6 +85,7 @@ const agentManifest = z.strictObject({
     .optional(),
   limits: limits.prefault({}),
   output_schema: jsonSchema.optional(),
+  context: contextSettingsSchema.optional(),
 })
 
 /** Where a plugin may listen in; `match` is a pattern (`kv__*`) over tool names for the tool hooks, over agents else. */

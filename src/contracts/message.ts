@@ -36,5 +36,7 @@ export type Message =
       readonly name: string
       readonly output: Json
       readonly isError: boolean
+      /** A person allowed this call, or answered it. */
+      readonly decided?: true
       readonly taint: readonly TaintLabel[]
     }

@@ -76,6 +76,16 @@ export interface ModelPrice extends TokenPrice {
   readonly above?: readonly (TokenPrice & { readonly inputTokens: number })[]
 }
 
+/** The model that will answer. */
+export interface ContextModel {
+  readonly name: string
+  /** Input and output together, in tokens. Not known if absent: then only the budget and `force` compact. */
+  readonly contextTokens?: number
+  /** The output cap of the call. */
+  readonly maxOutputTokens: number
+  readonly price?: ModelPrice
+}
+
 /** What one model call cost, as the provider counted it. */
 export interface ModelUsage {
   readonly inputTokens: number
@@ -218,6 +228,8 @@ export interface ModelProvider {
    */
   readonly select: (model: string | undefined, request?: ModelRequest) => ModelSelection
   readonly estimate: (request: ModelRequest) => ModelEstimate
+  /** How much the model takes that would answer, however long the request is; `undefined` if none would. */
+  readonly contextOf?: (request: ModelRequest) => ContextModel | undefined
   readonly generate: (request: ModelRequest, options: ModelCallOptions) => Promise<ModelReply>
 }
 
@@ -245,7 +257,7 @@ export interface ModelStatus {
   readonly capabilities: ModelCapabilities
   /** Absent if none is known: such a model is not asked under a cost limit. */
   readonly price?: KnownPrice
-  /** What the vendor says of its size. Shown, never held against a request. */
+  /** What the vendor says of its size. Contexts are compacted by it; it is never held against a request. */
   readonly window?: ModelWindow
   /** Epoch milliseconds: failed in a row, and passed over until then if another can take the call. */
   readonly coolingUntilMs?: number

@@ -2,6 +2,7 @@ import type { RunState } from './agent.ts'
 import type { AuditRecord } from './event.ts'
 import type { Rights } from './keys.ts'
 import type { OwnLimits } from './own-limits.ts'
+import type { PlatformAmounts } from './platform.ts'
 import type { Scope } from './scopes.ts'
 
 /** Who is asking, and what that one may. Read anew with each request. */
@@ -31,8 +32,9 @@ export interface Client {
 
 /**
  * Turns an `Authorization` header into a principal. Throws `request_unauthenticated` (missing, wrong, expired and
- * revoked alike), `request_login_limited` (after too many wrong ones from an address), `request_unavailable` (keys
- * cannot be looked up; the operator key works) or `request_auth_not_configured`.
+ * revoked alike), `request_login_limited` (after too many wrong ones from an address), `request_rate_limited` (too many
+ * that are not known), `request_unavailable` (keys cannot be looked up; the operator key works) or
+ * `request_auth_not_configured`.
  */
 export type Authenticate = (
   authorization: string | undefined,
@@ -92,8 +94,16 @@ export interface AuditReader {
   readonly query: (query: AuditQuery) => Promise<AuditPage>
 }
 
-/** What spending is told by. */
-export const usageKeys = ['principal', 'agent', 'model', 'plugin', 'session'] as const
+/** What spending is told by; `spending` is by principal, agent and model together. */
+export const usageKeys = [
+  'principal',
+  'agent',
+  'model',
+  'plugin',
+  'session',
+  'day',
+  'spending',
+] as const
 /** What usage is summed up by. */
 export type UsageKey = (typeof usageKeys)[number]
 
@@ -109,8 +119,17 @@ export interface UsageQuery {
   readonly limit: number
 }
 
-/** What was spent, as the record has it: each call once, where it was made. */
-export interface UsageSum {
+/** What the platform was made to do, and its price in billionths of a US dollar. */
+export interface PlatformSum {
+  readonly platform: PlatformAmounts
+  readonly platformNanoUsd: number
+}
+
+/**
+ * What was spent, as the record has it: each call once, where it was made. By model and plugin nothing of the platform,
+ * since what it was made to do is the run's.
+ */
+export interface UsageSum extends PlatformSum {
   /** In which something of it happened, those of sub-agents too. */
   readonly runs: number
   /** Requests to models that were answered, or failed and may have been billed. */
@@ -128,9 +147,9 @@ export interface UsageSum {
 
 /** One sum of usage. */
 export interface UsageRow extends UsageSum {
-  /** `null` for what is of none: a tool call of no model, a model call of no plugin. */
+  /** Of `spending` the model. `null` for what is of none: a tool call of no model, a model call of no plugin. */
   readonly name: string | null
-  /** Whose session it is, and whose agent it talks to. */
+  /** Of `session` and `spending`: whose session it is, and whose agent it talks to. */
   readonly principal?: string
   readonly agent?: string
 }
@@ -140,6 +159,8 @@ export interface UsageReport {
   readonly sum: (query: UsageQuery) => Promise<{
     readonly rows: readonly UsageRow[]
     readonly total: UsageSum
+    /** What no run made the platform do; absent where one principal is asked for. */
+    readonly deployment?: PlatformSum
   }>
 }
 

@@ -13,6 +13,8 @@ export interface Pause extends PauseRequest {
   readonly definitionHash: string
   /** Epoch milliseconds. */
   readonly sinceMs: number
+  /** Of kind `budget`: how often the limits of the run had been changed then. A later change may end it. */
+  readonly changes?: number
 }
 
 /**
@@ -43,7 +45,7 @@ export function settles(
   answer: PauseAnswer,
 ): boolean {
   if (answer.kind === 'outcome') return true
-  if (kind === 'approval') return answer.kind === 'approved'
+  if (kind === 'approval' || kind === 'budget') return answer.kind === 'approved'
   const given = answersIn(answer) ?? {}
   return (
     asks !== undefined && Object.entries(asks).every(([key, asked]) => isFor(given[key], asked))

@@ -146,15 +146,20 @@ function limitsOf(limits: AgentManifest['limits']): Readonly<Record<string, numb
     max_depth: maxDepth,
     max_concurrency: maxConcurrency,
     max_children: maxChildren,
+    // Only where it is limited: what was allowed before there was such a limit says nothing of it.
+    ...(limits.max_platform_usd !== undefined && { max_platform_usd: limits.max_platform_usd }),
   }
 }
+
+const platformLine = 'agent: max_platform_usd'
 
 /** What a permit has that another does not cover: the lines that somebody has to allow. */
 export function widened(next: Permit, before: Permit | undefined): readonly PermitLine[] {
   const had = new Map(before ? permitLines(before).map((line) => [line.text, line]) : [])
   const more = permitLines(next).filter(({ text, amount }) => {
     const old = had.get(text)
-    return !old || (amount ?? 0) > (old.amount ?? 0)
+    if (!old) return !before?.agent || text !== platformLine
+    return (amount ?? 0) > (old.amount ?? 0)
   })
   const free = freed(next, before).map((name) => ({
     text: `tool: ${name} without anybody's approval`,
@@ -165,7 +170,12 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
   const reached = gone(before?.agent?.disallowed, next.agent?.disallowed).map((name) => ({
     text: toVisible(`agent: ${name} is not disallowed any more`),
   }))
-  return [...more, ...free, ...harmless, ...reached]
+  const isFree = next.agent && !permitLines(next).some(({ text }) => text === platformLine)
+  const unlimited =
+    isFree && had.has(platformLine)
+      ? [{ text: 'agent: what it costs the platform is not limited any more' }]
+      : []
+  return [...more, ...free, ...harmless, ...reached, ...unlimited]
 }
 
 /** What the first list has and the second has not. */

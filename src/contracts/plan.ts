@@ -1,5 +1,6 @@
 import type { JsonObject } from './json.ts'
 import type { AgentSpec } from './agent.ts'
+import type { AddedText } from './agent-pin.ts'
 import type { Limits } from './lease.ts'
 import type { EventDraft } from './event.ts'
 import type { Message } from './message.ts'
@@ -41,6 +42,14 @@ export type RunCaller = Pick<
   readonly opening?: 'start' | 'reset' | undefined
 }
 
+/** The texts that hooks add to the instructions of a run's model calls. */
+export interface AddedTexts {
+  /** Those that the run was begun with: nothing else is added to a run that is taken up again. */
+  readonly kept?: readonly AddedText[] | undefined
+  /** Told what is added to a model call. */
+  readonly note: (texts: readonly AddedText[]) => void
+}
+
 /** All a planner may know: transport-free. */
 export interface PlannerState {
   readonly caller: RunCaller
@@ -55,6 +64,8 @@ export interface PlannerState {
   readonly signal: AbortSignal
   /** The only way to a model: each call is reserved before and settled after. Throws `lease_…` or `model_…`. */
   readonly generate: (request: ModelRequest) => Promise<ModelReply>
+  /** Absent where nothing is kept of it. */
+  readonly added?: AddedTexts | undefined
   /** Tells the session's log. */
   readonly emit: (event: EventDraft) => void
 }

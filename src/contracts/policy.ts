@@ -73,9 +73,12 @@ export interface Approvals {
   readonly isNeeded: (subject: CallSubject) => boolean | string | Promise<boolean | string>
 }
 
+/** Of which call an output is kept. */
+type Kept = Pick<CallSubject, 'session' | 'rootSession' | 'run' | 'call'>
+
 /** What becomes of an output that is too long for the context: kept behind a handle, never silently cut. */
 export interface OutputStore {
   /** At most this many characters of JSON go to the model as they are. */
   readonly maxChars: number
-  readonly keep: (subject: CallSubject, json: string) => Promise<JsonObject>
+  readonly keep: (of: Kept, json: string) => Promise<JsonObject>
 }

@@ -1,4 +1,5 @@
 import type { OwnLimits } from './own-limits.ts'
+import type { PlatformCount } from './platform.ts'
 import type { Reply } from './reply.ts'
 import type { StorageAnswer, StorageRequest } from './space.ts'
 
@@ -41,16 +42,21 @@ export interface PrincipalLedger {
    * Throws `lease_tokens` or `lease_cost` if nothing is left (`retryAfterMs`: until the day ends), and
    * `request_unavailable` if it cannot be asked: fail closed. A dimension of which nothing is asked is not refused.
    */
-  readonly reserve: (request: DayLeaseRequest) => Promise<DayAmount>
+  readonly reserve: (request: DayLeaseRequest & AskedByRun) => Promise<DayAmount>
   /**
    * What a run has spent up to now, everything below it included; its reservation ends. The word of the
    * latest step counts, in whatever order and however often it comes. Throws `request_unavailable`; what is not settled is asked for later (`SessionApi.spentBy`).
    */
   readonly settle: (
-    request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount },
+    request: Omit<DayLeaseRequest, 'asked'> & { readonly spent: DayAmount } & AskedByRun,
   ) => Promise<void>
   /** Tells the operator's page that something is wrong, or (`isOver`) is well again. Never throws, waits for nobody. */
   readonly report: (incident: Incident) => void
+}
+
+interface AskedByRun {
+  /** Takes what the question makes the platform do; the deployment if absent. Stays where it is: it crosses no RPC. */
+  readonly counted?: PlatformCount['count']
 }
 
 /** Something that an operator should know of; the same kind in the same place counts up. */
@@ -65,6 +71,7 @@ export interface Incident {
     | 'alarm_failed'
     | 'telemetry_failed'
     | 'retention_failed'
+    | 'wake_loop'
   /** Empty if it is of no session. */
   readonly session: string
   readonly run?: string

@@ -1,7 +1,11 @@
+import type { Billed } from './platform.ts'
 import { errorCode, errorMessage, IsolaError, type ErrorCall } from './errors.ts'
 
 /** What a Durable Object answers: faults that are expected are values, since classes do not survive RPC. */
-export type Reply<T> =
+export type Reply<T> = {
+  /** Set by objects that book nothing themselves: whoever asked does. */
+  readonly billed?: Billed
+} & (
   | { readonly ok: true; readonly value: T }
   | {
       readonly ok: false
@@ -13,6 +17,7 @@ export type Reply<T> =
         readonly retryAfterMs?: number
       }
     }
+)
 
 /** An expected failure as a value; a bug is thrown. */
 export async function toReply<T>(work: () => Promise<T>): Promise<Reply<T>> {

@@ -11,6 +11,12 @@ export interface DirectCall {
   readonly input: JsonObject
 }
 
+/**
+ * For whom a run compacts what was said: for the session that it is in, or for a client that keeps what it gets, where
+ * nobody could open a handle later.
+ */
+export type CompactFor = 'session' | 'client'
+
 /** What may be asked of a run besides its messages: one object from the surface to the agent's last call. */
 export interface RunOptions {
   readonly model?: string
@@ -21,6 +27,8 @@ export interface RunOptions {
   readonly limits?: Partial<Limits>
   /** What the run may be parked for; nothing if absent. */
   readonly pauses?: PauseMode
+  /** Somebody comes back to it who can raise a limit that it reaches: it is parked then, and stopped if absent. */
+  readonly mayRaise?: boolean
   /** Tools whose every call somebody must approve, also below: names, or `<plugin>__*`, or `*`. */
   readonly requireApproval?: readonly string[]
   /** Tools that the client runs: a call of one parks the run. */
@@ -29,6 +37,8 @@ export interface RunOptions {
   readonly mayAsk?: boolean
   /** The run makes this one call, through every gate, and is over with what came of it: no model is asked. */
   readonly directCall?: DirectCall
+  /** The run compacts what was said before it and is over: it answers nothing. */
+  readonly compact?: CompactFor
 }
 
 /** What holds for one option wherever runs are told apart or begun by others. */
@@ -53,10 +63,13 @@ export const runOptionFields: {
   limits: own,
   // What a surface can wait for depends on its version, not on what was asked. A child has no client with tools.
   pauses: { isHashed: false, inherit: (pauses) => (pauses === 'park' ? 'park' : 'refuse') },
+  // A child's limits are its parent's to give: it is the parent that asks.
+  mayRaise: { isHashed: false, inherit: nothing },
   requireApproval: { isHashed: true, inherit: whole },
   clientTools: own,
   mayAsk: own,
   directCall: own,
+  compact: own,
 }
 
 const names = Object.keys(runOptionFields) as (keyof RunOptions)[] // its own keys, by its type

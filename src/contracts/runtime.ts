@@ -1,10 +1,13 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
+import type { AgentPin, PinnedAgent } from './agent-pin.ts'
+import type { ContextReader } from './context-reader.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Limits } from './lease.ts'
 import type { Kernel } from './kernel.ts'
 import type { ToolDefinition } from './model.ts'
 import type { Offers } from './offer.ts'
 import type { Approvals, OutputStore, Policy, RateLimiter, ToolHooks } from './policy.ts'
+import type { PlatformCount } from './platform.ts'
 import type { PrincipalLedger } from './principal.ts'
 import type { AuditSink } from './audit-sink.ts'
 import type { SessionGateway } from './session-api.ts'
@@ -18,19 +21,27 @@ import type { SchemaValidator, Toolset } from './tool.ts'
 export interface ReadyAgent {
   readonly spec: AgentSpec
   readonly toolset: Toolset
+  /** What a run of it that is taken up again goes on with; absent where that is not kept. */
+  readonly pin?: AgentPin
+  /** What the agent may spend as it is set now, where its spec is that of a run's beginning. */
+  readonly limitsNow?: Limits
+}
+
+/** What an agent is made ready for. */
+export interface AgentUse {
+  /** Out of its caller's, for a child. */
+  readonly lease?: Limits | undefined
+  /** What its run was begun with: instructions, model, parameters, limits and definitions are those, the tools behind them today's. */
+  readonly pinned?: PinnedAgent | undefined
 }
 
 /** What is installed and enabled, as a session sees it. */
 export interface AgentDirectory {
-  /**
-   * `undefined` if there is no such agent.
-   *
-   * @param lease Out of its caller's, for a child.
-   */
+  /** `undefined` if there is no such agent. */
   readonly load: (
     agent: string,
     options: RunOptions,
-    lease?: Limits,
+    use?: AgentUse,
   ) => Promise<ReadyAgent | undefined>
   readonly list: () => readonly AgentDescriptor[]
   /** Every tool that an enabled agent may call. */
@@ -62,6 +73,7 @@ export interface GateParts {
 export interface SessionRuntime extends Sources {
   readonly agents: AgentDirectory
   readonly kernel: Kernel
+  readonly context: ContextReader
   readonly sessions: SessionGateway
   readonly audit: AuditSink
   readonly principals: PrincipalLedger
@@ -72,6 +84,8 @@ export interface SessionRuntime extends Sources {
   readonly timing: SessionTiming
   /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined
+  /** Takes what no run is booked with. */
+  readonly deployment?: PlatformCount
   /** Absent if traces are not exported. */
   readonly telemetry?: Telemetry
 }

@@ -1,3 +1,5 @@
+import type { CompactionOutcome } from './compaction-outcome.ts'
+import type { ContextView } from './context-view.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
 import type { Delivery, RunSpending } from './lineage.ts'
@@ -38,6 +40,14 @@ export interface SessionApi {
   readonly submit: (session: string, submission: SubmitRequest) => Promise<Reply<SubmitReceipt>>
   /** Submits and waits for the final outcome. */
   readonly run: (session: string, submission: SubmitRequest) => Promise<Reply<RunOutcome>>
+  /**
+   * Makes a run that only compacts (`compact` says for whom), and waits for it. What the last run asked of its model
+   * holds for it too. For the session: throws `request_conflict` while a run is not over, or if nothing would leave.
+   */
+  readonly compact: (
+    session: string,
+    submission: SubmitRequest,
+  ) => Promise<Reply<CompactionOutcome>>
   /** Submits and streams from the run's first event, deltas included, to its terminal event. */
   readonly runStream: (
     session: string,
@@ -82,6 +92,15 @@ export interface SessionApi {
     decision: Decision,
     by?: string,
   ) => Promise<Reply<RunView>>
+  /**
+   * Raises or lowers the limits of a run that is not over; one that waits for it goes on. The same again changes
+   * nothing. Refused with `request_conflict` where it is over, or a sub-agent's. `isOperator`: also what the day has not.
+   */
+  readonly changeLimits: (
+    principal: string,
+    run: string,
+    change: { readonly limits: Partial<Limits>; readonly isOperator: boolean },
+  ) => Promise<Reply<RunView>>
   /** A new run of the same task for one that was given up. For the operator; the same run joins the retry that is there. */
   readonly retry: (run: string) => Promise<Reply<SubmitReceipt>>
   /** Cancels whatever a parent's call started here, or will. */
@@ -94,6 +113,8 @@ export interface SessionApi {
     principal: string,
     query?: TranscriptQuery,
   ) => Promise<Reply<TranscriptPage>>
+  /** What fills the window of its next model call. */
+  readonly context: (principal: string) => Promise<Reply<ContextView>>
   /** What was said as the client knows it, every branch in accept order. */
   readonly items: (principal: string, query: ItemsQuery) => Promise<Reply<ItemsPage>>
   readonly tree: (principal: string, query?: TreeQuery) => Promise<Reply<SessionTree>>

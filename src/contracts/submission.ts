@@ -15,7 +15,7 @@ export interface Submission extends RunOptions {
   /** Set on the first submission; later ones must name the same agent. */
   readonly agent: string
   readonly principal: string
-  /** Messages to append to the transcript; at least one, the last one not the agent's. */
+  /** Messages to append to the transcript; at least one, the last one not the agent's. Whatever they are for a run that only compacts. */
   readonly messages: readonly Message[]
   readonly trace: string
   /** What came in with the trace; absent if it begins here. */

@@ -1,7 +1,7 @@
 import type { ToolErrorCode, LeaseErrorCode } from './errors.ts'
 import type { EventData, EventDraft } from './event.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
-import type { Limits, Usage } from './lease.ts'
+import type { LimitReached, Limits, Usage } from './lease.ts'
 import type { TaintLabel } from './message.ts'
 import type { OutsideAddress } from './network-rule.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
@@ -90,8 +90,11 @@ export interface ToolFailure {
   readonly transient?: boolean
 }
 
-/** What a call may wait for: somebody's approval, an answer to a question, a tool that the client runs, or another session. */
-export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session'
+/**
+ * What a run may wait for: somebody's approval, an answer to a question, a tool that the client runs, another session,
+ * or (`budget`) that a limit which it has reached is raised.
+ */
+export type PauseKind = 'approval' | 'question' | 'client_tool' | 'session' | 'budget'
 
 /** How a tool says that its outcome comes from outside, later: with the failed result `tool_pending`. */
 export interface PauseRequest {
@@ -105,6 +108,8 @@ export interface PauseRequest {
    * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.
    */
   readonly asks?: Asks
+  /** Of kind `budget`, where the run waits as a whole: the limit that it has reached. */
+  readonly reached?: LimitReached
 }
 
 /** What a call asks somebody, by a key of its own for each question. */
@@ -122,6 +127,7 @@ export type ToolResult =
       readonly output: Json
       readonly taint?: readonly TaintLabel[]
       readonly usage?: Usage
+      readonly shows?: ShownTools
     }
   | {
       readonly ok: false
@@ -129,7 +135,11 @@ export type ToolResult =
       readonly usage?: Usage
       /** With the code `tool_pending` only: the outcome comes from outside, and the run is parked for it. */
       readonly pause?: PauseRequest
+      readonly shows?: ShownTools
     }
+
+/** The tools whose definitions whoever reads a result sees in it: by name, `definitionHash` of what is shown. Only the core says so. */
+export type ShownTools = Readonly<Record<string, string>>
 
 /** Whose a tool is, for people who read the record. */
 export type ToolOwner = Pick<EventData<'tool_started'>, 'plugin' | 'version' | 'tier' | 'server'>
@@ -175,6 +185,10 @@ export interface Toolset {
   readonly resolve: (name: string, input: JsonObject) => ResolvedTool | undefined
   /** What a model reads of a call that resolves to nothing; absent: only that there is no tool of that name. */
   readonly missing?: (name: string, input: JsonObject) => string
+  /** The tool with which a model looks at the others again; absent if it has none. */
+  readonly finder?: string
+  /** Why a call must not be made: the tool is not the one that its run knows. Absent: nothing is known of before. */
+  readonly refuse?: (call: string, entry: ToolEntry) => ToolResult | undefined
 }
 
 /** The tool behind a name, and the input it gets. */

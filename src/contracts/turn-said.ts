@@ -10,8 +10,6 @@ export interface TurnSaid {
   readonly reply: SessionEvent<'model_called'> | undefined
   /** The calls that the agent asked for, in its order, each with its outcome if it has one. */
   readonly calls: readonly CallRecord[]
-  /** Those of them that its client runs. */
-  readonly clientCalls: readonly CallRecord[]
   /** What the turn adds to the transcript: what came in, what the agent said and called, then what came back. */
   readonly messages: readonly Message[]
 }
@@ -29,10 +27,6 @@ export function toTurnSaid(turn: Said): TurnSaid {
     get reply() {
       return turn.events.findLast(isOwnReply)
     },
-    get clientCalls() {
-      const asked = new Set(turn.events.flatMap(askedOfClient))
-      return calls.filter(({ id }) => asked.has(id))
-    },
     get messages() {
       return messagesOf(turn)
     },
@@ -46,14 +40,8 @@ const textOf = ({ steps }: Said): string =>
 const isOwnReply = (event: SessionEvent): event is SessionEvent<'model_called'> =>
   event.type === 'model_called' && event.data.call === undefined
 
-/** A call went out to the client when the run was parked for it. */
-const askedOfClient = (event: SessionEvent): readonly string[] =>
-  event.type === 'run_parked'
-    ? event.data.pauses.flatMap(({ call, kind }) => (kind === 'client_tool' ? [call] : []))
-    : []
-
 function messagesOf(turn: Said): readonly Message[] {
-  const { received = [], steps, calls } = turn
+  const { received = [], steps, calls, events } = turn
   const text = textOf(turn)
   const toolCalls = steps.flatMap((step) =>
     step.type === 'tool' ? [{ id: step.callId, name: step.toolId, input: step.input }] : [],
@@ -65,12 +53,20 @@ function messagesOf(turn: Said): readonly Message[] {
     ...(toolCalls.length > 0 && { toolCalls }),
     taint: ['model'],
   }
-  return [...received, said, ...calls.map(answerOf)]
+  const decided = new Set(events.flatMap(decidedByPerson))
+  return [...received, said, ...calls.map((call) => answerOf(call, decided.has(call.id)))]
 }
 
-function answerOf(call: CallRecord): Message {
+/** A client's own tool is run by its program, and another session by nobody. */
+const decidedByPerson = (event: SessionEvent): readonly string[] =>
+  event.type === 'pause_answered' && ['approval', 'question'].includes(event.data.kind)
+    ? [event.data.call]
+    : []
+
+function answerOf(call: CallRecord, isDecided: boolean): Message {
   const { outcome } = call
-  const base = { role: 'tool', callId: call.id, name: call.name } as const
+  const mark = isDecided ? ({ decided: true } as const) : {}
+  const base = { role: 'tool', callId: call.id, name: call.name, ...mark } as const
   if (outcome?.ok) {
     const taint = outcome.taint ?? [`tool:${call.tool}` as const]
     return { ...base, output: outcome.output, isError: false, taint }

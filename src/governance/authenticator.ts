@@ -2,12 +2,15 @@ import { IsolaError } from '#contracts/errors.ts'
 import { stateOf, type KeyStore, type KeyView } from '#contracts/keys.ts'
 import type { TokenReader } from '#contracts/oauth.ts'
 import type { Authenticate, Client } from '#contracts/operations.ts'
+import type { RequestLimits } from '#contracts/request-limits.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { LoginLimit } from './login-limit.ts'
 import { holderOf, operator } from './principal-of.ts'
 
 /** An access token has three parts, and no key of ours a colon. */
 const tokenForm = /^[^:]+:[^:]+:[^:]+$/
+/** Keys and tokens that are remembered as known, by their hashes. */
+const maxKnown = 10_000
 
 /** Where keys are looked up, and who hears of those that are wrong. */
 export interface AuthenticatorOptions {
@@ -16,6 +19,7 @@ export interface AuthenticatorOptions {
   readonly keys: Pick<KeyStore, 'findByHash'>
   readonly clock: Pick<Sources['clock'], 'nowMs'>
   readonly logins: LoginLimit
+  readonly limits: Pick<RequestLimits, 'stranger'>
   /** Absent: keys alone are taken, as on the page where somebody signs in. */
   readonly tokens?: TokenReader
 }
@@ -25,13 +29,19 @@ export interface AuthenticatorOptions {
  * request, so that what was revoked is refused from the next request on. Without an operator key every request is
  * refused: an open deployment would spend its owner's money for anybody.
  *
- * Failures are counted only once a key was found to be wrong: a right one costs nothing more, and is never refused
- * for what others did. A token that is wrong is not counted: each of them ends within the hour, and a client must be
- * told to get another, not to wait.
+ * Before a key or token that nobody was let in with yet is looked up, its network is asked to have not brought too many
+ * of them. One that was let in here is looked up whatever others of its network do. What was wrong is counted, and on
+ * the record; for a wrong token the answer stays that it is not valid, since each of them ends within the hour, and a
+ * client must be told to get another, not to wait.
  */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticate {
-  const { operatorKey, sha256, keys, clock, logins, tokens } = options
+  const { operatorKey, sha256, keys, clock, logins, limits, tokens } = options
   const expected = operatorKey ? sha256(operatorKey) : undefined
+  const known = new Set<string>()
+  const remember = (hash: string) => {
+    if (known.size >= maxKnown) known.clear()
+    known.add(hash)
+  }
   return async (authorization, client = {}) => {
     if (expected === undefined) throw notConfigured()
     const key = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
@@ -39,14 +49,24 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticate
     // Hashed first: the comparison then takes the same time whatever the length, and tells nothing of the key.
     const hash = sha256(key)
     if (isEqual(hash, expected)) return operator
+    if (!known.has(hash)) await limits.stranger(client)
     if (tokens && client.url !== undefined && tokenForm.test(key)) {
       const holder = await tokens.principalOf(key, client.url)
-      if (holder) return holder
+      if (holder) {
+        remember(hash)
+        return holder
+      }
+      known.delete(hash)
+      await logins.failed(client, 'token')
       throw unauthenticated('The key is not valid.')
     }
     const nowMs = clock.nowMs()
     const found = await keys.findByHash(hash)
-    if (found && stateOf(found, nowMs) === 'active') return holderOf(found, nowMs)
+    if (found && stateOf(found, nowMs) === 'active') {
+      remember(hash)
+      return holderOf(found, nowMs)
+    }
+    known.delete(hash)
     throw await refusal(logins, client, found)
   }
 }

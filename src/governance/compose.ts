@@ -1,6 +1,7 @@
 import type { KeyStore } from '#contracts/keys.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { GrantStore } from '#contracts/oauth.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { SecretStore } from '#contracts/secrets.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
@@ -19,6 +20,7 @@ import { createSecretAdministration } from './secrets/secret-administration.ts'
 import type { SecretAdministrationDeps } from './secrets/secret-administration.ts'
 import { createSecretReader } from './secrets/secret-reader.ts'
 import { createStateKey } from './secrets/state-key.ts'
+import { createRequestLimits, type RequestLimitsOptions } from './request-limits.ts'
 import { composeTelemetry, type OtlpConfig } from './telemetry/compose.ts'
 import { createLogWriter, type LogWriterOptions } from './telemetry/log-writer.ts'
 import { createTrustAdministration } from './trust-administration.ts'
@@ -41,6 +43,8 @@ export interface GovernanceParts extends Sources {
     readonly deploymentLog: DeploymentLog
   }
   readonly namespace: PrincipalNamespace
+  readonly deployment: PlatformCount
+  readonly counters: RequestLimitsOptions['counters']
   readonly installed: Pick<LivePolicyDeps, 'snapshot' | 'lastKnown'>
   readonly fullNameOf: MayBeginOptions['fullNameOf']
   readonly rotateOthers: NonNullable<SecretAdministrationDeps['rotateOthers']>
@@ -55,7 +59,7 @@ export interface GovernanceParts extends Sources {
 
 /** Who may do what, what it may cost, and what is told of it: leaves first. */
 export function composeGovernance(parts: GovernanceParts) {
-  const { config, stores, namespace, installed, clock, sha256, fullNameOf } = parts
+  const { config, stores, installed, clock, sha256, fullNameOf } = parts
   const { keys, grants, deploymentLog: log } = stores
   const learned = createLearnedSecrets()
   const redact = createRedactor(config.secrets, learned)
@@ -63,13 +67,17 @@ export function composeGovernance(parts: GovernanceParts) {
   const sealing = createSealing(config.masterKeys, parts)
   const secrets = { secrets: stores.secrets, sealing, learn: learned.learn }
   const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
-  const principals = createPrincipalLedger({ namespace, sha256, clock, limitsOf })
+  const principals = createPrincipalLedger({ ...parts, limitsOf })
   const { takeRate } = principals
   const { version, fetch } = parts
   const told = { version, fetch, clock }
-  const signIn = { ...parts, keys, grants, log, takeRate, onFault: writer.fault }
+  const { operatorKey } = config
+  const onFault = writer.fault
+  const limits = createRequestLimits({ counters: parts.counters, operatorKey, sha256, onFault })
+  const signIn = { ...parts, keys, grants, log, takeRate, onFault }
   return {
     log: writer,
+    limits,
     learn: learned.learn,
     principals,
     sealing,
@@ -77,7 +85,8 @@ export function composeGovernance(parts: GovernanceParts) {
     policy: createLivePolicy({ ...installed, ...config, takeRate }),
     logins: createLogins({
       ...signIn,
-      operatorKey: config.operatorKey,
+      limits,
+      operatorKey,
       openOAuth: parts.openOAuth?.(signIn),
     }),
     telemetry: composeTelemetry({ ...told, otlp: config.otlp, redact }),

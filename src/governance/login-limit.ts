@@ -3,6 +3,8 @@ import type { DeploymentEvent, DeploymentLog } from '#contracts/event.ts'
 import { stateOf, type KeyView } from '#contracts/keys.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { Client } from '#contracts/operations.ts'
+import { plusPlatform } from '#contracts/platform-sum.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { FailedLogin, FailedLoginVerdict, PrincipalApi } from '#contracts/principal.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -13,10 +15,10 @@ const maxBlocked = 1_000
 
 /** What follows from a key that was wrong. Never throws: who is refused stays refused. */
 export interface LoginLimit {
-  /** @param key The one it was, if it is revoked or expired. */
+  /** @param shown The key it was, if it is revoked or expired; or that it was a token. */
   readonly failed: (
     client: Client,
-    key: KeyView | undefined,
+    shown: KeyView | 'token' | undefined,
   ) => Promise<Pick<FailedLoginVerdict, 'retryAfterMs'>>
 }
 
@@ -25,21 +27,23 @@ export interface LoginLimitOptions extends Pick<Sources, 'sha256' | 'clock'> {
   readonly namespace: PrincipalNamespace
   readonly log: DeploymentLog
   readonly onFault: (error: unknown, requestId?: string) => void
+  readonly deployment?: PlatformCount
 }
 
 /**
- * Counts wrong keys in one object, apart from every principal's, so that a flood of them delays nobody's work. An
+ * Counts wrong keys and tokens in one object, apart from every principal's, so that a flood of them delays nobody's work. An
  * address that had too many is remembered here until its window ends: its further failures make no call, and are
  * told as `refused` with the first one after.
  */
 export function createLoginLimit(options: LoginLimitOptions): LoginLimit {
-  const { namespace, sha256, clock, log, onFault } = options
+  const { namespace, sha256, clock, log, onFault, deployment } = options
   const name = sha256(lengthPrefixed(['failed-logins']))
   const blocked = new Map<string, { readonly untilMs: number; count: number }>()
 
   const ask = async (failed: FailedLogin): Promise<FailedLoginVerdict> => {
     const api = namespace.getByName(name) as PrincipalApi
     const reply: Reply<FailedLoginVerdict> = await api.loginFailed(failed)
+    deployment?.count(plusPlatform(reply.billed?.own, reply.billed?.others))
     if (!reply.ok) throw new Error(reply.error.message)
     return reply.value
   }
@@ -49,7 +53,8 @@ export function createLoginLimit(options: LoginLimitOptions): LoginLimit {
   }
 
   return {
-    async failed(client, key) {
+    async failed(client, shown) {
+      const key = shown === 'token' ? undefined : shown
       const nowMs = clock.nowMs()
       const address = networkOf(client.address)
       const known = blocked.get(address)
@@ -62,7 +67,8 @@ export function createLoginLimit(options: LoginLimitOptions): LoginLimit {
         const { retryAfterMs, record } = await ask({ address, ...(key && { key: key.id }) })
         if (retryAfterMs !== undefined) block(address, nowMs + retryAfterMs)
         const refused = known?.count ?? 0
-        if (record) await log.append(eventOf(record, { client, key, nowMs, refused }))
+        const isToken = shown === 'token'
+        if (record) await log.append(eventOf(record, { client, key, isToken, nowMs, refused }))
         return retryAfterMs === undefined ? {} : { retryAfterMs }
       } catch (error) {
         onFault(
@@ -81,16 +87,18 @@ function eventOf(
   at: {
     readonly client: Client
     readonly key: KeyView | undefined
+    readonly isToken: boolean
     readonly nowMs: number
     readonly refused: number
   },
 ): DeploymentEvent {
-  const { client, key, nowMs, refused } = at
+  const { client, key, isToken, nowMs, refused } = at
+  const reason = key ? stateOf(key, nowMs) : isToken ? 'token' : 'unknown'
   const data = {
     count,
     ...(refused > 0 && { refused }),
     ...(address !== undefined && { address }),
-    ...(address !== undefined && { reason: key ? stateOf(key, nowMs) : 'unknown' }),
+    ...(address !== undefined && { reason }),
     ...(id !== undefined && key && { key: id, owner: key.principal }),
     ...(client.requestId !== undefined && { request: client.requestId }),
   }

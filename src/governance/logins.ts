@@ -2,6 +2,8 @@ import type { DeploymentLog } from '#contracts/event.ts'
 import type { KeyStore } from '#contracts/keys.ts'
 import type { OAuthService } from '#contracts/oauth.ts'
 import type { Authenticate } from '#contracts/operations.ts'
+import type { RequestLimits } from '#contracts/request-limits.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { createAuthenticator } from './authenticator.ts'
 import { createLoginLimit } from './login-limit.ts'
@@ -13,7 +15,10 @@ export interface LoginParts extends Sources {
   readonly keys: KeyStore
   readonly namespace: PrincipalNamespace
   readonly log: DeploymentLog
+  readonly limits: RequestLimits
   readonly onFault: (error: unknown, requestId?: string) => void
+  /** Takes what looking after wrong keys makes the platform do. */
+  readonly deployment?: PlatformCount
   /** Opens the authorization server, on whose page keys alone are taken. Absent where its platform is not there. */
   readonly openOAuth?: ((authenticate: Authenticate) => OAuthService) | undefined
 }

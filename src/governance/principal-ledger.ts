@@ -10,6 +10,7 @@ import type {
   PrincipalRates,
   PrincipalReader,
 } from '#contracts/principal.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { LimitsOf } from './limits-of.ts'
@@ -25,6 +26,8 @@ export interface PrincipalLedgerOptions extends Pick<Sources, 'sha256' | 'clock'
   readonly namespace: PrincipalNamespace
   /** What a principal may spend in a day. May throw if that cannot be known: then nothing is reserved. */
   readonly limitsOf: LimitsOf
+  /** Takes what no run is booked with. */
+  readonly deployment?: PlatformCount
 }
 
 /** `report` for those who wait until it is told: nothing may outlive a Worker's own work. */
@@ -48,27 +51,40 @@ export function createPrincipalLedger({
   sha256,
   clock,
   limitsOf,
+  deployment,
 }: PrincipalLedgerOptions): PrincipalLedger & PrincipalReader & PrincipalRates & IncidentTeller {
   const mayReport = createReportLimit(clock)
   // A stub whose object was reset stays broken: each attempt takes a new one.
   const at = (principal: string) =>
     namespace.getByName(sha256(lengthPrefixed(principalParts(principal)))) as PrincipalApi
-  const ask = <T>(principal: string, call: (api: PrincipalApi) => Promise<Reply<T>>): Promise<T> =>
-    answered(() => call(at(principal)))
+  const nobodys: PlatformCount['count'] = (amounts) => deployment?.count(amounts)
+  const ask = <T>(
+    principal: string,
+    call: (api: PrincipalApi) => Promise<Reply<T>>,
+    counted = nobodys,
+  ): Promise<T> =>
+    answered(async () => {
+      const reply = await call(at(principal))
+      // An object of the version before says nothing of it.
+      const { own, others } = reply.billed ?? {}
+      if (own) counted(own)
+      if (others) nobodys(others)
+      return reply
+    })
   const tell = async (incident: Incident) =>
     void (await ask(operator, (api) => api.report(incident)))
 
   return {
-    async reserve({ limits: known, ...request }) {
+    async reserve({ limits: known, counted, ...request }) {
       const limits = await limitsFor(limitsOf, request.principal, known)
       if (isUnlimited(limits)) return request.asked
-      return ask(request.principal, (api) => api.reserve(request, limits))
+      return ask(request.principal, (api) => api.reserve(request, limits), counted)
     },
-    async settle({ limits: known, ...request }) {
+    async settle({ limits: known, counted, ...request }) {
       // What was known when it was reserved will do: what is not settled here, the object asks for.
       const now = known && { ...known, asOfMs: clock.nowMs() }
       if (isUnlimited(await limitsFor(limitsOf, request.principal, now))) return
-      await ask(request.principal, (api) => api.settle(request))
+      await ask(request.principal, (api) => api.settle(request), counted)
     },
     report(incident: Incident) {
       if (!mayReport(incident)) return

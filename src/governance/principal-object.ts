@@ -15,6 +15,7 @@ import type {
   RateRequest,
   RateVerdict,
 } from '#contracts/principal.ts'
+import type { PlatformMeter } from '#contracts/platform.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
@@ -33,6 +34,7 @@ export interface PrincipalRuntime {
   readonly timing: PrincipalTiming
   readonly report: PrincipalLedger['report']
   readonly createSpace: (storage: DurableObjectStorage) => Space
+  readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
 }
 
 const sweepJob = 'sweep'
@@ -44,8 +46,10 @@ const maxListed = 200
  */
 export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
   return class extends DurableObject<Env> implements PrincipalApi {
-    readonly lifecycle = Lifecycle.install(this)
     readonly #runtime = runtimeOf()
+    // Before anybody else has the storage.
+    readonly #meter = this.#runtime.createMeter(this.ctx.storage)
+    readonly lifecycle = Lifecycle.install(this)
     readonly #storage = storageOf(this.ctx.storage)
     readonly #ledger = createDayLedger(createPrincipalRows(this.#storage), this.#runtime.timing)
     readonly #incidents = createIncidentLog(this.#storage)
@@ -56,13 +60,24 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     #sweepAtMs: number | undefined
 
     onStart(): void {
+      this.#meter.count({ wakes: 1 })
       // Asking for the job makes a table: an object that only was looked at keeps none.
       if (this.#ledger.checks.nextMs(0) === undefined) return
       this.#sweepAtMs = this.lifecycle.jobs.get(sweepJob)?.time
       this.#ensureSweep()
     }
 
+    /** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
+    async #billed<T>(work: (nowMs: number) => Reply<T>): Promise<Reply<T>> {
+      await this.lifecycle.start()
+      const others = this.#meter.take()
+      const reply = work(this.#runtime.clock.nowMs())
+      this.#meter.count({ requests: 1 })
+      return { ...reply, billed: { own: this.#meter.take(), others } }
+    }
+
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
+      this.#meter.count({ requests: 1 })
       if (job.fn !== sweepJob) return
       const { clock, timing, report } = this.#runtime
       this.#sweepAtMs = 0 // what is reserved meanwhile is seen to below
@@ -76,47 +91,46 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       if (this.#sweepAtMs !== undefined) return { rescheduleAt: this.#sweepAtMs }
     }
 
-    async reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
-      await this.lifecycle.start()
-      const reply = this.#ledger.reserve(request, limits, this.#runtime.clock.nowMs())
-      if (reply.ok) this.#ensureSweep()
-      return reply
+    reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
+      return this.#billed((nowMs) => {
+        const reply = this.#ledger.reserve(request, limits, nowMs)
+        if (reply.ok) this.#ensureSweep()
+        return reply
+      })
     }
 
-    async settle({
-      run,
-      spent,
-      step,
-    }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
-      await this.lifecycle.start()
-      this.#ledger.settle(run, spent, this.#runtime.clock.nowMs(), step)
-      return { ok: true, value: null }
+    settle({ run, spent, step }: Parameters<PrincipalApi['settle']>[0]): Promise<Reply<null>> {
+      return this.#billed((nowMs) => {
+        this.#ledger.settle(run, spent, nowMs, step)
+        return { ok: true, value: null }
+      })
     }
 
-    async usage(limits: DayAmount): Promise<Reply<DayUsage>> {
-      await this.lifecycle.start()
-      return { ok: true, value: this.#ledger.usage(limits, this.#runtime.clock.nowMs()) }
+    usage(limits: DayAmount): Promise<Reply<DayUsage>> {
+      return this.#billed((nowMs) => ({ ok: true, value: this.#ledger.usage(limits, nowMs) }))
     }
 
-    async report(incident: Incident): Promise<Reply<null>> {
-      await this.lifecycle.start()
-      this.#incidents.report(incident, this.#runtime.clock.nowMs())
-      return { ok: true, value: null }
+    report(incident: Incident): Promise<Reply<null>> {
+      return this.#billed((nowMs) => {
+        this.#incidents.report(incident, nowMs)
+        return { ok: true, value: null }
+      })
     }
 
-    async incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
-      await this.lifecycle.start()
-      return { ok: true, value: this.#incidents.list(Math.min(limit, maxListed)) }
+    incidents(limit: number): Promise<Reply<readonly IncidentRecord[]>> {
+      const most = Math.min(limit, maxListed)
+      return this.#billed(() => ({ ok: true, value: this.#incidents.list(most) }))
     }
 
-    async loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
-      await this.lifecycle.start()
-      return { ok: true, value: this.#failedLogins.failed(failed, this.#runtime.clock.nowMs()) }
+    loginFailed(failed: FailedLogin): Promise<Reply<FailedLoginVerdict>> {
+      return this.#billed((nowMs) => ({
+        ok: true,
+        value: this.#failedLogins.failed(failed, nowMs),
+      }))
     }
 
-    async takeRate(request: RateRequest): Promise<Reply<RateVerdict>> {
-      await this.lifecycle.start()
-      return { ok: true, value: this.#rates.take(request, this.#runtime.clock.nowMs()) }
+    takeRate(request: RateRequest): Promise<Reply<RateVerdict>> {
+      return this.#billed((nowMs) => ({ ok: true, value: this.#rates.take(request, nowMs) }))
     }
 
     async storage(request: StorageRequest): Promise<StorageAnswer> {

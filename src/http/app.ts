@@ -92,7 +92,8 @@ function addRequestId(app: HttpApp, deps: HttpDeps): void {
 /** The route as it is in the table: an address may hold what somebody wrote. */
 function entryOf(context: HttpContext, ms: number): RequestEntry {
   const { req, res } = context
-  const route = matchedRoutes(context).findLast(({ path }) => Object.hasOwn(access, path))?.path
+  // The first of them answers: `compact` is no id.
+  const route = matchedRoutes(context).find(({ path }) => Object.hasOwn(access, path))?.path
   const { requestId, trace, principal }: Partial<HttpEnv['Variables']> = context.var
   return {
     requestId: requestId ?? '',
@@ -161,7 +162,9 @@ function addGuards(app: HttpApp, deps: HttpDeps): void {
       throw new IsolaError('config_not_migrated', readiness.message)
     const { req } = context
     const client = { ...clientOf(context), url: req.url }
-    context.set('principal', await deps.authenticate(req.header('authorization'), client))
+    const principal = await deps.authenticate(req.header('authorization'), client)
+    context.set('principal', principal)
+    await deps.limits.request(principal)
     await deps.refreshAgents?.()
     await next()
   })

@@ -21,6 +21,7 @@ import type {
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { ReadPluginUpload } from '#contracts/plugin-upload.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
+import type { RequestLimits } from '#contracts/request-limits.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
@@ -61,6 +62,7 @@ export interface HttpDeps {
   readonly readUpload: ReadPluginUpload
   readonly models: HttpModels
   readonly authenticate: Authenticate
+  readonly limits: Pick<RequestLimits, 'request' | 'newSession'>
   /** Absent where the platform that it needs is not there: then nobody signs in, and keys are all there is. */
   readonly oauth?: OAuthService
   readonly audit: AuditReader

@@ -183,10 +183,12 @@ function stateOf(
   tell: (event: EventDraft) => void,
 ): PendingCall {
   const { pause } = record
-  const given = pause && !record.outcome ? scope.answerTo(record.id) : undefined
+  // A limit held it back, and was raised or stays.
+  const isHeld = pause?.kind === 'budget'
+  const given = pause && !isHeld && !record.outcome ? scope.answerTo(record.id) : undefined
   const answer = given && settles(pause!, given) ? given : undefined
-  const runsAgain = answer !== undefined && answer.kind !== 'outcome'
-  const isOpen = pause ? answer !== undefined : !record.outcome
+  const runsAgain = isHeld || (answer !== undefined && answer.kind !== 'outcome')
+  const isOpen = pause ? (isHeld ? !record.outcome : answer !== undefined) : !record.outcome
   const wasCut = isResumed && !pause && isOpen && !record.isRepeatable
   const cut: Partial<Amount> = record.reserved ?? { toolCalls: 1 }
   if (wasCut) scope.ledger.charge(cut)

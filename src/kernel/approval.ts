@@ -1,3 +1,4 @@
+import type { LeaseErrorCode } from '#contracts/errors.ts'
 import type { PauseRequest } from '#contracts/tool.ts'
 import { failure, subjectOf, type CallState, type TurnScope } from './call.ts'
 
@@ -14,6 +15,10 @@ export const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) => {
   const why = caller.parent === undefined ? nobodyOutside : notWithin
   return { deny: failure('tool_denied', pause.about ? `${why} ${pause.about}` : why) }
 }
+
+/** A call that a limit holds back: the run is parked, and the call made once the limit is raised; or it is refused. */
+export const heldBack = (code: LeaseErrorCode, message: string, { mayAsk }: TurnScope) =>
+  mayAsk ? { pause: { kind: 'budget', expires: true } as const } : { deny: failure(code, message) }
 
 /** The policy says so, and may say why; or the tool, or the run (`kv__set` means itself, `kv__*` all of a plugin). */
 export async function needsApproval(call: CallState, scope: TurnScope): Promise<boolean | string> {

@@ -1,6 +1,7 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import {
+  minus,
   zeroAmount,
   zeroUsage,
   type Amount,
@@ -34,6 +35,8 @@ export interface TurnScope {
   readonly deadlines: Deadlines
   readonly argsHashes: WeakMap<JsonObject, string>
   readonly answerTo: (call: string) => PauseAnswer | undefined
+  /** A call that a limit holds back waits until somebody has raised it, or nobody has. */
+  readonly mayAsk: boolean
   /** Aborts on cancel, on the run's time limit and when its lease is revoked. */
   readonly signal: AbortSignal
   /** Who is calling: everything of a tool's context that does not depend on the call. */
@@ -134,9 +137,9 @@ export function spentBy(call: CallState): Partial<Amount> {
   const usage = call.result?.usage
   if (!call.entry?.spends) return { toolCalls: 1, costNanoUsd: usage?.costNanoUsd ?? 0 }
   if (!usage) return reserved ?? { toolCalls: 1 }
-  const { tokens, costNanoUsd, turns, toolCalls, children } = usage
-  const width = widthOf(call.entry)
-  return { tokens, costNanoUsd, turns, toolCalls: 1 + toolCalls, children: width + children }
+  const spent = minus(usage, zeroAmount)
+  const children = widthOf(call.entry) + spent.children
+  return { ...spent, toolCalls: 1 + spent.toolCalls, children }
 }
 
 /** What the caller books for a call. Its time is the caller's own: time does not add up. */

@@ -1,9 +1,9 @@
-import { errorMessage } from '#contracts/errors.ts'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { ofCall } from '#contracts/event.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import { answersIn } from '#contracts/pause.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
-import { pauseOrDeny } from './approval.ts'
+import { heldBack, pauseOrDeny } from './approval.ts'
 import { failure, type CallState, type Gate, type TurnScope, type Within } from './call.ts'
 import { openInner } from './inner.ts'
 
@@ -56,12 +56,21 @@ export const execute: Gate = {
       ended.removeEventListener('abort', cancel)
     }
     const { result } = call
-    if (result.ok || result.error.code !== 'tool_pending' || !result.pause) return
+    if (result.ok || !(result.pause || isCut(call, scope))) return
     call.result = undefined
     call.asking = result.usage
-    return pauseOrDeny(result.pause, scope)
+    return result.pause
+      ? pauseOrDeny(result.pause, scope)
+      : heldBack('lease_time', result.error.message, scope)
   },
 }
+
+/** The run's time ended it, and it may be made again if there is more. */
+const isCut = ({ entry, refused }: CallState, { mayAsk, signal }: TurnScope): boolean =>
+  mayAsk &&
+  (refused ?? errorCode(signal.reason)) === 'lease_time' &&
+  (entry!.isReadOnly || entry!.isIdempotent) &&
+  !entry!.spends
 
 async function run(
   call: CallState,

@@ -3,7 +3,7 @@ import type { LeaseErrorCode } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { argsHashOf, failure, spentBy, subjectOf, type Gate } from './call.ts'
 import { execute } from './execute.ts'
-import { needsApproval, pauseOrDeny } from './approval.ts'
+import { heldBack, needsApproval, pauseOrDeny } from './approval.ts'
 import { leaseFor, widthOf } from '#leases/share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
@@ -24,6 +24,16 @@ const known: Gate = {
     }
     call.entry = resolved.entry
     call.input = resolved.input
+  },
+}
+
+/** What a run knows of a tool is what it calls: one that has become another since is looked at again first. */
+const unchanged: Gate = {
+  name: 'unchanged',
+  when: 'before',
+  pass({ id, entry }, { toolset }) {
+    const refusal = toolset.refuse?.(id, entry!)
+    if (refusal) return { deny: refusal }
   },
 }
 
@@ -104,7 +114,8 @@ const approval: Gate = {
 const lease: Gate = {
   name: 'lease',
   when: 'before',
-  pass(call, { ledger, share, timeLeftMs }) {
+  pass(call, scope) {
+    const { ledger, share, timeLeftMs } = scope
     const entry = call.entry!
     const { limits, amount } = leaseFor(entry, share)
     const missing = entry.spends && widthOf(entry) > 0 && firstMissing(limits)
@@ -114,8 +125,8 @@ const lease: Gate = {
     if (!reservation.ok) {
       const { code } = reservation.refusal
       call.refused = code
-      call.emit({ type: 'lease_refused', data: { call: call.id, code } })
-      return { deny: failure(code, 'The budget does not allow this call.') }
+      call.emit({ type: 'lease_refused', data: { call: call.id, ...reservation.refusal } })
+      return heldBack(code, 'The budget does not allow this call.', scope)
     }
     call.lease = reservation.lease
     call.limits = { ...limits, maxTimeMs: Math.min(limits.maxTimeMs, timeLeftMs()) }
@@ -125,14 +136,14 @@ const lease: Gate = {
 const timeout: Gate = {
   name: 'timeout',
   when: 'before',
-  pass(call, { timeLeftMs }) {
+  pass(call, scope) {
     const own = call.entry!.timeoutMs
-    const left = timeLeftMs()
+    const left = scope.timeLeftMs()
     call.deadline =
       own <= left ? { ms: own, code: 'tool_timeout' } : { ms: left, code: 'lease_time' }
     if (left > 0) return
     call.refused = 'lease_time'
-    return { deny: failure('lease_time', 'The time of this run is used up.') }
+    return heldBack('lease_time', 'The time of this run is used up.', scope)
   },
 }
 
@@ -191,6 +202,7 @@ const event: Gate = {
 /** Every gate, in the order of docs/design.md section 4. No way to run a tool skips one. */
 export const gates: readonly Gate[] = [
   known,
+  unchanged,
   validInput,
   policy,
   rate,
@@ -211,5 +223,6 @@ function firstMissing(limits: Limits): LeaseErrorCode | undefined {
   if (limits.maxTokens < 1) return 'lease_tokens'
   if (limits.maxTurns < 1) return 'lease_turns'
   if (limits.maxTimeMs < 1) return 'lease_time'
+  if (limits.maxPlatformNanoUsd === 0) return 'lease_platform'
   return undefined
 }

@@ -113,6 +113,7 @@ function scopeBelow({
     },
     timeLeftMs,
     answerTo: () => undefined,
+    mayAsk: false,
     signal,
     caller: {
       ...scope.caller,

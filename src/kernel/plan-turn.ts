@@ -1,8 +1,12 @@
-import { IsolaError } from '#contracts/errors.ts'
+import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { addUsage, defaultMaxOutputTokens, zeroUsage } from '#contracts/lease.ts'
+import { addUsage, defaultMaxOutputTokens } from '#contracts/lease.ts'
+import type { Message } from '#contracts/message.ts'
+import type { ModelRequest } from '#contracts/model.ts'
+import type { PlannerState } from '#contracts/plan.ts'
 import type { TurnScope } from './call.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
+import { toError } from '#leases/bill.ts'
 import { createGenerate } from '#leases/generate.ts'
 import { checkPlan } from './check-plan.ts'
 import type { Segment } from './segment.ts'
@@ -14,23 +18,18 @@ export interface OpenTurn {
   /** The run's finished turns. */
   readonly turns: readonly TurnRecord[]
   readonly lostCalls: number
+  /** Writes the turn as it stands. */
+  readonly checkpoint: () => void
 }
 
-/** Takes the lease of one turn and asks the planner what to do in it. */
+/** Takes the lease of one turn, fits what was said into its model and asks the planner what to do in it. */
 export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> {
-  const { draft, turns, lostCalls } = open
+  const { draft, turns, lostCalls, checkpoint } = open
   const { parts, input, ports, ledger, stamp, signal } = segment
-  const lease = ledger.reserve({ turns: 1 })
-  if (!lease.ok) {
-    draft.usage = zeroUsage // the turn did not take place
-    const { maxTurns } = input.agent.limits
-    throw new IsolaError('lease_turns', `The run has used its ${maxTurns} turns.`)
-  }
-  ledger.settle(lease.lease, { turns: 1 })
-  draft.received = ports.received?.(receivedBy(turns)) ?? []
-  if (draft.received.length > 0)
-    draft.events.push(stamp({ type: 'run_steered', data: { turn: draft.turn } }))
+  // One that was cut after its context was decided on has its lease, and has heard what came in.
+  if (!draft.isBegun) begin(segment, open)
   let offset = 0
+  let isSummary = false
   const generate = createGenerate({
     models: parts.models,
     clock: parts.clock,
@@ -42,34 +41,81 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       draft.usage = addUsage(draft.usage, usage)
       if (call) draft.modelCalls.push(call)
     },
+    requestsBefore: draft.events.filter(({ type }) => /^model_(called|failed)$/.test(type)).length,
     lostCalls,
     onSent: ports.onSent,
     headersOf: (request) => ports.headersOf?.(draft.turn, request) ?? {},
-    isWatched: ports.isWatched ?? (() => true),
+    isWatched: () => !isSummary && (ports.isWatched?.() ?? true),
     onDelta(text) {
+      if (isSummary) return
       ports.onDelta({ type: 'message_delta', run: input.run, turn: draft.turn, offset, text })
       offset += text.length
     },
   })
-  const steps = await parts.planner.plan({
-    caller: { ...callerOf(segment), opening: input.opening },
-    agent: input.agent,
-    messages: [
-      { role: 'system', text: input.agent.instructions },
-      ...input.messages,
-      ...turns.flatMap((turn) => toTurnSaid(turn).messages),
-      ...draft.received,
-    ],
-    tools: input.toolset.definitions,
-    turn: draft.turn,
-    left: segment.left(),
-    signal,
-    generate,
-    emit: (event) => void draft.events.push(stamp(event)),
+  const messages: readonly Message[] = [
+    { role: 'system', text: input.agent.instructions },
+    ...input.messages,
+    ...turns.flatMap((turn) => toTurnSaid(turn).messages),
+    ...draft.received,
+  ]
+  const summarize = (request: ModelRequest) => {
+    isSummary = true
+    return generate(request).finally(() => (isSummary = false))
+  }
+  const plan = async (force?: 'context_error') => {
+    const own = [...turns, draft].flatMap(({ compactions = [] }) => compactions)
+    const state: PlannerState = {
+      caller: { ...callerOf(segment), opening: input.opening },
+      agent: input.agent,
+      messages,
+      tools: input.toolset.definitions,
+      turn: draft.turn,
+      left: segment.left(),
+      signal,
+      generate,
+      added: ports.added,
+      emit: (event) => void draft.events.push(stamp(event)),
+    }
+    const isDecided = draft.compactions.length > 0
+    const more = { run: input, own, isDecided, generate: summarize, force }
+    const fitted = await parts.context?.fit({ ...state, ...more })
+    if (fitted?.compaction) {
+      draft.compactions.push(fitted.compaction)
+      const data = { turn: draft.turn, ...fitted.compaction.report }
+      state.emit({ type: 'context_compacted', data })
+      // With what it cost: a turn that is taken up from here neither decides nor pays again.
+      checkpoint()
+    }
+    return parts.planner.plan({ ...state, ...fitted, left: segment.left() })
+  }
+  const steps = await plan().catch((error: unknown) => {
+    const isTooLong = errorCode(error) === 'model_context_exceeded' && !signal.aborted
+    return isTooLong && parts.context ? plan('context_error') : Promise.reject(error)
   })
   draft.steps = checkPlan(steps, draft.turn, parts.sha256)
   if (draft.steps.some((step) => 'message' in step && step.message !== ''))
     draft.events.push(stamp({ type: 'message_finished', data: { turn: draft.turn } }))
+}
+
+function begin({ input, ports, ledger, stamp }: Segment, { draft, turns }: OpenTurn): void {
+  const { platform } = ports
+  ledger.charge({ platformNanoUsd: platform?.beyond() ?? 0 })
+  const amount = { turns: 1, platformNanoUsd: platform?.turnNanoUsd() ?? 0 }
+  const lease = ledger.reserve(amount)
+  if (!lease.ok) {
+    draft.usage = { ...draft.usage, turns: 0 } // the turn did not take place
+    const { code } = lease.refusal
+    if (code !== 'lease_turns') {
+      draft.events.push(stamp({ type: 'lease_refused', data: { ...lease.refusal } }))
+      throw toError(lease.refusal)
+    }
+    throw new IsolaError(code, `The run has used its ${input.agent.limits.maxTurns} turns.`)
+  }
+  ledger.settle(lease.lease, amount)
+  const { length: heard } = draft.received
+  draft.received = ports.received?.(receivedBy(turns)) ?? []
+  if (draft.received.length > heard)
+    draft.events.push(stamp({ type: 'run_steered', data: { turn: draft.turn } }))
 }
 
 /** How many of the messages that came in meanwhile these turns have seen. */
@@ -86,6 +132,7 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
     tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + cap : 0,
     // The next input is a little longer, and its answer may be longer by far.
     costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
+    platformNanoUsd: ports.platform?.turnNanoUsd() ?? 0,
   }
   return {
     parts: { ...parts, ...parts.gates },
@@ -106,6 +153,7 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
     argsHashes: new WeakMap(),
     signal,
     answerTo: ports.answerTo ?? (() => undefined),
+    mayAsk: ports.mayRaise ?? false,
     caller: callerOf(segment),
   }
 }

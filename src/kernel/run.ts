@@ -33,40 +33,47 @@ async function runAgent(
   const segment = openSegment(parts, input, ports, usageOf(turns))
   const cut = last && !last.isDone ? turns.pop() : undefined
   let draft = openTurn(cut?.turn ?? (last?.turn ?? 0) + 1, parts.clock.nowMs(), cut)
-  // A turn whose plan is on record has its model call on record.
-  let lostCalls = cut ? 0 : input.lostCalls
+  // A turn whose plan is on record has its model call on record; without one, what was lost up to its last write.
+  let lostCalls = cut?.steps.length ? 0 : input.lostCalls - lostIn(draft)
   if (cut || lostCalls > 0) {
     const data = { turn: draft.turn, lostCalls }
     draft.events.push(segment.stamp({ type: 'run_resumed', data }))
   }
   try {
     for (;;) {
-      const ending = await runTurn(segment, { draft, turns, lostCalls })
+      const checkpoint = () => void write(segment, draft, 'open')
+      const ending = await runTurn(segment, { draft, turns, lostCalls, checkpoint })
       if (ending?.state === 'parked') return ending
-      if (ending) return end(segment, { draft, turns, ending })
+      if (ending) return leave(segment, { draft, turns, ending })
       turns.push(write(segment, draft))
       draft = openTurn(draft.turn + 1, parts.clock.nowMs())
       lostCalls = 0
     }
   } catch (error) {
-    return end(segment, { draft, turns, ending: endingOf(error, segment.signal) })
+    return leave(segment, { draft, turns, ending: endingOf(error, segment.signal) })
   } finally {
     segment.close()
     ports.onSent()
   }
 }
 
+/** Since it was last parked: what was lost before that is counted no more. */
+const lostIn = ({ events }: TurnDraft): number =>
+  events
+    .slice(events.findLastIndex(({ type }) => type === 'run_parked') + 1)
+    .filter(({ type, data }) => type === 'model_failed' && data.code === 'lost').length
+
 /** @returns How the run ends, if it does with this turn, or what it waits for. */
 async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parked | undefined> {
   const { parts, input, ports, signal } = segment
   const { draft } = open
-  signal.throwIfAborted()
+  segment.throwIfOver()
   if (draft.steps.length === 0) await planTurn(segment, open)
   const acted = draft.steps.some(({ type }) => type === 'tool')
     ? await act(draft, {
         scope: scopeOf(segment, draft),
         stamp: segment.stamp,
-        checkpoint: () => void write(segment, draft, 'open'),
+        checkpoint: open.checkpoint,
         sync: ports.journal.sync,
         executor: parts.executor,
         maxConcurrency: input.agent.limits.maxConcurrency,
@@ -86,10 +93,28 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parke
     ),
     left: segment.left(),
   })
-  if (reflection.decision === 'continue') return undefined
   // Somebody said something meanwhile: it is heard before the run ends.
-  if (ports.received?.(receivedBy([...open.turns, draft])).length) return undefined
-  return { state: 'completed', ...reflection }
+  const hasHeardAll = () => !ports.received?.(receivedBy([...open.turns, draft])).length
+  if (reflection.decision === 'finish' && hasHeardAll())
+    return { state: 'completed', ...reflection }
+  const review = ports.review?.([...open.turns, recordOf(draft, true)])
+  draft.events.push(...(review?.tell ?? []).map(segment.stamp))
+  return review?.end
+}
+
+/** A limit that somebody may raise: the run waits for that where it is. Every other end is one. */
+function leave(segment: Segment, left: Left): AgentResult | Parked {
+  const { draft, turns, ending } = left
+  if (ending.state !== 'stopped') return end(segment, left)
+  const answer = segment.ports.atLimit?.(ending, [...turns, recordOf(draft, false)])
+  if (!answer?.pause) return end(segment, { ...left, ending: { ...ending, ...answer } })
+  draft.pause = answer.pause
+  const { reached } = draft.pause
+  if (reached?.limit) draft.events.push(segment.stamp({ type: 'budget_reached', data: reached }))
+  // A turn that has no plan yet has not taken place.
+  if (draft.steps.length === 0) draft.usage = { ...draft.usage, turns: 0 }
+  const others = draft.calls.flatMap(({ pause, outcome }) => (pause && !outcome ? [pause] : []))
+  return park(segment, draft, [draft.pause, ...others.filter(({ kind }) => kind !== 'budget')])
 }
 
 /** The segment ends here. What the answer needs is in the row, so nothing has to stay. */
@@ -118,11 +143,10 @@ function write(
 const timeOf = (draft: TurnDraft, { parts }: Segment): number =>
   draft.timeBeforeMs + Math.max(0, parts.clock.nowMs() - draft.openedAtMs)
 
+type Left = Pick<OpenTurn, 'draft' | 'turns'> & { readonly ending: Ending }
+
 /** The terminal outcome, in the same row as the last turn. */
-function end(
-  segment: Segment,
-  { draft, turns, ending }: Pick<OpenTurn, 'draft' | 'turns'> & { ending: Ending },
-): AgentResult {
+function end(segment: Segment, { draft, turns, ending }: Left): AgentResult {
   const { input, parts, stamp } = segment
   // What has no outcome may have spent all it held: nobody else would book it.
   draft.usage = addUsage(draft.usage, heldBy(draft.calls))

@@ -1,3 +1,4 @@
+import type { ContextFitter } from '#contracts/context-fitter.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput, RunPorts } from '#contracts/kernel.ts'
@@ -18,6 +19,8 @@ export interface KernelParts extends Sources {
   readonly reflector: Reflector
   readonly models: ModelProvider
   readonly gates: GateParts
+  /** Without it a model is sent all that was ever said. */
+  readonly context?: ContextFitter
 }
 
 /** A run between two pauses: what every phase of it works with. */
@@ -28,6 +31,7 @@ export interface Segment {
   readonly ledger: Ledger
   /** Aborts on cancel and when the run's active time is used up. */
   readonly signal: AbortSignal
+  readonly throwIfOver: () => void
   readonly stamp: Stamp
   readonly timeLeftMs: () => number
   readonly deadlines: Deadlines
@@ -54,9 +58,8 @@ export function openSegment(
   ports.signal.addEventListener('abort', cancel)
   if (ports.signal.aborted) cancel()
   const deadlines = createDeadlines(clock)
-  deadlines.after(Math.max(0, timeLeftMs()), () =>
-    stop.abort(new IsolaError('lease_time', 'The time of this run is used up.')),
-  )
+  const timeUp = () => stop.abort(new IsolaError('lease_time', 'The time of this run is used up.'))
+  deadlines.after(Math.max(0, timeLeftMs()), timeUp)
   return {
     parts,
     input,
@@ -65,6 +68,10 @@ export function openSegment(
     timeLeftMs,
     deadlines,
     signal: stop.signal,
+    throwIfOver() {
+      if (timeLeftMs() <= 0) timeUp() // there may be less than there was
+      stop.signal.throwIfAborted()
+    },
     close() {
       deadlines.close()
       ports.signal.removeEventListener('abort', cancel)
@@ -78,11 +85,12 @@ export function openSegment(
       atMs: clock.nowMs(),
     }),
     left() {
-      const { tokens, costNanoUsd, turns, toolCalls, children } = ledger.left()
+      const { tokens, costNanoUsd, turns, toolCalls, children, platformNanoUsd } = ledger.left()
       return {
         ...limits,
         maxTokens: tokens,
         maxCostNanoUsd: costNanoUsd,
+        maxPlatformNanoUsd: platformNanoUsd,
         maxTurns: turns,
         maxToolCalls: toolCalls,
         maxChildren: children,

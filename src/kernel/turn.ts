@@ -1,15 +1,20 @@
 import type { ModelCallSummary } from '#contracts/agent.ts'
+import type { Compaction } from '#contracts/context.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
+import type { Pause } from '#contracts/pause.ts'
 import type { PlanStep } from '#contracts/plan.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 
 /** A turn while it is being made; `record` is what the journal gets. */
 export interface TurnDraft {
   readonly turn: number
+  /** An earlier segment took its lease. */
+  readonly isBegun: boolean
   received: readonly Message[]
+  readonly compactions: Compaction[]
   share: Limits | undefined
   steps: readonly PlanStep[]
   calls: CallRecord[]
@@ -18,6 +23,8 @@ export interface TurnDraft {
   /** When this segment opened the turn, and what earlier segments spent in it. */
   readonly openedAtMs: number
   readonly timeBeforeMs: number
+  /** It waits as a whole. */
+  pause?: Pause
   /** Spent by the turn's model calls and by its settled calls. */
   usage: Usage
 }
@@ -27,22 +34,28 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
     turn,
     openedAtMs,
     received: from?.received ?? [],
-    share: from?.share,
+    isBegun: from !== undefined && from.usage.turns > 0,
+    compactions: [...(from?.compactions ?? [])],
+    // What was held back gets its share of what there is now.
+    share: from?.pause ? undefined : from?.share,
     timeBeforeMs: from?.usage.timeMs ?? 0,
     steps: from?.steps ?? [],
     calls: [...(from?.calls ?? [])],
     modelCalls: [...(from?.modelCalls ?? [])],
     events: [...(from?.events ?? [])],
-    usage: from?.usage ?? { ...zeroUsage, turns: 1 },
+    usage: { ...(from?.usage ?? zeroUsage), turns: from?.steps.length ? from.usage.turns : 1 },
   }
 }
 
 export function recordOf(draft: TurnDraft, isDone: boolean, final?: AgentResult): TurnRecord {
-  const { turn, received, share, steps, calls, modelCalls, events, usage } = draft
+  const { turn, received, compactions, share, pause, steps, calls, modelCalls, events, usage } =
+    draft
   return {
     turn,
     ...(received.length > 0 && { received }),
+    ...(compactions.length > 0 && { compactions: [...compactions] }),
     ...(share && { share }),
+    ...(pause && !final && { pause }),
     steps,
     calls: [...calls],
     modelCalls: [...modelCalls],

@@ -27,6 +27,7 @@ export function isRefusal(error: unknown): boolean {
     case 'model_rate_limited':
     case 'model_unavailable':
     case 'model_refused_request':
+    case 'model_context_exceeded':
     case 'model_not_found':
     case 'model_not_configured':
     case 'model_not_capable':
@@ -37,9 +38,9 @@ export function isRefusal(error: unknown): boolean {
   }
 }
 
-/** An amount of what a refusal is about, in words for a person: tokens as they are, cost in US dollars. */
+/** An amount of what a refusal is about, in words for a person: tokens as they are, costs in US dollars. */
 export const amountText = (code: LeaseRefusal['code'], amount: number): string =>
-  code === 'lease_cost' ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)
+  /cost|platform/.test(code) ? `$${Number((amount / 1e9).toPrecision(3))}` : String(amount)
 
 /** Why there is no further model call, in words for a person. */
 export function toError({ code, ...refusal }: LeaseRefusal): IsolaError {

@@ -12,6 +12,8 @@ export interface GenerateOptions extends AttemptsOptions {
   readonly onSent: () => void
   /** Requests of this turn that a crash may have cut after they were sent: each is charged in full. */
   readonly lostCalls: number
+  /** Requests of this turn that are on record already. */
+  readonly requestsBefore?: number
   /** Of the turn's n-th request. */
   readonly headersOf: (request: number) => Readonly<Record<string, string>>
 }
@@ -26,7 +28,7 @@ export interface GenerateOptions extends AttemptsOptions {
 export function createGenerate(options: GenerateOptions) {
   const { models, ledger, emit, signal, mayUse = () => true } = options
   let { lostCalls } = options
-  let requests = lostCalls
+  let requests = (options.requestsBefore ?? 0) + lostCalls
   return async (asked: ModelRequest): Promise<ModelReply> => {
     const ceiling = Math.min(ledger.left().costNanoUsd, asked.maxCostNanoUsd ?? Infinity)
     const request = { ...asked, maxCostNanoUsd: ceiling }

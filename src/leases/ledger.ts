@@ -17,7 +17,10 @@ const dimensions = [
   ['turns', 'maxTurns', 'lease_turns'],
   ['toolCalls', 'maxToolCalls', 'lease_tool_calls'],
   ['children', 'maxChildren', 'lease_children'],
+  ['platformNanoUsd', 'maxPlatformNanoUsd', 'lease_platform'],
 ] as const satisfies readonly (readonly [keyof Amount, keyof Limits, LeaseRefusal['code']])[]
+
+type All = Required<Amount>
 
 export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount): Ledger {
   const open = new Map<string, Amount>()
@@ -25,17 +28,13 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
   let reserved = zeroAmount
   let count = 0
 
-  const left = (): Amount => ({
-    tokens: besides(limits.maxTokens, settled.tokens + reserved.tokens),
-    costNanoUsd: besides(limits.maxCostNanoUsd, settled.costNanoUsd + reserved.costNanoUsd),
-    turns: besides(limits.maxTurns, settled.turns + reserved.turns),
-    toolCalls: besides(limits.maxToolCalls, settled.toolCalls + reserved.toolCalls),
-    children: besides(limits.maxChildren, settled.children + reserved.children),
-  })
+  const room = ([key, limit]: (typeof dimensions)[number]) =>
+    besides(limits[limit] ?? unlimited, (settled[key] ?? 0) + (reserved[key] ?? 0))
 
   return {
     limits,
-    left,
+    // Of every dimension.
+    left: () => Object.fromEntries(dimensions.map((one) => [one[0], room(one)])) as All,
     reserved: () => reserved,
     settled: () => settled,
     charge(spent) {
@@ -43,12 +42,10 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
     },
     reserve(partial) {
       const amount = { ...zeroAmount, ...partial }
-      const room = left()
-      for (const [key, , code] of dimensions) {
-        const asked = amount[key]
-        if (!Number.isSafeInteger(asked) || asked < 0 || asked > room[key]) {
-          return { ok: false, refusal: { code, asked, left: room[key] } }
-        }
+      for (const one of dimensions) {
+        const [asked, left] = [amount[one[0]] ?? 0, room(one)]
+        if (!Number.isSafeInteger(asked) || asked < 0 || asked > left)
+          return { ok: false, refusal: { code: one[2], asked, left } }
       }
       count += 1
       const lease: Lease = { id: `lease_${count}`, amount }
@@ -64,7 +61,8 @@ export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount
       reserved = minus(reserved, amount)
       settled = plus(settled, spent)
       return dimensions.some(
-        ([key, limit]) => limits[limit] < unlimited && spent[key] > amount[key],
+        ([key, limit]) =>
+          (limits[limit] ?? unlimited) < unlimited && (spent[key] ?? 0) > (amount[key] ?? 0),
       )
     },
   }

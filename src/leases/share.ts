@@ -4,26 +4,28 @@ import type { ToolEntry } from '#contracts/tool.ts'
 export interface ShareOptions {
   readonly limits: Limits
   readonly left: Amount
-  /** One more model call of the caller, so that it can still answer. */
-  readonly finalCall: { readonly tokens: number; readonly costNanoUsd: number }
+  /** One more turn of the caller, so that it can still answer. */
+  readonly finalCall: Pick<Amount, 'tokens' | 'costNanoUsd' | 'platformNanoUsd'>
   /** How many calls this turn makes. */
   readonly calls: number
   readonly timeLeftMs: number
 }
 
 /**
- * The most one call of this turn may spend: what the caller has left less one final model call, divided by the
+ * The most one call of this turn may spend: what the caller has left less one final turn, divided by the
  * calls of the turn. All calls of a turn get the same share, whichever asks first.
  * @see docs/design.md section 6
  */
 export function shareOf({ limits, left, finalCall, calls, timeLeftMs }: ShareOptions): Limits {
   const each = (amount: number) => Math.max(0, Math.floor(amount / calls))
+  const ofLimit = (limit = unlimited, rest: number) => (limit < unlimited ? each(rest) : unlimited)
   return {
     maxTokens: each(left.tokens - finalCall.tokens),
-    maxCostNanoUsd:
-      limits.maxCostNanoUsd >= unlimited
-        ? unlimited
-        : each(left.costNanoUsd - finalCall.costNanoUsd),
+    maxCostNanoUsd: ofLimit(limits.maxCostNanoUsd, left.costNanoUsd - finalCall.costNanoUsd),
+    maxPlatformNanoUsd: ofLimit(
+      limits.maxPlatformNanoUsd,
+      (left.platformNanoUsd ?? 0) - (finalCall.platformNanoUsd ?? 0),
+    ),
     maxTurns: each(left.turns - 1),
     maxToolCalls: each(left.toolCalls - calls),
     maxChildren: each(left.children - calls),
@@ -43,9 +45,11 @@ export function leaseFor(entry: ToolEntry, share: Limits) {
     return { limits: share, amount: { ...zeroAmount, toolCalls: 1, costNanoUsd } }
   }
   const limits = narrower(entry.spends, share)
+  const { maxCostNanoUsd, maxPlatformNanoUsd = unlimited } = limits
   const amount: Amount = {
     tokens: limits.maxTokens,
-    costNanoUsd: limits.maxCostNanoUsd < unlimited ? limits.maxCostNanoUsd : 0,
+    costNanoUsd: maxCostNanoUsd < unlimited ? maxCostNanoUsd : 0,
+    ...(maxPlatformNanoUsd < unlimited && { platformNanoUsd: maxPlatformNanoUsd }),
     turns: limits.maxTurns,
     toolCalls: 1 + limits.maxToolCalls,
     children: widthOf(entry) + limits.maxChildren,

@@ -1,12 +1,12 @@
 import { estimateTokenCount } from 'tokenx'
+import { inputReserveFactor, type TokenCounter } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { defaultMaxOutputTokens } from '#contracts/lease.ts'
 import type { ModelEstimate, ModelPrice, ModelRequest, ToolDefinition } from '#contracts/model.ts'
 import { costOf } from './prices.ts'
 
 /** Counts tokens by rule of thumb: within about ten percent of an exact tokenizer, in 1 kB instead of 1 MB. */
-export interface TokenEstimator {
-  readonly ofText: (text: string) => number
+export interface TokenEstimator extends TokenCounter {
   /** Everything a request sends: messages, tools and the schema it asks for. */
   readonly ofRequest: (request: ModelRequest) => number
 }
@@ -30,11 +30,15 @@ export function createTokenEstimator(): TokenEstimator {
     (tool: ToolDefinition) =>
       perMessage + textTokens(JSON.stringify([tool.name, tool.description, tool.inputSchema])),
   )
+  const ofTools = (tools: readonly ToolDefinition[]) =>
+    tools.reduce((sum, tool) => sum + ofTool(tool), 0)
   return {
     ofText: textTokens,
+    ofMessage,
+    ofTools,
     ofRequest: ({ messages, tools, outputSchema }) =>
       messages.reduce((sum, message) => sum + ofMessage(message), perMessage) +
-      tools.reduce((sum, tool) => sum + ofTool(tool), 0) +
+      ofTools(tools) +
       (outputSchema ? textTokens(JSON.stringify(outputSchema)) : 0),
   }
 }
@@ -45,7 +49,7 @@ export function reservationFor(
   request: ModelRequest,
   price?: ModelPrice,
 ): ModelEstimate {
-  const input = Math.ceil(inputTokens * 1.25)
+  const input = Math.ceil(inputTokens * inputReserveFactor)
   const output = outputCap(request)
   return { tokens: input + output, costNanoUsd: price ? costOf(price, input, output) : 0 }
 }

@@ -1,9 +1,16 @@
 import type { ModelConfig } from '#contracts/config.ts'
+import type { TokenCounter } from '#contracts/context.ts'
 import { errorCode } from '#contracts/errors.ts'
-import type { ModelListing, ModelProvider, ModelStatus, ScoreModel } from '#contracts/model.ts'
+import type {
+  ContextModel,
+  ModelListing,
+  ModelProvider,
+  ModelStatus,
+  ScoreModel,
+} from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { byPriority } from './selection/candidate-order.ts'
-import { createTokenEstimator } from './estimate.ts'
+import { createTokenEstimator, outputCap } from './estimate.ts'
 import { generateWithFallback } from './selection/fallback.ts'
 import { createModelRegistry } from './selection/model-registry.ts'
 import { createModelSelector } from './selection/model-selector.ts'
@@ -20,6 +27,8 @@ export interface ModelProvidersDeps extends BackendDeps {
 /** All models of this deployment behind one provider. */
 export interface ModelProviders {
   readonly provider: ModelProvider
+  /** How all of them are counted before they are asked. */
+  readonly count: TokenCounter
   /** What `/v1/models` names; asks nobody. */
   readonly list: () => readonly ModelListing[]
   /** The same models with what is known of them, and how they did as this isolate saw it. */
@@ -42,7 +51,7 @@ export function createModelProviders(
   const registry = createModelRegistry(createBackends(config, { ...deps, tokens, hasOffline }))
   const priorityOf = createPriorityList(config, registry)
   const health = createProviderHealth(nowMs)
-  const { select, candidatesFor } = createModelSelector({
+  const { select, candidatesFor, whoAnswers } = createModelSelector({
     registry,
     priorityOf,
     health,
@@ -64,11 +73,42 @@ export function createModelProviders(
     }
   }
 
+  /** Asked before each call, and never another for a model: names are looked for in the price file once. */
+  const sizes = new Map<string, Pick<ContextModel, 'contextTokens' | 'price'>>()
+  function knownOf(target: Target): Pick<ContextModel, 'contextTokens' | 'price'> {
+    const before = sizes.get(idOf(target))
+    if (before) return before
+    const contextTokens =
+      registry.capabilitiesOf(target).contextTokens ?? registry.windowOf(target)?.contextTokens
+    const price = registry.backendOf(target.provider).priceOf(target.model)
+    const known = { ...(contextTokens !== undefined && { contextTokens }), ...(price && { price }) }
+    if (sizes.size >= maxKept) sizes.clear()
+    sizes.set(idOf(target), known)
+    return known
+  }
+
+  /** One that is known to take less is passed over for it; behind one that nobody declared nobody is asked. */
+  function largest(targets: readonly Target[]): Target | undefined {
+    if (targets.length < 2) return targets[0]
+    const open = targets.findIndex(
+      (target) => registry.capabilitiesOf(target).contextTokens === undefined,
+    )
+    const sizeOf = (target: Target) => knownOf(target).contextTokens ?? Infinity
+    return targets
+      .slice(0, open < 0 ? targets.length : open + 1)
+      .toSorted((a, b) => (sizeOf(a) === sizeOf(b) ? 0 : sizeOf(b) - sizeOf(a)))[0]
+  }
+
   return {
     provider: {
       id: 'models',
       select,
       estimate: (request) => candidatesFor(request)[0].estimate,
+      contextOf(request) {
+        const target = largest(whoAnswers(request))
+        if (!target) return undefined
+        return { name: idOf(target), maxOutputTokens: outputCap(request), ...knownOf(target) }
+      },
       generate: async (request, call) =>
         generateWithFallback(request, call, {
           candidates: candidatesFor(request),
@@ -77,6 +117,7 @@ export function createModelProviders(
           nowMs,
         }),
     },
+    count: tokens,
     list: () => served().map((target) => ({ id: idOf(target), provider: target.provider })),
     status: () =>
       served().map((target) => {
@@ -97,5 +138,8 @@ export function createModelProviders(
       }),
   }
 }
+
+/** Names of models that anybody asked for; more are not kept. */
+const maxKept = 500
 
 const idOf = ({ provider, model }: Target): string => `${provider}/${model}`

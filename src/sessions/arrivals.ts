@@ -8,6 +8,7 @@ import type { Submissions } from './submissions.ts'
 import type { Scope } from './scope.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
+import { changeLimits, type LimitsChange } from './waiting/change-limits.ts'
 import { decideCalls, steerRun, takeDelivery } from './waiting/outside.ts'
 
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
@@ -26,6 +27,7 @@ export interface Arrivals {
       readonly by: string | undefined
     },
   ) => RunView
+  readonly changeLimits: (principal: string, run: string, change: LimitsChange) => RunView
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
   readonly deliver: (delivery: Delivery) => Promise<null>
   readonly spentBy: (run: string) => RunSpending
@@ -48,6 +50,12 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
       const options = { decisions: [{ call, decision }], ...now, ...(by !== undefined && { by }) }
       decideCalls(row(run), options, parts())
+      return view(run)
+    },
+    changeLimits(principal, run, change) {
+      own(principal)
+      refuseWhileDeleting()
+      changeLimits(row(run), change, parts())
       return view(run)
     },
     async cancelCall(parentRun, call, reason) {

@@ -4,11 +4,14 @@ import type { Reply } from '#contracts/reply.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { createArrivals, type Arrivals } from './arrivals.ts'
 import { createChanges, type Changes } from './changes.ts'
+import { createContexts, type Contexts } from './contexts.ts'
 import { cannotOpen, failureReply } from './failure-reply.ts'
 import { goneText } from './platform-fault.ts'
 import { createReaders, type Readers } from './readers.ts'
+import { createRings } from './rings.ts'
 import { createScope } from './scope.ts'
 import { openParts, type SessionParts } from './session-parts.ts'
+import type { Meter } from './storage/meter.ts'
 import { createSubmissions, type Submissions } from './submissions.ts'
 import { createEnding } from './upkeep/ending.ts'
 import { vanishAgainMs, vanishJob } from './upkeep/upkeep.ts'
@@ -19,9 +22,12 @@ export interface OpenedSession {
   readonly submissions: Submissions
   readonly arrivals: Arrivals
   readonly changes: Changes
+  readonly contexts: Contexts
   readonly parts: () => SessionParts
   /** The object was loaded: what it was working on goes on. */
   readonly begin: () => void
+  /** The alarm has come: it is dealt with, and pushed out if it comes again and again. */
+  readonly ring: () => Promise<void>
   /** A durable timer is due. @returns When it comes again, if it does. */
   readonly onJob: (fn: string) => Promise<{ rescheduleAt: number } | void>
   /** Does something once the session is open. What it is refused with is part of the answer: errors do not survive RPC. */
@@ -33,10 +39,16 @@ export interface OpenedSession {
 export interface OpenedSessionOptions {
   readonly runtime: SessionRuntime
   readonly context: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>
-  readonly lifecycle: Pick<Lifecycle, 'jobs' | 'start' | 'isStarted'>
+  readonly meter: Meter
+  readonly lifecycle: Pick<Lifecycle, 'jobs' | 'start' | 'isStarted' | 'alarm'>
 }
 
-export function openSession({ runtime, context, lifecycle }: OpenedSessionOptions): OpenedSession {
+export function openSession({
+  runtime,
+  context,
+  meter,
+  lifecycle,
+}: OpenedSessionOptions): OpenedSession {
   const { storage } = context
   let id = ''
   let answering = 0
@@ -44,6 +56,7 @@ export function openSession({ runtime, context, lifecycle }: OpenedSessionOption
     openParts({
       runtime,
       storage,
+      meter,
       jobs: lifecycle.jobs,
       sessionId: () => id,
       onExpired: () => ending.forget(parts.store.session()?.principal ?? ''),
@@ -71,6 +84,7 @@ export function openSession({ runtime, context, lifecycle }: OpenedSessionOption
   const leaveIfGone = () => {
     if (ending.isGone()) context.abort(goneText)
   }
+  const rings = createRings({ runtime, storage, meter, lifecycle, parts: () => parts })
   const start = async () => {
     try {
       await lifecycle.start()
@@ -84,6 +98,7 @@ export function openSession({ runtime, context, lifecycle }: OpenedSessionOption
     submissions,
     readers: createReaders(scope),
     arrivals: createArrivals(scope, submissions.admit),
+    contexts: createContexts(scope, submissions),
     changes: createChanges(scope, { ending, onCreated: (session) => void (id = session) }),
     parts: () => parts,
     begin() {
@@ -97,6 +112,7 @@ export function openSession({ runtime, context, lifecycle }: OpenedSessionOption
       parts.upkeep.begin()
       parts.runs.resume()
     },
+    ring: rings.ring,
     async onJob(fn) {
       const { store, upkeep } = parts
       const isVanishing = fn === vanishJob || store.isClosed()
@@ -110,6 +126,7 @@ export function openSession({ runtime, context, lifecycle }: OpenedSessionOption
     },
     async answer(work) {
       leaveIfGone()
+      meter.count({ requests: 1 })
       answering += 1
       try {
         if (!lifecycle.isStarted()) await start()
@@ -118,10 +135,12 @@ export function openSession({ runtime, context, lifecycle }: OpenedSessionOption
         return failureReply(error, (message) => parts.upkeep.report('storage_failed', message))
       } finally {
         answering -= 1
+        if (answering === 0) rings.bookRest()
       }
     },
     async plain(work) {
       leaveIfGone()
+      meter.count({ requests: 1 })
       if (!lifecycle.isStarted()) await lifecycle.start()
       return work()
     },

@@ -2,9 +2,13 @@ import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
+import { createMeter } from './storage/meter.ts'
 import { openSession } from './opened-session.ts'
 
 type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
+
+/** A job that runs out of memory is tried again, less and less often: it may be what deletes the session. */
+const neverDropped = { maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER }
 
 /**
  * The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. Its methods
@@ -12,24 +16,20 @@ type Given<Method extends keyof SessionApi> = Parameters<SessionApi[Method]>
  */
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
-    // A job that runs out of memory is tried again, less and less often, and never dropped: it may be what deletes the session.
-    readonly lifecycle = Lifecycle.install(this, {
-      maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER,
-    })
-    readonly #session = openSession({
-      runtime: runtimeOf(),
-      context: this.ctx,
-      lifecycle: this.lifecycle,
-    })
+    // Before anybody else has the storage.
+    readonly #meter = createMeter(this.ctx.storage)
+    readonly lifecycle = Lifecycle.install(this, neverDropped)
+    readonly #object = { context: this.ctx, meter: this.#meter, lifecycle: this.lifecycle }
+    readonly #session = openSession({ runtime: runtimeOf(), ...this.#object })
     readonly #answer = this.#session.answer
 
     onStart(): void {
+      this.#meter.count({ wakes: 1 })
       this.#session.begin()
     }
     /** Set without a row: what it is for has one before anything else is done, or could break. */
-    override async alarm(): Promise<void> {
-      await this.#session.parts().timers.ring()
-      await this.lifecycle.alarm()
+    override alarm(): Promise<void> {
+      return this.#session.ring()
     }
     onJob({ job }: LifecycleJobContext) {
       return this.#session.onJob(job.fn)
@@ -56,6 +56,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     runStream(...given: Given<'runStream'>) {
       return this.#answer(() => this.#session.submissions.runStream(...given))
     }
+    compact(...given: Given<'compact'>) {
+      return this.#answer(() => this.#session.contexts.compact(...given))
+    }
     retry(...given: Given<'retry'>) {
       return this.#answer(() => this.#session.submissions.retry(...given))
     }
@@ -77,6 +80,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     decide(...[principal, run, call, decision, by]: Given<'decide'>) {
       const decided = { call, decision, by }
       return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
+    }
+    changeLimits(...given: Given<'changeLimits'>) {
+      return this.#answer(() => this.#session.arrivals.changeLimits(...given))
     }
     deliver(...given: Given<'deliver'>) {
       return this.#answer(() => this.#session.arrivals.deliver(...given))
@@ -109,6 +115,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     }
     items(...given: Given<'items'>) {
       return this.#answer(() => this.#session.readers.items(...given))
+    }
+    context(...given: Given<'context'>) {
+      return this.#answer(() => this.#session.contexts.view(...given))
     }
     tree(...[principal, query = {}]: Given<'tree'>) {
       return this.#answer(() => this.#session.readers.tree(principal, query))

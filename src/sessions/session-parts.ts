@@ -4,8 +4,10 @@ import { createAuditOutbox, type AuditOutbox } from './upkeep/audit-outbox.ts'
 import { createChildren, type Children } from './storage/children.ts'
 import { createCourier, type Courier } from './waiting/courier.ts'
 import { writeFirst } from './runs/first-write.ts'
+import { bookRest } from './upkeep/rest-bill.ts'
+import { createRunBill } from './runs/run-bill.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
-import { cardOf } from './log/session-card.ts'
+import { cardOf, kindOf } from './log/session-card.ts'
 import { createSpentTotal, type SpentTotal } from './log/spent-total.ts'
 import { createSpace } from './storage/space.ts'
 import { createSessionStore, type SessionStore } from './storage/store.ts'
@@ -13,6 +15,7 @@ import { createStreamHub, type StreamHub } from './log/stream-hub.ts'
 import { createTodo, type Todo } from './storage/todo.ts'
 import { createTraceOutbox, type TraceOutbox } from './upkeep/trace-outbox.ts'
 import { createTranscript, type Transcript } from './log/transcript.ts'
+import type { Meter } from './storage/meter.ts'
 import type { Jobs } from './upkeep/jobs.ts'
 import { createTimers, type Timers } from './upkeep/timers.ts'
 import { createUpkeep, type Upkeep } from './upkeep/upkeep.ts'
@@ -39,6 +42,7 @@ export interface SessionParts {
 export interface SessionPartsOptions {
   readonly runtime: SessionRuntime
   readonly storage: DurableObjectStorage
+  readonly meter: Meter
   readonly jobs: Jobs
   readonly sessionId: () => string
   /** Nobody has come back to the session for so long that it is to be deleted. */
@@ -47,7 +51,7 @@ export interface SessionPartsOptions {
 
 /** Wiring only: leaves first, then what uses them. */
 export function openParts(options: SessionPartsOptions): SessionParts {
-  const { runtime, storage, sessionId } = options
+  const { runtime, storage, sessionId, meter } = options
   const { audit, clock, sessions } = runtime
   const sync = () => storage.sync()
   const timers = createTimers({ ...options, clock, isKept: () => store.session() !== undefined })
@@ -76,6 +80,8 @@ export function openParts(options: SessionPartsOptions): SessionParts {
   })
   const hub = createStreamHub(sync, () => clock.sleep(0))
   const transcript = createTranscript(store)
+  const rest = () => bookRest({ runs, outbox, meter, deployment: runtime.deployment })
+  const kind = () => kindOf(store.session())
   const view = () => ({ store, runs, runtime, session: sessionId() })
   const outbox = createAuditOutbox({
     store,
@@ -83,7 +89,8 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     clock,
     cardOf: (session) => cardOf(session, view()),
     isIdle: () => runs.isIdle(),
-    onCarried: upkeep.rest,
+    onCarried: () => upkeep.rest().then(rest),
+    counted: meter.count,
   })
   const traces = createTraceOutbox({
     runtime,
@@ -103,8 +110,10 @@ export function openParts(options: SessionPartsOptions): SessionParts {
     transcript,
     sync,
     sessionId,
-    writeFirst: (run) => writeFirst(run, { store, outbox, sessionId, clock }),
+    billOf: (turns) => createRunBill({ meter, turns, kind, isListed: outbox.isListed }),
+    writeFirst: (run, pin) => writeFirst(run, pin, { store, outbox, sessionId, clock }),
     onAccepted: upkeep.ensureRecovery,
+    counted: meter.count,
     onChanged: spent.forget,
     onLeft: upkeep.afterRun,
   })

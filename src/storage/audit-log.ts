@@ -1,5 +1,6 @@
 import type { AuditSink } from '#contracts/audit-sink.ts'
-import type { Database } from './database.ts'
+import { billedBy, type Database } from './database.ts'
+import { createDeploymentCount, type DeploymentCount } from './deployment-count.ts'
 import { listGivenUp } from './given-up-runs.ts'
 import { askKnown, toChunks, writeChunk } from './record-rows.ts'
 import { listSession, unlistSession } from './session-index.ts'
@@ -9,32 +10,44 @@ import { listSession, unlistSession } from './session-index.ts'
  * again with more behind it (M5, docs/design.md invariant 8). In one go with it, all or nothing, the session is listed as it stands,
  * and a run that was given up is put on the operator's list.
  */
-export function createAuditSink(database: Database): AuditSink {
-  const append: AuditSink['append'] = async (owner, { events, card }) => {
+export function createAuditSink(
+  database: Database,
+  deployment: Pick<DeploymentCount, 'take' | 'count'> = createDeploymentCount(),
+): AuditSink {
+  const append: AuditSink['append'] = async (owner, { events, card }, counted = () => {}) => {
     if (events.length === 0)
-      await database.batch([...listSession(database, owner, { card, seq: 0 })])
+      counted(billedBy(await database.batch([...listSession(database, owner, { card, seq: 0 })])))
     for (const chunk of toChunks(events)) {
       const chunkEvents = events.filter(({ seq }) => chunk.firstSeq <= seq && seq <= chunk.lastSeq)
-      const results = await database.batch([
-        writeChunk(database, owner, chunk),
+      const others = deployment.take()
+      const back = (error: unknown) => {
+        deployment.count(others)
+        throw error
+      }
+      const batch = database.batch([
+        writeChunk(database, owner, { ...chunk, others }),
         ...listGivenUp(database, owner, chunkEvents),
         ...listSession(database, owner, { card, seq: chunk.lastSeq }),
         askKnown(database, owner),
       ])
+      const results = await batch.catch(back)
+      counted(billedBy(results))
       const known = Number(results.at(-1)?.results[0]?.['seq'] ?? 0)
       // A part of it had come before, so nothing of it was written: what is new comes again by itself.
       if (known < chunk.lastSeq) {
-        await append(owner, { events: chunkEvents.filter(({ seq }) => seq > known), card })
+        deployment.count(others)
+        await append(owner, { events: chunkEvents.filter(({ seq }) => seq > known), card }, counted)
       }
     }
   }
   return {
     append,
     // Not asked of the events themselves, which expire: they would all be sent again.
-    async watermark({ session, sinceMs }) {
+    async watermark({ session, sinceMs }, counted = () => {}) {
       const sql = 'SELECT seq FROM sessions WHERE id = ?1 AND since_ms = ?2'
-      const row = await database.prepare(sql).bind(session, sinceMs).first<{ seq: number }>()
-      return row?.seq ?? -1
+      const found = await database.prepare(sql).bind(session, sinceMs).all<{ seq: number }>()
+      counted(billedBy([found]))
+      return found.results[0]?.seq ?? -1
     },
     unlist: async (owner) => void (await unlistSession(database, owner).run()),
   }

@@ -2,6 +2,7 @@ import type { Clock } from '#contracts/sources.ts'
 import { createAuditSink } from './audit-log.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createBundleStore, type BundlesDeps } from './bundles.ts'
+import { createDeploymentCount, watchDatabase, watchNamespace } from './deployment-count.ts'
 import { createDeploymentLog } from './deployment-log.ts'
 import { createGivenUpRuns } from './given-up-runs.ts'
 import { createKeyStore } from './keys.ts'
@@ -26,10 +27,15 @@ export interface StorageParts extends BundlesDeps {
 const databaseTimeoutMs = 3_000
 
 /** Every table of D1 and key of KV, for the composition. */
-export function composeStorage({ database, namespace, clock, sha256 }: StorageParts) {
+export function composeStorage({ database: own, namespace: kv, clock, sha256 }: StorageParts) {
+  const deployment = createDeploymentCount()
+  const database = watchDatabase(own, deployment)
+  const namespace = watchNamespace(kv, deployment)
   const modelReport = createModelReport(database)
   return {
-    audit: createAuditSink(database),
+    // What it makes the database do is its run's.
+    audit: createAuditSink(own, deployment),
+    deployment,
     bundles: createBundleStore({ database, namespace, sha256 }),
     deploymentLog: createDeploymentLog(database),
     grants: createGrantStore(database),

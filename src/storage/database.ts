@@ -1,16 +1,28 @@
+import type { PlatformAmounts } from '#contracts/platform.ts'
+
 /** The part of D1 that this room uses, so that a test can stand SQLite in for it. */
 export interface Database {
   prepare(sql: string): Statement
   /** One transaction: all of them or none. What each found, in their order. */
-  batch(
-    statements: Statement[],
-  ): Promise<readonly { readonly results: readonly Record<string, unknown>[] }[]>
+  batch(statements: Statement[]): Promise<readonly Found<Record<string, unknown>>[]>
 }
+
+/** What a statement found, and the rows that D1 bills for it. */
+export interface Found<Row> {
+  readonly results: readonly Row[]
+  readonly meta?: { readonly rows_read?: number; readonly rows_written?: number }
+}
+
+/** What D1 bills for these. */
+export const billedBy = (found: readonly Pick<Found<unknown>, 'meta'>[]): PlatformAmounts => ({
+  d1RowsRead: found.reduce((sum, { meta }) => sum + (meta?.rows_read ?? 0), 0),
+  d1RowsWritten: found.reduce((sum, { meta }) => sum + (meta?.rows_written ?? 0), 0),
+})
 
 /** What we use of a prepared statement of D1. */
 export interface Statement {
   bind(...values: (string | number | null)[]): Statement
-  all<Row>(): Promise<{ readonly results: readonly Row[] }>
+  all<Row>(): Promise<Found<Row>>
   first<Row>(): Promise<Row | null>
   run(): Promise<unknown>
 }

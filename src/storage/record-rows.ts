@@ -1,5 +1,6 @@
 import type { SessionEvent } from '#contracts/event.ts'
 import type { AuditOwner } from '#contracts/audit-sink.ts'
+import type { PlatformAmounts } from '#contracts/platform.ts'
 import type { Database, Statement } from './database.ts'
 import { idsPerMs, newestId, nowMs, spanMs } from './record-sql.ts'
 import { addUp, sumColumns } from './tally.ts'
@@ -74,10 +75,10 @@ const field = (name: string, as: '->' | '->>' = '->>') => `?4${as}(place || '.${
 // All of a chunk, or nothing if only its beginning is there already: which of it is new is asked first.
 const insert = `
   INSERT INTO audit_runs (id, session, since_ms, first_seq, last_seq, run, trace, agent, principal, from_ms, to_ms,
-    off_time, events, tally, ${sumColumns.join(', ')})
+    off_time, events, tally, others, ${sumColumns.join(', ')})
   SELECT id, ?1, ?2, ${field('first')}, ${field('last')}, ${field('run')}, ${field('trace')}, ${field('agent')}, ?3,
     ${field('from')}, to_ms, id NOT BETWEEN (to_ms - ${spanMs}) * ${idsPerMs} AND (to_ms + ${spanMs}) * ${idsPerMs},
-    ${field('events', '->')}, ${field('tally', '->')}, ${sumColumns.map((name) => field(name)).join(', ')}
+    ${field('events', '->')}, ${field('tally', '->')}, ${field('others')}, ${sumColumns.map((name) => field(name)).join(', ')}
   FROM (
     SELECT fullkey AS place, base + (?4->>(fullkey || '.ahead')) AS id, ?4->>(fullkey || '.to') AS to_ms
     FROM (SELECT max(${newestId}, ${nowMs} * ${idsPerMs}) AS base, ${known} AS known), json_each(?4)
@@ -87,7 +88,7 @@ const insert = `
 export function writeChunk(
   database: Database,
   { session, sinceMs, principal }: AuditOwner,
-  { stretches, firstSeq }: Chunk,
+  { stretches, firstSeq, others = {} }: Chunk & { readonly others?: PlatformAmounts },
 ): Statement {
   let ahead = 0
   const rows = stretches.map(({ events, texts, fromMs: from, toMs: to }) => {
@@ -104,6 +105,7 @@ export function writeChunk(
       from,
       to,
       ...addUp(events),
+      ...(ahead === events.length && Object.keys(others).length > 0 && { others }),
     })
     return `${about.slice(0, -1)},"events":[${texts.join(',')}]}`
   })

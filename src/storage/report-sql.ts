@@ -1,4 +1,5 @@
 import { column, columnNames, columns, rowsWithin } from './record-sql.ts'
+import { platformNanoUsdOf } from './platform-sql.ts'
 import { spendingTypes, type RowSums } from './tally.ts'
 
 /** How many records a report looks at: one that is scraped every few seconds must not read a month each time. */
@@ -20,6 +21,8 @@ const counted = (test: string) => `iif(${test}, ${count}, 0)`
 const spent = (amount: string) => `iif(${spending}, ${amount}, 0)`
 const ofEnd = (field: string) => `iif(type = 'run_finished', data->>'${field}', NULL)`
 
+const toldPlatform = `iif(type IN ('run_finished', 'run_parked'), data->>'platform', NULL)`
+
 /** What a record adds to the sums of a row. */
 const sumsOfRecord: Readonly<Record<keyof RowSums, string>> = {
   starts: counted(`type = 'run_started'`),
@@ -35,13 +38,16 @@ const sumsOfRecord: Readonly<Record<keyof RowSums, string>> = {
   cost_nano_usd: spent(costNanoUsd),
   state: ofEnd('state'),
   turns: ofEnd('turns'),
+  platform: toldPlatform,
+  // Of an event that is read by itself: its price is that of today, and no row of before has any.
+  platform_nano_usd: platformNanoUsdOf(toldPlatform),
 }
 const sumNames = Object.keys(sumsOfRecord).join(', ')
 const owner = 'principal, agent, session, run'
-const summed = `${owner}, ${Object.entries(sumsOfRecord)
+const summed = `${owner}, at_ms, ${Object.entries(sumsOfRecord)
   .map(([name, sql]) => `${sql} AS ${name}`)
   .join(', ')}`
-const isSummed = `(type IN ('run_started', 'run_finished') OR ${spending})`
+const isSummed = `(type IN ('run_started', 'run_parked', 'run_finished') OR ${spending})`
 
 /** A part of the record from one moment on: SQL of the moments, and how much of each table is read at most. */
 interface Part {
@@ -93,7 +99,7 @@ function recordsOf(part: Part): string {
 function sumsOf(part: Part): string {
   const { places, isWhole } = rowsOf(part)
   const ofRows = places.flatMap((rows) => [
-    `SELECT ${owner}, ${sumNames} FROM ${rows} AS r WHERE ${isWhole}`,
+    `SELECT ${owner}, from_ms AS at_ms, ${sumNames} FROM ${rows} AS r WHERE ${isWhole}`,
     `SELECT ${summed} FROM (SELECT ${columns} FROM ${rows} AS r CROSS JOIN json_each(r.events) AS e
       WHERE NOT (${isWhole}) AND ${during(column.at_ms, part)} ${limitOf(part)}) WHERE ${isSummed}`,
   ])
@@ -110,3 +116,10 @@ export const recentSums = sumsOf(newest)
 export const sumsBetween = sumsOf(between)
 /** The same of each record that costs something, with its `type` and `data`. */
 export const spendingBetween = `(SELECT type, data, ${summed} FROM ${recordsOf(between)} WHERE ${spending})`
+/** The same of what no run made the platform do, as `platform`. */
+export const othersBetween = `(${rowsOf(between)
+  .places.map(
+    (rows) =>
+      `SELECT others AS platform FROM ${rows} WHERE others IS NOT NULL AND to_ms >= ?1 AND to_ms < ?2`,
+  )
+  .join(' UNION ALL ')})`

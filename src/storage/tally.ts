@@ -1,4 +1,7 @@
 import type { EventType, SessionEvent } from '#contracts/event.ts'
+import { platformCostNanoUsd } from '#contracts/platform-prices.ts'
+import { plusPlatform } from '#contracts/platform-sum.ts'
+import type { PlatformAmounts } from '#contracts/platform.ts'
 
 /** Of these types is what costs something; every report adds up the same. */
 export const spendingTypes = [
@@ -49,6 +52,8 @@ export interface RowSums {
   readonly cost_nano_usd: number
   readonly state: string | null
   readonly turns: number | null
+  readonly platform: PlatformAmounts | null
+  readonly platform_nano_usd: number | null
 }
 
 const columnsOfSums: Readonly<Record<keyof RowSums, true>> = {
@@ -63,6 +68,8 @@ const columnsOfSums: Readonly<Record<keyof RowSums, true>> = {
   cost_nano_usd: true,
   state: true,
   turns: true,
+  platform: true,
+  platform_nano_usd: true,
 }
 /** The columns that hold them. */
 export const sumColumns: readonly string[] = Object.keys(columnsOfSums)
@@ -74,6 +81,7 @@ export function addUp(
   const ends = events.flatMap((event) => (event.type === 'run_finished' ? [event.data] : []))
   if (ends.length > 1) return undefined
   const [end] = ends
+  const platform = platformIn(events)
   const tally = toTally(events)
   const sum = (of: (data: Tally['data'], type: EventType) => number) =>
     tally.reduce((total, { data, type }) => total + of(data, type), 0)
@@ -94,8 +102,17 @@ export function addUp(
     ),
     state: end?.state ?? null,
     turns: end?.turns ?? null,
+    platform: platform ?? null,
+    platform_nano_usd: platform ? platformCostNanoUsd(platform) : null,
     tally,
   }
+}
+
+function platformIn(events: readonly SessionEvent[]): PlatformAmounts | undefined {
+  const told = events.flatMap((event) =>
+    event.type === 'run_finished' || event.type === 'run_parked' ? (event.data.platform ?? []) : [],
+  )
+  return told.length === 0 ? undefined : told.reduce(plusPlatform)
 }
 
 const isSpending = (event: SessionEvent): event is SessionEvent<(typeof spendingTypes)[number]> =>

@@ -1,20 +1,53 @@
-import type { UsageKey, UsageQuery, UsageReport, UsageRow } from '#contracts/operations.ts'
+import { platformCostNanoUsd } from '#contracts/platform-prices.ts'
+import type {
+  PlatformSum,
+  UsageKey,
+  UsageQuery,
+  UsageReport,
+  UsageRow,
+} from '#contracts/operations.ts'
 import type { Database } from './database.ts'
+import { platformSums, toPlatform } from './platform-sql.ts'
 import { reached } from './outage.ts'
-import { spendingBetween, sumsBetween } from './report-sql.ts'
+import { othersBetween, spendingBetween, sumsBetween } from './report-sql.ts'
 
 /** What each row is counted for. What was delegated is told by the session that it was delegated to, and so once. */
 const names: Readonly<Record<UsageKey, string>> = {
   principal: 'principal',
   agent: 'agent',
   session: 'session',
+  day: `strftime('%Y-%m-%d', at_ms / 1000, 'unixepoch')`,
   model: `iif(type IN ('model_called', 'model_failed'), data->>'provider' || '/' || (data->>'model'), NULL)`,
   plugin: `data->>'plugin'`,
+  // Of what was spent on a model its name; of everything else none.
+  spending: 'model',
 }
+
+const countedSums = [
+  'model_calls',
+  'tool_calls',
+  'input_tokens',
+  'output_tokens',
+  'booked_tokens',
+  'cost_nano_usd',
+]
+/** What was spent by the model it was spent on, and what the platform was made to do as that of none: neither has the other's. */
+const spendingByModel = `(
+  SELECT principal, agent, run, ${names.model} AS model, ${countedSums.join(', ')},
+    0 AS platform_nano_usd, NULL AS platform
+  FROM ${spendingBetween}
+  UNION ALL
+  SELECT principal, agent, run, NULL, ${countedSums.map(() => '0').join(', ')},
+    platform_nano_usd, platform
+  FROM ${sumsBetween} WHERE platform IS NOT NULL)`
 
 /** A run that only began is one of its principal, agent and session, and of no model and no plugin. */
 const sourceOf = (by: UsageKey): string =>
-  by === 'model' || by === 'plugin' ? spendingBetween : sumsBetween
+  by === 'spending'
+    ? spendingByModel
+    : by === 'model' || by === 'plugin'
+      ? spendingBetween
+      : sumsBetween
 
 const sums = `
   count(DISTINCT run) AS runs,
@@ -23,16 +56,40 @@ const sums = `
   sum(input_tokens + output_tokens + booked_tokens) AS tokens,
   sum(input_tokens) AS input_tokens,
   sum(output_tokens) AS output_tokens,
-  sum(cost_nano_usd) AS cost`
+  sum(cost_nano_usd) AS cost,
+  sum(platform_nano_usd) AS platform_cost,
+  ${platformSums} AS platform`
+
+/** What the platform was made to do is the run's own, and of no model and no plugin. */
+const hasSome = (by: UsageKey): string =>
+  by === 'spending'
+    ? 'true'
+    : sourceOf(by) === spendingBetween
+      ? 'starts + spends > 0'
+      : '(starts + spends > 0 OR platform IS NOT NULL)'
+
+const ofWhom = (by: UsageKey): string =>
+  by === 'spending' ? 'principal, agent' : 'max(principal) AS principal, max(agent) AS agent'
 
 const select = (by: UsageKey, condition: string) => `
-  SELECT ${names[by]} AS name, max(principal) AS principal, max(agent) AS agent, ${sums}
-  FROM ${sourceOf(by)} WHERE ${condition} AND starts + spends > 0
-  GROUP BY 1 ORDER BY cost DESC, tokens DESC, tool_calls DESC, name`
+  SELECT ${names[by]} AS name, ${ofWhom(by)}, ${sums}
+  FROM ${sourceOf(by)} WHERE ${condition} AND ${hasSome(by)}
+  GROUP BY ${by === 'spending' ? 'name, principal, agent' : 'name'} ORDER BY ${orderOf(by)}`
+
+function orderOf(by: UsageKey): string {
+  switch (by) {
+    case 'day':
+      return 'name'
+    case 'spending':
+      return 'cost + platform_cost DESC, tokens DESC, tool_calls DESC, principal, agent, name'
+    default:
+      return 'cost DESC, tokens DESC, tool_calls DESC, name'
+  }
+}
 
 const selectTotal = (condition: string) => `
   SELECT NULL AS name, ${sums}
-  FROM ${sumsBetween} WHERE ${condition} AND starts + spends > 0`
+  FROM ${sumsBetween} WHERE ${condition} AND ${hasSome('session')}`
 
 interface Row {
   readonly name: string | null
@@ -46,6 +103,8 @@ interface Row {
   readonly input_tokens: number | null
   readonly output_tokens: number | null
   readonly cost: number | null
+  readonly platform_cost: number | null
+  readonly platform: string | null
 }
 
 /**
@@ -62,13 +121,29 @@ export function createUsageReport(database: Database): UsageReport {
           return (await statement.all<Row>()).results
         }
         const limit = `LIMIT ?${values.length + 1}`
-        const [rows, [total]] = await Promise.all([
+        const [rows, [total], others] = await Promise.all([
           read(`${select(query.by, condition)} ${limit}`, query.limit),
           read(selectTotal(condition)),
+          // Nobody's is no principal's.
+          query.principal === undefined ? readOthers(database, query) : undefined,
         ])
-        return { rows: rows.map((row) => toUsage(query.by, row)), total: toSum(total) }
+        return {
+          rows: rows.map((row) => toUsage(query.by, row)),
+          total: toSum(total),
+          ...(others && { deployment: others }),
+        }
       }),
   }
+}
+
+async function readOthers(
+  database: Database,
+  { sinceMs, untilMs }: UsageQuery,
+): Promise<PlatformSum> {
+  const sql = `SELECT ${platformSums} AS platform FROM ${othersBetween}`
+  const found = await database.prepare(sql).bind(sinceMs, untilMs).all<Pick<Row, 'platform'>>()
+  const platform = toPlatform(found.results[0]?.platform)
+  return { platform, platformNanoUsd: platformCostNanoUsd(platform) }
 }
 
 function toCondition({ sinceMs, untilMs, principal }: UsageQuery) {
@@ -79,7 +154,8 @@ function toCondition({ sinceMs, untilMs, principal }: UsageQuery) {
 
 function toUsage(by: UsageKey, row: Row): UsageRow {
   const { name, principal, agent } = row
-  return { name, ...(by === 'session' && { principal, agent }), ...toSum(row) }
+  const isOfBoth = by === 'session' || by === 'spending'
+  return { name, ...(isOfBoth && { principal, agent }), ...toSum(row) }
 }
 
 const toSum = (row: Row | undefined) => ({
@@ -90,4 +166,6 @@ const toSum = (row: Row | undefined) => ({
   inputTokens: row?.input_tokens ?? 0,
   outputTokens: row?.output_tokens ?? 0,
   costNanoUsd: row?.cost ?? 0,
+  platform: toPlatform(row?.platform),
+  platformNanoUsd: row?.platform_cost ?? 0,
 })

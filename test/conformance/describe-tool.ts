@@ -501,6 +501,7 @@ function turnScope(
     deadlines: createDeadlines(systemSources.clock),
     argsHashes: new WeakMap(),
     answerTo: () => undefined,
+    mayAsk: false,
     signal: new AbortController().signal,
     caller: {
       run,

@@ -1,24 +1,40 @@
 import { execFile } from 'node:child_process'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 
-/** Of each step: rows of all objects, alarms set, statements of all objects, rows of D1 with their indexes. */
-async function counted(): Promise<Record<string, readonly number[]>> {
+type Figures = Record<string, readonly number[]>
+
+/**
+ * Of each step: rows of all objects, alarms set, statements of all objects, rows of D1 with their indexes; and rows,
+ * alarms and rows of D1 of the bill on the record.
+ */
+async function counted(): Promise<{ readonly counts: Figures; readonly bills: Figures }> {
   const output = await new Promise<string>((resolve, reject) => {
     execFile(process.execPath, ['bench/rows.mjs'], (failed, stdout, stderr) =>
       failed ? reject(new Error(`${stderr}\n${stdout}`)) : resolve(stdout),
     )
   })
   const lines = output.trim().split('\n')
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [step = '', ...figures] = line.split(' ')
-      return [step, figures.map(Number)]
-    }),
-  )
+  const figuresOf = (some: readonly string[]): Figures =>
+    Object.fromEntries(
+      some.map((line) => {
+        const [step = '', ...figures] = line.split(' ')
+        return [step, figures.map(Number)]
+      }),
+    )
+  const isBill = (line: string) => line.startsWith('bill ')
+  return {
+    counts: figuresOf(lines.filter((line) => !isBill(line))),
+    bills: figuresOf(lines.filter(isBill).map((line) => line.slice('bill '.length))),
+  }
 }
 
-it('E9: a run writes what it must until its session rests, and nothing besides', async () => {
-  const { agent, ...others } = await counted()
+let measured: Awaited<ReturnType<typeof counted>>
+beforeAll(async () => {
+  measured = await counted()
+}, 300_000)
+
+it('E9: a run writes what it must until its session rests, and nothing besides', () => {
+  const { agent, ...others } = measured.counts
   expect(others).toEqual({
     first: [5, 2, 9, 9],
     plain: [2, 2, 3, 4],
@@ -33,4 +49,15 @@ it('E9: a run writes what it must until its session rests, and nothing besides',
   expect([alarms, inDatabase]).toEqual([4, 9])
   expect(rows).toBeLessThanOrEqual(10)
   expect(statements).toBeLessThanOrEqual(19)
+})
+
+it('E9: the bill of a run is what was really written for it, to the row and to the alarm', () => {
+  const { counts, bills } = measured
+  const independent = Object.entries(counts).map(([step, [rows, alarms, , inDatabase]]) => [
+    step,
+    [rows, alarms, inDatabase],
+  ])
+  const told = Object.entries(bills).map(([step, figures]) => [step, figures.slice(0, 3)])
+  expect(told).toEqual(independent)
+  for (const [, , , nanoUsd] of Object.values(bills)) expect(nanoUsd).toBeGreaterThan(0)
 })

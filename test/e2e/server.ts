@@ -73,7 +73,7 @@ async function ready(child: ChildProcess): Promise<void> {
   child.once('exit', () => reject(new Error(`the server ended before it was ready:\n${output}`)))
   const timer = setTimeout(
     () => reject(new Error(`the server was not ready in time:\n${output}`)),
-    90_000,
+    240_000,
   )
   await promise.finally(() => clearTimeout(timer))
 }

@@ -183,6 +183,8 @@ const noUsage = {
   inputTokens: 0,
   outputTokens: 0,
   costNanoUsd: 0,
+  platform: {},
+  platformNanoUsd: 0,
 }
 const ok = <T>(value: T): Reply<T> => ({ ok: true, value })
 const freshReceipt: SubmitReceipt = {
@@ -261,6 +263,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       abandon: answer('abandon', () => view),
       steer: answer('steer', () => ({ session, run: testRun, place: 1 })),
       decide: answerOwner('decide', () => view),
+      changeLimits: answerOwner('changeLimits', () => view),
       retry: answer('retry', () => ({ ...receipt, session })),
       cancelCall: async () => undefined,
       deliver: answer('deliver', () => null),
@@ -270,6 +273,10 @@ export function createFakeApp(options: FakeOptions = {}) {
       })),
       about: answerOwner('about', () => tree),
       tree: answerOwner('tree', () => tree),
+      compact: answer('compact', () => ({ result, createdAtMs: 1 })),
+      context: answerOwner('context', () => {
+        return { agent: 'code-reviewer', tokens: 0, parts: [], saidMessages: 0 }
+      }),
       delete: answerOwner('delete', () => {
         if (options.isKept?.())
           throw new IsolaError('request_unavailable', 'It is kept. Try again.')
@@ -298,6 +305,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       status: () => [{ id: 'scripted/one', capabilities: { tools: true } }],
     },
     authenticate: createAuthenticator({ ...noOtherKeys, operatorKey: testKey }),
+    limits: { request: async () => {}, newSession: async () => {} },
     keys: createKeyAdministration({ ...sources, keys: createMemoryKeys() }),
     trust: createTrustAdministration({ ...sources, store: createMemoryTrust() }),
     audit: {

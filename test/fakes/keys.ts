@@ -10,6 +10,7 @@ export const noOtherKeys: Omit<AuthenticatorOptions, 'operatorKey'> = {
   keys: { findByHash: async () => undefined },
   clock: { nowMs: () => 0 },
   logins: { failed: async () => ({}) },
+  limits: { stranger: async () => {} },
 }
 
 /** The tables of principals and keys as the database keeps them, and what was put on the record. */

@@ -41,7 +41,7 @@ const say = (text) => console.log(`[${seconds()} s] ${text}`)
 const { text, points } = await buildWorker({ product })
 const awaits = points.filter((point) => !point.includes('.then.')).length
 say(
-  `seed ${seed}; ${points.length} failpoints in src/kernel, src/leases and src/sessions: ${awaits} awaits, ${points.length - awaits} callbacks`,
+  `seed ${seed}; ${points.length} failpoints in src/context, src/kernel, src/leases and src/sessions: ${awaits} awaits, ${points.length - awaits} callbacks`,
 )
 process.exitCode = values.trial === undefined ? await runCampaign() : await runOnce()
 

@@ -64,7 +64,7 @@ function watch(id: string, storage: DurableObjectStorage): void {
     stretch.read(rows, rowsRead)
     return { toArray: () => rows, [Symbol.iterator]: () => rows.values(), rowsRead, rowsWritten }
   }
-  Object.defineProperty(sql, 'exec', { value: watched })
+  Object.defineProperty(sql, 'exec', { value: watched, configurable: true })
   const sync = storage.sync.bind(storage)
   Object.defineProperty(storage, 'sync', { value: () => sync().then(stretch.end) })
   const setAlarm = storage.setAlarm.bind(storage)
@@ -72,7 +72,7 @@ function watch(id: string, storage: DurableObjectStorage): void {
     alarms.set(id, Number(time))
     return setAlarm(time, options)
   }
-  Object.defineProperty(storage, 'setAlarm', { value: noted })
+  Object.defineProperty(storage, 'setAlarm', { value: noted, configurable: true })
   const deleteAll = storage.deleteAll.bind(storage)
   const emptied: typeof deleteAll = (options) => {
     alarms.delete(id)

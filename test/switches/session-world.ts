@@ -7,15 +7,24 @@ import type { SessionEvent } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Incident, PrincipalLedger } from '#contracts/principal.ts'
 import { defaultTiming, type SessionRuntime } from '#contracts/runtime.ts'
+import type { Planner } from '#contracts/plan.ts'
 import type { Telemetry } from '#contracts/telemetry.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
+import { withCompaction } from '../../src/agents/compaction-run.ts'
+import { modelPlanner } from '../../src/agents/model-planner.ts'
+import { createContextReader } from '../../src/context/context-reader.ts'
 import { createKernel } from '../../src/kernel/run.ts'
+import { createContexts } from '../../src/sessions/contexts.ts'
 import { pagesAfter } from '../../src/sessions/log/log-view.ts'
 import { admit } from '../../src/sessions/runs/admission.ts'
+import { createScope } from '../../src/sessions/scope.ts'
+import { createSubmissions } from '../../src/sessions/submissions.ts'
 import { answerRun } from '../../src/sessions/waiting/client-answers.ts'
 import { openParts, type SessionParts } from '../../src/sessions/session-parts.ts'
+import { createMeter } from '../../src/sessions/storage/meter.ts'
 import type { SessionRow } from '../../src/sessions/storage/store.ts'
 import type { Jobs } from '../../src/sessions/upkeep/jobs.ts'
+import { contextBuilder, createContextParts, tokenCounter } from '../fakes/context.ts'
 import {
   agentSpec,
   createFakeClock,
@@ -44,7 +53,12 @@ function createStorage() {
     const rows = isOfJobs
       ? [{ 1: 1 }].slice(jobs.areMade ? 0 : 1)
       : sqlite.prepare(query).all(...(values as SQLInputValue[]))
-    return { toArray: () => rows, rowsWritten: 0, [Symbol.iterator]: () => rows[Symbol.iterator]() }
+    return {
+      toArray: () => rows,
+      rowsRead: 0,
+      rowsWritten: 0,
+      [Symbol.iterator]: () => rows[Symbol.iterator](),
+    }
   }
   const storage = {
     sql: { exec },
@@ -80,9 +94,15 @@ function createStorage() {
 export interface WorldOptions {
   readonly script: Script
   readonly entries?: readonly ToolEntry[]
+  /** Instead of an agent with these entries. */
+  readonly load?: SessionRuntime['agents']['load']
+  /** Around the one who plans. */
+  readonly around?: (planner: Planner) => Planner
   /** What other sessions answer. */
   readonly others?: Partial<SessionApi>
   readonly limits?: Partial<Limits>
+  /** The model takes no more, and contexts are compacted. */
+  readonly contextTokens?: number
   /** Awaited before an agent is there. */
   readonly loading?: () => Promise<void>
   readonly reserve?: PrincipalLedger['reserve']
@@ -95,6 +115,7 @@ export interface WorldOptions {
 
 /** One session over several lives of its object: storage and timers stay, everything else is made anew. */
 export function createSessionWorld(options: WorldOptions) {
+  const { around } = options
   const clock = createFakeClock()
   const sources = createFakeSources(clock)
   const disk = createStorage()
@@ -125,7 +146,10 @@ export function createSessionWorld(options: WorldOptions) {
       setAlarm()
     },
   }
-  const model = createFakeModel(options.script)
+  const { script, contextTokens } = options
+  const fitting =
+    contextTokens === undefined ? undefined : createContextParts(script, contextTokens)
+  const model = fitting?.models ?? createFakeModel(script)
   const told: Incident[] = []
   const reserved: string[] = []
   const settled: { run: string; tokens: number }[] = []
@@ -137,15 +161,25 @@ export function createSessionWorld(options: WorldOptions) {
   }
   const runtime: SessionRuntime = {
     ...sources,
-    kernel: createKernel(createKernelParts(model, sources)),
+    kernel: createKernel(
+      createKernelParts(model, {
+        ...sources,
+        ...fitting?.more,
+        planner: withCompaction(around ? around(modelPlanner) : modelPlanner),
+      }),
+    ),
+    context:
+      fitting?.reader ??
+      createContextReader({ builder: contextBuilder, count: tokenCounter, models: model }),
     sessions: createFakeGateway(options.others),
     agents: {
       list: () => [],
       toolNames: () => [],
       tools: () => [],
       offers: () => ({ resources: [], prompts: [] }),
-      async load() {
+      async load(...asked) {
         await options.loading?.()
+        if (options.load) return options.load(...asked)
         const toolset = toolsetOf(options.entries ?? [])
         return { spec: agentSpec(options.limits), toolset }
       },
@@ -191,6 +225,7 @@ export function createSessionWorld(options: WorldOptions) {
     const parts: SessionParts = openParts({
       runtime,
       storage: disk.storage,
+      meter: createMeter(disk.storage),
       jobs,
       sessionId: () => session,
       onExpired: options.onExpired ?? (async () => {}),
@@ -215,9 +250,20 @@ export function createSessionWorld(options: WorldOptions) {
           answerRun: (asked) => answerRun(asked, { ...parts, runtime }),
         },
       )
+    const scope = createScope({
+      runtime,
+      parts: () => parts,
+      id: () => session,
+      isDeleting: () => false,
+      sync: async () => {},
+    })
     return {
       ...parts,
       take,
+      contexts: createContexts(
+        scope,
+        createSubmissions(scope, () => {}),
+      ),
       /** Takes a run in and waits for what comes of it. */
       async run(request: Partial<SubmitRequest> = {}): Promise<RunOutcome> {
         const { live, receipt } = await take(request)

@@ -2,10 +2,12 @@
 // test/switches/run.mjs` takes them away one at a time: a protection that nobody misses is none.
 
 import { askingSwitches } from './asking.mjs'
+import { context } from './context.mjs'
 import { granted } from './granted.mjs'
 import { oauth } from './oauth.mjs'
 import { mcp } from './mcp.mjs'
 import { outcomes } from './outcomes.mjs'
+import { pinned } from './pinned.mjs'
 
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
@@ -210,8 +212,8 @@ const executeFile = of(
       name: 'refuse-pause',
       what: 'N12: where nobody can answer, a tool that waits fails and says so',
       tests: [kernelPauses],
-      find: 'return pauseOrDeny(result.pause, scope)',
-      replace: 'return { pause: result.pause }',
+      find: '? pauseOrDeny(result.pause, scope)',
+      replace: '? { pause: result.pause }',
     },
     {
       name: 'tool-timeout',
@@ -317,7 +319,7 @@ const kernel = [
       {
         name: 'lost-call-charged',
         what: 'E1: a resumed run knows of the model calls that a crash may have cut',
-        find: 'let lostCalls = cut ? 0 : input.lostCalls',
+        find: 'let lostCalls = cut?.steps.length ? 0 : input.lostCalls - lostIn(draft)',
         replace: 'let lostCalls = 0',
       },
       {
@@ -330,8 +332,8 @@ const kernel = [
         name: 'message-heard',
         what: 'N12: a run does not end before it has heard what was said to it',
         tests: [kernelPauses],
-        find: 'if (ports.received?.(receivedBy([...open.turns, draft])).length) return undefined',
-        replace: '',
+        find: "if (reflection.decision === 'finish' && hasHeardAll())",
+        replace: "if (reflection.decision === 'finish')",
       },
       {
         name: 'refusal-stops-run',
@@ -374,8 +376,8 @@ const kernel = [
       {
         name: 'share-divided',
         what: 'E1: the calls of a turn together get no more than there is',
-        find: 'Math.floor(amount / calls))\n  return',
-        replace: 'amount)\n  return',
+        find: 'Math.floor(amount / calls))\n  const ofLimit',
+        replace: 'amount)\n  const ofLimit',
       },
       {
         name: 'final-call-kept',
@@ -405,8 +407,8 @@ const kernel = [
       {
         name: 'ledger-refuses',
         what: 'E1: what does not fit the lease is refused',
-        find: ' || asked > room[key]',
-        replace: '',
+        find: ' || asked > left)',
+        replace: ')',
       },
       {
         name: 'ledger-hostile-amounts',
@@ -857,8 +859,8 @@ const session = [
       {
         name: 'day-reserved',
         what: "E1: a run's part of its principal's day is reserved before anything is spent",
-        find: 'await runtime.principals.reserve({',
-        replace: 'await (async ({ asked }) => asked)({',
+        find: 'const reserving = runtime.principals.reserve({',
+        replace: 'const reserving = (async ({ asked }) => asked)({',
       },
     ],
   ),
@@ -1214,14 +1216,14 @@ const session = [
       {
         name: 'audit-watermark',
         what: 'M5: after a restart the record goes on where the database is',
-        find: 'sent ??= await sink.watermark(owner)',
+        find: 'sent ??= await sink.watermark(owner, counted)',
         replace: 'sent ??= 0',
       },
       {
         name: 'audit-behind-kept',
         what: 'F15: what the database did not take is sent again',
-        find: 'await sink.append(owner, { events, card: card() })',
-        replace: 'await sink.append(owner, { events, card: card() }).catch(() => {})',
+        find: 'await sink.append(owner, { events, card: card() }, counted)',
+        replace: 'await sink.append(owner, { events, card: card() }, counted).catch(() => {})',
       },
     ],
   ),
@@ -1599,8 +1601,8 @@ const governance = [
       {
         name: 'day-fails-closed',
         what: 'E1: a day that cannot be asked gives nothing',
-        find: 'return ask(request.principal, (api) => api.reserve(request, limits))',
-        replace: `return ask(request.principal, (api) => api.reserve(request, limits)).catch((error) => {
+        find: 'return ask(request.principal, (api) => api.reserve(request, limits), counted)',
+        replace: `return ask(request.principal, (api) => api.reserve(request, limits), counted).catch((error) => {
         if (error.code === 'request_unavailable') return request.asked
         throw error
       })`,
@@ -3972,6 +3974,8 @@ export const switches = [
   ...secrets,
   ...mcp,
   ...outcomes,
+  ...pinned,
+  ...context,
   ...endpoint,
   ...rest,
 ]

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { Agent, type AgentOptions } from '../../src/agent.ts'
+import { asksForSummary, createContextParts, prose, tokensOf } from '../fakes/context.ts'
 import { createFakeModel, createFakeSources, says, type Script } from '../fakes/kernel.ts'
+import { createRandom } from '../fakes/random.ts'
 
 const clockTool: AgentOptions['tools'][number] = {
   name: 'clock',
@@ -211,5 +213,35 @@ describe('the embeddable agent', () => {
     expect(() => agentWith([]).on('nope' as 'tool', () => {})).toThrow(
       /must be one of step, tool, fault/,
     )
+  })
+
+  it('P29: goes on in a session that outgrew what its model says it takes, and opens what left', async () => {
+    const { models } = createContextParts((request) => {
+      if (asksForSummary(request)) return { text: 'Notes.' }
+      const { messages } = request
+      const [handle] = /ses_\w+\.kept\.\w+/.exec(JSON.stringify(messages)) ?? []
+      const last = messages.at(-1)
+      if (last?.role === 'tool') return { text: JSON.stringify(last.output) }
+      if (last?.role === 'user' && last.text === 'Which number?' && handle)
+        return { calls: [{ name: 'isola__read_output', input: { handle, query: 'number is' } }] }
+      return { text: 'Noted.' }
+    }, 16_000)
+    const agent = agentWith([], { modelProviders: [models] })
+    const session = agent.createSession()
+    const random = createRandom(16)
+    await agent.run('The number is 4711.', session)
+    for (let count = 0; count < 60; count += 1)
+      expect((await agent.run(prose(random, 400), session)).state).toBe('completed')
+    expect((await agent.run('Which number?', session)).result).toContain('number is 4711.')
+    const sent = models.requests.map(tokensOf)
+    expect(models.requests.filter(asksForSummary).length).toBeGreaterThan(1)
+    expect(Math.max(...sent)).toBeLessThanOrEqual(16_000 - 4_096)
+    expect(session.messages).toHaveLength(2 * 61 + 4)
+  })
+
+  it('offers nothing to open where its model does not say what it takes', async () => {
+    const model = createFakeModel([{ text: 'one' }])
+    await agentWith([], { modelProviders: [model] }).run()
+    expect(model.requests[0]?.tools.map(({ name }) => name)).toEqual(['clock'])
   })
 })

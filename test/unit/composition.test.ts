@@ -13,6 +13,7 @@ import {
   createKernelParts,
   runInput,
   runPorts,
+  sha256,
   says,
   toolEntry,
   toolsetOf,
@@ -236,6 +237,7 @@ describe('the composition', () => {
       createToolset: (entries, options) =>
         createToolset(entries, { ...options, buildIndex: createSearchIndex }),
       withOutside: withOutsideTools,
+      sha256,
     })
     expect(problems).toEqual([])
     expect(directory.list().map(({ name }) => name)).toEqual(['orchestrator'])

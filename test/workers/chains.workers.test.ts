@@ -47,10 +47,11 @@ describe('a chain of agents', () => {
   it('Y28: ends at its depth: a run that may have nothing below it starts nothing', async () => {
     const { requests } = withModel(review)
     const session = await newSession()
-    const { result } = await callJson(`/api/sessions/${session}/runs`, {
+    const { state, pauses } = await callJson(`/api/sessions/${session}/runs`, {
       json: { task: 'go', wait: true, limits: { maxDepth: 0 } },
     })
-    expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_depth' } })
+    expect(state).toBe('parked')
+    expect(pauses).toMatchObject([{ reached: { code: 'lease_depth', needed: 1 } }])
     expect(requests.filter(isReviewer)).toHaveLength(0)
     expect((await callJson(`/api/sessions/${session}`)).children).toEqual([])
   })
@@ -59,10 +60,11 @@ describe('a chain of agents', () => {
     const never = new Promise<never>(() => {})
     withModel((request) => (isReviewer(request) ? { text: 'x', wait: never } : callReviewer))
     const session = await newSession()
-    const { result } = await callJson(`/api/sessions/${session}/runs`, {
+    const { state, pauses } = await callJson(`/api/sessions/${session}/runs`, {
       json: { task: 'go', wait: true, limits: { maxTimeMs: 1_500 } },
     })
-    expect(result).toMatchObject({ state: 'stopped', error: { code: 'lease_time' } })
+    expect(state).toBe('parked')
+    expect(pauses).toMatchObject([{ reached: { code: 'lease_time' } }])
     const [child] = (await callJson(`/api/sessions/${session}`)).children
     await vi.waitFor(async () => {
       const { runs } = await callJson(`/api/sessions/${child.id}`)

@@ -51,7 +51,12 @@ async function countsAt(runs: number) {
       lease: await countOf(async (store) => {
         const principals = { reserve: async (of: { asked: object }) => of.asked }
         const runtime = { ...systemSources, principals } as never
-        const lease = await leaseOf(next, limitsOf(), { runtime, store, sessionId: () => session })
+        const lease = await leaseOf(next, limitsOf(), {
+          runtime,
+          store,
+          counted: () => {},
+          sessionId: () => session,
+        })
         asked.maxTokens = lease.maxTokens
       }),
       find: await countOf((store) => store.findRun(runAt(runs - 1).id)),

@@ -141,7 +141,8 @@ describe('a key', () => {
   it('F15: with the database away waits for it, while the operator key works', async () => {
     const { key } = await addKey()
     const statement = Object.getPrototypeOf(env.DB.prepare('SELECT 1')) as D1PreparedStatement
-    vi.spyOn(statement, 'first').mockRejectedValue(new Error('D1_ERROR: Network connection lost.'))
+    for (const ask of ['first', 'all'] as const)
+      vi.spyOn(statement, ask).mockRejectedValue(new Error('D1_ERROR: Network connection lost.'))
     for (const one of [key, 'isk_wrong']) {
       const response = await as(one, '/v1/models')
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5'])
@@ -194,6 +195,7 @@ describe("another principal's session", () => {
       messages: { message: 'x' },
       decisions: { call: 'c', decision: 'deny' },
       cancel: {},
+      limits: { maxTokens: 5 },
     }
     const routes = routesOf(access).filter(({ path }) => path.startsWith('/api/sessions/:id'))
     expect(routes.length).toBeGreaterThan(8)

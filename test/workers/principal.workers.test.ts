@@ -56,6 +56,19 @@ afterEach(() => {
 })
 
 describe("a principal's object", () => {
+  it('E9: says with each answer what that cost, and what it did before for nobody', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const principal = newPrincipal()
+    const first = await reserve(principal, 'run_1', 30)
+    expect(first.billed?.own).toMatchObject({ requests: 1 })
+    expect(first.billed?.own.rowsWritten).toBeGreaterThanOrEqual(2)
+    await wake(principal)
+    const later = await at(principal).usage(limits)
+    expect(later.billed?.others).toMatchObject({ requests: 1, alarms: expect.any(Number) })
+    expect(later.billed?.others.rowsWritten).toBeGreaterThan(0)
+    expect(later.billed?.own.rowsWritten ?? 0).toBe(0)
+  })
+
   it('E1: gives no more than the day has, however many ask at once', async () => {
     const principal = newPrincipal()
     const replies = await Promise.all(

@@ -1,3 +1,5 @@
+import { plusPlatform } from '../../src/contracts/platform-sum.ts'
+import type { PlatformAmounts } from '../../src/contracts/platform.ts'
 import { afterEach, expect, it, vi } from 'vitest'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { changePlugin } from '../fakes/plugin-admin.ts'
@@ -48,6 +50,8 @@ it('C7, E1: what the record adds up to is what the runs say, of each principal a
   }
   const sum = (of: (tree: Answer) => number, list: Answer[]) =>
     list.reduce((total, tree) => total + of(tree), 0)
+  const platformOf = (list: Answer[]) =>
+    list.map(({ usage }) => usage.platform as PlatformAmounts).reduce(plusPlatform, {})
   // A session's own usage has everything below it.
   const expected = (list: Answer[]) => ({
     runs: sum((tree) => all(tree).length, list),
@@ -60,6 +64,9 @@ it('C7, E1: what the record adds up to is what the runs say, of each principal a
       sum((tree) => tree.costEstimateUsd, list),
       12,
     ),
+    // What the platform was made to do returns to the run above it, as tokens do; the record has it where it was done.
+    platform: platformOf(list),
+    platformUsd: expect.closeTo(sum(({ usage }) => usage.platformNanoUsd, list) / 1e9, 7),
   })
   const everything = [...trees.ann, ...trees.bob]
   const byPrincipal = await vi.waitFor(

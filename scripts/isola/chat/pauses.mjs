@@ -19,6 +19,9 @@ export function decisionFor({ kind, argsHash }, words) {
       ? { decision: 'deny', message: 'Nobody is there to answer.' }
       : { decision: 'result', output: text }
   }
+  // A limit is raised before this; without that it stays. What goes in circles goes on with a yes.
+  if (kind === 'budget' && !/^y(es)?$/i.test(text ?? '')) return { decision: 'deny' }
+  if (kind === 'budget') return { decision: 'approve' }
   if (kind !== 'approval') return { decision: 'error', message: 'This client runs no tools.' }
   if (text === undefined) return { decision: 'deny', message: 'Nobody is there to decide.' }
   // An approval holds for the arguments that were shown, so the hash goes with it.
@@ -27,13 +30,25 @@ export function decisionFor({ kind, argsHash }, words) {
 }
 
 /** The question, as it is put to a person. */
-export const questionOf = ({ kind, tool, input, about }) =>
-  kind === 'question'
-    ? { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
-    : {
-        text: `? ${tool} wants to run with ${JSON.stringify(input)}${about ? `\n  ${short(about, 2_000)}` : ''}`,
-        prompt: 'yes, no, or why not> ',
+export const questionOf = ({ kind, tool, input, about, reached }) =>
+  kind === 'budget'
+    ? {
+        text: `? ${reached.message}`,
+        prompt: reached.limit ? 'a new limit, or no> ' : 'yes to go on, or no> ',
       }
+    : kind === 'question'
+      ? { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
+      : {
+          text: `? ${tool} wants to run with ${JSON.stringify(input)}${about ? `\n  ${short(about, 2_000)}` : ''}`,
+          prompt: 'yes, no, or why not> ',
+        }
+
+/** The limit that a person named; `undefined` if it stays, or is none. Costs are said in US dollars. */
+function newLimit({ kind, reached }, words) {
+  const amount = Number(words?.trim().replaceAll(',', '') || Number.NaN)
+  if (kind !== 'budget' || !reached.limit || !(amount > 0)) return undefined
+  return { [reached.limit.replace('NanoUsd', 'Usd')]: amount }
+}
 
 /** What is decided about one waiting call; no decision if the person left. */
 async function decide(pause, { ask, note, signal }) {
@@ -45,6 +60,8 @@ async function decide(pause, { ask, note, signal }) {
   note(text)
   const words = await ask(prompt)
   if (signal.aborted) return { isUnanswered: false }
+  const limit = newLimit(pause, words)
+  if (limit) return { limit, isUnanswered: false }
   return { decision: { call, ...decisionFor(pause, words) }, isUnanswered: words === undefined }
 }
 
@@ -58,15 +75,15 @@ export async function settlePauses(tree, { request, ask, note, signal }) {
   const waiting = waitingIn(tree)
   const count = waiting.length
   for (const { session, run, pause } of waiting) {
-    const { decision, isUnanswered: isNobody } = await decide(pause, { ask, note, signal })
+    const { decision, limit, isUnanswered: isNobody } = await decide(pause, { ask, note, signal })
     isUnanswered ||= isNobody
-    if (!decision || signal.aborted) return { count, isUnanswered }
-    const path = `/api/sessions/${session}/runs/${run}/decisions`
+    if (!(decision || limit) || signal.aborted) return { count, isUnanswered }
+    const path = `/api/sessions/${session}/runs/${run}/${limit ? 'limits' : 'decisions'}`
     try {
-      await request(path, { method: 'POST', json: decision })
+      await request(path, { method: 'POST', json: limit ?? decision })
     } catch (error) {
-      // Somebody else was quicker, or it expired: the run tells.
-      if (error.status !== 404 && error.status !== 409) throw error
+      // Somebody else was quicker, it expired, or the day has less: the run tells.
+      if (![403, 404, 409].includes(error.status)) throw error
       note(`! ${error.message}`)
     }
   }

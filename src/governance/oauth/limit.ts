@@ -1,13 +1,16 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Client } from '#contracts/operations.ts'
-import type { PrincipalRates } from '#contracts/principal.ts'
+import type { PrincipalRates, RateRequest } from '#contracts/principal.ts'
 
-/** So many in a minute: of one network, and of all. */
+/**
+ * So many in a minute: of one network whatever others do, of one network where there is room, and of all beyond what each
+ * has for itself. Nobody can use up what is somebody else's.
+ */
 const most = {
-  pages: [30, 1_000],
-  answers: [60, 1_000],
-  clients: [10, 100],
-  documents: [60, 1_000],
+  pages: [10, 30, 1_000],
+  answers: [20, 60, 1_000],
+  clients: [3, 10, 100],
+  documents: [20, 60, 1_000],
 } as const
 /** No principal can be called so. */
 const counter = 'oauth limits'
@@ -23,12 +26,16 @@ export function createLimit(
   networkOf: (address: string | undefined) => string,
 ): Limit {
   return async (what, client) => {
-    const [one, all] = most[what]
-    const rules = [
-      { key: `${what} ${networkOf(client.address)}`, most: one },
+    const [own, one, all] = most[what]
+    const network = networkOf(client.address)
+    const take = (...rules: RateRequest['rules']) =>
+      takeRate(counter, { call: client.requestId ?? '', rules })
+    const ofItsOwn = await take({ key: `${what} own ${network}`, most: own })
+    if (ofItsOwn.retryAfterMs === undefined) return
+    const { retryAfterMs } = await take(
+      { key: `${what} ${network}`, most: one - own },
       { key: what, most: all },
-    ]
-    const { retryAfterMs } = await takeRate(counter, { call: client.requestId ?? '', rules })
+    )
     if (retryAfterMs === undefined) return
     const message = 'Too many sign-ins were begun from here. Try again in a minute.'
     throw new IsolaError('request_queue_full', message, { retryAfterMs })

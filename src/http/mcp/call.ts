@@ -47,6 +47,8 @@ async function callAgent(call: McpCall, agent: string, input: JsonObject): Promi
       agent,
       messages: [{ role: 'user', text: task, taint: ['user'] }],
       ...(named !== undefined && { mustExist: true }),
+      // Whoever named a session, or asks later, can raise a limit; a call that is waited for ends with what it has.
+      ...((named !== undefined || background === true) && { mayRaise: true }),
     },
   }))
   return isAsking(answer) ? answer : toRunResult(answer)

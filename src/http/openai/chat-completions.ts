@@ -9,10 +9,12 @@ import {
   toCallingCompletion,
   toCompletion,
   toToolCalls,
+  toWaitingCompletion,
+  waitingNote,
 } from './chat-response.ts'
 import { type ChatRequest, parseChatRequest } from './chat-request.ts'
 import { type PlannedSubmission, toSubmission } from './chat-submission.ts'
-import { betweenTurns } from './fold.ts'
+import { betweenTurns, type Change } from './fold.ts'
 import { carryOut } from './plan.ts'
 import { foldResponse, headersFor, readLog, streamRun } from './run-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
@@ -69,12 +71,17 @@ async function answerFromLog(
   const { changes, tokens } = foldResponse(await readLog(deps, principal, place), place)
   const end = changes.at(-1)
   if (end?.type === 'calls') {
-    const text = changes
-      .flatMap((one) => (one.type === 'message' ? [one.text] : []))
-      .join(betweenTurns)
+    const text = textOf(changes)
     const toolCalls = toToolCalls(place, end.calls)
     const head = headOf(request, place, end.atMs)
     return jsonResponse(toCallingCompletion(head, { text, toolCalls, tokens }), { headers })
+  }
+  if (end?.type === 'limit') {
+    const note = waitingNote(end.message, place)
+    const head = headOf(request, place, end.atMs)
+    return jsonResponse(toWaitingCompletion(head, { text: textOf(changes), note, tokens }), {
+      headers,
+    })
   }
   if (end?.type !== 'end') return errorResponse(context, brokenOff(), { deps, headers, run })
   const fault = faultOf(end.result)
@@ -82,6 +89,9 @@ async function answerFromLog(
   const head = headOf(request, place, end.result.startedAtMs)
   return jsonResponse(toCompletion(head, end.result, tokens), { headers })
 }
+
+const textOf = (changes: readonly Change[]): string =>
+  changes.flatMap((one) => (one.type === 'message' ? [one.text] : [])).join(betweenTurns)
 
 function answerInPieces(deps: HttpDeps, { context, request, planned }: Asked): Promise<Response> {
   const requestId = context.get('requestId')

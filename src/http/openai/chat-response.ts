@@ -1,6 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { TokenCount, ClientCall } from './fold.ts'
+import { betweenTurns, type TokenCount, type ClientCall } from './fold.ts'
 import { type RunPlace, toCallId } from './wire-ids.ts'
 
 /** What a chat completion and each of its chunks have in common. */
@@ -22,6 +22,16 @@ export function contentOf({ state, result, error }: AgentResult): string {
   if (state !== 'stopped' || result !== '') return result
   return `(Stopped before an answer: ${error?.message ?? 'a limit was reached'} ${error?.code ?? ''})`
 }
+
+/** Why a run that was stopped by a limit has no more to say than it said, and how to go on; empty for any other. */
+export function noteOf({ state, result, error }: AgentResult): string {
+  const isTold = state !== 'stopped' || result === '' || !error
+  return isTold ? '' : `(Stopped: ${error.message} ${error.code})`
+}
+
+/** How a run goes on that waits at a limit. */
+export const howToRaise = ({ session, run }: RunPlace): string =>
+  `Raise it with POST /api/sessions/${session}/runs/${run}/limits or \`isola run raise ${session} ${run}\`: it goes on then.`
 
 /** The error of a run that has no answer to give; `undefined` for one that has. */
 export function faultOf(result: AgentResult): Error | undefined {
@@ -53,7 +63,7 @@ export function toCompletion(
     choices: [
       {
         index: 0,
-        message: { role: 'assistant', content: contentOf(result), refusal: null },
+        message: { role: 'assistant', content: withNote(result), refusal: null },
         finish_reason: finishReasonOf(result),
         logprobs: null,
       },
@@ -61,6 +71,34 @@ export function toCompletion(
     usage: toUsage(tokens),
   }
 }
+
+const withNote = (result: AgentResult): string =>
+  [contentOf(result), noteOf(result)].filter(Boolean).join(betweenTurns)
+
+/** An answer as far as it has come: its run waits at a limit. */
+export const toWaitingCompletion = (
+  head: CompletionHead,
+  answer: { readonly text: string; readonly note: string; readonly tokens: TokenCount },
+) => {
+  const content = [answer.text, answer.note].filter(Boolean).join(betweenTurns)
+  return {
+    ...head,
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content, refusal: null },
+        finish_reason: 'length',
+        logprobs: null,
+      },
+    ],
+    usage: toUsage(answer.tokens),
+  }
+}
+
+/** What a chat client reads of a limit that its run waits at. */
+export const waitingNote = (message: string, place: RunPlace): string =>
+  `(${message} ${howToRaise(place)})`
 
 /** An answer that asks the client to run its own tools. */
 export function toCallingCompletion(

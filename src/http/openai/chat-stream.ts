@@ -7,8 +7,10 @@ import {
   contentOf,
   faultOf,
   finishReasonOf,
+  noteOf,
   toToolCalls,
   toUsage,
+  waitingNote,
 } from './chat-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 
@@ -65,8 +67,11 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     const fault = faultOf(result)
     if (fault) return fail(fault, run)
     isComplete = true
+    const note = noteOf(result)
     return (
-      sayRest(result) + last(finishReasonOf(result), after === 0 ? result.usage : fold.tokens())
+      sayRest(result) +
+      (note && begin(note)) +
+      last(finishReasonOf(result), after === 0 ? result.usage : fold.tokens())
     )
   }
   const last = (finishReason: string, tokens: TokenCount): string => {
@@ -93,6 +98,9 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
         return ''
       case 'calls':
         return callOut(change.calls)
+      case 'limit':
+        isComplete = true
+        return begin(waitingNote(change.message, place)) + last('length', fold.tokens())
       case 'end':
         return finish(change.result)
     }

@@ -1,5 +1,6 @@
 import type { ModelParameters } from '#contracts/model.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
+import type { Principal } from '#contracts/operations.ts'
 import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../headers.ts'
@@ -31,7 +32,7 @@ export async function toSubmission(
     toClientTools(request.tools, deps.agents.toolNames()),
     request.tool_choice,
   )
-  const session = await sessionFor(deps, { principal: rights.id, named, idempotencyKey })
+  const session = await sessionFor(deps, { principal: rights, named, idempotencyKey })
   const base: Omit<SubmitRequest, 'messages'> = {
     ...askedBy(context),
     agent: target.agent,
@@ -46,7 +47,8 @@ export async function toSubmission(
     pauses: 'client_tools',
     ...(tools.clientTools.length > 0 && { clientTools: tools.clientTools }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(named === undefined && { isStateless: true }),
+    // Who named the session comes back to it, and can raise a limit.
+    ...(named === undefined ? { isStateless: true } : { mayRaise: true }),
   }
   return {
     // An id that we gave out: if it is gone, a new session would silently lack the history.
@@ -62,18 +64,22 @@ export async function toSubmission(
 export async function sessionFor(
   deps: HttpDeps,
   by: {
-    readonly principal: string
+    readonly principal: Pick<Principal, 'id' | 'role'>
     readonly named?: string | undefined
     readonly idempotencyKey?: string | undefined
   },
 ): Promise<string> {
+  const principal = by.principal.id
   if (by.named !== undefined) {
-    return isSessionId(by.named) ? by.named : deps.sessions.idFor('named', [by.principal, by.named])
+    if (isSessionId(by.named)) return by.named
+    const session = await deps.sessions.idFor('named', [principal, by.named])
+    await deps.limits.newSession(by.principal, session)
+    return session
   }
   // A retry must meet the run of the first attempt, so the key, not chance, names the session. Three parts:
   // no name that a client can choose gives the same id.
   if (by.idempotencyKey !== undefined) {
-    return deps.sessions.idFor('named', [by.principal, 'idempotency-key', by.idempotencyKey])
+    return deps.sessions.idFor('named', [principal, 'idempotency-key', by.idempotencyKey])
   }
   return deps.sources.ids.next('ses')
 }

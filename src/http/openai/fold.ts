@@ -25,6 +25,14 @@ export type Change =
       readonly calls: readonly ClientCall[]
       readonly atMs: number
     }
+  /** The run waits until somebody raises a limit: what is told after that is a part of the response like what was before. */
+  | {
+      readonly type: 'limit'
+      readonly turn: number
+      readonly code: string
+      readonly message: string
+      readonly atMs: number
+    }
   | { readonly type: 'end'; readonly result: AgentResult; readonly atMs: number }
 
 /** Takes the items of a run's log one after the other and says what is new in the response. */
@@ -61,6 +69,7 @@ export function createFold({
   let inputTokens = 0
   let outputTokens = 0
   let isOver = false
+  let reached = { code: 'loop_suspected', message: 'It goes round in circles.' }
   /** The turn that speaks: those before it are closed. */
   let speaking = after
   let latest = after
@@ -89,6 +98,9 @@ export function createFold({
     const { pauses } = data
     const turn = turnOf(data)
     if (turn <= after) return []
+    const isAsked = pauses.some(({ kind }) => kind === 'client_tool')
+    if (!isAsked && pauses.some(({ kind }) => kind === 'budget'))
+      return [...close(turn), { type: 'limit', turn, ...reached, atMs }]
     isOver = true
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
     return [...close(turn), { type: 'calls', turn, calls: waiting, atMs }]
@@ -113,6 +125,11 @@ export function createFold({
       case 'tool_started': {
         const { call, tool, input = {} } = event.data
         calls.set(call, { call, tool, input })
+        return []
+      }
+      case 'budget_reached': {
+        const { code, message } = event.data
+        reached = { code, message }
         return []
       }
       case 'run_parked':

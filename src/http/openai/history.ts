@@ -20,6 +20,8 @@ export type Said =
       readonly arguments: string
       readonly at: string
     }
+  /** What stands for all that was said before it, as we gave it out. */
+  | { readonly kind: 'compacted'; readonly messages: readonly Message[]; readonly at: string }
   | { readonly kind: 'output'; readonly callId: string; readonly output: Json; readonly at: string }
 
 /** What a client's tool gave, for a call of ours. `at` is where in the request it stands (`messages[3]`). */
@@ -104,6 +106,11 @@ function add(
       draft.answers.more.push(message)
       return
     }
+    case 'compacted':
+      messages.push(...said.messages)
+      // A run that waited for one of these outputs has all that was compacted: it is not gone on with.
+      draft.answers = { outputs: [], more: [] }
+      return
     case 'assistant':
       messages.push({ role: 'assistant', text: said.text, taint: ['user', 'model'] })
       draft.answers = { outputs: [], more: [] }

@@ -68,6 +68,9 @@ export function parseCallId(text: string): CallPlace | undefined {
 /** `msg_` + session + run + turn. */
 export const toMessageId = (place: RunPlace, turn: number): string => `msg_${keysOf(place)}_${turn}`
 
+/** `cmp_` + session + run: the item that stands for what was compacted. */
+export const toCompactionId = (place: RunPlace): string => `cmp_${keysOf(place)}`
+
 /** `fc_` + session + run + the call's own part: an item's id, beside the `call_id`. */
 export const toFunctionCallId = (place: RunPlace, call: string): string =>
   `fc_${keysOf(place)}_${toOwnKey(call)}`

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
-import { usageKeys } from '#contracts/operations.ts'
+import { usageKeys, type UsageSum } from '#contracts/operations.ts'
 import type { DayAmount } from '#contracts/principal.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { dayMs, defaultListLimit, listLimit, maxWindowMs, moment } from '../list-queries.ts'
@@ -53,14 +53,27 @@ async function readReport(deps: HttpDeps, context: HttpContext): Promise<Respons
     throw new IsolaError('request_invalid', message, { param: 'since' })
   }
   const asked = { by, sinceMs, untilMs, limit, ...(of !== undefined && { principal: of }) }
-  const { rows, total } = await deps.usage.sum(asked)
-  return jsonResponse({ by, sinceMs, untilMs, rows: rows.map(inDollars), total: inDollars(total) })
+  const { rows, total, deployment } = await deps.usage.sum(asked)
+  return jsonResponse({
+    by,
+    sinceMs,
+    untilMs,
+    rows: rows.map(inDollars),
+    total: inDollars(total),
+    ...(deployment && {
+      deployment: {
+        platform: deployment.platform,
+        platformUsd: deployment.platformNanoUsd / 1e9,
+      },
+    }),
+  })
 }
 
-const inDollars = <T extends { readonly costNanoUsd: number }>({ costNanoUsd, ...rest }: T) => ({
-  ...rest,
-  costUsd: costNanoUsd / 1e9,
-})
+const inDollars = <T extends Pick<UsageSum, 'costNanoUsd' | 'platformNanoUsd'>>({
+  costNanoUsd,
+  platformNanoUsd,
+  ...rest
+}: T) => ({ ...rest, costUsd: costNanoUsd / 1e9, platformUsd: platformNanoUsd / 1e9 })
 
 /** `null` for what has no limit; dollars as everywhere else on this surface. */
 function shown({ tokens, costNanoUsd }: DayAmount) {

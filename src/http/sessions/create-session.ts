@@ -14,7 +14,8 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
   const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
   const request = parseCreateRequest(await readJsonObject(context.req.raw, { whenEmpty: {} }))
   const { agent = orchestrator } = request
-  const { id: principal, ...rights } = context.get('principal')
+  const asking = context.get('principal')
+  const { id: principal, ...rights } = asking
   if (!hasAgent(deps, rights, agent)) {
     throw new IsolaError(
       'request_not_found',
@@ -28,6 +29,7 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
     idempotencyKey === undefined
       ? deps.sources.ids.next('ses')
       : await deps.sessions.idFor('named', [principal, 'create', idempotencyKey])
+  await deps.limits.newSession(asking, session)
   const about = { agent, principal, session, ...(limits && { limits }) }
   const made = unwrap(await deps.sessions.at(session).create(about))
   const headers = { location: `/api/sessions/${session}` }

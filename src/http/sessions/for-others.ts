@@ -6,7 +6,12 @@ import { administrator } from '../operator/administrator.ts'
 import { unwrap } from '../responses.ts'
 import type { OpenSession } from './open-session.ts'
 
-type Acts = 'run_cancelled' | 'call_decided' | 'session_deleted'
+type Acts =
+  | 'run_cancelled'
+  | 'call_decided'
+  | 'limits_changed'
+  | 'session_compacted'
+  | 'session_deleted'
 type Act = {
   readonly [Type in Acts]: {
     readonly type: Type
@@ -15,7 +20,7 @@ type Act = {
 }[Acts]
 
 /** Puts on the record what an operator does with somebody else's session; what anybody does with an own one is not. */
-async function record(
+export async function record(
   deps: HttpDeps,
   context: HttpContext,
   act: Act & { readonly opened: OpenSession },

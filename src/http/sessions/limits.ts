@@ -6,6 +6,7 @@ const nanoPerUsd = 1e9
 const additive = {
   maxTokens: z.int().min(1).optional(),
   maxCostUsd: z.number().min(0).max(1_000_000).optional(),
+  maxPlatformUsd: z.number().min(0).max(1_000_000).optional(),
   maxTurns: z.int().min(1).optional(),
   maxToolCalls: z.int().min(0).optional(),
   maxChildren: z.int().min(0).optional(),
@@ -25,10 +26,13 @@ export const runLimits = z.strictObject({
 export function toLimits(
   asked: z.infer<typeof runLimits> | undefined,
 ): Partial<Limits> | undefined {
-  const { maxCostUsd, ...rest } = asked ?? {}
+  const { maxCostUsd, maxPlatformUsd, ...rest } = asked ?? {}
   const given = Object.entries({
     ...rest,
     ...(maxCostUsd !== undefined && { maxCostNanoUsd: Math.round(maxCostUsd * nanoPerUsd) }),
+    ...(maxPlatformUsd !== undefined && {
+      maxPlatformNanoUsd: Math.round(maxPlatformUsd * nanoPerUsd),
+    }),
   }).filter(([, value]) => value !== undefined)
   return given.length === 0 ? undefined : Object.fromEntries(given) // the same names, checked above
 }

@@ -1,6 +1,9 @@
 import * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Decision } from '#contracts/pause.ts'
+import { runLimits, toLimits } from './limits.ts'
 import { parseFields } from '../validate.ts'
 
 const messageRequest = z.strictObject({ message: z.string().min(1).max(500_000) })
@@ -30,6 +33,19 @@ const decisionRequest = z.discriminatedUnion(
 /** The text that a run is given on its way. Throws `request_invalid`. */
 export function parseMessageRequest(body: JsonObject): string {
   return parseFields(messageRequest, body).message
+}
+
+/** They take the place of what an agent's author has set, so they end where those do. */
+const changedLimits = runLimits.extend({
+  maxDepth: z.int().min(0).max(16).optional(),
+  maxConcurrency: z.int().min(1).max(64).optional(),
+})
+
+/** What a run may spend from now on, as in the request that began it. Throws `request_invalid`. */
+export function parseLimitsRequest(body: JsonObject): Partial<Limits> {
+  const limits = toLimits(parseFields(changedLimits, body))
+  if (limits) return limits
+  throw new IsolaError('request_invalid', 'Name a limit, such as maxTokens.')
 }
 
 /** A field that belongs to another kind of decision is refused like any unknown one. */

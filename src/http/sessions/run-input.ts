@@ -3,11 +3,16 @@ import type { HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
 import { jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
+import { changeRunLimits } from './change-limits.ts'
 import { decideCall } from './for-others.ts'
 import { inSession, openOwn, runOf } from './open-session.ts'
-import { parseDecisionRequest, parseMessageRequest } from './run-input-requests.ts'
+import {
+  parseDecisionRequest,
+  parseLimitsRequest,
+  parseMessageRequest,
+} from './run-input-requests.ts'
 
-/** What somebody outside says to a run that is not over: another message, or what becomes of a call that waits. */
+/** What somebody outside says to a run that is not over: another message, other limits, or what becomes of a call that waits. */
 export function addRunInputRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/sessions/:id/runs/:run/messages', {
     POST: async (context) => {
@@ -18,6 +23,16 @@ export function addRunInputRoutes(addRoute: AddRoute, deps: HttpDeps): void {
       const message = { role: 'user', text, taint: ['user'] } as const
       const receipt = unwrap(await session.steer(principal, run, message, key))
       return jsonResponse(receipt, { status: 202 })
+    },
+  })
+  addRoute('/api/sessions/:id/runs/:run/limits', {
+    POST: async (context) => {
+      const run = runOf(context)
+      const limits = parseLimitsRequest(await readJsonObject(context.req.raw))
+      const view = await inSession(deps, context, (opened) =>
+        changeRunLimits(deps, context, { opened, run, limits }),
+      )
+      return jsonResponse(view)
     },
   })
   addRoute('/api/sessions/:id/runs/:run/decisions', {

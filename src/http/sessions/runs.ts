@@ -107,6 +107,7 @@ function toSubmission(
     ...(clientTools?.length && { clientTools }),
     ...(request.mayAsk === true && { mayAsk: true }),
     pauses: 'park',
+    mayRaise: true,
     protocol: sessionProtocol,
     ...readTrace(from.context, deps.sources),
     ...(idempotencyKey !== undefined && { idempotencyKey }),

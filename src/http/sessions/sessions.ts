@@ -7,6 +7,7 @@ import { listLimit } from '../list-queries.ts'
 import { eventStreamResponse, jsonResponse, unwrap } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
+import { addContextRoutes } from './context.ts'
 import { createSession } from './create-session.ts'
 import { createEventView, parseEventsQuery } from './event-view.ts'
 import { deleteSession } from './for-others.ts'
@@ -66,6 +67,7 @@ export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {
     },
   })
   addRoute('/api/sessions/:id/events', { GET: (context) => followEvents(deps, context) })
+  addContextRoutes(addRoute, deps)
   addRunRoutes(addRoute, deps)
   addRunInputRoutes(addRoute, deps)
 }

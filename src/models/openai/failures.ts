@@ -60,6 +60,10 @@ export function notAStream(contentType: string | null, start: string): IsolaErro
 
 function statusError(error: APIError, detail: string, model: string): IsolaError {
   const status = error.status ?? statusInStream(error)
+  if (isTooLong(error, status)) {
+    const what = `What was sent is longer than "${model.slice(0, 100)}" takes, says the model service.`
+    return new IsolaError('model_context_exceeded', what, { detail })
+  }
   if (status === undefined) {
     return new IsolaError('model_unavailable', 'The model service broke off with an error.', {
       detail,
@@ -97,6 +101,15 @@ function meaningOf(status: number, model: string): readonly [ModelErrorCode, str
     `The model service refused the request for "${model.slice(0, 100)}" (${status}).`,
   ]
 }
+
+/** The ways in which servers say that a request is longer than the model takes. */
+function isTooLong({ code, message }: APIError, status = 400): boolean {
+  if (code === 'context_length_exceeded') return true
+  return [400, 413, 422].includes(status) && sizeWords.test(message)
+}
+
+const sizeWords =
+  /context[ _-]?(?:length|window|size)|(?:prompt|input) is too long|too large for model|maximum number of tokens allowed|reduce the length of the messages/i
 
 /** The ways in which servers say that they lack a model; a 404 alone may be a wrong address. */
 function isModelUnknown({ code, message }: APIError, status: number, model: string): boolean {

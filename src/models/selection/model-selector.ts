@@ -1,3 +1,4 @@
+import { errorCode } from '#contracts/errors.ts'
 import type { ModelCandidate, ModelRequest, ModelSelection, ScoreModel } from '#contracts/model.ts'
 import { orderCandidates, type CandidateOrder } from './candidate-order.ts'
 import { needsOf } from './capability-check.ts'
@@ -10,6 +11,8 @@ export interface ModelSelector {
   readonly select: (name: string | undefined, request?: ModelRequest) => ModelSelection
   /** Who is asked, in which order; at least one. What was selected for a request stays so. */
   readonly candidatesFor: (request: ModelRequest) => CandidateOrder['candidates']
+  /** Who may be asked for it in which order, however long it is; nobody if none can take it. */
+  readonly whoAnswers: (request: ModelRequest) => readonly Target[]
 }
 
 export interface ModelSelectorOptions {
@@ -65,8 +68,24 @@ export function createModelSelector(options: ModelSelectorOptions): ModelSelecto
     }
   }
 
+  function whoAnswers(request: ModelRequest): readonly Target[] {
+    const needs = { ...needsOf(request, 0), contextTokens: 0 }
+    const short = { ...request, messages: [] }
+    try {
+      const { targets } = priorityOf(request.model)
+      if (targets.length === 1) return targets
+      const candidates = targets.map((target, index) => toCandidate(short, target, index))
+      return orderCandidates({ candidates, needs, score, isCooling: health.isCooling }).candidates
+    } catch (error) {
+      // Whoever asks it is told why.
+      if (errorCode(error)) return []
+      throw error
+    }
+  }
+
   return {
     select,
+    whoAnswers,
     candidatesFor: (request) =>
       (choices.get(request) ?? choose(request, priorityOf(request.model).targets)).candidates,
   }

@@ -85,6 +85,7 @@ function keyOfFailure(target: Target, error: unknown): string | undefined {
     case 'model_invalid_reply':
       return target.provider
     case 'model_refused_request':
+    case 'model_context_exceeded':
     case 'model_not_found':
     case 'model_not_configured':
     case 'model_not_capable':

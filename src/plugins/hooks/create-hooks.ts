@@ -1,9 +1,9 @@
-import type { Planner } from '#contracts/plan.ts'
+import type { Planner, PlannerState } from '#contracts/plan.ts'
 import type { SubAgentStopped, ToolHooks } from '#contracts/policy.ts'
 import type { EndedSession } from '#contracts/session-view.ts'
 import { defaultHookTimeoutMs } from '../call-limits.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
-import { withModelHooks } from './model-hooks.ts'
+import { createSummaryHooks, withModelHooks } from './model-hooks.ts'
 import { createSessionEnded, type SessionHooksDeps } from './session-hooks.ts'
 import { createSubAgentStopped } from './sub-agent-hooks.ts'
 import { createToolHooks, type ToolHooksDeps } from './tool-hooks.ts'
@@ -18,6 +18,8 @@ export interface Hooks {
   readonly tools: ToolHooks
   /** The planner with the points of a session's start, of a person's task and of each model call around it. */
   readonly around: (planner: Planner) => Planner
+  /** A turn's way to a model with the points of a model call around it, for a summary of what was said. */
+  readonly aroundSummary: (state: PlannerState) => PlannerState['generate']
   readonly subAgentStopped: SubAgentStopped | undefined
   readonly sessionEnded: ((ended: EndedSession) => Promise<void>) | undefined
 }
@@ -31,6 +33,7 @@ export function createHooks(
   return {
     tools: createToolHooks(plugins, deps),
     around: (planner) => withModelHooks(planner, plugins, deps),
+    aroundSummary: createSummaryHooks(plugins, deps),
     subAgentStopped: createSubAgentStopped(plugins, deps),
     sessionEnded: createSessionEnded(plugins, deps),
   }

@@ -15,15 +15,18 @@ export interface WiredNow {
  * for their agent: one that was switched off asks no model and calls no tool any more, wherever it runs.
  */
 export function createLiveHooks(now: () => Promise<WiredNow>): Required<Hooks> {
+  const hooksFor = async (agent: string): Promise<Hooks> => {
+    const wired = await now()
+    if (!isThere(wired, agent)) throw new IsolaError('model_denied', switchedOff)
+    return wired.hooks
+  }
   return {
     tools: createLiveToolHooks(now),
     around: (planner) => ({
-      plan: async (state) => {
-        const wired = await now()
-        if (!isThere(wired, state.agent.id)) throw new IsolaError('model_denied', switchedOff)
-        return wired.hooks.around(planner).plan(state)
-      },
+      plan: async (state) => (await hooksFor(state.agent.id)).around(planner).plan(state),
     }),
+    aroundSummary: (state) => async (request) =>
+      (await hooksFor(state.agent.id)).aroundSummary(state)(request),
     // Those two only hear, and break nothing.
     subAgentStopped: async (...told) =>
       now()

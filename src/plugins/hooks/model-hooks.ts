@@ -1,4 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { AddedText } from '#contracts/agent-pin.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
@@ -34,6 +35,7 @@ export function withModelHooks(
 ): Planner {
   if (modelPoints.every((on) => listenersAt(plugins, on).length === 0)) return planner
   const ask = createAsk(plugins, deps)
+  const added = createAdded(plugins)
   return {
     async plan(state) {
       const { caller, turn, messages } = state
@@ -42,18 +44,46 @@ export function withModelHooks(
       if (turn === 1 && caller.opening === 'reset') await ask('sessionReset', state)
       if (turn === 1 && caller.depth === 0)
         refuse(await ask('beforeDispatch', state, { text: lastSaid(messages) }), 'this task')
-      return planner.plan({ ...state, generate: hookedGenerate(state, ask) })
+      return planner.plan({ ...state, generate: hookedGenerate(state, ask, added(state)) })
     },
   }
 }
 
-function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps): AskOne {
+/**
+ * The way to the model that sums up what does not fit: asked and told like any other call, under a name of its own, so
+ * that a hook that does something once a call does it for this one too. A veto leaves the summary to the rule.
+ */
+export function createSummaryHooks(
+  plugins: readonly LoadedPlugin[],
+  deps: AskPointDeps,
+): (state: PlannerState) => PlannerState['generate'] {
+  const points = ['beforeModelCall', 'afterModelCall'] as const
+  const isHeard = points.some((on) => listenersAt(plugins, on).length > 0)
+  const ask = createAsk(plugins, deps, '_summary')
+  const added = createAdded(plugins)
+  return (state) => (isHeard ? hookedGenerate(state, ask, added(state)) : state.generate)
+}
+
+/** A run that is taken up goes on with the texts that it was begun with, of plugins that are still there. */
+function createAdded(plugins: readonly LoadedPlugin[]) {
+  const listening = new Set(
+    listenersAt(plugins, 'beforeModelCall').map(({ manifest }) => manifest.id),
+  )
+  return ({ added: texts }: PlannerState) =>
+    (now: readonly AddedText[]) => {
+      texts?.note(now)
+      return texts?.kept?.filter(({ plugin }) => listening.has(plugin)) ?? now
+    }
+}
+
+/** @param of What the call is beside the turn's own. */
+function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps, of = ''): AskOne {
   return async (on, state, more = {}) => {
     const listeners = listenersAt(plugins, on)
     if (listeners.length === 0) return undefined
     const { caller, agent, turn, signal, emit } = state
     const { session, run, principal } = caller
-    const about = { ...caller, agent: agent.id, call: `turn_${turn}`, signal, emit }
+    const about = { ...caller, agent: agent.id, call: `turn_${turn}${of}`, signal, emit }
     const asked: Asked = {
       event: { on, session, run, agent: agent.id, principal, ...more },
       name: agent.id,
@@ -65,12 +95,17 @@ function createAsk(plugins: readonly LoadedPlugin[], deps: AskPointDeps): AskOne
   }
 }
 
-function hookedGenerate(state: PlannerState, ask: AskOne): PlannerState['generate'] {
+/** @param added What is added to a model call of what hooks said now. */
+function hookedGenerate(
+  state: PlannerState,
+  ask: AskOne,
+  added: (now: readonly AddedText[]) => readonly AddedText[],
+): PlannerState['generate'] {
   return async (request) => {
     const model = request.model === undefined ? {} : { model: request.model }
     const before = await ask('beforeModelCall', state, model)
     refuse(before, 'this model call')
-    const reply: ModelReply = await state.generate(withAdded(request, before))
+    const reply: ModelReply = await state.generate(withAdded(request, added(textsOf(before))))
     // Whatever becomes of it, the reply is there and paid for.
     await ask('afterModelCall', state, { model: reply.model, text: reply.text })
     return reply
@@ -86,12 +121,15 @@ function refuse(answered: Answered | undefined, what: string): void {
   )
 }
 
-/** After the agent's own instructions, and labelled: it ranks below them. */
-function withAdded(request: ModelRequest, answered: Answered | undefined): ModelRequest {
-  const added = (answered?.changes ?? []).flatMap(({ plugin, change }) =>
-    change.text?.trim() ? [`Added by the plugin ${plugin}:\n${change.text.trim()}`] : [],
+const textsOf = (answered: Answered | undefined): readonly AddedText[] =>
+  (answered?.changes ?? []).flatMap(({ plugin, change }) =>
+    change.text?.trim() ? [{ plugin, text: change.text.trim() }] : [],
   )
-  if (added.length === 0) return request
+
+/** After the agent's own instructions, and labelled: it ranks below them. */
+function withAdded(request: ModelRequest, texts: readonly AddedText[]): ModelRequest {
+  if (texts.length === 0) return request
+  const added = texts.map(({ plugin, text }) => `Added by the plugin ${plugin}:\n${text}`)
   const [first, ...rest] = request.messages
   const [own, others] =
     first?.role === 'system' ? [[first.text.trimEnd()], rest] : [[], request.messages]

@@ -95,7 +95,7 @@ function toResult(
   if (result.ok) {
     const changers = changes.map(({ plugin }) => `tool:${plugin}` as const)
     const taint = [...(result.taint ?? [`tool:${subject.tool}` as const]), ...changers]
-    return { ok: true, output, taint, ...spent }
+    return { ok: true, output, taint, ...spent, ...(result.shows && { shows: result.shows }) }
   }
   const message = errorTextOf(output)
   return message === undefined

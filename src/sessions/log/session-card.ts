@@ -27,15 +27,20 @@ function stateOf(run: RunRow, options: ViewOptions): SessionCard['state'] {
   }
 }
 
+export function kindOf({ lineage, isStateless }: Partial<SessionRow> = {}): SessionCard['kind'] {
+  if (lineage) return 'child'
+  return isStateless ? 'stateless' : 'named'
+}
+
 /** The session as the list of sessions shows it. */
 export function cardOf(session: SessionRow, options: ViewOptions): SessionCard {
   const { store } = options
-  const { agent, lineage, isStateless } = session
+  const { agent } = session
   const last = lastRun(store)
   const state = last && stateOf(last, options)
   return {
     ...(agent !== undefined && { agent }),
-    kind: lineage ? 'child' : isStateless ? 'stateless' : 'named',
+    kind: kindOf(session),
     usedAtMs: lastUsedMs(store, session, last),
     runs: store.lastOrder(),
     ...(state && { state }),

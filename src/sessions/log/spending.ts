@@ -1,5 +1,6 @@
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
+import { minusPlatform, usageBeyond } from '#contracts/platform-usage.ts'
 import { everyRun } from '../storage/run-order.ts'
 import type { InboxItem, RunRow, SessionStore } from '../storage/store.ts'
 
@@ -35,21 +36,6 @@ export function spentAfter(before: RunRow, after: RunRow, store: SessionStore): 
   const turns = store.turns(before.order)
   const others = usageBeyond(spentByFinished(store), spentByRun(before, turns))
   return addUsage(others, spentByRun(after, turns))
-}
-
-function usageBeyond(all: Usage, part: Usage): Usage {
-  const { tokens, costNanoUsd, turns, toolCalls, children } = part
-  return {
-    tokens: all.tokens - tokens,
-    costNanoUsd: all.costNanoUsd - costNanoUsd,
-    turns: all.turns - turns,
-    toolCalls: all.toolCalls - toolCalls,
-    children: all.children - children,
-    inputTokens: all.inputTokens - part.inputTokens,
-    outputTokens: all.outputTokens - part.outputTokens,
-    modelCalls: all.modelCalls - part.modelCalls,
-    timeMs: all.timeMs - part.timeMs,
-  }
 }
 
 /** No park comes after the end. */
@@ -94,5 +80,7 @@ function correctionOf(
     toolCalls: usage.toolCalls + 1 - toolCalls,
     children: usage.children + 1 - children,
     timeMs: 0,
+    ...(usage.platform && { platform: minusPlatform(usage.platform, said?.platform) }),
+    platformNanoUsd: (usage.platformNanoUsd ?? 0) - (booked.platformNanoUsd ?? 0),
   }
 }

@@ -1,3 +1,4 @@
+import type { Compaction } from '#contracts/context.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Message } from '#contracts/message.ts'
 import { toTurnSaid } from '#contracts/turn-said.ts'
@@ -6,10 +7,19 @@ import { addedBetween } from '../storage/session-row.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
+/** What a run goes on from. */
+export interface SaidBefore {
+  readonly messages: readonly Message[]
+  /** The last that were decided along the same line, oldest first. */
+  readonly compactions: readonly Compaction[]
+}
+
 /** What was said in a session: a view over the rows. A run goes on from the one before it, or from a place it names. */
 export interface Transcript {
   /** Everything that a run goes on from. What is over does not change, so it is read once. */
-  readonly before: (row: RunRow) => readonly Message[]
+  readonly before: (row: RunRow) => SaidBefore
+  /** It was said in a run that failed. */
+  readonly isLeftOver: (message: Message) => boolean
   /** Everything of every branch in accept order, the run under way included, from behind one run to another. */
   readonly page: (after: number) => {
     readonly messages: readonly Message[]
@@ -22,42 +32,55 @@ export interface Transcript {
 
 /** A page that passes this ends: it is in memory several times over until it is sent. */
 const maxPageChars = 1_000_000
+/** The newest record is applied; where it does not fit what was said, the one before it. */
+const maxRecords = 2
+
+const lastOf = (records: readonly Compaction[]): readonly Compaction[] => records.slice(-maxRecords)
+const recordsIn = (turns: readonly TurnRecord[]): readonly Compaction[] =>
+  lastOf(turns.flatMap(({ compactions = [] }) => compactions))
 
 export function createTranscript(store: SessionStore): Transcript {
   const preamble = () => store.session()?.preamble ?? []
   const added = (from: number, to?: number): Message[] =>
     addedBetween(store.session() ?? {}, from, to).flatMap(({ messages }) => messages)
   let known: Message[] = []
+  let records: readonly Compaction[] = []
+  const leftOver = new WeakSet<Message>()
   let read: RunRow | undefined
 
   const ofRun = (row: RunRow, turns: readonly TurnRecord[]): Message[] => {
     const seen = turns.reduce((sum, { received = [] }) => sum + received.length, 0)
     const late = (row.inbox ?? []).slice(seen).filter(({ begins }) => !begins)
-    return [
+    const said = [
       ...row.submission.messages,
       ...turns.flatMap((turn) => toTurnSaid(turn).messages),
       ...late.map(({ message }) => message),
     ]
+    if (turns.at(-1)?.final?.state === 'failed') for (const one of said) leftOver.add(one)
+    return said
   }
 
   /** All of it, or what one of its responses had said where another run goes on from it. */
-  const upTo = (row: RunRow, next: RunRow): Message[] => {
+  const upTo = (row: RunRow, next: RunRow): SaidBefore => {
     const { after, messages } = next.submission
     const turns = store.turns(row.order)
     const last = after && lastTurnOf(turns, after.turn)
-    if (last === undefined) return ofRun(row, turns)
+    if (last === undefined) return { messages: ofRun(row, turns), compactions: recordsIn(turns) }
     // What the client's tools returned is said by who goes on, maybe otherwise than before.
     const answered = answeredIn(messages)
     const isKept = (message: Message) => message.role !== 'tool' || !answered.has(message.callId)
-    const said = turns
-      .filter(({ turn }) => turn <= last)
-      .flatMap((turn) => toTurnSaid(turn).messages)
-    return [...row.submission.messages, ...said.filter(isKept)]
+    const gone = turns.filter(({ turn }) => turn <= last)
+    const said = gone.flatMap((turn) => toTurnSaid(turn).messages)
+    return {
+      messages: [...row.submission.messages, ...said.filter(isKept)],
+      compactions: recordsIn(gone),
+    }
   }
 
   /** From the first run to the one before this, if each goes on from all of the one before it. */
-  const inOneLine = (row: RunRow): readonly Message[] | undefined => {
+  const inOneLine = (row: RunRow): SaidBefore | undefined => {
     const rest: Message[] = []
+    let compactions = records
     let previous = read
     for (const next of upToRun(row)) {
       if (previous && !followsAll(next, previous)) return undefined
@@ -68,15 +91,17 @@ export function createTranscript(store: SessionStore): Transcript {
       }
       const turns = store.turns(next.order)
       const messages = [...before, ...ofRun(next, turns)]
+      compactions = lastOf([...compactions, ...recordsIn(turns)])
       // A parked run may still change, and with it everything after it.
       if (rest.length > 0 || !turns.at(-1)?.final) rest.push(...messages)
       else {
         known.push(...messages)
+        records = compactions
         read = next
       }
       previous = next
     }
-    return [...preamble(), ...known, ...rest]
+    return { messages: [...preamble(), ...known, ...rest], compactions }
   }
 
   /** The runs behind what was read, one after the other: none is read behind the first that leaves the line. */
@@ -95,21 +120,23 @@ export function createTranscript(store: SessionStore): Transcript {
   const previousOf = ({ order, submission: { after } }: RunRow): RunRow | undefined =>
     after ? store.findRun(after.run) : runBefore(store, order)
 
-  const alongItsBranch = (row: RunRow): readonly Message[] => {
-    const parts: Message[][] = []
+  const alongItsBranch = (row: RunRow): SaidBefore => {
+    const parts: (readonly Message[])[] = []
+    let compactions: readonly Compaction[] = []
     for (let next = row; ;) {
       const before = previousOf(next)
-      if (!before || before.order >= next.order) return [...preamble(), ...parts.reverse().flat()]
-      parts.push([
-        ...upTo(before, next),
-        ...(next.submission.after ? [] : added(before.order, next.order)),
-      ])
+      if (!before || before.order >= next.order)
+        return { messages: [...preamble(), ...parts.reverse().flat()], compactions }
+      const said = upTo(before, next)
+      parts.push(next.submission.after ? [] : added(before.order, next.order), said.messages)
+      compactions = lastOf([...said.compactions, ...compactions])
       next = before
     }
   }
 
   return {
     before: (row) => (isBehind(row, read) ? undefined : inOneLine(row)) ?? alongItsBranch(row),
+    isLeftOver: (message) => leftOver.has(message),
     page(after) {
       const last = store.lastOrder()
       const messages: Message[] = after === 0 ? [...preamble()] : []
@@ -125,6 +152,7 @@ export function createTranscript(store: SessionStore): Transcript {
     },
     forget() {
       known = []
+      records = []
       read = undefined
     },
   }

@@ -11,6 +11,7 @@ import type {
 import { toTurnSaid } from '#contracts/turn-said.ts'
 import { addedBetween } from '../storage/session-row.ts'
 import type { Addition, RunRow, SessionRow, SessionStore } from '../storage/store.ts'
+import { clientCallsOf } from './client-calls.ts'
 
 /** A page longer than this ends early: an answer of the object may have 32 MiB. */
 const maxPageChars = 4_000_000
@@ -120,7 +121,8 @@ function itemsOfRun(row: RunRow, turns: readonly TurnRecord[]): readonly SaidIte
 
 /** The ids of these are those that its responses have. */
 function spokenIn(turn: TurnRecord, run: string): readonly SaidItem[] {
-  const { text, clientCalls } = toTurnSaid(turn)
+  const { text } = toTurnSaid(turn)
+  const clientCalls = clientCallsOf(turn)
   const of = { run, turn: turn.turn }
   return [
     ...(text === ''

@@ -2,9 +2,9 @@ import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { ResponsePlace } from '#contracts/said-item.ts'
 import type { Submission } from '#contracts/submission.ts'
-import { toTurnSaid } from '#contracts/turn-said.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
+import { clientCallsOf } from './client-calls.ts'
 
 /** The turn with which the response that begins after `from` ends: it waited for the client there. `undefined` if it ends with the run. */
 export function lastTurnOf(turns: readonly TurnRecord[], from: number): number | undefined {
@@ -37,7 +37,7 @@ export function checkPlace(
   const last = lastTurnOf(turns, place.turn)
   const answered = answeredIn(messages)
   const waited = turns.find(({ turn }) => turn === last)
-  const asked = waited ? toTurnSaid(waited).clientCalls : []
+  const asked = waited ? clientCallsOf(waited) : []
   const missing = asked.find(({ id }) => !answered.has(id))
   if (missing) throw unanswered(row.id, missing.id)
 }

@@ -9,7 +9,7 @@ import {
 } from '#contracts/submission.ts'
 import { keyedRunId } from '../storage/ids.ts'
 import { noSuchSession } from '../storage/not-found.ts'
-import { otherBody, unknownAgent } from './refusals.ts'
+import { otherBody, refuseAtWork, unknownAgent } from './refusals.ts'
 import { checkNothingAsked, checkPlace, namedRun } from '../responses/response-places.ts'
 import { bodyHashOf } from './body-hash.ts'
 import { loadAgent } from './load-agent.ts'
@@ -94,6 +94,8 @@ async function agentFor(
 function started(run: NewRun, agent: ReadyAgent, options: AdmissionOptions): Admitted {
   const { runs, store, session, audience } = options
   checkNothingAsked(run.submission, store)
+  // Once more: while its agent was looked for another one may have come.
+  if (run.submission.compact === 'session') refuseAtWork(options)
   const live = runs.start(run, agent, audience)
   return { receipt: { session, run: live.id, isJoined: false }, live }
 }

@@ -1,7 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { childOf } from '#contracts/event.ts'
+import type { SessionEvent } from '#contracts/event.ts'
 import type { ToolResult } from '#contracts/tool.ts'
 import type { Child } from '../storage/children.ts'
 import type { RunRow } from '../storage/store.ts'
@@ -59,6 +59,10 @@ export function errandsOf(
     })
   return [...outcome, ...cancels]
 }
+
+/** The session of the sub-agent that an event is about, if it is about one. */
+const childOf = ({ data }: SessionEvent): string | undefined =>
+  'session' in data ? data.session : undefined
 
 /** A child that was noted may have been refused before it began, or have told what came of it. */
 function mayWork({ session, call }: Child, turns: readonly TurnRecord[]): boolean {

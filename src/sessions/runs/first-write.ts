@@ -1,4 +1,6 @@
+import type { AgentPin } from '#contracts/agent-pin.ts'
 import type { Clock } from '#contracts/sources.ts'
+import { withPin } from '../storage/run-pin.ts'
 import { begun } from '../storage/session-row.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 
@@ -10,17 +12,28 @@ export interface FirstWriteOptions {
   readonly clock: Clock
 }
 
-/** The first write of a run, and with it that of its session if it is the first: all of it, or nothing. */
+/**
+ * The first write of a run, and with it that of its session if it is the first: all of it, or nothing.
+ *
+ * @returns The run as it was written.
+ */
 export function writeFirst(
   run: RunRow,
+  pin: AgentPin | undefined,
   { store, outbox, sessionId, clock }: FirstWriteOptions,
-): void {
+): RunRow {
   const before = store.session()
   const session = begun(before, run.submission, { id: sessionId(), nowMs: clock.nowMs() })
-  if (!session) return store.addRun(run) // one row, mostly: no step around it
+  const { row, freed } = withPin(run, pin, store)
+  if (!session && freed.length === 0) {
+    store.addRun(row) // one row, mostly: no step around it
+    return row
+  }
   store.together(() => {
-    store.writeSession(session)
-    store.addRun(run)
+    if (session) store.writeSession(session)
+    store.addRun(row)
+    freed.forEach(store.writeRun)
   })
   if (!before) outbox.begin()
+  return row
 }

@@ -1,4 +1,5 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { SessionStore } from '../storage/store.ts'
 
 export const unknownAgent = (agent: string) =>
   new IsolaError('request_model_not_found', `There is no agent "${agent}".`, { param: 'agent' })
@@ -15,4 +16,16 @@ export function usedUp(refusal: unknown): IsolaError {
     ...(typeof retryAfterMs === 'number' && { retryAfterMs }),
     cause: refusal,
   })
+}
+
+/** A context is compacted at rest: throws `request_conflict` while a run works, waits for its turn, or is parked. */
+export function refuseAtWork(parts: {
+  readonly store: Pick<SessionStore, 'unfinishedRuns'>
+  readonly runs: { readonly isIdle: () => boolean }
+}): void {
+  const [open] = parts.store.unfinishedRuns()
+  if (!open && parts.runs.isIdle()) return
+  const which = open ? `The run ${open.id}` : 'A run'
+  const message = `${which} is not over: wait for its end, or cancel it, and compact then.`
+  throw new IsolaError('request_conflict', message)
 }

@@ -9,6 +9,7 @@ import type { Todo } from '../storage/todo.ts'
 import { errandsOf } from './errands.ts'
 import { failedTurn } from './failed-turn.ts'
 import type { LogPlaces } from './log-places.ts'
+import type { RunBill } from './run-bill.ts'
 import { spentAfter, spentWith } from '../log/spending.ts'
 
 export interface RunEndOptions {
@@ -19,6 +20,7 @@ export interface RunEndOptions {
   readonly hub: StreamHub
   readonly places: LogPlaces
   readonly sessionId: () => string
+  readonly billOf: (turns: readonly TurnRecord[]) => RunBill
 }
 
 export interface RunEnd {
@@ -52,7 +54,8 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
   function fail(row: RunRow, error: RunError, detail?: string): AgentResult {
     const turns = store.turns(row.order)
     const place = places.last()
-    const { turn, final } = failedTurn({
+    const bill = options.billOf(turns)
+    const failed = failedTurn({
       row,
       error,
       detail,
@@ -62,9 +65,12 @@ export function createRunEnd(options: RunEndOptions): RunEnd {
       seq: places.next(),
       nowMs: clock.nowMs(),
     })
+    const turn = bill.into(failed.turn)
+    const final = turn.final ?? failed.final
     try {
       writeFinal(row, turn, final)
     } catch (error) {
+      bill.undo()
       places.back(place)
       throw error
     }

@@ -1,5 +1,7 @@
+import type { AddedText } from '#contracts/agent-pin.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import type { AddedTexts } from '#contracts/plan.ts'
 import { toRunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
@@ -9,10 +11,15 @@ import { childIdOf } from '../storage/ids.ts'
 import { childrenIn, type BegunChild, type ChildNames, type Children } from '../storage/children.ts'
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
+import { limitsInForce, mayAsk } from './limits-in-force.ts'
+import { adviceFor, pauseAt } from './limit-reached.ts'
+import { review } from './review.ts'
 import { runBefore } from '../storage/run-order.ts'
+import type { RunBill } from './run-bill.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Transcript } from '../log/transcript.ts'
+import { createKnownTools } from './known-tools.ts'
 
 export interface ExecutionOptions {
   readonly runtime: SessionRuntime
@@ -27,22 +34,40 @@ export interface ExecutionOptions {
   /** The run as it stands: what came in meanwhile is in it. */
   readonly row: () => RunRow
   readonly signal: AbortSignal
+  /** It was accepted in an earlier life of this object, or parked: what is enabled may be other than what it began with. */
+  readonly isWoken: boolean
+  /** Keeps what hooks added to its first model call. */
+  readonly keepAdded: (texts: readonly AddedText[]) => void
+  /** Of the run as it is stored; what it writes into a turn is what is stored of it. */
+  readonly billOf: (turns: readonly TurnRecord[]) => RunBill
   /** Writes the run's row if it is not there yet. */
   readonly persist: () => void
+  /** How often its limits had been changed when those that it works with were looked up. */
+  readonly changes: number
   readonly writeFinal: (turn: TurnRecord, final: AgentResult) => void
 }
 
 /** One segment of a run: hands the kernel what the session holds, and the session what the kernel writes. */
 export async function executeRun(
-  { spec, toolset }: ReadyAgent,
+  { spec, toolset, pin }: ReadyAgent,
   options: ExecutionOptions,
 ): Promise<RunOutcome> {
   const { runtime, store, hub, transcript, audience, row, sessionId } = options
   const { id, order, submission, startedAtMs, createdAtMs, wakes } = row()
   const { lineage, principal, trace, traceLink: link, messages } = submission
+  const before = transcript.before(row())
   const notes = createChildNotes(options, toolset)
+  // What an older version began goes on as it did there.
+  const known =
+    options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
+  const limits = limitsInForce(spec.limits, row)
+  const mayRaise = mayAsk(row(), store)
+  let loaded: readonly TurnRecord[] = []
   let published = 0
   let failure: unknown
+  let opened: RunBill | undefined
+  const bill = () => (opened ??= options.billOf(store.turns(order)))
+  let written: TurnRecord | undefined
   const outcome = await runtime.kernel.run(
     {
       run: id,
@@ -54,10 +79,12 @@ export async function executeRun(
       ...(link && { traceLink: link }),
       depth: lineage?.depth ?? 0,
       ancestry: lineage?.ancestry ?? [],
-      agent: spec,
+      agent: { ...spec, limits },
       options: toRunOptions(submission),
-      toolset,
-      messages: [...transcript.before(row()), ...messages],
+      toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
+      messages: [...before.messages, ...messages],
+      ...(before.compactions.length > 0 && { compactions: before.compactions }),
+      isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
       lostCalls: wakes,
     },
@@ -70,12 +97,30 @@ export async function executeRun(
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
       isWatched: () => audience === 'reader' || hub.hasReaders(),
       received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
+      added: addedTo(options, () => loaded),
       answerTo: (call) => row().answers?.[call],
+      mayRaise,
+      platform: { turnNanoUsd: () => bill().turnNanoUsd(), beyond: () => bill().beyond() },
+      atLimit(ending, turns) {
+        const nowMs = runtime.clock.nowMs()
+        const pause = pauseAt(ending, bill().billed(turns), {
+          limits,
+          changes: options.changes,
+          nowMs,
+        })
+        const { message } = pause.reached
+        return mayRaise ? { message, pause } : { message: `${message}${adviceFor(submission)}` }
+      },
+      review: (turns) =>
+        review(bill().billed(turns), { limits, rounds: spec.maxRepeats, row: row() }),
       journal: {
         load() {
           const turns = store.turns(order)
+          loaded = turns
+          opened = options.billOf(turns)
           // A turn that is taken up again brings what it told before it was parked.
           published = turns.at(-1)?.events.at(-1)?.seq ?? 0
+          known?.takeUp(turns)
           // What an older version began is not noted yet.
           if (turns.length > 0) notes.note(turns.at(-1)!)
           return turns
@@ -85,25 +130,52 @@ export async function executeRun(
           if (failure !== undefined) throw failure
           try {
             options.persist()
-            if (turn.final) options.writeFinal(turn, turn.final)
-            else store.writeTurn(order, turn, notes.begunIn(turn))
+            written = bill().into(turn)
+            if (written.final) options.writeFinal(written, written.final)
+            else store.writeTurn(order, written, notes.begunIn(turn))
+            known?.note(turn)
           } catch (error) {
+            opened?.undo()
             failure = error
             throw error
           }
         },
         sync: options.sync,
       },
-      onWritten(turn) {
+      onWritten(kept) {
+        const turn = written ?? kept
         hub.publish(fullEvents(turn).filter((event) => event.seq > published))
         published = turn.events.at(-1)?.seq ?? published
       },
     },
   )
-  if (outcome.state !== 'parked') return outcome
+  // As it is stored: with what the platform was made to do.
+  if (outcome.state !== 'parked') return written?.final ?? outcome
   const { pauseMs } = runtime.timing
   const waiting = outcome.pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
   return { id, sessionId: sessionId(), agent: spec.id, trace, state: 'parked', pauses: waiting }
+}
+
+/**
+ * Those of its first model call are kept, in the row that is written when that is on its way. For a run that was cut
+ * before it had any, and before a model said anything, that call is still to come.
+ */
+function addedTo(
+  { row, keepAdded }: ExecutionOptions,
+  taken: () => readonly TurnRecord[],
+): AddedTexts {
+  const { pin, added } = row()
+  const isSettled = () => added !== undefined || taken().some(({ steps }) => steps.length > 0)
+  let isFirst = true
+  return {
+    get kept() {
+      return pin && isSettled() ? (added ?? []) : undefined
+    },
+    note(texts) {
+      if (isFirst && texts.length > 0 && !isSettled()) keepAdded(texts)
+      isFirst = false
+    },
+  }
 }
 
 /** The children that the turns of a run begin. */

@@ -1,4 +1,13 @@
-import { besides, narrower, onlyLimited, type Limits, type Usage } from '#contracts/lease.ts'
+import { errorCode } from '#contracts/errors.ts'
+import {
+  besides,
+  narrower,
+  onlyLimited,
+  unlimited,
+  type Limits,
+  type Usage,
+} from '#contracts/lease.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import { heldByRun, spentByFinished, spentByRun, stepOf } from '../log/spending.ts'
@@ -8,6 +17,8 @@ export interface RunLimitsOptions {
   readonly runtime: SessionRuntime
   readonly store: SessionStore
   readonly sessionId: () => string
+  /** Takes what asking for the day makes the platform do. */
+  readonly counted: PlatformCount['count']
 }
 
 /**
@@ -21,23 +32,54 @@ export async function leaseOf(
   own: Limits,
   options: RunLimitsOptions,
 ): Promise<Limits> {
-  const { runtime, store, sessionId } = options
-  const { lineage, limits, principal, dayLimits } = row.submission
+  const { store } = options
+  const { lineage, limits } = row.submission
   const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, options))
   const session = store.session()?.limits
-  const lease = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
-  if (lineage) return lease
-  const { tokens, costNanoUsd } = await runtime.principals.reserve({
+  const allowed = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
+  if (lineage) return allowed
+  const { changed } = row
+  const lease = { ...allowed, ...changed?.limits }
+  const granted = await ofTheDay(row, lease, options)
+  if (!changed?.byOperator) return granted
+  // What an operator has allowed besides is not the day's to refuse; it is booked there all the same.
+  const beyond = narrower(lease, { ...granted, ...changed.byOperator })
+  return {
+    ...granted,
+    maxTokens: Math.max(granted.maxTokens, beyond.maxTokens),
+    maxCostNanoUsd: Math.max(granted.maxCostNanoUsd, beyond.maxCostNanoUsd),
+  }
+}
+
+/** What of a lease the principal's day has. */
+async function ofTheDay(row: RunRow, lease: Limits, options: RunLimitsOptions): Promise<Limits> {
+  const { runtime, store, sessionId, counted } = options
+  const { principal, dayLimits } = row.submission
+  const reserving = runtime.principals.reserve({
     principal,
     session: sessionId(),
     run: row.id,
+    counted,
     asked: { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd },
     // What was settled before it goes on is late from here on.
     step: stepOf(row, store.turns(row.order), false) + 1,
     ...(dayLimits && { limits: dayLimits }),
   })
+  const { tokens, costNanoUsd } = await reserving.catch((error: unknown) => {
+    // An operator has said that it goes on, or it waits already until somebody does: it is not ended for that.
+    const mayWait =
+      row.changed?.byOperator ?? (row.submission.mayRaise && row.startSeq !== undefined)
+    if (mayWait && errorCode(error)?.startsWith('lease_')) return nothingOf(spentSoFar(row, store))
+    throw error
+  })
   return narrower(lease, onlyLimited({ maxTokens: tokens, maxCostNanoUsd: costNanoUsd }))
 }
+
+const spentSoFar = (row: RunRow, store: SessionStore): Usage =>
+  spentByRun(row, store.turns(row.order))
+
+/** Nothing besides what was spent. */
+const nothingOf = ({ tokens, costNanoUsd }: Usage) => ({ tokens, costNanoUsd })
 
 /** What the other runs of the session leave of its limits. One run works at a time, so this holds until it ends. */
 const leftOf = (limits: Limits, { order }: RunRow, store: SessionStore): Limits =>
@@ -92,6 +134,7 @@ const besideAmount = (left: Limits, amount: Usage): Limits => ({
   ...left,
   maxTokens: besides(left.maxTokens, amount.tokens),
   maxCostNanoUsd: besides(left.maxCostNanoUsd, amount.costNanoUsd),
+  maxPlatformNanoUsd: besides(left.maxPlatformNanoUsd ?? unlimited, amount.platformNanoUsd ?? 0),
   maxTurns: besides(left.maxTurns, amount.turns),
   maxToolCalls: besides(left.maxToolCalls, amount.toolCalls),
   maxChildren: besides(left.maxChildren, amount.children),

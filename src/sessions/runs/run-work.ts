@@ -1,22 +1,34 @@
+import type { AgentPin } from '#contracts/agent-pin.ts'
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
-import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
+import type { ReadyAgent } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { runStarted } from '../log/log-view.ts'
+import { pinnedIn } from '../storage/run-pin.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
 import type { RunRow } from '../storage/store.ts'
 import { createAcceptance } from './acceptance.ts'
 import type { LogPlaces } from './log-places.ts'
+import { limitsThatStay } from './limits-in-force.ts'
 import { loadAgent } from './load-agent.ts'
+import { loweredSince, ownLimits } from './lowered-limits.ts'
 import { usedUp } from './refusals.ts'
 import type { RunEnd } from './run-end.ts'
 import { executeRun, type ExecutionOptions } from './run-execution.ts'
-import { leaseOf } from './run-limits.ts'
+import { leaseOf, type RunLimitsOptions } from './run-limits.ts'
 
 /** How often an accepted run asks for its lease where it cannot be asked. */
 const maxLeaseTries = 5
 
-type Shared = 'runtime' | 'store' | 'children' | 'hub' | 'transcript' | 'sync' | 'sessionId'
+type Shared =
+  | 'runtime'
+  | 'store'
+  | 'children'
+  | 'hub'
+  | 'transcript'
+  | 'sync'
+  | 'sessionId'
+  | 'billOf'
 
 export interface RunWorkOptions extends Pick<ExecutionOptions, Shared | 'audience'> {
   readonly row: RunRow
@@ -24,9 +36,14 @@ export interface RunWorkOptions extends Pick<ExecutionOptions, Shared | 'audienc
   readonly agent: ReadyAgent | undefined
   readonly places: LogPlaces
   readonly end: RunEnd
-  /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
-  readonly writeFirst: (run: RunRow) => void
+  /**
+   * Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing.
+   *
+   * @returns The run as it was written.
+   */
+  readonly writeFirst: (run: RunRow, pin: AgentPin | undefined) => RunRow
   readonly onAccepted: () => void
+  readonly counted: RunLimitsOptions['counted']
   /** A run before it could not be written. */
   readonly isBehind: () => boolean
 }
@@ -56,7 +73,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
   if (row.cancelReason !== undefined) cancelled.abort(new Error(row.cancelReason))
   const acceptance = createAcceptance({
     isStored: agent === undefined,
-    write: () => options.writeFirst(row),
+    write: () => void (row = options.writeFirst(row, agent?.pin)),
     onStored() {
       options.onAccepted()
       hub.publish(runStarted(row))
@@ -80,22 +97,34 @@ export function createRunWork(options: RunWorkOptions): RunWork {
     isWorking = true
     if (options.isBehind()) throw new Error('A run before it could not be written.')
     try {
-      const ready = agent ?? (await load(row, runtime))
-      const limits = await lease(ready)
+      const ready = agent ?? (await load(row, options))
+      const lowered =
+        ready.limitsNow &&
+        loweredSince(row, ready.pin?.agent.spec.limits ?? ready.spec.limits, ready.limitsNow)
+      if (lowered) change(lowered)
+      const changes = row.changed?.count ?? 0
+      const limits = await lease(ownLimits(ready.spec.limits, row))
       begin()
       const outcome = await executeRun(
         { ...ready, spec: { ...ready.spec, limits } },
         {
           ...options,
           audience,
+          changes,
           nextSeq: places.next,
           persist: acceptance.persist,
           row: () => row,
+          isWoken: agent === undefined,
+          keepAdded: (added) => change({ added }),
           signal: cancelled.signal,
           writeFinal: (turn, final) => writeFinal(row, turn, final),
         },
       )
-      if (outcome.state === 'parked') store.keepOpen(row.order)
+      if (outcome.state === 'parked') {
+        store.keepOpen(row.order)
+        // The requests that earlier wakes lost are booked in what was written.
+        if (row.wakes > 0) change({ wakes: 0 })
+      }
       return outcome
     } catch (thrown) {
       const isNew = acceptance.state() === 'new'
@@ -125,11 +154,13 @@ export function createRunWork(options: RunWorkOptions): RunWork {
   }
 
   /** Nobody has an answer yet to a run that is new; one that was accepted waits for its lease a while. */
-  async function lease({ spec }: ReadyAgent): Promise<Limits> {
-    if (cancelled.signal.aborted) return spec.limits // it ends before it spends anything
+  async function lease(own: Limits): Promise<Limits> {
+    if (cancelled.signal.aborted) return own // it ends before it spends anything
+    const kept = limitsThatStay(row, store, own)
+    if (kept) return kept
     for (let tries = 1; ; tries += 1) {
       try {
-        return await leaseOf(row, spec.limits, options)
+        return await leaseOf(row, own, options)
       } catch (error) {
         const mayWait = isStored() && tries < maxLeaseTries
         if (!mayWait || errorCode(error) !== 'request_unavailable') throw error
@@ -139,8 +170,13 @@ export function createRunWork(options: RunWorkOptions): RunWork {
   }
 }
 
-async function load({ submission }: RunRow, runtime: SessionRuntime): Promise<ReadyAgent> {
-  const agent = await loadAgent(submission, runtime)
+/** With what it was begun with, as far as that is known. */
+async function load(
+  row: RunRow,
+  { runtime, store }: Pick<RunWorkOptions, 'runtime' | 'store'>,
+): Promise<ReadyAgent> {
+  const { submission } = row
+  const agent = await loadAgent(submission, runtime, pinnedIn(row, store))
   if (agent) return agent
   throw new IsolaError(
     'request_model_not_found',

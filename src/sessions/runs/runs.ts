@@ -1,4 +1,5 @@
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
+import type { TurnRecord } from '#contracts/journal.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Lineage } from '#contracts/lineage.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
@@ -11,8 +12,9 @@ import type { StreamHub } from '../log/stream-hub.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
 import { createLogPlaces } from './log-places.ts'
+import type { RunBill } from './run-bill.ts'
 import { createRunEnd } from './run-end.ts'
-import { createRunWork, type RunWork } from './run-work.ts'
+import { createRunWork, type RunWork, type RunWorkOptions } from './run-work.ts'
 import { takeUp } from './take-up.ts'
 
 /** Messages that wait behind the running one. */
@@ -44,9 +46,11 @@ export interface RunsOptions {
   readonly transcript: Transcript
   readonly sync: () => Promise<void>
   readonly sessionId: () => string
+  readonly billOf: (turns: readonly TurnRecord[]) => RunBill
   /** Writes a run that is not stored yet, and what has to be there before it: all of it, or nothing. */
-  readonly writeFirst: (run: RunRow) => void
+  readonly writeFirst: RunWorkOptions['writeFirst']
   readonly onAccepted: () => void
+  readonly counted: RunWorkOptions['counted']
   /** Something was written into a run that nobody works on. */
   readonly onChanged: () => void
   /** A run ended, was parked, or (no outcome) could not even be brought to an end. */

@@ -7,6 +7,10 @@ import type { RunRow } from './store.ts'
 export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pause[] {
   if (!last || last.isDone || row.cancelReason !== undefined) return []
   const open = last.calls.filter(({ outcome }) => !outcome)
+  if (last.pause && !isOver(last.pause, row)) {
+    const waiting = open.filter((call) => isWaiting(call, row)).flatMap(({ pause }) => pause ?? [])
+    return [last.pause, ...waiting]
+  }
   return open.every((call) => isWaiting(call, row)) ? open.flatMap(({ pause }) => pause ?? []) : []
 }
 
@@ -25,8 +29,16 @@ export function toView(pause: Pause, pauseMs: number, sha256: Hash): PauseView {
 export const asksHashOf = ({ call, asks }: Pause, sha256: Hash): string =>
   sha256(JSON.stringify({ call, asks }))
 
+/** Whether the limit was raised far enough since, or somebody answered, or nobody did in time. */
+function isOver(pause: Pause, { answers, changed }: RunRow): boolean {
+  const { call, reached, changes = 0 } = pause
+  if (answers?.[call]) return true
+  if (!reached?.limit || !changed || changed.count <= changes) return false
+  return (changed.limits[reached.limit] ?? 0) >= (reached.needed ?? 0)
+}
+
 const isWaiting = ({ id, pause }: CallRecord, { answers }: RunRow): boolean =>
-  pause !== undefined && !isAnswered(pause, answers?.[id])
+  pause !== undefined && pause.kind !== 'budget' && !isAnswered(pause, answers?.[id])
 
 /** An approval of other arguments than those that would be run is none, and no answer to anything else. */
 function isAnswered(pause: Pause, answer: PauseAnswer | undefined): boolean {

@@ -14,3 +14,14 @@ export function* everyRun(store: Pick<SessionStore, 'lastOrder' | 'runs'>): Iter
   const last = store.lastOrder()
   for (let order = 1; order <= last; order += 1) yield* store.runs(order, order)
 }
+
+/** A run that is still to come, behind the last: it says nothing, and goes on from everything. */
+export const runToCome = (store: Pick<SessionStore, 'lastOrder'>): RunRow => ({
+  id: '',
+  order: store.lastOrder() + 1,
+  submission: { agent: '', principal: '', messages: [], trace: '' },
+  bodyHash: '',
+  createdAtMs: 0,
+  wakeTurn: 0,
+  wakes: 0,
+})

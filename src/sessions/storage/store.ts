@@ -7,6 +7,7 @@ import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Lineage } from '#contracts/lineage.ts'
 import type { RunMemo } from '#contracts/run-view.ts'
 import type { Submission } from '#contracts/submission.ts'
+import type { BegunWith } from './begun-with.ts'
 import { toChildrenText, type BegunChild } from './children.ts'
 import { toStoredTurn } from './event-version.ts'
 import { placesAfter, rowsAt, type LogPlace } from './log-after.ts'
@@ -61,8 +62,17 @@ export interface InboxItem {
   readonly begins?: true
 }
 
+/** Limits that take the place of what agent, request and session allow a run. */
+export interface ChangedLimits {
+  readonly limits: Partial<Limits>
+  /** How often they were changed. */
+  readonly count: number
+  /** What an operator has allowed: also what the day does not have. */
+  readonly byOperator?: Partial<Limits>
+}
+
 /** A run as it was accepted. Its turns and its end are rows of their own. */
-export interface RunRow {
+export interface RunRow extends BegunWith {
   readonly id: string
   /** Accept order within the session, from 1. */
   readonly order: number
@@ -80,6 +90,10 @@ export interface RunRow {
   readonly answers?: Readonly<Record<string, PauseAnswer>>
   /** What somebody outside said about a call, as a hash: the same again is no news, whatever has become of the run. */
   readonly decided?: Readonly<Record<string, string>>
+  /** What somebody has made of its limits since it was accepted. */
+  readonly changed?: ChangedLimits
+  /** What its agent may spend less by now than when it was begun, as far as it has met that. */
+  readonly lowered?: Partial<Limits>
   /** `echo` of the requests with which its client answered, by the turn that waited for them. */
   readonly echoes?: RunMemo['echoes']
   readonly isHidden?: boolean

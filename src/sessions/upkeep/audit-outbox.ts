@@ -1,4 +1,4 @@
-import type { AuditOwner, AuditSink, SessionCard } from '#contracts/audit-sink.ts'
+import type { AuditOwner, AuditSink, Counted, SessionCard } from '#contracts/audit-sink.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { pagesAfter } from '../log/log-view.ts'
 import type { SessionRow, SessionStore } from '../storage/store.ts'
@@ -18,6 +18,8 @@ export interface AuditOutbox {
   /** Carries everything; resolves to false when the sink could not be reached. */
   readonly flush: () => Promise<boolean>
   readonly isEmpty: () => boolean
+  /** The session is on the list, as far as it is known here: one with a run before its last is. */
+  readonly isListed: () => boolean
   /** The session is new: the sink has nothing of it. */
   readonly begin: () => void
   /** Takes the session off the list, before it is deleted. Rejects if the sink could not be reached. */
@@ -31,8 +33,10 @@ export interface OutboxOptions {
   readonly cardOf: (session: SessionRow) => SessionCard
   /** No run is live. */
   readonly isIdle: () => boolean
+  /** What the database was made to do. */
+  readonly counted?: Counted
   /** All that a nudge was for was carried, or could not be. */
-  readonly onCarried: () => void
+  readonly onCarried: () => Promise<void> | void
 }
 
 const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
@@ -42,7 +46,7 @@ const ownerOf = ({ id, principal, createdAtMs }: SessionRow): AuditOwner => ({
 })
 
 export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
-  const { store, sink, clock, cardOf, isIdle, onCarried } = options
+  const { store, sink, clock, cardOf, isIdle, onCarried, counted } = options
   let sent: number | undefined
   let flushing: Promise<boolean> | undefined
   let isNudged = false
@@ -53,16 +57,16 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
       if (!session) return true
       const owner = ownerOf(session)
       const card = () => cardOf(store.session() ?? session)
-      sent ??= await sink.watermark(owner)
+      sent ??= await sink.watermark(owner, counted)
       while (sent < store.lastSeq()) {
         const before: number = sent
         for (const events of pagesAfter(store, sent, maxBatch)) {
-          await sink.append(owner, { events, card: card() })
+          await sink.append(owner, { events, card: card() }, counted)
           sent = events.at(-1)?.seq ?? sent
         }
         if (sent !== before) continue
         if (sent >= 0) return true
-        await sink.append(owner, { events: [], card: card() }) // it was only made
+        await sink.append(owner, { events: [], card: card() }, counted) // it was only made
         sent = 0
       }
       return true
@@ -80,6 +84,7 @@ export function createAuditOutbox(options: OutboxOptions): AuditOutbox {
       if (session) await sink.unlist(ownerOf(session))
     },
     isEmpty: () => sent !== undefined && sent >= store.lastSeq(),
+    isListed: () => (sent === undefined ? store.lastOrder() > 1 : sent >= 0),
     nudge() {
       if (isNudged) return
       isNudged = true

@@ -19,6 +19,8 @@ export interface Recovery {
   readonly begin: () => void
   /** Written in the same go as what needs it. */
   readonly ensure: () => void
+  /** The alarm was set to later than what is to be done: the next run sets it anew. */
+  readonly alarmMoved: () => void
   /** Moves the alarm away if nothing is left to do. Rejects, and leaves it, where `onRest` does. */
   readonly rest: () => Promise<void>
   /** @returns When to come back, if there is something left to do. */
@@ -80,6 +82,7 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       alarmMs = time
       set.catch(forget) // the next run asks for it again
     },
+    alarmMoved: () => void (alarmMs = undefined),
     async rest() {
       if (alarmMs === undefined || !isAtRest()) return
       await onRest()

@@ -1,6 +1,7 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { ExportOutcome, RunRecord } from '#contracts/telemetry.ts'
 import { loadAgent } from '../runs/load-agent.ts'
+import { pinnedIn } from '../storage/run-pin.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
@@ -27,7 +28,7 @@ export interface TraceOutbox {
 
 export interface TraceOutboxOptions {
   readonly runtime: Pick<SessionRuntime, 'telemetry' | 'agents'>
-  readonly store: Pick<SessionStore, 'findRun' | 'turns'>
+  readonly store: Pick<SessionStore, 'findRun' | 'runs' | 'turns'>
   readonly todo: Pick<Todo, 'traces' | 'addTrace' | 'removeTrace'>
   readonly transcript: Pick<Transcript, 'before'>
   readonly sync: () => Promise<void>
@@ -136,8 +137,8 @@ function recordOf(
     final,
   }
   if (!runtime.telemetry?.capturesContent) return Promise.resolve(record)
-  const said = [...transcript.before(row), ...messages]
-  const loaded = loadAgent(submission, runtime).catch(() => undefined)
+  const said = [...transcript.before(row).messages, ...messages]
+  const loaded = loadAgent(submission, runtime, pinnedIn(row, store)).catch(() => undefined)
   return loaded.then((ready) => ({
     ...record,
     content: { messages: said, ...(ready && { instructions: ready.spec.instructions }) },

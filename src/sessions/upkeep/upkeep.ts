@@ -1,4 +1,5 @@
 import { errorMessage } from '#contracts/errors.ts'
+import type { PlatformCount } from '#contracts/platform.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import type { AuditOutbox } from './audit-outbox.ts'
@@ -35,6 +36,7 @@ export interface UpkeepOptions {
   readonly sessionId: () => string
   readonly parts: () => UpkeepParts
   readonly onExpired: () => Promise<void>
+  readonly meter: PlatformCount
 }
 
 /** What a session owes beyond its answers: to end what it began, to carry what concerns others, to say what is wrong. */
@@ -43,8 +45,10 @@ export interface Upkeep {
   readonly begin: () => void
   /** One job while a run is live or something is to be carried. Written in the same go as what needs it. */
   readonly ensureRecovery: () => void
-  /** What there was to carry was carried: if nothing is left to do, the alarm is the next timer's. */
-  readonly rest: () => void
+  /** The alarm was set to later than what is to be done: the next run sets it anew. */
+  readonly alarmMoved: () => void
+  /** What there was to carry was carried: if nothing is left to do, the alarm is the next timer's. Never rejects. */
+  readonly rest: () => Promise<void>
   /** @returns When to come back, if there is something left to do. Never throws: a job that fails for good is forgotten, and with it the runs it was for. */
   readonly onJob: (fn: string) => Promise<number | undefined>
   /** What follows a segment: the record, whoever else is concerned, and the lease above it. */
@@ -99,7 +103,14 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
     const { state, usage, step } = spendingOf(row, parts())
     if (state === 'open') return // it keeps what it reserved
     const { principal, dayLimits: limits } = row.submission
-    const about = { principal, session: sessionId(), run: row.id, ...(limits && { limits }) }
+    const { count: counted } = options.meter
+    const about = {
+      principal,
+      session: sessionId(),
+      run: row.id,
+      ...(limits && { limits }),
+      counted,
+    }
     const spent = { tokens: usage.tokens, costNanoUsd: usage.costNanoUsd }
     await principals.settle({ ...about, spent, ...(step !== undefined && { step }) })
   }
@@ -121,7 +132,8 @@ export function createUpkeep(options: UpkeepOptions): Upkeep {
   return {
     report,
     ensureRecovery: recovery.ensure,
-    rest: () => void recovery.rest().catch(() => {}), // its job comes
+    alarmMoved: recovery.alarmMoved,
+    rest: () => recovery.rest().catch(() => {}), // its job comes
     settle,
     carry,
     keepGraves,

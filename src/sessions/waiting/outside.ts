@@ -40,6 +40,8 @@ export function steerRun(
   if (store.final(row.order) || row.cancelReason !== undefined) {
     throw new IsolaError('request_conflict', 'The run is over: start another one.')
   }
+  if (row.submission.compact)
+    throw conflict('This run compacts and answers nothing: start another one.')
   // What came of calls in the background comes by itself, and has bounds of its own.
   const said = inbox.filter(({ call }) => call === undefined)
   if (said.length >= maxInbox) {

@@ -17,9 +17,13 @@ export function toAnswer(
   pause: Pause,
   { before, sha256 }: { readonly before?: PauseAnswer | undefined; readonly sha256: Hash },
 ): PauseAnswer {
-  const { kind, argsHash, definitionHash, tool, asks } = pause
+  const { kind, argsHash, definitionHash, tool, asks, reached } = pause
   switch (decision.decision) {
     case 'approve': {
+      if (kind === 'budget') {
+        if (reached?.limit) throw conflict('A limit was reached: raise it with POST …/limits.')
+        return { kind: 'approved', argsHash, definitionHash }
+      }
       if (kind !== 'approval') throw conflict('This call waits for a result, not for an approval.')
       if (decision.argsHash !== undefined && decision.argsHash !== argsHash) {
         throw conflict('The arguments are not those that were shown: read the run again.')

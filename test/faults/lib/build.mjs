@@ -15,7 +15,7 @@ const { build: esbuild } = (
 const byName = (a, b) => a.localeCompare(b)
 
 /** The rooms whose awaits are the run path. */
-const rooms = ['kernel', 'leases', 'sessions']
+const rooms = ['context', 'kernel', 'leases', 'sessions']
 const entryName = 'faults-entry'
 
 /** Variants that break a protection on purpose: the harness must notice. */

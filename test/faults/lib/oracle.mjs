@@ -35,7 +35,7 @@ export async function judge(trial) {
 }
 
 /** Of a story without faults: everything it asked for was done. */
-export function judgeUndisturbed(trial, { expectsOutcomeRun = false }) {
+export function judgeUndisturbed(trial, { expectsOutcomeRun = false, expects = [] }) {
   const done = new Set(
     trial.world.upstream.effects
       .of(trial.session)
@@ -46,6 +46,9 @@ export function judgeUndisturbed(trial, { expectsOutcomeRun = false }) {
   }
   if (expectsOutcomeRun && trial.outcomeRuns !== 1)
     trial.problem('lost', `without any fault ${trial.outcomeRuns} runs were begun by the outcome`)
+  for (const type of expects) {
+    if (!trial.told?.has(type)) trial.problem('lost', `without any fault there is no ${type}`)
+  }
   for (const state of trial.states ?? []) {
     if (state !== 'completed') trial.problem('lost', `without any fault a run ended as ${state}`)
   }
@@ -203,6 +206,7 @@ async function judgeLog(trial, session) {
   judgeAudit(trial, session.id, log)
   judgeOutcomes(trial, log)
   if (session.id !== trial.session) return
+  trial.told = new Set(log.map(({ type }) => type))
   const written = new Map(log.map((event) => [event.seq, event]))
   for (const { seen, faults } of trial.readers) {
     for (const what of faults) trial.problem('doubled', `a reader's cursor slipped: ${what}`)

@@ -104,7 +104,7 @@ function bindingsOf(settings, { upstream, collector, memory, recoverEveryMs }) {
     // Far away, so that it stops nothing: the day's ledger is asked only where there is a limit.
     ISOLA_DAILY_TOKENS: text('1000000000000'),
     OPENAI_API_KEY: text('sk-faults'),
-    OPENAI_BASE_URL: text(upstream),
+    ISOLA_PROVIDERS: text(JSON.stringify([providerAt(upstream)])),
     OTEL_EXPORTER_OTLP_ENDPOINT: text(collector),
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: text('true'),
     FAULTS_RECOVER_EVERY_MS: text(String(recoverEveryMs)),
@@ -119,6 +119,14 @@ function bindingsOf(settings, { upstream, collector, memory, recoverEveryMs }) {
     ),
   }
 }
+
+/** Its window is small, so that a few long messages fill it. */
+const providerAt = (upstream) => ({
+  id: 'openai',
+  base_url: upstream,
+  api_key_secret_name: 'OPENAI_API_KEY',
+  models: [{ name: 'scripted', context_tokens: 16_000 }],
+})
 
 /** As `wrangler d1 migrations apply`. */
 export async function migrate({ miniflare, settings }, product = root) {

@@ -10,6 +10,7 @@ const maxRemembered = 200
  *
  * @param plan.turns Lists of calls `[name, arguments]`, one list a turn; then `text` is the answer.
  * @param plan.delayMs How long each answer takes.
+ * @param plan.maxChars Of messages as JSON; more of them are refused as too long.
  */
 export const taskOf = (plan) => `${planMark}${JSON.stringify(plan)}`
 
@@ -22,11 +23,24 @@ function nextReply({ body }) {
   )
   if (at < 0) return { text: 'There is no plan.' }
   if (isOutcome(body.messages.at(-1)) && isAnswer(body.messages.at(-2))) return { text: 'heard' }
-  const { turns = [], text = 'done', ...timing } = planIn(textOf(body.messages[at]))
+  const plan = planIn(textOf(body.messages[at]))
+  const { turns = [], text = 'done', maxChars = Infinity, ...timing } = plan
+  if (JSON.stringify(body.messages).length > maxChars) return tooLong
   const made = body.messages.slice(at).filter((message) => message.tool_calls?.length > 0).length
   const calls = turns[made]
   if (!calls) return { text, ...timing }
   return { toolCalls: calls.map(([name, input]) => ({ name, arguments: input })), ...timing }
+}
+
+const tooLong = {
+  status: 400,
+  body: {
+    error: {
+      message: 'Your messages are too long.',
+      type: 'invalid_request_error',
+      code: 'context_length_exceeded',
+    },
+  },
 }
 
 /** What came of background work, after all that was planned was done. */

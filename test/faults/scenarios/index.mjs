@@ -1,9 +1,10 @@
 // All scenarios. A new file is added here.
 import { scenarios as basic } from './basic.mjs'
+import { scenarios as compactions } from './compactions.mjs'
 import { scenarios as outside } from './outside.mjs'
 import { scenarios as trees } from './trees.mjs'
 
-export const scenarios = [...basic, ...trees, ...outside]
+export const scenarios = [...basic, ...trees, ...outside, ...compactions]
 
 export const scenarioNamed = (name) => {
   const found = scenarios.find((scenario) => scenario.name === name)

@@ -13,6 +13,7 @@ import { createPromptStore } from '../../../src/memory/prompt-store.ts'
 import { toToolEntries } from '../../../src/plugins/tool-entries.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
 import { bundle, bundleTools, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
+import { sha256 } from '../../fakes/kernel.ts'
 import { createFakeGateway } from '../../fakes/session-gateway.ts'
 
 const section = (overrides: Record<string, unknown> = {}) => ({
@@ -49,6 +50,7 @@ function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirect
     createToolset: (entries, options) =>
       createToolset(entries, { ...options, buildIndex: createSearchIndex }),
     withOutside: withOutsideTools,
+    sha256,
     ...overrides,
   })
 }

@@ -31,6 +31,15 @@ function specOf(
 }
 
 describe('a manifest agent', () => {
+  test('P29: says when its context is compacted, and to what; what makes no sense is refused', () => {
+    expect(specOf({}).context).toBeUndefined()
+    expect(specOf({ context: { start: 0.7 } }).context).toEqual({ start: 0.7, target: 0.5 })
+    expect(() => specOf({ context: { start: 0.5, target: 0.45 } })).toThrow(
+      'agent.context.target: target must be at least 0.1 below start',
+    )
+    expect(() => specOf({ context: { begin: 0.5 } })).toThrow('begin')
+  })
+
   test('Y12: gets its instructions rendered, its model and its parameters', () => {
     expect(
       specOf({

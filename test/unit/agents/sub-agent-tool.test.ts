@@ -238,7 +238,7 @@ describe('a sub-agent as a tool', () => {
     expect(await answering(stopped).call({ task: 't' }, createToolContext())).toEqual({
       ok: false,
       error: {
-        code: 'tool_failed',
+        code: 'lease_turns',
         message:
           'The agent rev ended as stopped (lease_turns: No turns are left.). What it had until then:\nTwo findings so far.',
       },

@@ -31,6 +31,14 @@ const finished = { tool: 'kv__set', ok: true, durationMs: 40 }
 const called = { provider: 'p', model: 'm', inputTokens: 100, outputTokens: 10, costNanoUsd: 5e6 }
 
 describe('isola audit list', () => {
+  it('C7: shows which limits an operator gave somebody’s run', async () => {
+    const limits = JSON.stringify({ maxTurns: 40 })
+    const data = { run: 'run_1', owner: 'ann', session, limits }
+    const { fetch } = answering({ records: [record(1_000, 'limits_changed', data)], last: 1 })
+    const { stdout } = await isola(['audit', 'list'], { env, fetch })
+    expect(stdout).toContain(`run_1 of ann ${session} {"maxTurns":40}`)
+  })
+
   it('C7: shows who did what, when and at what cost, a line each, the newest first', async () => {
     const records = [
       record(
@@ -157,6 +165,7 @@ describe('isola usage show', () => {
     tokens: 120,
     inputTokens: 100,
     outputTokens: 20,
+    platformUsd: 0.0003,
   }
   const report = { sinceMs: 0, untilMs: 86_400_000, total: { ...sum, costUsd: 0.5 } }
 
@@ -176,11 +185,24 @@ describe('isola usage show', () => {
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
       ['1970-01-01T00:00:00Z to 1970-01-02T00:00:00Z'],
-      ['plugin', 'runs', 'model calls', 'tool calls', 'tokens', 'in', 'out', 'cost'],
-      ['kv', '2', '3', '1', '120', '100', '20', '$0.50'],
-      ['(no plugin)', '1', '3', '1', '120', '100', '20', '$0.00'],
-      ['total', '2', '3', '1', '120', '100', '20', '$0.50'],
+      ['plugin', 'runs', 'model calls', 'tool calls', 'tokens', 'in', 'out', 'cost', 'platform'],
+      ['kv', '2', '3', '1', '120', '100', '20', '$0.50', '$0.000300'],
+      ['(no plugin)', '1', '3', '1', '120', '100', '20', '$0.00', '$0.000300'],
+      ['total', '2', '3', '1', '120', '100', '20', '$0.50', '$0.000300'],
     ])
+  })
+
+  it('E9: says what the platform was made to do, by runs and by nobody', async () => {
+    const platform = { rowsWritten: 5, cpuMs: 3 }
+    const { fetch } = answering({
+      ...report,
+      rows: [{ ...sum, name: 'ann', costUsd: 0, platformUsd: 1.25 }],
+      total: { ...sum, costUsd: 0, platform, platformUsd: 1.25 },
+      deployment: { platform: { wakes: 2 }, platformUsd: 0.5 },
+    })
+    const { stdout } = await isola(['usage', 'show', '--by', 'principal'], { env, fetch })
+    expect(stdout).toContain('platform, runs: $1.25 (rowsWritten 5, cpuMs 3; cpuMs is an estimate)')
+    expect(stdout).toContain('platform, the deployment itself: $0.50 (wakes 2;')
   })
 
   it('says of each session whose it is', async () => {
@@ -205,11 +227,28 @@ describe('isola usage show', () => {
     expect(stdout).toContain('isola usage show --by principal')
   })
 
-  it('refuses --since without --by', async () => {
+  it('C7: says in one command who spent what on what yesterday, the platform included', async () => {
+    const about = { principal: 'ann', agent: 'orchestrator' }
+    const rows = [
+      { ...sum, ...about, name: 'openai/gpt-5', costUsd: 0.5, platformUsd: 0 },
+      { ...sum, ...about, name: null, costUsd: 0, tokens: 0, modelCalls: 0 },
+    ]
+    const { fetch, queries } = answering({ ...report, by: 'spending', rows })
+    const { stdout } = await isola(['usage', 'show', '--day', 'yesterday'], { env, fetch })
+    const [query] = queries()
+    expect(query).toMatchObject({ by: 'spending' })
+    const [since, until] = [Number(query?.['since']), Number(query?.['until'])]
+    expect([since % 86_400_000, until - since]).toEqual([0, 86_400_000])
+    expect(stdout).toMatch(/ann +orchestrator +openai\/gpt-5 +2 .*\$0\.50 +\$0\.00/)
+    expect(stdout).toMatch(/ann +orchestrator +\(tools, platform\) .*\$0\.000300/)
+  })
+
+  it('refuses a day and a time beside it', async () => {
     const { fetch } = answering()
-    const { code, stderr } = await isola(['usage', 'show', '--since', '1d'], { env, fetch })
+    const words = ['usage', 'show', '--day', 'today', '--since', '1d']
+    const { code, stderr } = await isola(words, { env, fetch })
     expect(code).toBe(2)
-    expect(stderr).toContain('need --by')
+    expect(stderr).toContain('leave out --since')
   })
 
   it('refuses what it cannot be added up by, as wrong usage', async () => {

@@ -19,7 +19,9 @@ const everything = {
   requireApproval: ['kv__*'],
   clientTools: [{ name: 'a', description: 'A.', inputSchema: { type: 'object' } }],
   mayAsk: true,
+  mayRaise: true,
   directCall: { tool: 'kv__get', input: { key: 'a' } },
+  compact: 'session',
 } as const
 
 describe('the options of a run', () => {

@@ -88,11 +88,12 @@ describe('any other key', () => {
         },
       },
       logins: {
-        failed: async (client, failed) => {
-          failures.push([client, failed?.id])
+        failed: async (client, shown) => {
+          failures.push([client, shown === 'token' ? shown : shown?.id])
           return {}
         },
       },
+      limits: { stranger: async () => {} },
       ...more,
     })
     return { authenticate, asked, failures }
@@ -162,5 +163,36 @@ describe('any other key', () => {
     await expect(authenticate(`Bearer ${secret}`)).rejects.toBe(away)
     expect(await authenticate('Bearer isk_right')).toMatchObject({ id: 'operator' })
     expect(failures).toEqual([])
+  })
+
+  it('T27: is looked up only if its network has not brought too many that are not known', async () => {
+    const limited = new IsolaError('request_rate_limited', 'Later.')
+    let isLimited = true
+    const limits = { stranger: async () => (isLimited ? Promise.reject(limited) : undefined) }
+    const { authenticate, asked, failures } = open(view, { limits })
+    await expect(authenticate(`Bearer ${secret}`)).rejects.toBe(limited)
+    expect([asked, failures]).toEqual([[], []])
+    expect(await authenticate('Bearer isk_right')).toMatchObject({ id: 'operator' })
+    isLimited = false
+    await authenticate(`Bearer ${secret}`)
+    // Whoever was let in is not refused for what others of the network do.
+    isLimited = true
+    expect(await authenticate(`Bearer ${secret}`)).toMatchObject({ id: 'alice' })
+    await expect(authenticate('Bearer isk_guess')).rejects.toBe(limited)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('T27: counts a wrong token, and says that it is not valid', async () => {
+    const asked: string[] = []
+    const tokens = {
+      principalOf: async (token: string) => void asked.push(token),
+      challenge: () => undefined,
+    }
+    const { authenticate, failures } = open(undefined, { tokens })
+    const client = { address: '192.0.2.1', url: 'https://isola.test/mcp' }
+    await expect(authenticate('Bearer a:b:c', client)).rejects.toMatchObject({
+      code: 'request_unauthenticated',
+    })
+    expect([asked, failures]).toEqual([['a:b:c'], [[client, 'token']]])
   })
 })

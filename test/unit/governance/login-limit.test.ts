@@ -57,9 +57,11 @@ describe('a failed login', () => {
     const { limit, events } = open((failed) => ({ record: { ...failed, count: 1 } }))
     await limit.failed(client, undefined)
     await limit.failed(client, key)
+    await limit.failed(client, 'token')
     expect(events).toMatchObject([
       { type: 'login_failed', principal: '', data: { address: '192.0.2.1', reason: 'unknown' } },
       { data: { reason: 'revoked', key: 'key_1', owner: 'alice', count: 1, request: 'req_1' } },
+      { data: { reason: 'token' } },
     ])
     expect(JSON.stringify(events)).not.toContain('isk_')
   })

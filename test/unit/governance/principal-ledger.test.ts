@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited } from '../../../src/contracts/lease.ts'
 import type { DayAmount, Incident, PrincipalApi } from '../../../src/contracts/principal.ts'
+import type { PlatformAmounts } from '../../../src/contracts/platform.ts'
 import { createPrincipalLedger } from '../../../src/governance/principal-ledger.ts'
 import { sha256 } from '../../fakes/kernel.ts'
 
@@ -37,8 +38,10 @@ function open(
     },
   }
   const clock = { nowMs: () => nowMs, sleep: async () => undefined }
-  const ledger = createPrincipalLedger({ namespace, sha256, clock, limitsOf })
-  return { ledger, names, calls, tick: (ms: number) => void (nowMs += ms) }
+  const others: PlatformAmounts[] = []
+  const deployment = { count: (more: PlatformAmounts) => void others.push(more) }
+  const ledger = createPrincipalLedger({ namespace, sha256, clock, limitsOf, deployment })
+  return { ledger, names, calls, others, tick: (ms: number) => void (nowMs += ms) }
 }
 
 const ok = (value: unknown) => ({ ok: true, value })
@@ -66,6 +69,18 @@ describe('the ledger of principals', () => {
     ])
     expect(names[0]).toBe(sha256('9:principal8:operator'))
     expect([names[1], names[2]]).toEqual([names[0], sha256('9:principal8:somebody')])
+  })
+
+  it('E9: books what an answer cost with the run that asked, and the rest with the deployment', async () => {
+    const billed = { own: { rowsWritten: 4 }, others: { rowsWritten: 9, wakes: 1 } }
+    const { ledger, calls, others } = open([() => ({ ...ok(asked), billed })])
+    const own: PlatformAmounts[] = []
+    const counted = (more: PlatformAmounts) => void own.push(more)
+    await ledger.reserve({ ...request, counted })
+    expect([own, others]).toEqual([[billed.own], [billed.others]])
+    expect(calls[0]![1]).toEqual(request)
+    await ledger.usage('operator')
+    expect(others).toEqual([billed.others, billed.own, billed.others])
   })
 
   it('E1: throws what the day refuses, with when it is worth asking again', async () => {

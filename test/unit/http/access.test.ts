@@ -116,6 +116,7 @@ describe('I26: an auditor', () => {
       'GET /api/sessions',
       'GET /api/sessions/:id',
       'GET /api/sessions/:id/transcript',
+      'GET /api/sessions/:id/context',
       'GET /api/sessions/:id/events',
       'GET /api/sessions/:id/runs/:run',
       'GET /api/operator/audit',

@@ -652,7 +652,7 @@ describe('every field of /api', () => {
     ['/api/operator/audit', '?order=desc&after=17', 400, 'after'],
     ['/api/operator/audit', '?type=*', 400, 'type'],
     ['/api/operator/audit', '?since=yesterday', 400, 'since'],
-    ['/api/operator/usage', '?by=day', 400, 'by'],
+    ['/api/operator/usage', '?by=hour', 400, 'by'],
     ['/api/operator/usage', '?since=0', 400, 'by'],
     ['/api/operator/usage', '?by=agent&since=0', 400, 'since'],
     [givenUp, '?state=closed', 400, 'state'],

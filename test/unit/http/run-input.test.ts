@@ -30,6 +30,34 @@ describe('POST …/messages', () => {
   })
 })
 
+describe('POST …/limits', () => {
+  it('E1: changes what the run may spend; dollars become billionths', async () => {
+    const { send, calls } = createFakeApp()
+    const json = { maxTurns: 40, maxCostUsd: 0.5, maxDepth: 16, maxConcurrency: 64 }
+    expect((await send(`${base}/limits`, { json })).status).toBe(200)
+    const { maxCostUsd: _dollars, ...others } = json
+    const limits = { ...others, maxCostNanoUsd: 500_000_000 }
+    expect(calls.at(-1)).toEqual({
+      session: testSession,
+      method: 'changeLimits',
+      args: ['operator', testRun, { limits, isOperator: true }],
+    })
+  })
+
+  it.each([
+    [{}],
+    [{ maxTurns: 0 }],
+    [{ maxTurns: null }],
+    [{ maxDepth: 17 }],
+    [{ maxConcurrency: 65 }],
+    [{ limits: { maxTurns: 2 } }],
+  ])('N6: refuses %j', async (json) => {
+    const { send, calls } = createFakeApp()
+    expect((await send(`${base}/limits`, { json })).status).toBe(400)
+    expect(calls).toEqual([])
+  })
+})
+
 describe('POST …/decisions', () => {
   it.each([
     [{ decision: 'approve' }],

@@ -147,7 +147,14 @@ describe('POST /api/sessions/:id/runs', () => {
     const empty = { limits: {}, requireApproval: [], clientTools: [], mayAsk: false }
     await send(`${base}/runs`, { json: { task: 'x', ...empty } })
     expect(submitted()).toEqual(plain)
-    expect(Object.keys(plain)).toEqual(['principal', 'messages', 'pauses', 'protocol', 'trace'])
+    expect(Object.keys(plain)).toEqual([
+      'principal',
+      'messages',
+      'pauses',
+      'mayRaise',
+      'protocol',
+      'trace',
+    ])
   })
 
   it('F32: passes on that the session runs another version', async () => {

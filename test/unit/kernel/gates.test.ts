@@ -46,6 +46,7 @@ function setUp({ entry, parts, limits, share, signal, timeLeftMs = 60_000 }: Set
     argsHashes: new WeakMap(),
     signal: signal ?? new AbortController().signal,
     answerTo: () => undefined,
+    mayAsk: false,
     caller: {
       run: 'run_1',
       session: 'ses_1',
@@ -75,6 +76,7 @@ describe('the gate pipeline', () => {
   it('N10: has every gate of the design, in its order', () => {
     expect(gates.map(({ name }) => name)).toEqual([
       'known',
+      'unchanged',
       'input',
       'policy',
       'rate',

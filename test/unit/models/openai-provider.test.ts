@@ -402,6 +402,56 @@ describe('I30: a failure', () => {
     expect(server.requests).toHaveLength(1)
   })
 
+  it.each([
+    [
+      'OpenAI',
+      400,
+      {
+        code: 'context_length_exceeded',
+        message: "This model's maximum context length is 128000 tokens.",
+      },
+    ],
+    [
+      'vLLM',
+      400,
+      {
+        code: 400,
+        message: "This model's maximum context length is 4096 tokens. However, you requested 5000.",
+      },
+    ],
+    [
+      'llama.cpp',
+      400,
+      { code: 400, message: 'the request exceeds the available context size, try increasing it' },
+    ],
+    ['Anthropic', 400, { message: 'prompt is too long: 210000 tokens > 200000 maximum' }],
+    [
+      'Gemini',
+      400,
+      {
+        message:
+          'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+      },
+    ],
+    [
+      'Mistral',
+      400,
+      {
+        message:
+          'Prompt contains 40000 tokens, too large for model with 32768 maximum context length',
+      },
+    ],
+    ['a gateway', 413, { message: 'Please reduce the length of the messages.' }],
+  ])(
+    'that says the request is too long, as %s does, has its own code',
+    async (_who, status, error) => {
+      const outcome = await call([{ status, body: { error } }])
+      expect(failure(outcome)).toMatchObject({ code: 'model_context_exceeded', transient: false })
+      expect(failure(outcome).message).not.toContain(error.message)
+      expect(server.requests).toHaveLength(1)
+    },
+  )
+
   it('keeps at most 2,000 characters of what the service wrote', async () => {
     expect(
       failure(await call([{ status: 400, body: { error: { message: 'x'.repeat(9_000) } } }]))

@@ -229,3 +229,52 @@ it('prices a model as its server says', () => {
   )
   expect(costNanoUsd).toBe((tokens - 1_000) * 3_000 + 1_000 * 15_000)
 })
+
+describe('P29: what the model takes that will answer', () => {
+  const contextOf = (config: Partial<ModelConfig>, asked: ModelRequest) =>
+    createWorld(fine, config).models.provider.contextOf?.(asked)
+  const long = { messages: [user('word '.repeat(200_000))] }
+
+  it('is that of the largest which would be asked in turn, however long the request is', () => {
+    expect(contextOf(two, request(long))).toEqual({
+      name: 'far/large',
+      contextTokens: 100_000,
+      maxOutputTokens: 4_096,
+    })
+    const alone = { ...two, defaultModel: 'near/small', servers: [server('near', [small])] }
+    expect(contextOf(alone, request(long))).toMatchObject({ contextTokens: 8_000 })
+  })
+
+  it('is not that of one behind a model of which nobody said how much it takes', () => {
+    const unsaid = {
+      ...two,
+      servers: [server('near', [{ name: 'small' }]), server('far', [large])],
+    }
+    expect(contextOf(unsaid, request(long))).toEqual({ name: 'near/small', maxOutputTokens: 4_096 })
+  })
+
+  it('is what the price file says where the operator said nothing, with the price', () => {
+    const config = { defaultModel: 'openai/gpt-4o-mini', openaiApiKey: 'sk-test' }
+    expect(contextOf(config, request({ parameters: { maxOutputTokens: 50 } }))).toMatchObject({
+      name: 'openai/gpt-4o-mini',
+      contextTokens: 128_000,
+      maxOutputTokens: 50,
+      price: { inputUsdPerMillion: 0.15 },
+    })
+  })
+
+  it('is that of one which can take the rest of the request', () => {
+    const sharp = { ...small, images: true, contextTokens: 4_000, name: 'sharp' }
+    const config = {
+      defaultModel: 'near/small, far/sharp',
+      servers: [server('near', [small]), server('far', [sharp])],
+    }
+    const asked = request({ messages: [user('look', ['data:image/png;base64,AA=='])] })
+    expect(contextOf(config, asked)).toMatchObject({ name: 'far/sharp' })
+    expect(contextOf(config, request())).toMatchObject({ name: 'near/small' })
+  })
+
+  it('is nothing where nobody would answer', () => {
+    expect(contextOf({}, request())).toBeUndefined()
+  })
+})

@@ -116,6 +116,15 @@ describe('what a plugin asks for', () => {
     expect(widened(permit(tools(true)), permit(tools(false)))).toEqual([])
   })
 
+  it('E2: is more with a higher limit of the platform or none, and not with one where none was', () => {
+    const limited = (...limit: number[]) =>
+      permit(agent({ limits: { ...(limit[0] && { max_platform_usd: limit[0] }) } }))
+    expect(widened(limited(0.02), limited(0.01))).toHaveLength(1)
+    expect(widened(limited(), limited(0.01))).toHaveLength(1)
+    expect(widened(limited(0.01), limited(0.02))).toEqual([])
+    expect(widened(limited(0.01), limited())).toEqual([])
+  })
+
   it('P30, I27: is more with a tool that its agent was not to call, or that does not say any more what it destroys', () => {
     const held = (...disallowed: string[]) => agent({ disallowed_tools: disallowed })
     expect(widened(permit(held('kv')), permit(held('kv', 'http')))).toHaveLength(1)

@@ -60,6 +60,8 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   abandon: (api) => api.abandon('operator', run, 'reader'),
   steer: (api) => api.steer('operator', run, submission.messages[0]!),
   decide: (api) => api.decide('operator', run, 'call_1', { decision: 'approve' }),
+  changeLimits: (api) =>
+    api.changeLimits('operator', run, { limits: { maxTurns: 2 }, isOperator: true }),
   retry: (api) => api.retry(run),
   cancelCall: (api) => api.cancelCall(run, 'call_1', 'Enough.'),
   deliver: (api) =>
@@ -74,6 +76,8 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
   spentBy: (api) => api.spentBy(run),
   transcript: (api) => api.transcript('operator'),
   tree: (api) => api.tree('operator'),
+  compact: (api) => api.compact(session, submission),
+  context: (api) => api.context('operator'),
   about: (api) => api.about('operator'),
   delete: (api) => api.delete('operator'),
   storage: (api) => api.storage({ verb: 'clear', space: 's' }),
@@ -87,6 +91,7 @@ const reads = [
   'transcript',
   'items',
   'tree',
+  'context',
   'about',
 ]
 const calls = Object.entries(everyCall)

@@ -49,8 +49,10 @@ async function create(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
   const { metadata: about, items: said } = parseFields(createRequest, body)
   const session = deps.sources.ids.next('ses')
-  const principal = context.get('principal').id
+  const asking = context.get('principal')
+  const principal = asking.id
   const messages = toMessages(said ?? [])
+  await deps.limits.newSession(asking, session)
   const tree = unwrap(
     await deps.sessions.at(session).create({
       principal,

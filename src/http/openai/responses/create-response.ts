@@ -1,5 +1,6 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { ModelParameters } from '#contracts/model.ts'
+import type { Principal } from '#contracts/operations.ts'
 import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
 import { askedBy } from '../../asked-by.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
@@ -20,6 +21,7 @@ import {
   type PlaceInSession,
   toConversationId,
 } from '../wire-ids.ts'
+import { answerCompaction, asksForCompaction } from './compact.ts'
 import { referencedRuns, toSaidItems } from './input-items.ts'
 import { resolveItems } from './referenced-items.ts'
 import { toEcho, toResource } from './resource.ts'
@@ -31,6 +33,7 @@ import { readAnswer } from './stored-response.ts'
 export function createResponses(deps: HttpDeps): HttpHandler {
   return async (context) => {
     const request = parseResponseRequest(await readJsonObject(context.req.raw))
+    if (asksForCompaction(request)) return answerCompaction(deps, context, request)
     const planned = await toPlanned(deps, context, request)
     try {
       if (request.stream === true) return await answerInPieces(deps, context, planned)
@@ -63,13 +66,14 @@ async function toPlanned(
   request: ResponseRequest,
 ): Promise<Planned> {
   const { headers } = context.req.raw
-  const principal = context.get('principal').id
+  const asking = context.get('principal')
+  const principal = asking.id
   const idempotencyKey = readIdempotencyKey(headers)
-  const target = resolveTarget(deps, context.get('principal'), request.model)
+  const target = resolveTarget(deps, asking, request.model)
   const history = await readHistory(deps, principal, request.input)
   const tools = toClientTools(request.tools, deps.agents.toolNames())
   const { clientTools, toolChoice } = chooseTools(tools, request.tool_choice)
-  const plan = await planOf(deps, { request, history, principal, headers, idempotencyKey })
+  const plan = await planOf(deps, { request, history, asking, headers, idempotencyKey })
   const conversation = request.conversation ? toConversationId(plan.session) : undefined
   const echo = toEcho(request, tools, conversation)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
@@ -87,6 +91,8 @@ async function toPlanned(
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     // A session that others named stays theirs.
     ...(request.store === false && isAlone(request, headers) && { isStateless: true }),
+    // Who named the session, or asks for the response later, can raise a limit.
+    ...((request.background === true || !isAlone(request, headers)) && { mayRaise: true }),
     echo,
   }
   return { plan, submissionOf: ({ request: planned }) => ({ ...base, ...planned }), echo }
@@ -117,12 +123,12 @@ async function planOf(
   from: {
     readonly request: ResponseRequest
     readonly history: History
-    readonly principal: string
+    readonly asking: Principal
     readonly headers: Headers
     readonly idempotencyKey: string | undefined
   },
 ): Promise<Plan> {
-  const { request, history, principal, headers, idempotencyKey } = from
+  const { request, history, asking, headers, idempotencyKey } = from
   const { previous_response_id: previous, conversation } = request
   if (previous) {
     const place = parseResponseId(previous)
@@ -137,7 +143,7 @@ async function planOf(
     throw invalid('conversation', 'is no id of a conversation')
   }
   const named = readPrintable(headers, 'x-isola-session', 200)
-  const session = await sessionFor(deps, { principal, named, idempotencyKey })
+  const session = await sessionFor(deps, { principal: asking, named, idempotencyKey })
   return named === undefined
     ? planAlone(session, history)
     : planIn(session, history, isSessionId(named))

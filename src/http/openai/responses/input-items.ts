@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { invalid, type Said } from '../history.ts'
+import { fromContent } from './compaction-item.ts'
 import { type RunPlace, parseItemId } from '../wire-ids.ts'
 
 const imageUrl = z
@@ -23,6 +24,7 @@ export const inputItem = z.looseObject({
   name: z.string().min(1).max(64).optional(),
   namespace: z.string().max(64).nullish(),
   arguments: z.string().optional(),
+  encrypted_content: z.string().nullish(),
   output: content.optional(),
 })
 
@@ -30,20 +32,37 @@ export const inputItem = z.looseObject({
 export type InputItem = z.infer<typeof inputItem>
 
 /** Of other providers' tools and of reasoning: of no use to another model, and no error either. */
-const ignored =
-  /^(reasoning|compaction|compaction_summary|context_compaction|[a-z_]+_call|[a-z_]+_call_output|mcp_[a-z_]+)$/
+const ignored = /^(reasoning|[a-z_]+_call|[a-z_]+_call_output|mcp_[a-z_]+)$/
+
+/** An item behind the others that asks for a compaction of them instead of an answer. */
+export const compactionTrigger = 'compaction_trigger'
 
 /** What an item reference stands for, if it is an item of ours. */
 export type ResolveItem = (id: string) => Said | undefined
 
-/** Throws `request_invalid` naming the item of the field. */
+/**
+ * Throws `request_invalid` naming the item of the field. A compaction of ours stands for all that is before it: of that
+ * only instructions are still read, and what the user said that is not in it.
+ */
 export function toSaidItems(
   items: readonly InputItem[],
   field: 'input' | 'items',
   resolve: ResolveItem,
 ): readonly Said[] {
-  return items.flatMap((item, index) => toSaid(item, `${field}[${index}]`, resolve))
+  const said = items.flatMap((item, index) => toSaid(item, `${field}[${index}]`, resolve))
+  const last = said.findLastIndex(({ kind }) => kind === 'compacted')
+  const compacted = said[last]
+  if (compacted?.kind !== 'compacted') return said
+  const known = new Set(
+    compacted.messages.flatMap((one) => (one.role === 'user' ? [keyOf(one)] : [])),
+  )
+  const isNew = (one: Said) =>
+    one.kind === 'instructions' || (one.kind === 'user' && !known.has(keyOf(one)))
+  return said.filter((one, index) => index >= last || isNew(one))
 }
+
+const keyOf = (said: { readonly text: string; readonly images?: readonly string[] }): string =>
+  [said.text, ...(said.images ?? [])].join('\n')
 
 /** The runs that item references point into. */
 export function referencedRuns(items: readonly InputItem[]): readonly RunPlace[] {
@@ -57,14 +76,8 @@ function toSaid(item: InputItem, at: string, resolve: ResolveItem): Said[] {
   const { type, role } = item
   if (role !== undefined && (type ?? 'message') === 'message') return [toMessage(item, role, at)]
   switch (type) {
-    case 'function_call': {
-      const { call_id: callId, name, namespace, arguments: given } = item
-      if (callId === undefined) throw invalid(`${at}.call_id`, 'is required')
-      if (name === undefined) throw invalid(`${at}.name`, 'is required')
-      if (given === undefined) throw invalid(`${at}.arguments`, 'is required')
-      const full = namespace ? `${namespace}__${name}` : name
-      return [{ kind: 'call', callId, name: full, arguments: given, at }]
-    }
+    case 'function_call':
+      return [toCall(item, at)]
     case 'function_call_output': {
       if (item.call_id === undefined) throw invalid(`${at}.call_id`, 'is required')
       if (item.output === undefined) throw invalid(`${at}.output`, 'is required')
@@ -77,12 +90,33 @@ function toSaid(item: InputItem, at: string, resolve: ResolveItem): Said[] {
       if (said) return [said]
       throw invalid(`${at}.id`, 'is no item that is kept here: send the item itself')
     }
+    case 'compaction':
+    case 'compaction_summary':
+    case 'context_compaction':
+      return toCompacted(item, at)
+    case compactionTrigger:
+      throw invalid(at, 'must be the last item of a request of its own')
     case 'message':
       throw invalid(`${at}.role`, 'must be user, assistant, system or developer')
     default:
       if (type && ignored.test(type)) return []
       throw invalid(`${at}.type`, `${type ?? 'nothing'} is not a kind of item that is taken here`)
   }
+}
+
+function toCall(item: InputItem, at: string): Said {
+  const { call_id: callId, name, namespace, arguments: given } = item
+  if (callId === undefined) throw invalid(`${at}.call_id`, 'is required')
+  if (name === undefined) throw invalid(`${at}.name`, 'is required')
+  if (given === undefined) throw invalid(`${at}.arguments`, 'is required')
+  const full = namespace ? `${namespace}__${name}` : name
+  return { kind: 'call', callId, name: full, arguments: given, at }
+}
+
+/** One of another provider is of no use to anybody else. */
+function toCompacted({ encrypted_content: content }: InputItem, at: string): Said[] {
+  const messages = fromContent(content ?? '', `${at}.encrypted_content`)
+  return messages ? [{ kind: 'compacted', messages, at }] : []
 }
 
 function toMessage(item: InputItem, role: NonNullable<InputItem['role']>, at: string): Said {

@@ -112,11 +112,14 @@ export interface ResponseBody {
   readonly tokens?: TokenCount
   readonly error?: { readonly code: string; readonly message: string }
   readonly incompleteReason?: string
+  /** What was reached, and how to go on. */
+  readonly incompleteMessage?: string
 }
 
 /** `ResponseResource` of the Open Responses specification: every field is there, many are `null`. */
 export function toResource({ place, createdAt, echo }: ResponseHead, body: ResponseBody) {
-  const { status, output = [], completedAtMs, tokens, error, incompleteReason } = body
+  const { status, output = [], completedAtMs, tokens, error } = body
+  const { incompleteReason: reason, incompleteMessage: message } = body
   const { [namespacesField]: _spaces, ...shown } = echo
   return {
     id: toResponseId(place),
@@ -124,7 +127,8 @@ export function toResource({ place, createdAt, echo }: ResponseHead, body: Respo
     created_at: createdAt,
     completed_at: completedAtMs === undefined ? null : Math.floor(completedAtMs / 1_000),
     status,
-    incomplete_details: incompleteReason === undefined ? null : { reason: incompleteReason },
+    incomplete_details:
+      reason === undefined ? null : { reason, ...(message !== undefined && { message }) },
     error: error ?? null,
     ...shown,
     output,
@@ -132,7 +136,8 @@ export function toResource({ place, createdAt, echo }: ResponseHead, body: Respo
   }
 }
 
-function toUsage({ inputTokens, outputTokens }: TokenCount) {
+/** Tokens as every answer of this API says them. */
+export function toUsage({ inputTokens, outputTokens }: TokenCount) {
   return {
     input_tokens: inputTokens,
     output_tokens: outputTokens,
@@ -149,6 +154,12 @@ export const textPart = (text: string) => ({
   annotations: [],
   logprobs: [],
 })
+
+/** What a user said, as the parts of a message: a text, and images by their URLs. */
+export const inputParts = (text: string, images: readonly string[]): readonly object[] => [
+  ...(text === '' ? [] : [{ type: 'input_text', text }]),
+  ...images.map((url) => ({ type: 'input_image', image_url: url, detail: 'auto' })),
+]
 
 /** A message of the model as an item; its id follows from session, run and turn. Without a text it has just begun. */
 export function messageItem(

@@ -16,6 +16,20 @@ export const completed = (atMs: number, tokens: TokenCount): ResponseEnd => ({
   body: { status: 'completed', completedAtMs: atMs, tokens },
 })
 
+/** One that has come as far as it can, and why. */
+export const incomplete = (
+  tokens: TokenCount,
+  { code, message }: { readonly code: string; readonly message?: string },
+): ResponseEnd => ({
+  type: 'response.incomplete',
+  body: {
+    status: 'incomplete',
+    incompleteReason: code,
+    ...(message !== undefined && { incompleteMessage: message }),
+    tokens,
+  },
+})
+
 /** How a run's result ends its response; `run` goes into what is said of a fault. */
 export function toResponseEnd(
   result: AgentResult,
@@ -25,10 +39,6 @@ export function toResponseEnd(
     tokens,
   }: { readonly run: string; readonly atMs: number; readonly tokens: TokenCount },
 ): ResponseEnd {
-  const incomplete = (incompleteReason: string): ResponseEnd => ({
-    type: 'response.incomplete',
-    body: { status: 'incomplete', incompleteReason, tokens },
-  })
   switch (result.state) {
     case 'failed': {
       const { code, message } = toOutgoingError(faultOf(result), run).body.error
@@ -40,11 +50,12 @@ export function toResponseEnd(
     case 'cancelled':
       return { type: 'response.incomplete', body: { status: 'cancelled', tokens } }
     case 'stopped':
-      return incomplete(result.error?.code ?? 'max_output_tokens')
+      return incomplete(tokens, result.error ?? { code: 'max_output_tokens' })
     case 'completed': {
       const { finishReason } = result
       if (finishReason === undefined) return completed(atMs, tokens)
-      return incomplete(finishReason === 'length' ? 'max_output_tokens' : finishReason)
+      const code = finishReason === 'length' ? 'max_output_tokens' : finishReason
+      return incomplete(tokens, { code })
     }
   }
 }

@@ -1,11 +1,11 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { toOutgoingError } from '../../errors.ts'
 import { brokenOff, type StreamView } from '../../event-stream.ts'
-import { contentOf } from '../chat-response.ts'
+import { contentOf, howToRaise } from '../chat-response.ts'
 import { type Change, createFold } from '../fold.ts'
 import { createOutputStream } from './output-stream.ts'
 import { type ResponseBody, type ResponseHead, toResource } from './resource.ts'
-import { completed, type ResponseEnd, toResponseEnd } from './response-end.ts'
+import { completed, incomplete, type ResponseEnd, toResponseEnd } from './response-end.ts'
 import { createEmit, numberOfEnd } from './sequence.ts'
 
 /** Whose response it is, and from where on it is shown. */
@@ -13,6 +13,8 @@ export interface ResponseViewOptions {
   readonly head: ResponseHead
   readonly requestId: string
   readonly onFault: (error: unknown) => void
+  /** It is followed while its run waits at a limit, until that goes on or is over. */
+  readonly isFollowed?: boolean
   /** Only what comes after this `sequence_number`. */
   readonly after?: number
 }
@@ -49,6 +51,11 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
     return output.say(lastTurn, text) + output.finishMessage(lastTurn, text)
   }
   const show = (change: Change): string => {
+    if (isComplete) {
+      // It waited at a limit, and goes on.
+      isComplete = false
+      body = { status: 'in_progress' }
+    }
     switch (change.type) {
       case 'text':
         lastTurn = change.turn
@@ -60,6 +67,13 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
         lastTurn = change.turn
         const calls = change.calls.map((call, index) => output.callOut(change.turn, call, index))
         return calls.join('') + end(completed(change.atMs, fold.tokens()))
+      }
+      case 'limit': {
+        lastTurn = change.turn
+        // Nobody waits for it here: it is read when it is over.
+        if (options.isFollowed || head.echo['background'] === true) return ''
+        const message = `${change.message} ${howToRaise(place)}`
+        return end(incomplete(fold.tokens(), { code: change.code, message }))
       }
       case 'end': {
         const rest = sayRest(change.result)

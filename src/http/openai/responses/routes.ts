@@ -1,5 +1,6 @@
 import type { HttpDeps } from '../../deps.ts'
 import type { AddRoute } from '../../routes.ts'
+import { createCompact } from './compact.ts'
 import { createResponses } from './create-response.ts'
 import {
   createCancelResponse,
@@ -11,6 +12,7 @@ import {
 /** `/v1/responses…`, the Responses API. */
 export function addResponseRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/v1/responses', { POST: createResponses(deps) })
+  addRoute('/v1/responses/compact', { POST: createCompact(deps) })
   addRoute('/v1/responses/:id', {
     GET: createShowResponse(deps),
     DELETE: createDeleteResponse(deps),

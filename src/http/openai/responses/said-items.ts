@@ -4,7 +4,7 @@ import { jsonResponse } from '../../responses.ts'
 import { parseFields } from '../../validate.ts'
 import { invalid } from '../history.ts'
 import { parseItemOf, toCallId, toItemId } from '../wire-ids.ts'
-import { textPart } from './resource.ts'
+import { inputParts, textPart } from './resource.ts'
 
 const listQuery = z.object({
   limit: z
@@ -44,9 +44,7 @@ export function toItem(item: SaidItem, session: string) {
   switch (item.type) {
     case 'message': {
       const { type, role, text, images = [] } = item
-      const urls = images.map((url) => ({ type: 'input_image', image_url: url, detail: 'auto' }))
-      const texts = text === '' ? [] : [{ type: 'input_text', text }]
-      const content = role === 'assistant' ? [textPart(text)] : [...texts, ...urls]
+      const content = role === 'assistant' ? [textPart(text)] : inputParts(text, images)
       return { type, id, status, role, content }
     }
     case 'call': {

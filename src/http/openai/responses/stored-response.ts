@@ -41,6 +41,7 @@ export function createShowResponse(deps: HttpDeps): HttpHandler {
       head,
       requestId,
       onFault: (error) => deps.onFault?.(error, requestId),
+      isFollowed: true,
       ...(after !== undefined && { after: Number(after) }),
     })
     const { signal } = context.req.raw

@@ -1,0 +1,139 @@
+import type { ContextArchive, ContextInput } from '#contracts/context.ts'
+import type { Message } from '#contracts/message.ts'
+import { wordsOf } from './identifiers.ts'
+
+/** The longest text that is kept in one piece. */
+export const maxKeptChars = 250_000
+/** With more archives than this, neighbours become one, as long as they fit into one piece. */
+const maxArchives = 6
+/** The summary names so many; before them it says that there is more. */
+export const maxListed = 24
+
+const blank = '\n\n'
+const between = blank.length
+
+/** What was said, as somebody reads it who opens an archive: whole, in order, each with its place. */
+export const render = (messages: readonly Message[], from: number): string =>
+  messages.map((message, index) => `#${from + index} ${lineOf(message)}`).join(blank)
+
+function lineOf(message: Message): string {
+  switch (message.role) {
+    case 'system':
+      return `system: ${message.text}`
+    case 'user': {
+      const images = (message.images ?? []).map((image) => `\n[image: ${bounded(image)}]`)
+      return `user: ${message.text}${images.join('')}`
+    }
+    case 'assistant': {
+      const calls = (message.toolCalls ?? []).map(
+        ({ id, name, input }) => `\n[calls ${name} as ${id}: ${JSON.stringify(input)}]`,
+      )
+      return `assistant: ${message.text}${calls.join('')}`
+    }
+    case 'tool': {
+      const what = message.isError ? 'failed' : 'answered'
+      return `${message.name} ${what} ${message.callId}: ${wordsOf(message)}`
+    }
+  }
+}
+
+/** An image as a data URL is in the transcript, where it can be seen. */
+const bounded = (url: string): string =>
+  url.startsWith('data:') ? `${url.slice(0, 40)}… (${url.length} characters)` : url
+
+/** What is to be one archive: some that are there, and what is new. */
+interface Planned {
+  readonly from: number
+  readonly to: number
+  readonly chars: number
+  readonly known: readonly ContextArchive[]
+  /** How many messages of it are in none yet. */
+  readonly fresh: number
+}
+
+/**
+ * Keeps what was said from where the archives end up to a place. Few handles have to be named for ever, and little is
+ * written twice: the smallest neighbours are joined first.
+ *
+ * @returns The archives, and how many messages could not be kept.
+ */
+export async function archive(
+  { messages, keep }: Pick<ContextInput, 'messages' | 'keep'>,
+  { before, from, to }: { before: readonly ContextArchive[]; from: number; to: number },
+): Promise<{ readonly archives: readonly ContextArchive[]; readonly notKept: number }> {
+  if (to <= from) return { archives: before, notKept: 0 }
+  if (!keep) return { archives: before, notKept: to - from }
+  const textOf = (part: Pick<ContextArchive, 'from' | 'to'>) =>
+    render(messages.slice(part.from, part.to), part.from)
+  const planned: Planned[] = [
+    ...before.map((known) => ({ ...known, known: [known], fresh: 0 })),
+    ...cutWhole(messages, from, to),
+  ]
+  while (planned.length > maxArchives) {
+    const at = smallestPair(planned)
+    const [a, b] = planned.slice(at, at + 2)
+    if (!a || !b) break
+    planned.splice(at, 2, {
+      from: a.from,
+      to: b.to,
+      chars: a.chars + between + b.chars,
+      known: [...a.known, ...b.known],
+      fresh: a.fresh + b.fresh,
+    })
+  }
+  const archives: ContextArchive[] = []
+  let notKept = 0
+  for (const { known, fresh, ...part } of planned) {
+    const isThere = fresh === 0 && known.length === 1
+    const handles = isThere ? undefined : await keepAll(textOf(part), keep)
+    if (handles) archives.push({ from: part.from, to: part.to, handles, chars: part.chars })
+    else archives.push(...known)
+    if (!handles) notKept += fresh
+  }
+  return { archives, notKept }
+}
+
+/** What is new in stretches that fit into one piece each: a message that is searched for is not cut in two. */
+function cutWhole(messages: readonly Message[], from: number, to: number): readonly Planned[] {
+  const parts: Planned[] = []
+  for (let at = from; at < to; at += 1) {
+    const chars = render(messages.slice(at, at + 1), at).length
+    const last = parts.at(-1)
+    if (last && last.chars + between + chars <= maxKeptChars)
+      parts[parts.length - 1] = {
+        ...last,
+        to: at + 1,
+        chars: last.chars + between + chars,
+        fresh: last.fresh + 1,
+      }
+    else parts.push({ from: at, to: at + 1, chars, known: [], fresh: 1 })
+  }
+  return parts
+}
+
+/** Place of the two neighbours that are the least together; -1 if no two fit into one piece. */
+function smallestPair(planned: readonly Planned[]): number {
+  const sums = planned
+    .slice(1)
+    .map(({ chars }, index) => chars + between + (planned[index]?.chars ?? 0))
+  const least = Math.min(...sums)
+  return least <= maxKeptChars ? sums.indexOf(least) : -1
+}
+
+/** In as many pieces as it takes; undefined if one of them could not be kept. */
+export async function keepAll(
+  text: string,
+  keep: NonNullable<ContextInput['keep']>,
+): Promise<readonly string[] | undefined> {
+  const handles: string[] = []
+  for (let at = 0; at === 0 || at < text.length;) {
+    const end = at + maxKeptChars
+    const isInPair = /[\ud800-\udbff]/.test(text.charAt(end - 1))
+    const piece = text.slice(at, isInPair ? end - 1 : end)
+    const handle = await keep(piece)
+    if (handle === undefined) return undefined
+    handles.push(handle)
+    at += Math.max(1, piece.length)
+  }
+  return handles
+}

@@ -1,0 +1,109 @@
+import type { ContextInput, TokenCounter } from '#contracts/context.ts'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { Message } from '#contracts/message.ts'
+import { keepAll } from './archive.ts'
+import { wordsOf } from './identifiers.ts'
+
+export type Answer = Extract<Message, { role: 'tool' }>
+
+/** Below this an answer is hardly longer than what would stand in its place. */
+export const minCleared = 150
+const stubHeadChars = 160
+/** As long as a handle may be: what is planned with it is not passed when the real one is there. */
+export const anyHandle = 'ses_'.padEnd(96, '0')
+
+/** How an answer that is not shown looks: as the output store has it for one that was too long from the start. */
+function stubOf(
+  message: Answer,
+  [handle, ...more]: readonly string[],
+  headChars: number,
+  readTool: string,
+): Json {
+  const text = textOf(message)
+  const note =
+    handle === undefined ? 'Call the tool again if you need it.' : `Open it with ${readTool}.`
+  return {
+    ...(handle !== undefined && { handle }),
+    ...(more.length > 0 && { more }),
+    chars: charsOf(message) ?? text.length,
+    head: text.slice(0, headChars),
+    note: `Cleared to make room. ${note}`,
+  }
+}
+
+/** What is kept is what the tool answered: a text as it is, anything else as JSON. */
+const textOf = (message: Answer): string =>
+  handleOf(message) === undefined ? wordsOf(message) : String(fieldOf(message, 'head') ?? '')
+
+const fieldOf = ({ output }: Answer, name: string): Json | undefined =>
+  typeof output === 'object' && output !== null && !Array.isArray(output)
+    ? (output as JsonObject)[name]
+    : undefined
+
+/** All that such an answer says: one that says more is a tool's own, which may have handles too. */
+const stubFields: ReadonlySet<string> = new Set(['handle', 'more', 'chars', 'head', 'note'])
+
+/** It was too long from the start: only its beginning is in the transcript, the rest behind this handle. */
+export function handleOf(message: Answer): string | undefined {
+  const handle = fieldOf(message, 'handle')
+  const isStub = typeof handle === 'string' && charsOf(message) !== undefined
+  return isStub && Object.keys(Object(message.output)).every((name) => stubFields.has(name))
+    ? handle
+    : undefined
+}
+
+function charsOf(message: Answer): number | undefined {
+  const chars = fieldOf(message, 'chars')
+  return typeof chars === 'number' ? chars : undefined
+}
+
+/** The same answer with at most so much of its beginning; planned, before there is a handle. */
+export const planned = (message: Answer, readTool: string, headChars = stubHeadChars): Answer => ({
+  ...message,
+  output: stubOf(message, [handleOf(message) ?? anyHandle], headChars, readTool),
+})
+
+/**
+ * Keeps an answer and puts a handle in its place; where nobody could open one, only its beginning stays.
+ *
+ * @returns Undefined if there was no room to keep it.
+ */
+export async function clear(
+  message: Answer,
+  keep: ContextInput['keep'],
+  readTool: string,
+  headChars = stubHeadChars,
+): Promise<Answer | undefined> {
+  const known = handleOf(message)
+  const kept = () => (keep ? keepAll(textOf(message), keep) : [])
+  const handles = known ? [known] : await kept()
+  return handles && { ...message, output: stubOf(message, handles, headChars, readTool) }
+}
+
+/** How much of the beginnings of fresh answers fits into so many tokens: small ones whole, large ones alike. */
+export function fairHeads(
+  answers: readonly Answer[],
+  maxTokens: number,
+  { ofMessage, ofText }: TokenCounter,
+  readTool: string,
+): ReadonlyMap<Answer, number> {
+  const heads = new Map<Answer, number>()
+  let left = maxTokens
+  const bySize = [...answers].sort((a, b) => ofMessage(a) - ofMessage(b))
+  bySize.forEach((answer, index) => {
+    const share = left / (bySize.length - index)
+    if (ofMessage(answer) <= share || ofMessage(answer) < minCleared) {
+      left -= ofMessage(answer)
+      return
+    }
+    const text = textOf(answer)
+    const perToken = text.length / Math.max(1, ofText(text))
+    let chars = Math.max(stubHeadChars, Math.floor(share * perToken))
+    const cost = () => ofMessage(planned(answer, readTool, chars))
+    while (chars > stubHeadChars && cost() > share)
+      chars = Math.max(stubHeadChars, Math.floor(chars * 0.8))
+    heads.set(answer, chars)
+    left -= cost()
+  })
+  return heads
+}

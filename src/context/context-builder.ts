@@ -1,0 +1,298 @@
+import type {
+  BuiltContext,
+  Compaction,
+  CompactionReport,
+  ContextBuilder,
+  ContextInput,
+  TokenCounter,
+} from '#contracts/context.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { Message } from '#contracts/message.ts'
+import { clear, minCleared, planned, type Answer } from './clear.ts'
+import { answersIn, lastSteps, layOut, type LayoutDeps } from './layout.ts'
+import { pinsOf, type Pin } from './pins.ts'
+import { leastSummaryOf } from './rule-summary.ts'
+import { inputCostOf, perRequest, toSizes, type Sizes } from './sizes.ts'
+import { isCallUnderWay, toSteps } from './steps.ts'
+import { summarize } from './summarize.ts'
+import { createView, markOf, newestOf, toParts, type Entry, type ToView } from './view.ts'
+
+export interface ContextBuilderParts {
+  readonly count: TokenCounter
+  /** The tool that opens handles. */
+  readonly readTool: string
+}
+
+/** After a compaction so many turns go by before the next one, unless what came in would not fit any more. */
+const restTurns = 10
+/** Estimates are within about ten percent: a context above this share of the room may be refused. */
+const safeShare = 0.95
+/** So little is not summarized, whoever asks: in tokens. */
+const leastSaid = 1_000
+/** What frees less than this is not done: it would be done again at the next step. */
+const leastGain = 0.05
+
+export function createContextBuilder(parts: ContextBuilderParts): ContextBuilder {
+  const toView = createView()
+  return {
+    isNeeded: (input) => isNeeded(parts.count, input),
+    build: (input) => build({ ...parts, toView }, input),
+  }
+}
+
+function isNeeded(count: TokenCounter, input: ContextInput): boolean {
+  if (input.force || input.records.length > 0) return true
+  const { start, budget } = toSizes(input, 0)
+  const most = Math.min(start, budget)
+  return Number.isFinite(most) && tokensOf(input.messages, input, count) > most
+}
+
+async function build(
+  parts: ContextBuilderParts & { readonly toView: ToView },
+  input: ContextInput,
+): Promise<BuiltContext> {
+  const { count, toView } = parts
+  const { messages, records, signal } = input
+  signal.throwIfAborted()
+  const previous = newestOf(messages, records)
+  const view = toView(messages, previous)
+  const sent = { messages: previous ? view.map(({ message }) => message) : messages }
+  const tokens = sizeOf(view, input, count)
+  const asIs: BuiltContext = { ...sent, tokens }
+  if (input.isDecided || isCallUnderWay(messages)) return asIs
+  const rules = messages.filter(({ role }) => role === 'system')
+  const fixed = tokensOf(rules, input, count)
+  if (input.force === 'requested' && tokens - fixed < leastSaid) return asIs
+  const sizes = toSizes(input, tokens, fixed)
+  const reason = reasonFor({ input, previous, sizes, tokens })
+  if (!reason) return asIs
+  const steps = toSteps(messages)
+  const deps: LayoutDeps = {
+    input,
+    steps,
+    pins: pinsOf(input, steps),
+    sizes,
+    count,
+    readTool: parts.readTool,
+    replaced: new Map(
+      view.flatMap(({ at, message, isReplaced }) =>
+        at !== undefined && isReplaced ? [[at, message] as const] : [],
+      ),
+    ),
+    goneTo: previous?.goneTo ?? 0,
+    leastSummary:
+      perRequest +
+      leastSummaryOf(
+        input.keep ? (previous?.archives.length ?? 0) + 1 : 0,
+        count.ofText,
+        parts.readTool,
+      ),
+  }
+  const open = { ...deps, view, previous, reason, tokens }
+  const made = (await clearResults(open)) ?? (await withSummary(open))
+  signal.throwIfAborted()
+  if (made) return made
+  if (tokens > sizes.window) throw tooLarge(deps)
+  return asIs
+}
+
+interface Open extends LayoutDeps {
+  readonly view: readonly Entry[]
+  readonly previous: Compaction | undefined
+  readonly reason: CompactionReport['reason']
+  readonly tokens: number
+}
+
+const sizeOf = (view: readonly Entry[], input: ContextInput, count: TokenCounter): number =>
+  tokensOf(
+    view.map(({ message }) => message),
+    input,
+    count,
+  )
+
+function tokensOf(
+  messages: readonly Message[],
+  { tools }: ContextInput,
+  { ofMessage, ofTools }: TokenCounter,
+): number {
+  let tokens = perRequest + ofTools(tools)
+  for (const message of messages) tokens += ofMessage(message)
+  return tokens
+}
+
+/** Whether there is to be a compaction now, and why. */
+function reasonFor(at: {
+  readonly input: ContextInput
+  readonly previous: Compaction | undefined
+  readonly sizes: Sizes
+  readonly tokens: number
+}): CompactionReport['reason'] | undefined {
+  const { input, previous, sizes, tokens } = at
+  const { force, messages } = input
+  if (force) return force
+  if (tokens > sizes.start) {
+    if (!previous || tokens > sizes.window * safeShare) return 'start'
+    const turns = messages.slice(previous.covers).filter(({ role }) => role === 'assistant').length
+    if (turns >= restTurns) return 'start'
+  }
+  return tokens > sizes.budget ? 'budget' : undefined
+}
+
+/** Old answers of tools to be put behind handles, the oldest first, until it is enough; none if it never is. */
+function answersToClear(open: Open, firstLast: number): readonly (readonly [number, Answer])[] {
+  const { input, steps, pins, sizes, count, readTool, view } = open
+  const shown = new Set(view.flatMap(({ at, isReplaced }) => (isReplaced ? [] : [at])))
+  const chosen: (readonly [number, Answer])[] = []
+  let left = open.tokens
+  const old = steps.slice(0, firstLast).filter((step) => !pins.of.has(step))
+  for (const [at, answer] of old.flatMap((step) => answersIn(step, input))) {
+    if (left <= sizes.target) break
+    const before = count.ofMessage(answer)
+    const after = count.ofMessage(planned(answer, readTool))
+    if (!shown.has(at) || before < Math.max(minCleared, after + 30)) continue
+    left -= before - after
+    chosen.push([at, answer])
+  }
+  return left > sizes.target ? [] : chosen
+}
+
+/** Stage one: nothing leaves but what old answers of tools say, if that is enough, and if they can be opened again. */
+async function clearResults(open: Open): Promise<BuiltContext | undefined> {
+  const { input, steps, pins, readTool, view, previous } = open
+  if (!input.keep) return undefined
+  const firstLast = lastSteps(open)
+  const chosen = answersToClear(open, firstLast)
+  if (chosen.length === 0) return undefined
+  const stubs = new Map<number, Message>()
+  for (const [at, answer] of chosen) {
+    const stub = await clear(answer, input.keep, readTool)
+    if (stub) stubs.set(at, stub)
+  }
+  const entries = view.map((entry) => {
+    const stub = entry.at === undefined ? undefined : stubs.get(entry.at)
+    return stub ? { ...entry, message: stub, isReplaced: true } : entry
+  })
+  const pinned = (of: Pin) => [...pins.of.values()].filter((pin) => pin === of).length
+  return finish(open, entries, {
+    goneTo: open.goneTo,
+    archives: previous?.archives ?? [],
+    ids: previous?.ids ?? [],
+    report: {
+      stage: 'results',
+      left: { results: stubs.size, messages: 0, notKept: chosen.length - stubs.size },
+      stayed: {
+        lastTurns: steps.length - firstLast,
+        decisions: pinned('decision'),
+        openCalls: pinned('open'),
+        ids: previous?.report.stayed.ids ?? 0,
+      },
+      unpinned: [],
+      tokens: 0,
+      costNanoUsd: 0,
+    },
+  })
+}
+
+/** Stage two: everything old that need not stay is in a summary. */
+async function withSummary(open: Open): Promise<BuiltContext | undefined> {
+  const { input, pins, sizes, tokens, steps } = open
+  const layout = layOut(open)
+  const isNothing = layout.tokens >= tokens * (1 - leastGain)
+  if (isNothing && (layout.tokens >= tokens || tokens <= sizes.window)) return undefined
+  if (layout.tokens > sizes.window) return undefined
+  // A lease that is too small for what has to stay says so itself: nothing is gained by a shorter context.
+  if (open.reason === 'budget' && layout.tokens > sizes.budget) return undefined
+  const decided = steps.filter((step) => pins.of.get(step) === 'decision')
+  const made = await summarize({
+    ...open,
+    layout,
+    isByRule: open.reason === 'budget',
+    decisions: new Set<Message>(
+      decided.flatMap((step) => answersIn(step, input).map(([, answer]) => answer)),
+    ),
+  })
+  return finish(open, made.entries, {
+    goneTo: layout.goneTo,
+    archives: made.archives,
+    ids: made.ids,
+    report: {
+      stage: 'summary',
+      by: made.by,
+      ...(made.refused !== undefined && { refused: made.refused }),
+      left: { results: made.results, messages: made.gone, notKept: made.notKept },
+      stayed: {
+        lastTurns: layout.stayed.last,
+        decisions: layout.stayed.decision,
+        openCalls: layout.stayed.open,
+        ids: made.namedIds,
+      },
+      unpinned: made.unpinned,
+      ...made.spent,
+    },
+  })
+}
+
+type Made = Pick<Compaction, 'goneTo' | 'archives' | 'ids'> & {
+  readonly report: Omit<
+    CompactionReport,
+    'reason' | 'tokensBefore' | 'tokensAfter' | 'targetTokens' | 'roomTokens' | 'stayed'
+  > & { readonly stayed: Omit<CompactionReport['stayed'], 'messages'> }
+}
+
+/** The record of what was done, unless it came to nothing. */
+function finish(open: Open, entries: readonly Entry[], made: Made): BuiltContext | undefined {
+  const { input, sizes, count, reason, tokens } = open
+  const after = sizeOf(entries, input, count)
+  if (after >= tokens) return undefined
+  const { price } = input.model
+  const room = Math.min(sizes.window, sizes.budget)
+  const compaction: Compaction = {
+    version: 1,
+    covers: input.messages.length,
+    mark: markOf(input.messages),
+    parts: toParts(entries),
+    ...made,
+    report: {
+      ...made.report,
+      reason,
+      tokensBefore: tokens,
+      tokensAfter: after,
+      targetTokens: sizes.target,
+      roomTokens: Number.isFinite(room) ? room : tokens,
+      stayed: { messages: entries.length, ...made.report.stayed },
+      ...(price && {
+        callCostNanoUsd: { before: inputCostOf(price, tokens), after: inputCostOf(price, after) },
+      }),
+    },
+  }
+  return { messages: entries.map(({ message }) => message), tokens: after, compaction }
+}
+
+/** Nothing more can be left out: what is the matter is said with its limit. */
+function tooLarge({ input, count, sizes, pins, steps }: LayoutDeps): IsolaError {
+  const { messages, model, tools } = input
+  const stays = steps.filter((step) => pins.of.get(step) === 'always')
+  const all = stays.flatMap(({ from, to }) => messages.slice(from, to))
+  const said = all.filter(({ role }) => role !== 'system')
+  const rules = all.filter(({ role }) => role === 'system')
+  const fixed =
+    perRequest +
+    count.ofTools(tools) +
+    rules.reduce((sum, message) => sum + count.ofMessage(message), 0)
+  const limit = Math.max(0, sizes.window - fixed)
+  const largest = Math.max(0, ...said.map((message) => count.ofMessage(message)))
+  if (fixed >= sizes.window)
+    return new IsolaError(
+      'model_not_capable',
+      `The instructions and tools of this agent have about ${fixed} tokens; ${model.name} takes at most ${sizes.window} as input.`,
+    )
+  if (largest <= limit)
+    return new IsolaError(
+      'request_too_large',
+      `What came in since the last answer has more than the ${limit} tokens that ${model.name} takes with this agent's instructions and tools.`,
+    )
+  return new IsolaError(
+    'request_too_large',
+    `The message has about ${largest} tokens; with this agent's instructions and tools ${model.name} takes at most ${limit} in one message.`,
+  )
+}

@@ -1,0 +1,90 @@
+import {
+  defaultContextSettings,
+  type BuiltContext,
+  type ContextBuilder,
+  type ContextInput,
+} from '#contracts/context.ts'
+import type { ContextFitter } from '#contracts/context-fitter.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { RunInput } from '#contracts/kernel.ts'
+import type { ModelProvider } from '#contracts/model.ts'
+import type { PlannerState } from '#contracts/plan.ts'
+import type { OutputStore } from '#contracts/policy.ts'
+import type { Sources } from '#contracts/sources.ts'
+
+export interface ContextFitterParts {
+  readonly builder: ContextBuilder
+  readonly models: Pick<ModelProvider, 'contextOf'>
+  /** Where what leaves is kept. */
+  readonly outputs: Pick<OutputStore, 'keep'>
+  readonly sha256: Sources['sha256']
+  /** What is around every model call is around the one for a summary. Nothing is if absent. */
+  readonly aroundSummary?: (state: PlannerState) => PlannerState['generate']
+}
+
+/** Fits what was said in a run into the model that will answer it. */
+export function createContextFitter(parts: ContextFitterParts): ContextFitter {
+  const { builder, models, outputs, sha256, aroundSummary } = parts
+  /** Under its own content: whoever keeps it again after a crash writes the same. */
+  const keepIn = (of: Pick<RunInput, 'session' | 'rootSession'>) => async (text: string) => {
+    const at = { ...of, run: 'kept', call: sha256(text).slice(0, 22) }
+    const { handle } = await outputs.keep(at, text)
+    return typeof handle === 'string' ? handle : undefined
+  }
+  return {
+    fit(turn) {
+      const { run, own, isDecided, agent, messages, tools, left, signal } = turn
+      const { session, rootSession, compactions = [], isLeftOver } = run
+      const force = turn.force ?? (run.options.compact && ('requested' as const))
+      // Whoever makes one call asks no model.
+      if (run.options.directCall) return undefined
+      const model = models.contextOf?.({
+        model: agent.model,
+        messages,
+        tools,
+        parameters: agent.parameters,
+        maxCostNanoUsd: left.maxCostNanoUsd,
+      })
+      if (!model) return undefined
+      const input: ContextInput = {
+        messages,
+        // The agent's instructions come before them.
+        taskAt: run.messages.length,
+        tools,
+        model,
+        left,
+        signal,
+        ...(force && { force }),
+        settings: agent.context ?? defaultContextSettings,
+        records: [...compactions, ...own],
+        isDecided: isDecided && !turn.force,
+        isDecision: (message) => message.role === 'tool' && message.decided === true,
+        ...(isLeftOver && { isLeftOver }),
+        // A handle is its session's: a client that goes on elsewhere could not open it.
+        ...(run.options.compact !== 'client' && { keep: keepIn({ session, rootSession }) }),
+        async summarize({ messages, maxOutputTokens }) {
+          const parameters = { maxOutputTokens }
+          const request = { model: agent.model, messages, tools: [], parameters }
+          // What is added to it says nothing of what the run was begun with.
+          const added = turn.added && { ...turn.added, note: () => {} }
+          const generate = aroundSummary?.({ ...turn, added }) ?? turn.generate
+          const { text, usage } = await generate(request)
+          const { inputTokens, outputTokens, costNanoUsd } = usage
+          return { text, tokens: inputTokens + outputTokens, costNanoUsd }
+        },
+      }
+      if (!builder.isNeeded(input)) return undefined
+      return turn.force ? shorter(builder.build(input)) : builder.build(input)
+    },
+  }
+}
+
+/** To send the same again would be refused again. */
+async function shorter(building: Promise<BuiltContext>): Promise<BuiltContext> {
+  const built = await building
+  if (built.compaction) return built
+  throw new IsolaError(
+    'model_context_exceeded',
+    'The model service says that the context is too long, and nothing more can leave it.',
+  )
+}

@@ -1,0 +1,131 @@
+import type { NamedId } from '#contracts/context.ts'
+import type { Message } from '#contracts/message.ts'
+
+/**
+ * How far it looks: this much of a message (three quarters from its beginning, one from its end), this much in all
+ * from the newest back, and so many different identifiers. What it does not reach is in the archives.
+ */
+const maxMessageChars = 8_000
+const maxAllChars = 150_000
+const maxKnown = 5_000
+const maxIdChars = 120
+const maxPlaceChars = 300
+/** So many are handed on from one compaction to the next. */
+export const maxIds = 80
+
+interface Seen {
+  readonly source: string
+  first: number
+  /** The last step that named it after the one that brought it: it was worked with. */
+  lastUsed: number
+  last: number
+  isUser: boolean
+}
+
+/**
+ * What later steps may have to name again: addresses, paths, keys, hashes, numbers of things. First those that a
+ * later step did name, the latest first; then the user's own; then the newest.
+ *
+ * @param goneTo Only what was named before this place; what came later says which of it was used.
+ * @param earlier What the compaction before this one had, for what is too far back to be read again.
+ */
+export function namedIds(
+  messages: readonly Message[],
+  goneTo: number,
+  earlier: readonly NamedId[] = [],
+): readonly NamedId[] {
+  const seen = new Map<string, Seen>()
+  let chars = 0
+  for (let at = messages.length - 1; at >= 0 && chars < maxAllChars; at -= 1) {
+    const message = messages[at]
+    if (!message || message.role === 'system') continue
+    const text = bothEnds(wordsOf(message), maxMessageChars)
+    chars += text.length
+    for (const id of new Set(identifiersIn(text))) note(seen, id, message, at)
+  }
+  const rank = ({ lastUsed, isUser, last, first }: Seen): readonly number[] => [
+    lastUsed > first ? lastUsed : -1,
+    isUser ? 1 : 0,
+    last,
+  ]
+  const found = [...seen]
+    .filter(([, { first }]) => first < goneTo)
+    .sort(([, a], [, b]) => compare(rank(b), rank(a)))
+    .map(([id, { source }]) => ({ id, source }))
+  const rest = earlier.filter(({ id }) => !seen.has(id))
+  // Half of the places are for what was carried so far, if it is that much.
+  const own = found.slice(0, Math.max(maxIds / 2, maxIds - rest.length))
+  return [...own, ...rest.slice(0, maxIds - own.length)]
+}
+
+/** Messages come newest first: the one noted last is the one that brought it. */
+function note(seen: Map<string, Seen>, id: string, message: Message, at: number): void {
+  const before = seen.get(id)
+  const isUsed = message.role === 'assistant' || message.role === 'user'
+  if (!before && seen.size >= maxKnown) return
+  seen.set(id, {
+    source: message.role === 'tool' ? message.name : message.role,
+    first: at,
+    last: before?.last ?? at,
+    lastUsed: before && before.lastUsed >= 0 ? before.lastUsed : isUsed ? at : -1,
+    isUser: message.role === 'user' || (before?.isUser ?? false),
+  })
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((value, index) => value !== b[index])
+  return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
+}
+
+/** What a message says, calls and outputs as JSON. */
+export function wordsOf(message: Message): string {
+  switch (message.role) {
+    case 'system':
+    case 'user':
+      return message.text
+    case 'assistant':
+      return [
+        message.text,
+        ...(message.toolCalls ?? []).map(({ name, input }) => `${name} ${JSON.stringify(input)}`),
+      ].join('\n')
+    case 'tool':
+      return typeof message.output === 'string' ? message.output : JSON.stringify(message.output)
+  }
+}
+
+export const bothEnds = (text: string, maxChars: number): string => {
+  if (text.length <= maxChars) return text
+  const head = Math.floor((maxChars * 3) / 4)
+  return `${text.slice(0, head)} … ${text.slice(text.length - (maxChars - head))}`
+}
+
+/** By shape alone, whatever the language: one pass over words, no expression that can run wild. */
+export function identifiersIn(text: string): readonly string[] {
+  return text
+    .split(/[\s"'`,;(){}<>[\]|“”„«»、。，]+|\\[nrt"]/)
+    .filter((word) => word.length > 3 && hint.test(word))
+    .map((word) => word.replace(/^[:.=*_!?-]+(?=[^/])/, '').replace(/[:.=*!?\\-]+$/, ''))
+    .filter(isIdentifier)
+}
+
+/** Most words are none, and have nothing of this in them. */
+const hint = /[\d/\\@_=.:-]|\p{Nd}/u
+
+function isIdentifier(word: string): boolean {
+  if (word.length < 4 || word.length > maxPlaceChars) return false
+  if (word.includes('://')) return true
+  if (/[/\\]/.test(word)) return isPath(word)
+  if (word.length > maxIdChars) return false
+  if (/^[^@]+@[^@]+\.[^@]+$/.test(word)) return true
+  const hasDigit = /\p{Nd}/u.test(word)
+  if (hasDigit && /[\p{L}_#=@-]/u.test(word)) return true
+  if (/^\p{Nd}{4,}$/u.test(word)) return true
+  // `customer_orders`, `retries=`, `report.md`, `ACME-PROD`.
+  if (/[\p{L}\p{Nd}][_=][\p{L}\p{Nd}]/u.test(word)) return true
+  if (/^[\w-]+\.[a-z]{1,5}$/.test(word)) return true
+  return /^\p{Lu}{2,}(?:-\p{Lu}{2,})+$/u.test(word)
+}
+
+/** `and/or` is none: a path has a root, a dot, a digit or two separators. */
+const isPath = (word: string): boolean =>
+  /^[~./\\]|[.\d_]/.test(word) || word.split(/[/\\]/).length > 2

@@ -1,0 +1,82 @@
+import type { ContextInput } from '#contracts/context.ts'
+import type { Message } from '#contracts/message.ts'
+import type { Step } from './steps.ts'
+
+/** Why a step stays. `always` is never given up. */
+export type Pin = 'always' | 'open' | 'decision' | 'goal'
+
+/** What of a transcript has to stay, by step; what came since the model last spoke is `fresh`. */
+export interface Pins {
+  readonly of: ReadonlyMap<Step, Pin>
+  /** The first step that the model has not seen yet. */
+  readonly fresh: number
+  /** The user's first message; undefined if that is the task. */
+  readonly goal: Step | undefined
+}
+
+export function pinsOf(
+  { messages, taskAt, isDecision = looksDecided }: ContextInput,
+  steps: readonly Step[],
+): Pins {
+  const task = messages.findLastIndex(
+    ({ role }, at) => role === 'user' && at <= (taskAt ?? Infinity),
+  )
+  const goalAt = messages.findIndex(({ role }) => role === 'user')
+  const taskStep = steps.findIndex(({ from, to }) => from <= task && task < to)
+  const lastSaid = messages.findLastIndex(({ role }) => role === 'assistant')
+  const saidStep = steps.findIndex(({ from, to }) => from <= lastSaid && lastSaid < to)
+  const said = steps[saidStep]
+  const unseen = said && said.to - said.from > 1 ? saidStep : saidStep + 1
+  const fresh = Math.max(0, taskStep > saidStep ? taskStep : unseen)
+  const rules = new Set<string>()
+  const pins = new Map<Step, Pin>()
+  let goal: Step | undefined
+  steps.forEach((step, index) => {
+    const of = messages.slice(step.from, step.to)
+    if (index === taskStep || index >= fresh || isRule(of, rules)) pins.set(step, 'always')
+    else if (step.isOpen) pins.set(step, 'open')
+    else if (of.some((message) => message.role === 'tool' && isDecision(message)))
+      pins.set(step, 'decision')
+    else if (step.from === goalAt) {
+      pins.set(step, 'goal')
+      goal = step
+    }
+  })
+  return { of: pins, fresh, goal }
+}
+
+/** System messages stay wherever they are; one that says the same again says nothing more. */
+function isRule(messages: readonly Message[], rules: Set<string>): boolean {
+  const [first] = messages
+  if (first?.role !== 'system' || rules.has(first.text)) return false
+  rules.add(first.text)
+  return true
+}
+
+const decisionWords = ['approved', 'denied', 'approval', 'decision']
+
+/** Where nobody can say whether a person decided: an answer with a field that says so. */
+function looksDecided(message: Message): boolean {
+  if (message.role !== 'tool') return false
+  const { output } = message
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) return false
+  return decisionWords.some((word) => Object.hasOwn(output, word))
+}
+
+/** The user said it again after it had come to nothing: a run failed, and was tried once more. */
+export function leftOvers(
+  messages: readonly Message[],
+  isLeftOver: (message: Message) => boolean = () => false,
+): ReadonlySet<Message> {
+  const again = new Set<string>()
+  const found = new Set<Message>()
+  for (const message of messages.toReversed()) {
+    if (message.role === 'assistant') again.clear()
+    if (message.role === 'user') {
+      if (again.has(message.text)) found.add(message)
+      again.add(message.text)
+    }
+    if (isLeftOver(message)) found.add(message)
+  }
+  return found
+}

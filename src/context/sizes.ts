@@ -1,0 +1,80 @@
+import { inputReserveFactor, type ContextInput } from '#contracts/context.ts'
+import { unlimited } from '#contracts/lease.ts'
+import type { ModelPrice } from '#contracts/model.ts'
+
+/** What a call may have as input, in tokens. */
+export interface Sizes {
+  /** What the model takes; `Infinity` if that is not known. */
+  readonly window: number
+  /** What the lease can pay for one call. */
+  readonly budget: number
+  /** A compaction begins above this. */
+  readonly start: number
+  /** So much is left by it. */
+  readonly target: number
+  /** The most that the last turns may have of it. */
+  readonly lastTurns: number
+}
+
+const maxLastTurns = 20_000
+
+/**
+ * @param size What the call has now: the only measure where the window is not known, or was too large.
+ * @param fixed What of it no compaction changes: instructions and tools.
+ */
+export function toSizes(
+  { model, left, settings, force }: Pick<ContextInput, 'model' | 'left' | 'settings' | 'force'>,
+  size: number,
+  fixed = 0,
+): Sizes {
+  const { contextTokens, maxOutputTokens } = model
+  const window = contextTokens === undefined ? Infinity : contextTokens - maxOutputTokens
+  const budget = affordable(left, model)
+  const refused = force === 'context_error' ? size : Infinity
+  const known = Math.min(window, budget, refused)
+  const room = Number.isFinite(known) ? known : size
+  const target = Math.floor(settings.target * room)
+  // Whoever asks for it wants less than there is, however far the window is: that share of what was said.
+  const isAsked = force === 'requested'
+  const said = Math.max(0, size - fixed)
+  return {
+    window,
+    budget,
+    start: settings.start * window,
+    target: isAsked ? Math.min(target, fixed + Math.floor(settings.target * said)) : target,
+    lastTurns: Math.min(maxLastTurns, Math.floor((isAsked ? Math.min(room, said) : room) / 4)),
+  }
+}
+
+/** The largest input that a call may have so that its reservation is granted. */
+function affordable(
+  { maxTokens, maxCostNanoUsd }: ContextInput['left'],
+  { maxOutputTokens, price }: ContextInput['model'],
+): number {
+  const byTokens =
+    maxTokens >= unlimited ? Infinity : (maxTokens - maxOutputTokens) / inputReserveFactor
+  if (!price || maxCostNanoUsd >= unlimited || price.inputUsdPerMillion <= 0)
+    return Math.floor(byTokens)
+  const forInput = maxCostNanoUsd - maxOutputTokens * nanoPerToken(price.outputUsdPerMillion)
+  const byCost = forInput / nanoPerToken(price.inputUsdPerMillion) / inputReserveFactor
+  return Math.floor(Math.min(byTokens, byCost))
+}
+
+/** What chat formats add to a request. */
+export const perRequest = 4
+
+/** Of so much input, at the price for its length. */
+export const inputCostOf = (price: ModelPrice, tokens: number): number =>
+  Math.round(tokens * nanoPerToken(tierOf(price, tokens).inputUsdPerMillion))
+
+/** Of so much output, at the price for the length of the input before it. */
+export const outputCostOf = (price: ModelPrice, inputTokens: number, tokens: number): number =>
+  Math.round(tokens * nanoPerToken(tierOf(price, inputTokens).outputUsdPerMillion))
+
+const tierOf = (
+  price: ModelPrice,
+  tokens: number,
+): Pick<ModelPrice, 'inputUsdPerMillion' | 'outputUsdPerMillion'> =>
+  price.above?.findLast(({ inputTokens }) => tokens > inputTokens) ?? price
+
+const nanoPerToken = (usdPerMillion: number): number => usdPerMillion * 1_000

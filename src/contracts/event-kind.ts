@@ -1,0 +1,23 @@
+import * as z from 'zod'
+
+interface Parts<Told extends z.core.$ZodLooseShape, Inside extends z.core.$ZodLooseShape> {
+  readonly told?: Told
+  readonly inside?: Inside
+}
+
+type NoFields = Record<never, never>
+type With<Fields, More> = Omit<Fields, keyof More> & More
+
+/** A kind of event: when it is told, what is stored of it, and what its readers get besides or not at all. */
+export const kind = <
+  Data extends z.core.$ZodLooseShape,
+  Told extends z.core.$ZodLooseShape = NoFields,
+  Inside extends z.core.$ZodLooseShape = NoFields,
+>(
+  when: string,
+  data: Data,
+  { told, inside }: Parts<Told, Inside> = {},
+) => ({
+  data: z.object({ ...data, ...inside } as unknown as With<Data, Inside>).describe(when),
+  told: z.object({ ...data, ...told } as unknown as With<Data, Told>).describe(when),
+})

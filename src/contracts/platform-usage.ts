@@ -1,0 +1,27 @@
+import { minus, type Usage } from './lease.ts'
+import { platformCostNanoUsd } from './platform-prices.ts'
+import { plusPlatform } from './platform-sum.ts'
+import type { PlatformAmounts } from './platform.ts'
+
+/** What one has beyond the other. */
+export function usageBeyond(all: Usage, part: Usage): Usage {
+  return {
+    ...minus(all, part),
+    inputTokens: all.inputTokens - part.inputTokens,
+    outputTokens: all.outputTokens - part.outputTokens,
+    modelCalls: all.modelCalls - part.modelCalls,
+    timeMs: all.timeMs - part.timeMs,
+    ...((all.platform ?? part.platform) && {
+      platform: minusPlatform(all.platform, part.platform),
+    }),
+  }
+}
+
+/** Amounts and their price. */
+export const platformUsage = (platform: PlatformAmounts) => ({
+  platform,
+  platformNanoUsd: platformCostNanoUsd(platform),
+})
+
+export const minusPlatform = (a: PlatformAmounts = {}, b: PlatformAmounts = {}): PlatformAmounts =>
+  plusPlatform(a, Object.fromEntries(Object.entries(b).map(([unit, amount]) => [unit, -amount])))

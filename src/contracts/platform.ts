@@ -1,0 +1,42 @@
+/**
+ * What a run makes the platform do. `rowsRead` and `rowsWritten` are those of the SQLite of objects, indexes included,
+ * `alarms` calls of `setAlarm`, `requests` calls that reach an object and alarms that ring, `wakes` objects that were
+ * loaded, `isolates` isolate ids used for the first time in a day. `activeMs` is how long an object was at work;
+ * `cpuMs` is an estimate (`platform-prices.ts`), everything else is counted.
+ */
+export const platformUnits = [
+  'rowsRead',
+  'rowsWritten',
+  'alarms',
+  'wakes',
+  'requests',
+  'd1RowsRead',
+  'd1RowsWritten',
+  'kvReads',
+  'kvWrites',
+  'isolates',
+  'activeMs',
+  'cpuMs',
+] as const
+
+export type PlatformUnit = (typeof platformUnits)[number]
+
+/** How much of each; integers, and what is absent is zero. What is taken back is below zero. */
+export type PlatformAmounts = Readonly<Partial<Record<PlatformUnit, number>>>
+
+/** Somewhere amounts are counted. */
+export interface PlatformCount {
+  readonly count: (amounts: PlatformAmounts) => void
+}
+
+/** Counts what an object makes the platform do. */
+export interface PlatformMeter extends PlatformCount {
+  /** What was counted since it was last asked, and is booked by who asks. */
+  readonly take: () => PlatformAmounts
+}
+
+/** What an answer cost the object that gave it, and what that had done before for nobody who asked. */
+export interface Billed {
+  readonly own: PlatformAmounts
+  readonly others: PlatformAmounts
+}

@@ -1,0 +1,187 @@
+import * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
+import type { Message } from '#contracts/message.ts'
+import { sessionProtocol } from '#contracts/submission.ts'
+import { askedBy } from '../../asked-by.ts'
+import { readJsonObject } from '../../body.ts'
+import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
+import { readIdempotencyKey, readTrace } from '../../headers.ts'
+import { errorResponse, eventStreamResponse, jsonResponse, unwrap } from '../../responses.ts'
+import { resolveTarget } from '../../targets.ts'
+import { parseFields } from '../../validate.ts'
+import { faultOf } from '../chat-response.ts'
+import { sessionFor } from '../chat-submission.ts'
+import { invalid, toHistory } from '../history.ts'
+import { headersFor } from '../run-response.ts'
+import type { PlaceInSession } from '../wire-ids.ts'
+import { toCompactionId, toMessageId, toResponseId } from '../wire-ids.ts'
+import { toContent } from './compaction-item.ts'
+import { compactionTrigger, inputItem, referencedRuns, toSaidItems } from './input-items.ts'
+import { resolveItems } from './referenced-items.ts'
+import { inputParts, toEcho, toResource, toUsage } from './resource.ts'
+import type { ResponseRequest } from './response-request.ts'
+import { createEmit } from './sequence.ts'
+
+const compactRequest = z.object({
+  model: z.string().min(1).max(200),
+  input: z.union([z.string().min(1), z.array(inputItem).min(1)]),
+  instructions: z.string().nullish(),
+  previous_response_id: z.string().nullish(),
+})
+type CompactRequest = z.infer<typeof compactRequest>
+
+/**
+ * `POST /v1/responses/compact`: makes a conversation that its client keeps shorter. Nothing of it is kept here; the run
+ * that does it, with what a summary costs, is on the record like every other.
+ */
+export function createCompact(deps: HttpDeps): HttpHandler {
+  return async (context) => {
+    const request = parseFields(compactRequest, await readJsonObject(context.req.raw))
+    const made = await compacted(deps, context, request)
+    if (made instanceof Response) return made
+    const { place, outcome, item, messages } = made
+    const said = messages.flatMap((message, index) => userItem(place, message, index))
+    const body = {
+      id: toResponseId(place),
+      object: 'response.compaction',
+      created_at: Math.floor(outcome.createdAtMs / 1_000),
+      output: [...said, item],
+      usage: toUsage(outcome.result.usage),
+    }
+    return jsonResponse(body, { headers: headersOf(made) })
+  }
+}
+
+/** Whether a request for a response asks for a compaction instead: its last item says so. */
+export const asksForCompaction = ({ input }: ResponseRequest): boolean =>
+  typeof input !== 'string' && input.at(-1)?.type === compactionTrigger
+
+/**
+ * The same, as a response that has the compaction as its only item: asked for by an item behind those that are
+ * compacted. A stream comes in one piece, so that what goes wrong is still a status.
+ */
+export async function answerCompaction(
+  deps: HttpDeps,
+  context: HttpContext,
+  request: ResponseRequest,
+): Promise<Response> {
+  const { input, model, instructions, stream } = request
+  const items = typeof input === 'string' ? [] : input.slice(0, -1)
+  if (request.conversation || context.req.header('x-isola-session') !== undefined)
+    throw unsupported('conversation', 'a session is compacted with POST /api/sessions/:id/compact')
+  const previous_response_id = request.previous_response_id
+  const asked = { model, input: items, instructions, previous_response_id }
+  const made = await compacted(deps, context, asked)
+  if (made instanceof Response) return made
+  const { place, outcome, item } = made
+  const { createdAtMs, result } = outcome
+  const head = {
+    place,
+    createdAt: Math.floor(createdAtMs / 1_000),
+    echo: toEcho(request, [], undefined),
+  }
+  const done = toResource(head, {
+    status: 'completed',
+    output: [item],
+    completedAtMs: result.finishedAtMs,
+    tokens: result.usage,
+  })
+  const headers = headersOf(made)
+  if (stream !== true) return jsonResponse(done, { headers })
+  const begun = { response: toResource(head, { status: 'in_progress' }) }
+  const at = { output_index: 0, item }
+  const emit = createEmit(-1)
+  const events = [
+    emit('response.created', 0, begun),
+    emit('response.in_progress', 1, begun),
+    emit('response.output_item.added', 2, at),
+    emit('response.output_item.done', 3, at),
+    emit('response.completed', 4, { response: done }),
+    'data: [DONE]\n\n',
+  ]
+  return eventStreamResponse(new Response(events.join('')).body, headers)
+}
+
+interface Compacted {
+  readonly place: PlaceInSession
+  readonly outcome: CompactionOutcome
+  /** What is sent from now on, all of it. */
+  readonly messages: readonly Message[]
+  readonly item: {
+    readonly id: string
+    readonly type: 'compaction'
+    readonly encrypted_content: string
+  }
+}
+
+const headersOf = ({ place, outcome }: Compacted) =>
+  headersFor({ session: place.session, run: place.run, trace: outcome.result.trace })
+
+/** Compacts in a session of its own, which is gone after an hour. Answers with the error of a run that came to nothing. */
+async function compacted(
+  deps: HttpDeps,
+  context: HttpContext,
+  request: CompactRequest,
+): Promise<Compacted | Response> {
+  if (request.previous_response_id)
+    throw unsupported('previous_response_id', 'send the items themselves as input')
+  const rights = context.get('principal')
+  const target = resolveTarget(deps, rights, request.model)
+  const history = await readInput(deps, rights.id, request.input)
+  const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
+  const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
+  const session = await sessionFor(deps, { principal: rights, idempotencyKey })
+  const outcome = unwrap(
+    await deps.sessions.at(session).compact(session, {
+      ...askedBy(context),
+      agent: target.agent,
+      ...(target.model !== undefined && { model: target.model }),
+      ...(instructions !== '' && { clientInstructions: instructions }),
+      ...readTrace(context, deps.sources),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      messages: history.messages,
+      isStateless: true,
+      compact: 'client',
+      protocol: sessionProtocol,
+    }),
+  )
+  const { result, messages = history.messages } = outcome
+  const place = { session, run: result.id, turn: 0 }
+  const fault = faultOf(result) ?? stoppedBy(result)
+  if (fault) {
+    const headers = headersFor({ session, run: result.id, trace: result.trace })
+    return errorResponse(context, fault, { deps, headers, run: result.id })
+  }
+  const id = toCompactionId(place)
+  const item = { id, type: 'compaction', encrypted_content: toContent(messages) } as const
+  return { place, outcome, messages, item }
+}
+
+/** A limit that leaves nothing: there is no shorter conversation to answer with. */
+function stoppedBy({ state, error }: CompactionOutcome['result']): Error | undefined {
+  if (state === 'completed') return undefined
+  return Object.assign(new Error(error?.message ?? 'The run was stopped.'), { code: error?.code })
+}
+
+async function readInput(deps: HttpDeps, principal: string, input: CompactRequest['input']) {
+  if (typeof input === 'string') {
+    return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
+  }
+  const resolve = await resolveItems(deps, principal, referencedRuns(input))
+  const history = toHistory(toSaidItems(input, 'input', resolve), 'input')
+  if (history.orphans[0]) throw invalid(history.orphans[0].at, 'answers no call in this list')
+  if (history.messages.length === 0) throw invalid('input', 'has nothing that could be compacted')
+  return history
+}
+
+/** What the user said stays readable for the client; all the rest is in the compaction, and this too. */
+function userItem(place: PlaceInSession, message: Message, index: number): readonly object[] {
+  if (message.role !== 'user' || message.taint.includes('context')) return []
+  const { role, text, images = [] } = message
+  const id = toMessageId(place, index)
+  return [{ type: 'message', id, status: 'completed', role, content: inputParts(text, images) }]
+}
+
+const unsupported = (param: string, message: string) =>
+  new IsolaError('request_unsupported_parameter', `${param}: ${message}.`, { param })

@@ -1,0 +1,108 @@
+import * as z from 'zod'
+import type { Json, JsonObject } from '#contracts/json.ts'
+import type { Message } from '#contracts/message.ts'
+import { checkShape } from '../../json-shape.ts'
+import { invalid } from '../history.ts'
+
+/** By this a text is one of ours; what follows is base64. */
+const prefix = 'isola.1.'
+
+const json = z.json() as z.ZodType<Json>
+const input = z.record(z.string(), json) as z.ZodType<JsonObject>
+const messageSchema = z.discriminatedUnion('role', [
+  z.strictObject({
+    role: z.literal('user'),
+    text: z.string(),
+    images: z.array(z.string()).exactOptional(),
+    /** It is a summary: nobody said it. */
+    isSummary: z.literal(true).exactOptional(),
+  }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    text: z.string(),
+    toolCalls: z.array(z.strictObject({ id: z.string(), name: z.string(), input })).exactOptional(),
+  }),
+  z.strictObject({ role: z.literal('tool'), callId: z.string(), name: z.string(), output: json }),
+])
+type Kept = z.infer<typeof messageSchema>
+const contentSchema = z.strictObject({ messages: z.array(messageSchema) })
+
+/**
+ * What stands for a compacted conversation, as one text that its client keeps and sends back. It is opaque, not secret,
+ * and not signed: all that is in it came from that client, or from a model that was shown nothing else, and it is
+ * trusted no more than the client's own messages (docs/decisions/0050-a-client-keeps-its-compaction.md).
+ */
+export const toContent = (messages: readonly Message[]): string =>
+  prefix + toBase64(JSON.stringify({ messages: messages.flatMap(toKept) }))
+
+/**
+ * The messages behind such a text; `undefined` if it is somebody else's.
+ *
+ * @param at Where it stands, for the error: throws `request_invalid` if it is ours and cannot be read.
+ */
+export function fromContent(content: string, at: string): readonly Message[] | undefined {
+  if (!content.startsWith(prefix)) return undefined
+  const unreadable = invalid(at, 'cannot be read: send it as it was given out')
+  let value: unknown
+  try {
+    value = JSON.parse(fromBase64(content.slice(prefix.length)))
+  } catch {
+    throw unreadable
+  }
+  const parsed = contentSchema.safeParse(value)
+  if (!parsed.success) throw unreadable
+  checkShape(parsed.data)
+  return parsed.data.messages.map(toMessage)
+}
+
+function toKept(message: Message): readonly Kept[] {
+  switch (message.role) {
+    case 'system':
+      return []
+    case 'user': {
+      const { role, text, images, taint } = message
+      const isSummary = taint.includes('context')
+      return [
+        { role, text, ...(images && { images: [...images] }), ...(isSummary && { isSummary }) },
+      ]
+    }
+    case 'assistant': {
+      const { role, text, toolCalls } = message
+      return [{ role, text, ...(toolCalls && { toolCalls: [...toolCalls] }) }]
+    }
+    case 'tool': {
+      const { role, callId, name, output } = message
+      return [{ role, callId, name, output }]
+    }
+  }
+}
+
+/** Labelled as what the client tells us, whatever it was before. */
+function toMessage(kept: Kept): Message {
+  switch (kept.role) {
+    case 'user': {
+      const { isSummary, ...rest } = kept
+      return { ...rest, taint: isSummary ? ['user', 'context'] : ['user'] }
+    }
+    case 'assistant':
+      return { ...kept, taint: ['user', 'model'] }
+    case 'tool':
+      return { ...kept, isError: false, taint: ['user', `tool:${kept.name}`] }
+  }
+}
+
+/** So many arguments may a call have. */
+const maxPiece = 0x8000
+
+function toBase64(text: string): string {
+  const bytes = new TextEncoder().encode(text)
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += maxPiece)
+    binary += String.fromCharCode(...bytes.subarray(at, at + maxPiece))
+  return btoa(binary)
+}
+
+const fromBase64 = (text: string): string =>
+  new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+    Uint8Array.from(atob(text), (char) => char.charCodeAt(0)),
+  )

@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
+import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
+import { askedBy } from '../asked-by.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { readTrace } from '../headers.ts'
+import { jsonResponse, unwrap } from '../responses.ts'
+import type { AddRoute } from '../routes.ts'
+import { checkModel } from '../targets.ts'
+import { parseFields } from '../validate.ts'
+import { record } from './for-others.ts'
+import { runLimits, toLimits } from './limits.ts'
+import { inSession, type OpenSession } from './open-session.ts'
+
+const compactRequest = z.strictObject({
+  model: z.string().min(1).max(200).optional(),
+  limits: runLimits.optional(),
+})
+
+/** What a model would be sent next in a session, and to make it less at rest: its owner, or an operator. */
+export function addContextRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  addRoute('/api/sessions/:id/context', {
+    GET: async (context) => {
+      const view = await inSession(deps, context, async ({ id, session, principal }) => ({
+        session: id,
+        ...unwrap(await session.context(principal)),
+      }))
+      return jsonResponse(view)
+    },
+  })
+  addRoute('/api/sessions/:id/compact', {
+    POST: async (context) => {
+      const request = parseFields(
+        compactRequest,
+        await readJsonObject(context.req.raw, { whenEmpty: {} }),
+      )
+      const options = toOptions(deps, context, request)
+      return inSession(deps, context, (opened) => compact(deps, context, { opened, options }))
+    },
+  })
+}
+
+type Options = Pick<SubmitRequest, 'model' | 'limits' | 'trace' | 'traceLink'>
+
+function toOptions(
+  deps: HttpDeps,
+  context: HttpContext,
+  { model, limits: asked }: z.infer<typeof compactRequest>,
+): Options {
+  const limits = toLimits(asked)
+  return {
+    ...(model !== undefined && { model: checkModel(deps, context.get('principal'), model) }),
+    ...(limits && { limits }),
+    ...readTrace(context, deps.sources),
+  }
+}
+
+async function compact(
+  deps: HttpDeps,
+  context: HttpContext,
+  { opened, options }: { readonly opened: OpenSession; readonly options: Options },
+): Promise<Response> {
+  const { id, session, principal, by } = opened
+  const outcome = unwrap(
+    await session.compact(id, {
+      // What an operator asks for in somebody else's session is paid by that one's day, not by the operator's key.
+      ...(by === undefined ? askedBy(context) : { principal }),
+      ...options,
+      messages: [],
+      mustExist: true,
+      compact: 'session',
+      protocol: sessionProtocol,
+    }),
+  )
+  const { id: run, state } = outcome.result
+  const headers = { location: `/api/sessions/${id}/runs/${run}` }
+  if (by !== undefined)
+    await record(deps, context, { type: 'session_compacted', opened, about: { run } })
+  return jsonResponse({ session: id, run, state, compaction: reportOf(outcome) }, { headers })
+}
+
+/** Throws why there is none: the run came to nothing. */
+function reportOf({ result, report }: CompactionOutcome): NonNullable<CompactionOutcome['report']> {
+  if (report) return report
+  const { code, message } = result.error ?? {}
+  const why = message ?? 'There is nothing to compact.'
+  throw code === undefined
+    ? new IsolaError('request_conflict', why)
+    : Object.assign(new Error(why), { code })
+}

@@ -1,0 +1,144 @@
+import type { Ending } from '#contracts/agent-result.ts'
+import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
+import { unlimited, type LimitReached, type Limits, type Amount } from '#contracts/lease.ts'
+import type { Pause } from '#contracts/pause.ts'
+import type { Submission } from '#contracts/submission.ts'
+
+/** What there is a limit of. */
+type Spending = keyof Amount | 'timeMs'
+
+/** A limit by the code with which it refuses, what is booked of it, and how a person names it. */
+interface Dimension {
+  readonly limit: keyof Limits
+  readonly key?: Spending
+  readonly unit: string
+}
+
+const dimensions: Readonly<Record<string, Dimension>> = {
+  lease_tokens: { limit: 'maxTokens', key: 'tokens', unit: 'tokens' },
+  lease_cost: { limit: 'maxCostNanoUsd', key: 'costNanoUsd', unit: 'US dollars' },
+  lease_time: { limit: 'maxTimeMs', key: 'timeMs', unit: 'milliseconds' },
+  lease_turns: { limit: 'maxTurns', key: 'turns', unit: 'turns' },
+  lease_tool_calls: { limit: 'maxToolCalls', key: 'toolCalls', unit: 'tool calls' },
+  lease_children: { limit: 'maxChildren', key: 'children', unit: 'sub-agents' },
+  lease_platform: {
+    limit: 'maxPlatformNanoUsd',
+    key: 'platformNanoUsd',
+    unit: 'US dollars of the platform',
+  },
+  lease_depth: { limit: 'maxDepth', unit: 'levels of sub-agents' },
+}
+
+/** What a run that reached a limit, or seems to go round in circles, waits for until somebody answers. */
+export interface ReachedOptions {
+  readonly limits: Limits
+  /** How often its limits had been changed when this segment began. */
+  readonly changes: number
+  readonly nowMs: number
+}
+
+/** The pause of a turn as a whole; its id names the turn, and which of its pauses it is. */
+export function pauseAt(
+  ending: Ending,
+  turns: readonly TurnRecord[],
+  { limits, changes, nowMs }: ReachedOptions,
+): Pause & { readonly reached: LimitReached } {
+  const { turn, events } = turns.at(-1)!
+  const parks = events.filter(({ type }) => type === 'run_parked').length
+  return {
+    kind: 'budget',
+    expires: true,
+    reached: reachedOf(ending, turns, limits),
+    changes,
+    call: `limit_${turn}_${parks + 1}`,
+    tool: '',
+    input: {},
+    argsHash: '',
+    definitionHash: '',
+    sinceMs: nowMs,
+  }
+}
+
+/** Which limit was reached, what was spent of it by whom in the tree, and what the next step needs. */
+export function reachedOf(
+  { code = '', message = '' }: Ending,
+  turns: readonly TurnRecord[],
+  limits: Limits,
+): LimitReached {
+  const dimension = dimensions[code]
+  if (!dimension) return { code: 'loop_suspected', message }
+  const { limit, key, unit } = dimension
+  const allowed = limits[limit] ?? unlimited
+  const spent = key ? turns.reduce((sum, { usage }) => sum + (usage[key] ?? 0), 0) : 0
+  const calls = key && key !== 'timeMs' ? spentByCalls(turns, key) : []
+  const own = spent - calls.reduce((sum, call) => sum + call.spent, 0)
+  const needed = neededIn(turns, { code, allowed, spent })
+  const about = { limit, allowed, spent, needed, own, ...(calls.length > 0 && { calls }) }
+  const [has, used, wants] = [allowed, spent, needed].map((amount) => shown(code, amount))
+  const text = `The limit of ${has} ${unit} is reached: ${used} spent, the next step needs a limit of at least ${wants}.`
+  return { code: code as LimitReached['code'], ...about, message: text } // by its entry above
+}
+
+/** What the calls that a limit refused asked for besides what was left; of a limit that is asked for nothing, one more. */
+function neededIn(
+  turns: readonly TurnRecord[],
+  {
+    code,
+    allowed,
+    spent,
+  }: { readonly code: string; readonly allowed: number; readonly spent: number },
+): number {
+  const events = turns.at(-1)?.events ?? []
+  const from = events.findLastIndex(({ type }) => type === 'run_parked')
+  const refused = events
+    .slice(from + 1)
+    .flatMap((event) =>
+      event.type === 'lease_refused' && event.data.code === code ? [event.data] : [],
+    )
+  const asked = refused.reduce((sum, one) => sum + (one.asked ?? 0), 0)
+  const left = Math.min(...refused.map((one) => one.left ?? 0), Infinity)
+  const missing = refused.length > 0 ? asked - left : 1
+  return Math.min(Math.max(allowed + Math.max(missing, 1), spent + 1), unlimited)
+}
+
+/** The calls that themselves spent, with what each took. */
+const spentByCalls = (turns: readonly TurnRecord[], key: Spending) =>
+  turns
+    .flatMap(({ calls }) => calls)
+    .flatMap(({ id: call, tool, outcome }: CallRecord) => {
+      const spent = outcome?.usage?.[key] ?? 0
+      return spent > 0 ? [{ call, tool, spent }] : []
+    })
+
+const shown = (code: string, amount: number): string =>
+  code === 'lease_cost' || code === 'lease_platform'
+    ? String(Number((amount / 1e9).toPrecision(6)))
+    : String(amount)
+
+/** How somebody who was not there to be asked gets further; a sub-agent's limits are its caller's to give. */
+export const adviceFor = ({ lineage, mayRaise }: Submission): string =>
+  lineage || mayRaise
+    ? ''
+    : ' Nobody could be asked: name a session, or run it through /api/sessions, where somebody can, or give the agent more.'
+
+/** At this part of a limit whoever follows the run is told. */
+const soft = 0.8
+
+/** The limits of which four fifths are spent, and of which nothing was said yet. */
+export function warningsIn(turns: readonly TurnRecord[], limits: Limits) {
+  const said = new Set(
+    turns
+      .flatMap(({ events }) => events)
+      .flatMap((event) =>
+        event.type === 'budget_warning' ? [`${event.data.limit} ${event.data.allowed}`] : [],
+      ),
+  )
+  return Object.values(dimensions).flatMap(({ limit, key }) => {
+    const allowed = limits[limit] ?? unlimited
+    if (!key || allowed >= unlimited || allowed === 0 || said.has(`${limit} ${allowed}`)) return []
+    const spent = turns.reduce((sum, { usage }) => sum + (usage[key] ?? 0), 0)
+    return spent >= allowed * soft
+      ? [{ type: 'budget_warning' as const, data: { limit, allowed, spent } }]
+      : []
+  })
+}

@@ -1,0 +1,63 @@
+import { narrower, onlyLimited, unlimited, type Limits } from '#contracts/lease.ts'
+import type { Pause } from '#contracts/pause.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
+
+/** The limits of a segment: what it was given, and less as soon as somebody lowers one. More it gets when it goes on. */
+export function limitsInForce(given: Limits, row: () => RunRow): Limits {
+  const now = (name: keyof Limits) =>
+    Math.min(given[name] ?? unlimited, row().changed?.limits[name] ?? unlimited)
+  return {
+    get maxTokens() {
+      return now('maxTokens')
+    },
+    get maxCostNanoUsd() {
+      return now('maxCostNanoUsd')
+    },
+    get maxPlatformNanoUsd() {
+      return now('maxPlatformNanoUsd')
+    },
+    get maxTimeMs() {
+      return now('maxTimeMs')
+    },
+    get maxTurns() {
+      return now('maxTurns')
+    },
+    get maxToolCalls() {
+      return now('maxToolCalls')
+    },
+    get maxChildren() {
+      return now('maxChildren')
+    },
+    get maxDepth() {
+      return now('maxDepth')
+    },
+    get maxConcurrency() {
+      return now('maxConcurrency')
+    },
+  }
+}
+
+/** What the last turn of a run waits for as a whole, if it does. */
+const pauseOf = ({ order }: RunRow, store: SessionStore): Pause | undefined => {
+  const last = store.turns(order).at(-1)
+  return last?.isDone === false ? last.pause : undefined
+}
+
+/** Nobody raised the limit in time, or somebody said that it stays. */
+const isRefused = (pause: Pause | undefined, { answers }: RunRow): boolean =>
+  pause !== undefined && answers?.[pause.call]?.kind === 'outcome'
+
+/** Whether a run that reaches a limit is to wait for somebody who raises it. */
+export const mayAsk = (row: RunRow, store: SessionStore): boolean =>
+  row.submission.mayRaise === true &&
+  row.submission.lineage === undefined &&
+  !isRefused(pauseOf(row, store), row)
+
+/** The limits of a run that ends because they stay as they were: nothing is asked of the day any more. */
+export function limitsThatStay(row: RunRow, store: SessionStore, own: Limits): Limits | undefined {
+  const pause = pauseOf(row, store)
+  if (!isRefused(pause, row)) return undefined
+  const { limit, allowed = 0 } = pause?.reached ?? {}
+  const limits = narrower(own, onlyLimited(row.submission.limits))
+  return limit ? { ...limits, ...row.changed?.limits, [limit]: allowed } : limits
+}

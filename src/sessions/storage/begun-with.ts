@@ -1,0 +1,24 @@
+import type { AddedText, PinnedAgent } from '#contracts/agent-pin.ts'
+
+/**
+ * What a run was begun with, as its row names it. Runs that begin with the same share what the first of them keeps in
+ * its own row, so that a run of an agent that has not changed writes nothing for it, and the others no row.
+ */
+export interface RunPin {
+  /** sha-256 of it as JSON. */
+  readonly hash: string
+  /** The place of the run that keeps it. */
+  readonly at: number
+  /** In the row of that run only; gone once another is the newest and no unfinished run needs it. */
+  readonly agent?: PinnedAgent
+  /** Places of runs that keep an older one, since somebody may still need it. */
+  readonly older?: readonly number[]
+}
+
+/** What a run was begun with, in its row. */
+export interface BegunWith {
+  /** Absent in what an older version wrote: such a run goes on with what there is now. */
+  readonly pin?: RunPin
+  /** What hooks added to its first model call; nothing if absent. */
+  readonly added?: readonly AddedText[]
+}
