@@ -17,11 +17,11 @@ import { openInspector } from './inspector.mjs'
 
 const isShort = process.argv.includes('--short')
 const options = {
-  runs: numberOption('runs', isShort ? 120 : 2_000),
-  mib: numberOption('mib', isShort ? 60 : 100),
+  runs: numberOption('runs', isShort ? 60 : 2_000),
+  mib: numberOption('mib', isShort ? 30 : 100),
   turns: numberOption('turns', isShort ? 24 : 1_000),
   resting: numberOption('resting', isShort ? 10 : 10_000),
-  heap: numberOption('heap', isShort ? 60 : 128),
+  heap: numberOption('heap', isShort ? 40 : 128),
   seed: numberOption('seed', 1),
 }
 /** The wall clock of a machine that does other things too decides nothing in `npm test`. */

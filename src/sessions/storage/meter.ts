@@ -10,33 +10,39 @@ export interface Meter extends PlatformMeter {
   readonly leftover: () => PlatformAmounts
 }
 
+type Row = Record<string, SqlStorageValue>
+type Cursor = Pick<SqlStorageCursor<Row>, 'rowsRead' | 'rowsWritten'>
 type Exec = SqlStorage['exec']
 
 /**
  * Watches the storage of an object from here on, whoever holds it: the store, the spaces, `agents/lifecycle`. Rows that
- * were read are known when a cursor was read to its end, which everybody does at once: they are added up right after.
- * A cursor that is held longer keeps what it was asked with, half a megabyte of a row.
+ * were read are known when a cursor was read to its end: with its array, or a moment later. One that is held longer
+ * holds rows, half a megabyte each.
  */
 export function createMeter(storage: DurableObjectStorage): Meter {
   let counted: PlatformAmounts = {}
   let isOwed = false
-  let open: SqlStorageCursor<Record<string, SqlStorageValue>>[] = []
+  let open: Cursor[] = []
   const count = (amounts: PlatformAmounts) => void (counted = plusPlatform(counted, amounts))
+  const settle = ({ rowsRead, rowsWritten }: Cursor) => count({ rowsRead, rowsWritten })
   const addUp = () => {
-    const rowsRead = open.reduce((sum, cursor) => sum + cursor.rowsRead, 0)
-    const rowsWritten = open.reduce((sum, cursor) => sum + cursor.rowsWritten, 0)
+    open.forEach(settle)
     open = []
-    count({ rowsRead, rowsWritten })
   }
   const { sql } = storage
   const exec = sql.exec.bind(sql) as Exec
-  replace(sql, 'exec', (<T extends Record<string, SqlStorageValue>>(
-    query: string,
-    ...values: unknown[]
-  ) => {
+  replace(sql, 'exec', (<T extends Row>(query: string, ...values: unknown[]) => {
     const cursor = exec<T>(query, ...values)
+    const held = cursor as unknown as Cursor
+    const toArray = cursor.toArray.bind(cursor)
+    replace(cursor, 'toArray', () => {
+      const rows = toArray()
+      const at = open.indexOf(held)
+      if (at >= 0) open.splice(at, 1).forEach(settle)
+      return rows
+    })
     if (open.length === 0) queueMicrotask(addUp)
-    open.push(cursor as unknown as (typeof open)[number])
+    open.push(held)
     return cursor
   }) as Exec)
   const setAlarm = storage.setAlarm.bind(storage)
