@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { toParam } from './http/json-shape.ts'
 
 const text = z.string()
 const method = z.custom<(...given: never[]) => unknown>(
@@ -10,9 +11,8 @@ const method = z.custom<(...given: never[]) => unknown>(
 const part = z.custom<object>((value) => typeof value === 'object' && value !== null, {
   message: 'must be an object',
 })
-const count = z.int({ error: 'must be a whole number, 0 or more' }).min(0, {
-  error: 'must be a whole number, 0 or more',
-})
+const countError = 'must be a whole number, 0 or more'
+const count = z.int(countError).min(0, countError)
 
 const tool = z.looseObject({
   name: text.regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, "_" or "-"'),
@@ -75,10 +75,7 @@ export function checkAgentOptions(options: unknown): void {
 
 function pathOf({ path, ...issue }: z.core.$ZodIssue): string {
   const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
-  const names = [...path, ...unknown].map((one) =>
-    typeof one === 'number' ? `[${one}]` : `.${String(one)}`,
-  )
-  return names.join('').replace(/^\./, '') || 'options'
+  return toParam([...path, ...unknown]) || 'options'
 }
 
 function reasonOf({ message, ...issue }: z.core.$ZodIssue): string {
