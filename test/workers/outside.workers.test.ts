@@ -28,6 +28,8 @@ afterEach(() => {
 })
 
 const lastOf = ({ messages }: UpstreamRequest) => messages.at(-1)!
+const answered = ({ messages }: UpstreamRequest) =>
+  messages.filter(({ role }) => role === 'tool').length
 const isAnswered = (request: UpstreamRequest) => lastOf(request).role === 'tool'
 const isReviewer = ({ messages }: UpstreamRequest) =>
   String(messages[0]?.content).includes('review') &&
@@ -121,10 +123,11 @@ describe('a call that needs an approval', () => {
     expect(codeOf(denied)).toBe('request_conflict')
     const stranger = await sessions.at(session).decide('someone', run, 'call_9', other)
     expect(codeOf(stranger)).toBe('request_not_found')
+    await reached(session, run, 'completed')
   })
 
   it('E6: an approval holds for its own call only: the next call asks again', async () => {
-    const { requests } = withModel((_request, index) => (index < 2 ? setFact : { text: 'ok' }))
+    const { requests } = withModel((request) => (answered(request) < 2 ? setFact : { text: 'ok' }))
     const session = await newSession()
     const run = await submit(session, approveAll)
     const first = await reached(session, run, 'parked')

@@ -2,7 +2,7 @@
 // by `npm start`. Node builtins only: `npm start` runs on whatever Node there is.
 import { fail, ok, warn } from './finding.mjs'
 
-const timeoutMs = 5_000
+const timeoutMs = 10_000
 const openai = 'https://api.openai.com/v1'
 /** What src/models/selection/priority-list.ts asks for where nobody chose a model. */
 const defaultModel = 'gpt-4o-mini'
@@ -163,7 +163,7 @@ async function tryServer(server, fetch) {
     return missing.map((name) => warn('model', `${where} does not list ${name}.`, { fix }))
   } catch (error) {
     const why =
-      error.name === 'TimeoutError' ? 'in 5 seconds' : `(${error.cause?.code ?? 'no connection'})`
+      error.name === 'TimeoutError' ? 'in 10 seconds' : `(${error.cause?.code ?? 'no connection'})`
     const fix = `Start the model server, or correct ${server.urlName}.`
     return [fail('model', `${where} does not answer ${why}.`, { fix })]
   }

@@ -394,12 +394,12 @@ function createWriter(seed: number) {
 }
 
 describe('verdicts are those of the library that it took the place of', () => {
-  it.each([1, 20_26, 77, 1_234_567])('for 3,000 schemas and values of seed %i', (seed) => {
+  it.each([1, 20_26, 77, 1_234_567])('for 1,000 schemas and values of seed %i', (seed) => {
     const { value, whole } = createWriter(seed)
     const { validate } = createSchemaValidator()
     const different: unknown[] = []
     let fits = 0
-    for (let n = 0; n < 3_000; n += 1) {
+    for (let n = 0; n < 1_000; n += 1) {
       const [schema, given] = [whole(), value()]
       const expected = new Validator(structuredClone(schema), '2020-12').validate(given).valid
       const verdict = validate(schema, given)
@@ -408,6 +408,6 @@ describe('verdicts are those of the library that it took the place of', () => {
     }
     expect(different.slice(0, 3).map((one) => JSON.stringify(one))).toEqual([])
     // Neither kind is a rarity.
-    expect(Math.min(fits, 3_000 - fits)).toBeGreaterThan(600)
+    expect(Math.min(fits, 1_000 - fits)).toBeGreaterThan(200)
   })
 })
