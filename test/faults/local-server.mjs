@@ -30,7 +30,14 @@ export const buildWorker = (outDir, entry = join(root, 'src', 'index.ts')) =>
  * Serves a built Worker over `stateDir`; without one nothing is kept.
  * @returns its URL, the pid of its workerd, `kill()` (SIGKILL by that pid) and `close()`.
  */
-export async function startServer({ folder, stateDir, vars = {} }) {
+export const startServer = (options) =>
+  openServer(options).catch((error) => {
+    // On a machine with much else to do, Miniflare's own first request to a new process is refused now and then.
+    if (error.message === 'fetch failed') return openServer(options)
+    throw error
+  })
+
+async function openServer({ folder, stateDir, vars = {} }) {
   const before = new Set(workerds())
   const miniflare = new Miniflare(optionsOf({ folder, stateDir, vars }))
   try {
