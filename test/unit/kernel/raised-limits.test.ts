@@ -179,6 +179,36 @@ it('E1: a sub-agent that the end of the time kept from beginning has spent nothi
   })
 })
 
+it('E1, I15: a call that was still being looked at when the time was up is made once there is more', async () => {
+  const clock = createFakeClock()
+  const ran: string[] = []
+  let looks = 0
+  const gates: GateParts = {
+    ...openGates,
+    hooks: {
+      ...openGates.hooks,
+      async before({ signal }) {
+        looks += 1
+        if (looks === 1) await clock.advance(2_000)
+        // As a plugin's is: broken off with its run.
+        return signal.aborted ? { veto: true, message: 'The check failed.' } : { veto: false }
+      },
+    },
+  }
+  const run = setUp(
+    [toolEntry('a', async () => (ran.push('a'), says('a')))],
+    [{ calls: [{ name: 'a' }] }, { text: 'done' }],
+    { maxTimeMs: 1_000 },
+    undefined,
+    { parts: { clock, gates } },
+  )
+  const { pauses } = (await run.segment()) as Parked
+  expect(pauses).toMatchObject([{ reached: { code: 'lease_time' } }])
+  run.raise({ maxTimeMs: 60_000 })
+  expect(await run.segment()).toMatchObject({ state: 'completed', actions: [{ ok: true }] })
+  expect(ran).toEqual(['a'])
+})
+
 it('E1, I15: cost: is parked before the request, and goes on once the limit is raised', async () => {
   const run = setUp(
     [],
