@@ -50,6 +50,7 @@ export function pauseAt(
     expires: true,
     reached: reachedOf(ending, turns, limits),
     changes,
+    limits: { ...limits },
     call: `limit_${turn}_${parks + 1}`,
     tool: '',
     input: {},

@@ -53,11 +53,9 @@ export const mayAsk = (row: RunRow, store: SessionStore): boolean =>
   row.submission.lineage === undefined &&
   !isRefused(pauseOf(row, store), row)
 
-/** The limits of a run that ends because they stay as they were: nothing is asked of the day any more. */
+/** The limits of a run that ends because they stay as they were, or are lower by now: nothing is asked of the day any more. */
 export function limitsThatStay(row: RunRow, store: SessionStore, own: Limits): Limits | undefined {
   const pause = pauseOf(row, store)
   if (!isRefused(pause, row)) return undefined
-  const { limit, allowed = 0 } = pause?.reached ?? {}
-  const limits = narrower(own, onlyLimited(row.submission.limits))
-  return limit ? { ...limits, ...row.changed?.limits, [limit]: allowed } : limits
+  return narrower({ ...own, ...row.changed?.limits }, onlyLimited(pause?.limits))
 }
