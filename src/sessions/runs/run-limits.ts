@@ -33,8 +33,8 @@ export async function leaseOf(
   options: RunLimitsOptions,
 ): Promise<Limits> {
   const { store } = options
-  const { lineage, limits } = row.submission
-  const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, options))
+  const { lineage, limits, begunBy } = row.submission
+  const asked = narrower(own, begunBy ? leftOfFirst(row, options) : onlyLimited(limits))
   const session = store.session()?.limits
   const allowed = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
   if (lineage) return allowed
@@ -89,11 +89,10 @@ const leftOf = (limits: Limits, { order }: RunRow, store: SessionStore): Limits 
     .reduce((left, row) => leftBy(row, left, store), besideAmount(limits, spentByFinished(store)))
 
 /**
- * What the limits of the run that somebody asked for leave, once outcomes begin others: those share them, or a limit
- * of one dollar would be one for each.
+ * What the limits of the run that somebody asked for leave, as they were changed since, once outcomes begin others:
+ * those share them, or a limit of one dollar would be one for each.
  */
 function leftOfFirst(row: RunRow, { store, sessionId, runtime }: RunLimitsOptions): Limits {
-  if (!row.submission.begunBy) return onlyLimited()
   const first = firstOf(row, store)
   const find = (above: RunRow, call: string) => {
     const key = outcomeKey(above.id, call)
@@ -102,7 +101,10 @@ function leftOfFirst(row: RunRow, { store, sessionId, runtime }: RunLimitsOption
   }
   return [first, ...begunBelow(first, find)]
     .filter((other) => other.order !== row.order)
-    .reduce((left, other) => leftBy(other, left, store), onlyLimited(first.submission.limits))
+    .reduce(
+      (left, other) => leftBy(other, left, store),
+      onlyLimited({ ...first.submission.limits, ...first.changed?.limits }),
+    )
 }
 
 /** The runs that outcomes of this one began, and of those: each is found by the call whose outcome it was. */

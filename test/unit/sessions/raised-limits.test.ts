@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest'
+import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
-import { decideCalls } from '../../../src/sessions/waiting/outside.ts'
+import { changeLimits } from '../../../src/sessions/waiting/change-limits.ts'
+import { beginByOutcome } from '../../../src/sessions/waiting/outcome-runs.ts'
+import { decideCalls, takeDelivery } from '../../../src/sessions/waiting/outside.ts'
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import {
   createSessionWorld,
   pauseMs,
   session,
+  settle,
   type WorldOptions,
 } from '../../switches/session-world.ts'
 
@@ -16,12 +20,24 @@ function setUp(options: Partial<WorldOptions> = {}) {
   type Life = ReturnType<typeof world.wake>
   return {
     ...world,
+    raise: (life: Life, run: string, limits: Partial<Limits>) =>
+      changeLimits(life.row(run), { limits, isOperator: false }, life),
     async deny(life: Life, outcome: RunOutcome): Promise<RunOutcome> {
       const { call } = pausesIn(outcome)[0]!
       const decisions = [{ call, decision: { decision: 'deny' } as const }]
       const about = { decisions, nowMs: world.clock.nowMs(), pauseMs, sha256 }
       decideCalls(life.row(outcome.id), about, life)
       return life.runs.live(outcome.id)!.done
+    },
+    /** What a call of the run began elsewhere is over, and begins a run. */
+    async deliver(life: Life, parentRun: string): Promise<void> {
+      const result = { ...says('two bugs'), usage: zeroUsage }
+      const base = { agent: 'child', session: 'ses_child', call: 'call_1', isBackground: true }
+      const delivery = { ...base, onOutcome: 'run' as const, parentRun, result }
+      takeDelivery(delivery, life)
+      const where = { runtime: world.runtime, sessionId: session, isDeleting: () => false }
+      await beginByOutcome(delivery, { ...life, ...where, admit: life.take })
+      await settle()
     },
   }
 }
@@ -63,5 +79,32 @@ describe('E1: a run whose limit stays as it was', () => {
     const over = await world.deny(life, parked)
     expect(over).toMatchObject({ state: 'stopped', error: { code: 'lease_depth' } })
     expect(ran).toEqual([])
+  })
+})
+
+describe('E1: a run that an outcome begins shares the limits of the one that somebody asked for', () => {
+  it('as they were raised', async () => {
+    const world = setUp()
+    const life = world.wake()
+    const parked = await life.run({ ...asked, limits: { maxTokens: 100 } })
+    expect(parked.state).toBe('parked')
+    world.raise(life, parked.id, { maxTokens: 300 })
+    expect(await life.runs.live(parked.id)!.done).toMatchObject({ usage: { tokens: 110 } })
+    await world.deliver(life, parked.id)
+    expect(life.store.final(2)).toMatchObject({ state: 'completed' })
+  })
+
+  it('as they were lowered', async () => {
+    const gate = Promise.withResolvers<void>()
+    const world = setUp({ script: () => ({ text: 'hi', wait: gate.promise }) })
+    const life = world.wake()
+    const { live } = await life.take({ ...asked, limits: { maxTokens: 1_000 } })
+    await settle()
+    world.raise(life, live!.id, { maxTokens: 200 })
+    gate.resolve()
+    await live!.done
+    await world.deliver(life, live!.id)
+    expect(world.model.requests).toHaveLength(1)
+    expect(life.store.turns(2).at(-1)?.pause?.reached).toMatchObject({ allowed: 90, needed: 150 })
   })
 })
