@@ -66,9 +66,9 @@ async function ofTheDay(row: RunRow, lease: Limits, options: RunLimitsOptions): 
     ...(dayLimits && { limits: dayLimits }),
   })
   const { tokens, costNanoUsd } = await reserving.catch((error: unknown) => {
-    // An operator has said that it goes on, or it waits already until somebody does: it is not ended for that.
+    // An operator has said that it goes on, or it was taken in and may wait until somebody does: it is not ended for that.
     const mayWait =
-      row.changed?.byOperator ?? (row.submission.mayRaise && row.startSeq !== undefined)
+      row.changed?.byOperator ?? (row.submission.mayRaise && store.findRun(row.id) !== undefined)
     if (mayWait && errorCode(error)?.startsWith('lease_')) return nothingOf(spentSoFar(row, store))
     throw error
   })

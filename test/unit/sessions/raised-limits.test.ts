@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { IsolaError } from '#contracts/errors.ts'
 import { zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { changeLimits } from '../../../src/sessions/waiting/change-limits.ts'
@@ -107,4 +108,31 @@ describe('E1: a run that an outcome begins shares the limits of the one that som
     expect(world.model.requests).toHaveLength(1)
     expect(life.store.turns(2).at(-1)?.pause?.reached).toMatchObject({ allowed: 90, needed: 150 })
   })
+})
+
+it('E1: a run that was taken in waits for its day as well as one that has begun', async () => {
+  const gate = Promise.withResolvers<void>()
+  let isUsedUp = false
+  const world = setUp({
+    script: () => ({ text: 'hi', wait: gate.promise }),
+    async reserve({ asked: all }) {
+      if (isUsedUp) throw new IsolaError('lease_tokens', 'The day is used up.')
+      return all
+    },
+  })
+  const life = world.wake()
+  const first = await life.take(asked)
+  const second = await life.take(asked)
+  await second.live!.accepted
+  isUsedUp = true
+  gate.resolve()
+  await first.live!.done
+  const parked = await second.live!.done
+  expect(pausesIn(parked)).toMatchObject([{ reached: { code: 'lease_tokens' } }])
+  isUsedUp = false
+  world.raise(life, parked.id, { maxTokens: 1_000 })
+  expect(await life.runs.live(parked.id)!.done).toMatchObject({ state: 'completed' })
+  // One that nobody has an answer to yet is refused.
+  isUsedUp = true
+  await expect(life.run(asked)).rejects.toMatchObject({ code: 'request_insufficient_quota' })
 })
