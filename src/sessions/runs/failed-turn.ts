@@ -36,6 +36,8 @@ export function failedTurn(options: FailedTurnOptions): {
   } as const
   const turn: TurnRecord = {
     turn: open?.turn ?? nextTurn,
+    ...(open?.received && { received: open.received }),
+    ...(open?.compactions && { compactions: open.compactions }),
     steps: open?.steps ?? [],
     calls: open?.calls ?? [],
     modelCalls: open?.modelCalls ?? [],
