@@ -19,14 +19,17 @@ const turn: TurnRecord = {
   isDone: true,
 }
 
-const givenUp = (turns: readonly TurnRecord[]) =>
+const givenUp = (
+  turns: readonly TurnRecord[],
+  error = { code: 'run_given_up', message: 'Interrupted too often.' },
+) =>
   failedTurn({
     row: { id: 'run_1', submission: { agent: 'a', trace: 't' }, createdAtMs: 5, startedAtMs: 10 },
     turns,
     session: 'ses_1',
     seq: 7,
     nowMs: 20,
-    error: { code: 'run_given_up', message: 'Interrupted too often.' },
+    error,
     detail: undefined,
     nextTurn: 2,
   } as unknown as FailedTurnOptions)
@@ -48,6 +51,11 @@ describe('a run that is given up', () => {
     const { turn: last } = givenUp([{ ...cut, pause }])
     expect(last).toMatchObject({ received, compactions, isDone: true })
     expect(last.pause).toBeUndefined()
+  })
+
+  it('E1: ends with the answer so far where its day has nothing more when it goes on', () => {
+    const { final } = givenUp([turn], { code: 'lease_tokens', message: 'The day is used up.' })
+    expect(final).toMatchObject({ state: 'stopped', result: 'I look.' })
   })
 
   it('books what a call without an outcome held, in the turn that it closes', () => {
