@@ -8,6 +8,7 @@ import {
   type Usage,
 } from '#contracts/lease.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
+import type { DayAmount } from '#contracts/principal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import { heldByRun, spentByFinished, spentByRun, stepOf } from '../log/spending.ts'
@@ -53,33 +54,49 @@ export async function leaseOf(
 
 /** What of a lease the principal's day has. */
 async function ofTheDay(row: RunRow, lease: Limits, options: RunLimitsOptions): Promise<Limits> {
+  const asked = { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd }
+  const { tokens, costNanoUsd } = await grantedByDay(row, asked, options)
+  return narrower(lease, onlyLimited({ maxTokens: tokens, maxCostNanoUsd: costNanoUsd }))
+}
+
+async function grantedByDay(
+  row: RunRow,
+  asked: DayAmount,
+  options: RunLimitsOptions,
+): Promise<DayAmount> {
   const { runtime, store, sessionId, counted } = options
-  const { principal, dayLimits } = row.submission
+  const { principal, dayLimits, mayRaise } = row.submission
   const reserving = runtime.principals.reserve({
     principal,
     session: sessionId(),
     run: row.id,
     counted,
-    asked: { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd },
+    asked,
     // What was settled before it goes on is late from here on.
     step: stepOf(row, store.turns(row.order), false) + 1,
     ...(dayLimits && { limits: dayLimits }),
   })
-  const { tokens, costNanoUsd } = await reserving.catch((error: unknown) => {
+  return reserving.catch((error: unknown) => {
+    const used = usedUpIn(error)
     // An operator has said that it goes on, or it was taken in and may wait until somebody does: it is not ended for that.
-    const mayWait =
-      row.changed?.byOperator ?? (row.submission.mayRaise && store.findRun(row.id) !== undefined)
-    if (mayWait && errorCode(error)?.startsWith('lease_')) return nothingOf(spentSoFar(row, store))
-    throw error
+    const mayWait = row.changed?.byOperator ?? (mayRaise && store.findRun(row.id) !== undefined)
+    if (!used || !mayWait || asked[used] === 0) throw error
+    // Of what is not asked for nothing is refused, and of the other there may be some.
+    return grantedByDay(row, { ...asked, [used]: 0 }, options)
   })
-  return narrower(lease, onlyLimited({ maxTokens: tokens, maxCostNanoUsd: costNanoUsd }))
 }
 
-const spentSoFar = (row: RunRow, store: SessionStore): Usage =>
-  spentByRun(row, store.turns(row.order))
-
-/** Nothing besides what was spent. */
-const nothingOf = ({ tokens, costNanoUsd }: Usage) => ({ tokens, costNanoUsd })
+/** Of what a day has nothing more. */
+function usedUpIn(error: unknown): keyof DayAmount | undefined {
+  switch (errorCode(error)) {
+    case 'lease_tokens':
+      return 'tokens'
+    case 'lease_cost':
+      return 'costNanoUsd'
+    default:
+      return undefined
+  }
+}
 
 /** What the other runs of the session leave of its limits. One run works at a time, so this holds until it ends. */
 const leftOf = (limits: Limits, { order }: RunRow, store: SessionStore): Limits =>

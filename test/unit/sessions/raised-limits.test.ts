@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import { zeroUsage, type Limits } from '#contracts/lease.ts'
+import { unlimited, zeroUsage, type Limits } from '#contracts/lease.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { changeLimits } from '../../../src/sessions/waiting/change-limits.ts'
 import { beginByOutcome } from '../../../src/sessions/waiting/outcome-runs.ts'
@@ -116,7 +116,7 @@ it('E1: a run that was taken in waits for its day as well as one that has begun'
   const world = setUp({
     script: () => ({ text: 'hi', wait: gate.promise }),
     async reserve({ asked: all }) {
-      if (isUsedUp) throw new IsolaError('lease_tokens', 'The day is used up.')
+      if (isUsedUp && all.tokens > 0) throw new IsolaError('lease_tokens', 'The day is used up.')
       return all
     },
   })
@@ -135,4 +135,39 @@ it('E1: a run that was taken in waits for its day as well as one that has begun'
   // One that nobody has an answer to yet is refused.
   isUsedUp = true
   await expect(life.run(asked)).rejects.toMatchObject({ code: 'request_insufficient_quota' })
+})
+
+describe('E1: a day that has nothing more of one thing', () => {
+  const setUpDay = (used: 'tokens' | 'costNanoUsd') => {
+    const code = used === 'tokens' ? 'lease_tokens' : 'lease_cost'
+    let isUsedUp = false
+    const world = setUp({
+      async reserve({ asked: all }) {
+        if (isUsedUp && all[used] > 0) throw new IsolaError(code, 'The day is used up.')
+        return all
+      },
+    })
+    return { ...world, useUp: () => void (isUsedUp = true) }
+  }
+
+  it('says which one it is, and gives of the other', async () => {
+    const world = setUpDay('costNanoUsd')
+    const life = world.wake()
+    const parked = await life.run({ ...asked, limits: { maxTokens: 100 } })
+    world.useUp()
+    world.raise(life, parked.id, { maxTokens: 1_000 })
+    // The model is free.
+    expect(await life.runs.live(parked.id)!.done).toMatchObject({ state: 'completed' })
+    expect(world.model.requests.at(-1)!.maxCostNanoUsd).toBe(0)
+  })
+
+  it('holds back no other where an operator allows more of the one', async () => {
+    const world = setUpDay('tokens')
+    const life = world.wake()
+    const parked = await life.run({ ...asked, limits: { maxTokens: 100 } })
+    world.useUp()
+    changeLimits(life.row(parked.id), { limits: { maxTokens: 1_000 }, isOperator: true }, life)
+    expect(await life.runs.live(parked.id)!.done).toMatchObject({ state: 'completed' })
+    expect(world.model.requests.at(-1)!.maxCostNanoUsd).toBe(unlimited)
+  })
 })
