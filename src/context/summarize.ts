@@ -149,8 +149,9 @@ async function proseOf(deps: SummaryDeps, gone: readonly Message[]): Promise<Pro
   const free = Math.floor((layout.summaryTokens - deps.leastSummary) * proseShare)
   const maxTokens = Math.max(0, Math.min(mostProse, free))
   const earlier = view.find(({ at }) => at === undefined)?.message
-  // The call for which all this is done has to be paid as well.
-  const paid = sizes.budget - sizes.target - maxTokens
+  // The call for which all this is done has to be paid as well, if there is one.
+  const next = input.force === 'requested' ? 0 : sizes.target
+  const paid = sizes.budget - next - maxTokens
   // How much the model takes is not known where it refused more than it was said to: the summary itself has to pass.
   const passes = input.force === 'context_error' ? sizes.target : Infinity
   const material = {

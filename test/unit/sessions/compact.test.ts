@@ -117,6 +117,13 @@ describe('a context that is compacted on request (P29)', () => {
     expect(next.store.final(order)).toMatchObject({ state: 'completed' })
     const made = next.store.turns(order).flatMap(({ compactions = [] }) => compactions)
     expect(made.map(({ report }) => report.reason)).toEqual(['requested'])
+    // The attempt that was lost is part of what it cost.
+    const { usage } = next.store.final(order)!
+    expect(usage.modelCalls).toBe(2)
+    expect(made[0]!.report).toMatchObject({
+      tokens: usage.tokens,
+      costNanoUsd: usage.costNanoUsd,
+    })
     expect(JSON.stringify(talk.runtime.context.shown(whole(next)))).toContain(
       'The last number was 11.',
     )
