@@ -60,6 +60,9 @@ export function pauseAt(
   }
 }
 
+/** Of a pause that `pauseAt` made the turn that waits; 0 for every other call. */
+export const turnOfPause = (call: string): number => Number(/^limit_(\d+)_/.exec(call)?.[1] ?? 0)
+
 /** Which limit was reached, what was spent of it by whom in the tree, and what the next step needs. */
 export function reachedOf(
   { code = '', message = '' }: Ending,

@@ -8,6 +8,7 @@ import { decideCalls, takeDelivery } from '../../../src/sessions/waiting/outside
 import { agentSpec, says, sha256, toolEntry } from '../../fakes/kernel.ts'
 import {
   createSessionWorld,
+  never,
   pauseMs,
   session,
   settle,
@@ -67,6 +68,23 @@ describe('E1: a run whose limit stays as it was', () => {
     const over = await world.deny(life, parked)
     expect(over).toMatchObject({ state: 'stopped', error: { code: 'lease_depth' } })
     expect(ran).toEqual([])
+  })
+
+  it('asks nobody again, also where its object dies before it has ended', async () => {
+    const mail = toolEntry('mail', async () => says('sent'), { isReadOnly: false })
+    const script: WorldOptions['script'] = () => ({ calls: [{ name: 'mail' }] })
+    const world = setUp({ entries: [mail], script })
+    const life = world.wake({ id: session })
+    const parked = await life.run({ ...asked, limits: { maxToolCalls: 0 } })
+    expect(pausesIn(parked)).toMatchObject([{ reached: { code: 'lease_tool_calls' } }])
+    Object.assign(world.storage, { sync: () => never })
+    void world.deny(life, parked)
+    await settle()
+    Object.assign(world.storage, { sync: async () => {} })
+    const later = world.wake()
+    later.runs.resume()
+    const over = await later.runs.live(parked.id)!.done
+    expect(over).toMatchObject({ state: 'stopped', error: { code: 'lease_tool_calls' } })
   })
 
   it('takes nothing of what its day has not either', async () => {
