@@ -77,18 +77,12 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       emit: (event) => void draft.events.push(stamp(event)),
     }
     const isDecided = draft.compactions.length > 0
-    const more = { run: input, own, isDecided, generate: summarize, force }
-    const { tokens, costNanoUsd } = draft.usage
+    const spent = () => draft.usage
+    const more = { run: input, own, isDecided, generate: summarize, spent, force }
     const fitted = await parts.context?.fit({ ...state, ...more })
     if (fitted?.compaction) {
-      // What was booked meanwhile, attempts that failed and such as were lost among it.
-      const report = {
-        ...fitted.compaction.report,
-        tokens: draft.usage.tokens - tokens,
-        costNanoUsd: draft.usage.costNanoUsd - costNanoUsd,
-      }
-      draft.compactions.push({ ...fitted.compaction, report })
-      const data = { turn: draft.turn, ...report }
+      draft.compactions.push(fitted.compaction)
+      const data = { turn: draft.turn, ...fitted.compaction.report }
       state.emit({ type: 'context_compacted', data })
       // With what it cost: a turn that is taken up from here neither decides nor pays again.
       checkpoint()
