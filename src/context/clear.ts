@@ -2,6 +2,7 @@ import type { ContextInput, TokenCounter } from '#contracts/context.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { keepAll } from './archive.ts'
+import { headOf } from './cut.ts'
 import { wordsOf } from './identifiers.ts'
 
 export type Answer = Extract<Message, { role: 'tool' }>
@@ -26,7 +27,7 @@ function stubOf(
     ...(handle !== undefined && { handle }),
     ...(more.length > 0 && { more }),
     chars: charsOf(message) ?? text.length,
-    head: text.slice(0, headChars),
+    head: headOf(text, headChars),
     note: `Cleared to make room. ${note}`,
   }
 }

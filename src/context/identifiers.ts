@@ -1,5 +1,6 @@
 import type { NamedId } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
+import { bothEnds } from './cut.ts'
 
 /**
  * How far it looks: this much of a message (three quarters from its beginning, one from its end), this much in all
@@ -91,12 +92,6 @@ export function wordsOf(message: Message): string {
     case 'tool':
       return typeof message.output === 'string' ? message.output : JSON.stringify(message.output)
   }
-}
-
-export const bothEnds = (text: string, maxChars: number): string => {
-  if (text.length <= maxChars) return text
-  const head = Math.floor((maxChars * 3) / 4)
-  return `${text.slice(0, head)} … ${text.slice(text.length - (maxChars - head))}`
 }
 
 /** By shape alone, whatever the language: one pass over words, no expression that can run wild. */

@@ -2,7 +2,7 @@ import type { ContextInput, SummaryReply, TokenCounter } from '#contracts/contex
 import { errorCode } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import { render } from './archive.ts'
-import { bothEnds } from './identifiers.ts'
+import { bothEnds, headOf } from './cut.ts'
 
 /** A model's summary, or why there is none. */
 export type Prose =
@@ -87,7 +87,7 @@ function cutTo(text: string, maxTokens: number, count: TokenCounter): string {
   while (count.ofText(short) > maxTokens) {
     const most = Math.floor(Math.min(short.length - 1, short.length * 0.9))
     const at = Math.max(short.lastIndexOf('\n', most), short.lastIndexOf('. ', most) + 1)
-    short = short.slice(0, at > most / 2 ? at : most).trimEnd()
+    short = headOf(short, at > most / 2 ? at : most).trimEnd()
   }
   return short
 }

@@ -2,7 +2,8 @@ import type { ContextArchive, NamedId } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { maxListed } from './archive.ts'
 import { anyHandle, handleOf } from './clear.ts'
-import { bothEnds, wordsOf } from './identifiers.ts'
+import { bothEnds, headOf, tailOf } from './cut.ts'
+import { wordsOf } from './identifiers.ts'
 
 /** What a summary is made of. */
 export interface Gone {
@@ -197,7 +198,7 @@ function announced(message: Message, index: number): string | undefined {
   const text = message.text.replace(/\s+/g, ' ').trim()
   const most = index < 4 ? 700 : 240
   if (text.length <= most) return `- ${text}`
-  return `- ${text.slice(0, most / 4)} … ${text.slice(-(most * 3) / 4)}`
+  return `- ${headOf(text, most / 4)} … ${tailOf(text, (most * 3) / 4)}`
 }
 
 const said = (message: Message): string | undefined =>
