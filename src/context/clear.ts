@@ -26,7 +26,8 @@ function stubOf(
   return {
     ...(handle !== undefined && { handle }),
     ...(more.length > 0 && { more }),
-    chars: charsOf(message) ?? text.length,
+    // What a tool itself calls `chars`, as a page of a kept text does, is not how long its answer is.
+    chars: (handleOf(message) === undefined ? undefined : charsOf(message)) ?? text.length,
     head: headOf(text, headChars),
     note: `Cleared to make room. ${note}`,
   }
@@ -43,12 +44,15 @@ const fieldOf = ({ output }: Answer, name: string): Json | undefined =>
 
 /** All that such an answer says: one that says more is a tool's own, which may have handles too. */
 const stubFields: ReadonlySet<string> = new Set(['handle', 'more', 'chars', 'head', 'note'])
+/** Session, run and call. A tool may answer anything: what is no handle of ours opens nothing, and is named nowhere. */
+const ourHandle = /^ses_\w+\.\w+\.[\w-]+$/
 
 /** It was too long from the start: only its beginning is in the transcript, the rest behind this handle. */
 export function handleOf(message: Answer): string | undefined {
   const handle = fieldOf(message, 'handle')
-  const isStub = typeof handle === 'string' && charsOf(message) !== undefined
-  return isStub && Object.keys(Object(message.output)).every((name) => stubFields.has(name))
+  if (typeof handle !== 'string' || charsOf(message) === undefined) return undefined
+  if (handle.length > anyHandle.length || !ourHandle.test(handle)) return undefined
+  return Object.keys(Object(message.output)).every((name) => stubFields.has(name))
     ? handle
     : undefined
 }
