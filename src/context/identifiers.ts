@@ -1,6 +1,7 @@
 import type { NamedId } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { bothEnds } from './cut.ts'
+import { sayerOf } from './sayer.ts'
 
 /**
  * How far it looks: this much of a message (three quarters from its beginning, one from its end), this much in all
@@ -62,14 +63,16 @@ export function namedIds(
 /** Messages come newest first: the one noted last is the one that brought it. */
 function note(seen: Map<string, Seen>, id: string, message: Message, at: number): void {
   const before = seen.get(id)
-  const isUsed = message.role === 'assistant' || message.role === 'user'
+  const source = sayerOf(message)
+  const isUser = source === 'user'
+  const isUsed = isUser || source === 'assistant'
   if (!before && seen.size >= maxKnown) return
   seen.set(id, {
-    source: message.role === 'tool' ? message.name : message.role,
+    source,
     first: at,
     last: before?.last ?? at,
     lastUsed: before && before.lastUsed >= 0 ? before.lastUsed : isUsed ? at : -1,
-    isUser: message.role === 'user' || (before?.isUser ?? false),
+    isUser: isUser || (before?.isUser ?? false),
   })
 }
 

@@ -79,7 +79,11 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
     readTool,
     ...(text !== undefined && { prose: text }),
   })
-  const message: Message = { role: 'user', text: summary.text, taint: taintOf(gone, text) }
+  const message: Message = {
+    role: 'user',
+    text: summary.text,
+    taint: taintOf(messages.slice(0, layout.goneTo), text),
+  }
   const before = layout.kept.filter(({ from }) => from < layout.goneTo)
   const entry = (at: number): readonly Entry[] => {
     const original = messages[at]
@@ -171,8 +175,8 @@ function newlyGone({ view, input }: SummaryDeps, gone: readonly Message[]): read
   return gone.filter((message) => shown.has(message))
 }
 
-/** A summary is as trustworthy as the least of what is in it. */
-function taintOf(gone: readonly Message[], prose: string | undefined): readonly TaintLabel[] {
-  const labels = gone.flatMap((message) => (message.role === 'system' ? [] : message.taint))
+/** A summary is as trustworthy as the least of what is in it: it names identifiers of what stays, too. */
+function taintOf(before: readonly Message[], prose: string | undefined): readonly TaintLabel[] {
+  const labels = before.flatMap((message) => (message.role === 'system' ? [] : message.taint))
   return [...new Set<TaintLabel>(['context', ...labels, ...(prose ? (['model'] as const) : [])])]
 }
