@@ -3,6 +3,7 @@ import type { Message } from '#contracts/message.ts'
 import { maxListed } from './archive.ts'
 import { anyHandle, handleOf } from './clear.ts'
 import { bothEnds, headOf, tailOf } from './cut.ts'
+import { readEarlier } from './earlier-summary.ts'
 import { wordsOf } from './identifiers.ts'
 import { sayerOf, summaryHeading } from './sayer.ts'
 
@@ -108,10 +109,33 @@ function whereabouts(archives: readonly ContextArchive[], readTool: string): str
 
 /** Their place in the list. */
 const identifiers = 3
+const notesTitle = 'Notes so far:'
 /** No line is shorter, in tokens. */
 const leastLine = 4
 
+/** With what summaries among it said before, where they are messages themselves. */
 function sectionsOf(gone: Gone): readonly Section[] {
+  const own = ownSections(gone)
+  const titles = [...own.map(({ title }) => title), notesTitle]
+  const { under, prose } = readEarlier(gone.messages, titles)
+  const notes: Section = {
+    title: notesTitle,
+    lines: [...under(notesTitle), ...prose.map((part) => `- ${flat(part, 700)}`)],
+    share: 0.2,
+    isNewestFirst: false,
+  }
+  return [
+    ...own.map((section) =>
+      // Identifiers are found again in its text.
+      section.isNewestFirst
+        ? { ...section, lines: [...new Set([...section.lines, ...under(section.title)])] }
+        : section,
+    ),
+    notes,
+  ]
+}
+
+function ownSections(gone: Gone): readonly Section[] {
   const newest = gone.messages.toReversed()
   const calls = callsOf(gone.messages)
   const lines = (lineOf: (message: Message, index: number) => string | undefined) =>

@@ -114,3 +114,30 @@ describe('what a tool says', () => {
     expect(taint).toContain('tool:crm__find')
   })
 })
+
+describe('a client that compacts a second time', () => {
+  it('keeps what the first summary said, where no model writes one', async () => {
+    const { keep: _none, ...input } = contextInput(
+      talkAfter([user('My cat is called Mimi.'), says('I will book the ferry next.')]),
+    )
+    const once = await contextBuilder.build({ ...input, force: 'requested' })
+    expect(summaryOf(once.messages).text).toContain('My cat is called Mimi.')
+    const on = [...once.messages, ...talkAfter([]).slice(2)]
+    const twice = await contextBuilder.build({ ...input, messages: on, force: 'requested' })
+    const { text } = summaryOf(twice.messages)
+    expect(section(text, 'The user said:')).toContain('- My cat is called Mimi.')
+    expect(section(text, 'Said last by the assistant:')).toContain('- I will book the ferry next.')
+  })
+
+  it('keeps what a model wrote the first time', async () => {
+    const { keep: _none, ...input } = contextInput(talkAfter([]))
+    const summarize = async () => ({ text: 'Nobody may eat nuts.', tokens: 1, costNanoUsd: 1 })
+    let { messages } = await contextBuilder.build({ ...input, summarize, force: 'requested' })
+    for (let round = 0; round < 3; round += 1) {
+      const on = [...messages, ...talkAfter([]).slice(2)]
+      messages = (await contextBuilder.build({ ...input, messages: on, force: 'requested' }))
+        .messages
+      expect(summaryOf(messages).text).toContain('Nobody may eat nuts.')
+    }
+  })
+})
