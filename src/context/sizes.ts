@@ -55,9 +55,20 @@ function affordable(
     maxTokens >= unlimited ? Infinity : (maxTokens - maxOutputTokens) / inputReserveFactor
   if (!price || maxCostNanoUsd >= unlimited || price.inputUsdPerMillion <= 0)
     return Math.floor(byTokens)
-  const forInput = maxCostNanoUsd - maxOutputTokens * nanoPerToken(price.outputUsdPerMillion)
-  const byCost = forInput / nanoPerToken(price.inputUsdPerMillion) / inputReserveFactor
+  const byCost = payable(price, maxCostNanoUsd, maxOutputTokens) / inputReserveFactor
   return Math.floor(Math.min(byTokens, byCost))
+}
+
+/** The most tokens of input that can be paid with so much output: each length at its own price. */
+function payable(price: ModelPrice, maxCostNanoUsd: number, outputTokens: number): number {
+  const tiers = [{ ...price, inputTokens: 0 }, ...(price.above ?? [])]
+  const most = tiers.map(({ inputTokens: from, ...tier }, index) => {
+    const forInput = maxCostNanoUsd - outputTokens * nanoPerToken(tier.outputUsdPerMillion)
+    const input = Math.floor(forInput / nanoPerToken(tier.inputUsdPerMillion))
+    const to = tiers[index + 1]?.inputTokens ?? Infinity
+    return index === 0 || input > from ? Math.min(input, to) : -Infinity
+  })
+  return Math.max(...most)
 }
 
 /** What chat formats add to a request. */
