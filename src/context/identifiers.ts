@@ -102,8 +102,17 @@ export function identifiersIn(text: string): readonly string[] {
   return text
     .split(/[\s"'`,;(){}<>[\]|“”„«»、。，]+|\\[nrt"]/)
     .filter((word) => word.length > 3 && hint.test(word))
-    .map((word) => word.replace(/^[:.=*_!?-]+(?=[^/])/, '').replace(/[:.=*!?\\-]+$/, ''))
+    .map((word) => withoutEnd(word.replace(/^[:.=*_!?-]+(?=[^/])/, '')))
     .filter(isIdentifier)
+}
+
+const endMarks: ReadonlySet<string> = new Set(':.=*!?\\-')
+
+/** By hand: an expression would look for the end from each mark of a long row of them. */
+function withoutEnd(word: string): string {
+  let end = word.length
+  while (end > 0 && endMarks.has(word.charAt(end - 1))) end -= 1
+  return word.slice(0, end)
 }
 
 /** Most words are none, and have nothing of this in them. */

@@ -69,8 +69,8 @@ function fitted(
   const lines = messages.map((message, index) => render([message], index))
   const begin = earlier ? [`[Notes so far]\n${earlier}`] : []
   for (let most = 4_000; most >= 250; most /= 2) {
-    const text = [...begin, ...lines.map((line) => bothEnds(line, most))].join('\n\n')
-    if (count.ofText(text) <= maxTokens) return text
+    const parts = [...begin, ...lines.map((line) => bothEnds(line, most))]
+    if (areWithin(parts, maxTokens, count)) return parts.join('\n\n')
   }
   const short = lines.map((line) => bothEnds(line, 250))
   let free = maxTokens - count.ofText(begin.join('\n\n'))
@@ -80,6 +80,12 @@ function fitted(
     if (free < 0) break
   }
   return [...begin, ...short.slice(from)].join('\n\n')
+}
+
+/** Counts no further than it has to: what is gone may be far more than any model takes. */
+function areWithin(parts: readonly string[], maxTokens: number, count: TokenCounter): boolean {
+  let tokens = 0
+  return parts.every((part) => (tokens += count.ofText(part) + 2) <= maxTokens)
 }
 
 /** A reply that is too long loses its end, at a line or a sentence. */
