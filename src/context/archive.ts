@@ -1,4 +1,4 @@
-import type { ContextArchive, ContextInput } from '#contracts/context.ts'
+import type { Compaction, ContextArchive, ContextInput, TokenCounter } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { wordsOf } from './identifiers.ts'
 import { sayerOf } from './sayer.ts'
@@ -95,6 +95,29 @@ export async function archive(
     if (!handles) notKept += fresh
   }
   return { archives, notKept }
+}
+
+/** On average, and rather too many. */
+const charsPerToken = 6
+
+/** How many archives there may be once all of it is in some: their handles have to be named. */
+export function mostArchives(
+  messages: readonly Message[],
+  previous: Pick<Compaction, 'archives'> | undefined,
+  { ofMessage }: Pick<TokenCounter, 'ofMessage'>,
+): number {
+  const { archives = [] } = previous ?? {}
+  let most = archives.length + 1
+  let chars = 0
+  for (const message of messages.slice(archives.at(-1)?.to ?? 0)) {
+    const own = ofMessage(message) * charsPerToken
+    if (chars > 0 && chars + own > maxKeptChars) {
+      most += 1
+      chars = 0
+    }
+    chars += own
+  }
+  return most
 }
 
 /** What is new in stretches that fit into one piece each: a message that is searched for is not cut in two. */

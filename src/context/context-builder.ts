@@ -8,6 +8,7 @@ import type {
 } from '#contracts/context.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
+import { mostArchives } from './archive.ts'
 import { clear, minCleared, planned, type Answer } from './clear.ts'
 import { answersIn, lastSteps, layOut, type LayoutDeps } from './layout.ts'
 import { pinsOf, type Pin } from './pins.ts'
@@ -83,7 +84,7 @@ async function build(
     leastSummary:
       perRequest +
       leastSummaryOf(
-        input.keep ? (previous?.archives.length ?? 0) + 1 : 0,
+        input.keep ? mostArchives(messages, previous, count) : 0,
         count.ofText,
         parts.readTool,
       ),

@@ -25,6 +25,21 @@ describe('the shares of an agent', () => {
   })
 })
 
+describe('a conversation that leaves at once what fills many texts', () => {
+  it('C6: meets the target with all of their handles', async () => {
+    const messages: Message[] = [system('You are careful.'), user('Plan the move.')]
+    for (let index = 0; index < 12; index += 1)
+      messages.push(says(`${index} ${'lorem ipsum '.repeat(17_000)}`))
+    for (let index = 0; index < 30; index += 1)
+      messages.push(user(`${index} ${'Go on with it. '.repeat(5)}`), says(`${index} Done so far.`))
+    messages.push(user('Go on. '.repeat(100)))
+    const model = { name: 'small', contextTokens: 3_400, maxOutputTokens: 1_000 }
+    const { compaction } = await contextBuilder.build(contextInput(messages, { model }))
+    expect(compaction?.archives.length).toBeGreaterThan(6)
+    expect(compaction?.report.tokensAfter).toBeLessThanOrEqual(compaction!.report.targetTokens)
+  })
+})
+
 describe('what a run can pay where long inputs are dearer', () => {
   const random = createRandom(7)
   const messages: readonly Message[] = [
