@@ -19,14 +19,14 @@ async function answering(lines: readonly string[], limit = 'maxCostNanoUsd', sta
   const sent: unknown[] = []
   const notes: string[] = []
   const rest = [...lines]
-  const request = async (path: string, { json }: { readonly json: unknown }) => {
+  const request = async (path: string, { json }: { readonly json: unknown }): Promise<void> => {
     sent.push([path.split('/').at(-1), json])
     if (status !== 200) throw Object.assign(new Error('maxTurns: must be whole.'), { status })
   }
   const settled = await settlePauses(treeOf({ reached: reached(limit) }), {
     request,
     ask: async () => rest.shift(),
-    note: (text: string) => notes.push(text),
+    note: (text) => void notes.push(text),
     signal: new AbortController().signal,
   })
   return { sent, notes, settled, rest }
