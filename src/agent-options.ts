@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { readOutputName } from './catalog/output-tool.ts'
 import { toParam } from './http/json-shape.ts'
 
 const text = z.string()
@@ -63,6 +64,9 @@ export function checkAgentOptions(options: unknown): void {
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index)
   if (twice >= 0)
     throw invalid(`tools[${twice}].name`, `another tool is called ${names[twice]} too`)
+  const taken = names.indexOf(readOutputName)
+  if (taken >= 0)
+    throw invalid(`tools[${taken}].name`, `${readOutputName} opens what left a long session`)
   // Whoever gives a client counts on its being used.
   for (const name of ['memoryClient', 'databaseClient', 'promptStore']) {
     if (Reflect.get(others, name) === undefined) continue

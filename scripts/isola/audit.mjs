@@ -31,7 +31,8 @@ const what = {
   ],
   run_parked: ({ pauses = [] }) => [
     'waits:',
-    pauses.map(({ tool, kind }) => `${tool} (${kind})`).join(', '),
+    // A limit is a pause of no tool.
+    pauses.map(({ tool, kind }) => (tool ? `${tool} (${kind})` : kind)).join(', '),
   ],
   pause_answered: ({ tool, answer, by }) => [tool, answer, by && `by ${by}`],
   model_called: ({ provider, model, inputTokens, outputTokens, costNanoUsd, durationMs }) => [

@@ -53,20 +53,22 @@ const limitOptions = {
   turns: ['maxTurns', 'n', 'turns'],
   calls: ['maxToolCalls', 'n', 'tool calls'],
   children: ['maxChildren', 'n', 'sub-agents'],
+  depth: ['maxDepth', 'n', 'levels of sub-agents, at most 16'],
+  concurrency: ['maxConcurrency', 'n', 'calls side by side, at most 64'],
 }
 
 async function raise({ args: [session, run], values, request, print }) {
+  const given = Object.keys(limitOptions).filter((option) => values[option] !== undefined)
+  if (given.length === 0)
+    throw new UsageError(`Name a limit: --${Object.keys(limitOptions).join(', --')}.`)
   const json = Object.fromEntries(
-    Object.entries(limitOptions).flatMap(([option, [limit]]) =>
-      values[option] === undefined ? [] : [[limit, Number(values[option])]],
-    ),
+    given.map((option) => {
+      const text = values[option].trim()
+      if (text === '' || !Number.isFinite(Number(text)))
+        throw new UsageError(`--${option} must be a number, such as 40.`)
+      return [limitOptions[option][0], Number(text)]
+    }),
   )
-  if (Object.keys(json).length === 0)
-    throw new UsageError(
-      'Name a limit: --tokens, --cost, --platform, --time, --turns, --calls or --children.',
-    )
-  if (Object.values(json).some((amount) => !Number.isFinite(amount)))
-    throw new UsageError('A limit is a number.')
   const path = `/api/sessions/${encodeURIComponent(session)}/runs/${encodeURIComponent(run)}/limits`
   const view = await request(path, { method: 'POST', json })
   const still = view.pauses?.find(({ kind }) => kind === 'budget')
@@ -98,7 +100,7 @@ export default {
     },
     raise: {
       usage:
-        'isola run raise <session> <run> [--tokens <n>] [--cost <usd>] [--platform <usd>] [--time <ms>] [--turns <n>] [--calls <n>] [--children <n>]',
+        'isola run raise <session> <run> [--tokens <n>] [--cost <usd>] [--platform <usd>] [--time <ms>] [--turns <n>] [--calls <n>] [--children <n>] [--depth <n>] [--concurrency <n>]',
       about:
         'What the run may spend from now on, in all; one that waits at a limit goes on. Lower is possible too.',
       options: Object.fromEntries(

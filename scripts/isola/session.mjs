@@ -20,7 +20,8 @@ export function describe(tree, indent = '') {
     `${indent}${id}  ${agent}${principal === undefined ? '' : `  of ${principal}`}  since ${time(createdAtMs)}${Number.isFinite(tokens) ? `  ${tokens} tokens${cost}` : ''}`,
     ...runs.map(({ id: run, state, result, pauses = [] }) => {
       const waits = pauses.map(
-        ({ call, tool, kind, input }) => `${kind} of ${tool} (${call}): ${short(input, 60)}`,
+        ({ call, tool, kind, input, reached }) =>
+          reached?.message ?? `${kind} of ${tool} (${call}): ${short(input, 60)}`,
       )
       const said = result?.error?.message ?? result?.result ?? waits.join('; ')
       return `${indent}  ${run}  ${state}${said ? `  ${short(said, 100)}` : ''}`

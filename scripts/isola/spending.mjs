@@ -58,10 +58,10 @@ async function report({ values, request, print }) {
     ofWhom.map(() => ''),
   )
   const during = `${time(sinceMs)} to ${time(untilMs)}`
-  const text =
-    rows.length === 0
-      ? `Nothing from ${during}.`
-      : `${during}\n${table([head, ...lines, sum])}${platformLine('runs', total)}${platformLine('the deployment itself', deployment)}`
+  const ran = `${during}\n${table([head, ...lines, sum])}${platformLine('runs', total)}`
+  // What nobody asked for costs too.
+  const idle = platformLine('the deployment itself', deployment)
+  const text = (rows.length === 0 ? `No runs from ${during}.` : ran) + idle
   print(answer, text)
 }
 

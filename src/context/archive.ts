@@ -1,6 +1,7 @@
-import type { ContextArchive, ContextInput } from '#contracts/context.ts'
+import type { Compaction, ContextArchive, ContextInput, TokenCounter } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
 import { wordsOf } from './identifiers.ts'
+import { sayerOf } from './sayer.ts'
 
 /** The longest text that is kept in one piece. */
 export const maxKeptChars = 250_000
@@ -14,7 +15,10 @@ const between = blank.length
 
 /** What was said, as somebody reads it who opens an archive: whole, in order, each with its place. */
 export const render = (messages: readonly Message[], from: number): string =>
-  messages.map((message, index) => `#${from + index} ${lineOf(message)}`).join(blank)
+  messages.map((message, index) => `#${from + index} ${inner(lineOf(message))}`).join(blank)
+
+/** A message begins with its place at the start of a line: what it says itself cannot look like the next one. */
+const inner = (text: string): string => text.replace(/([\n\r\u2028\u2029])(?=#\d+ )/g, '$1 ')
 
 function lineOf(message: Message): string {
   switch (message.role) {
@@ -22,7 +26,7 @@ function lineOf(message: Message): string {
       return `system: ${message.text}`
     case 'user': {
       const images = (message.images ?? []).map((image) => `\n[image: ${bounded(image)}]`)
-      return `user: ${message.text}${images.join('')}`
+      return `${sayerOf(message)}: ${message.text}${images.join('')}`
     }
     case 'assistant': {
       const calls = (message.toolCalls ?? []).map(
@@ -91,6 +95,29 @@ export async function archive(
     if (!handles) notKept += fresh
   }
   return { archives, notKept }
+}
+
+/** On average, and rather too many. */
+const charsPerToken = 6
+
+/** How many archives there may be once all of it is in some: their handles have to be named. */
+export function mostArchives(
+  messages: readonly Message[],
+  previous: Pick<Compaction, 'archives'> | undefined,
+  { ofMessage }: Pick<TokenCounter, 'ofMessage'>,
+): number {
+  const { archives = [] } = previous ?? {}
+  let most = archives.length + 1
+  let chars = 0
+  for (const message of messages.slice(archives.at(-1)?.to ?? 0)) {
+    const own = ofMessage(message) * charsPerToken
+    if (chars > 0 && chars + own > maxKeptChars) {
+      most += 1
+      chars = 0
+    }
+    chars += own
+  }
+  return most
 }
 
 /** What is new in stretches that fit into one piece each: a message that is searched for is not cut in two. */

@@ -2,6 +2,7 @@ import type { ContextInput, TokenCounter } from '#contracts/context.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { keepAll } from './archive.ts'
+import { headOf } from './cut.ts'
 import { wordsOf } from './identifiers.ts'
 
 export type Answer = Extract<Message, { role: 'tool' }>
@@ -25,8 +26,9 @@ function stubOf(
   return {
     ...(handle !== undefined && { handle }),
     ...(more.length > 0 && { more }),
-    chars: charsOf(message) ?? text.length,
-    head: text.slice(0, headChars),
+    // What a tool itself calls `chars`, as a page of a kept text does, is not how long its answer is.
+    chars: (handleOf(message) === undefined ? undefined : charsOf(message)) ?? text.length,
+    head: headOf(text, headChars),
     note: `Cleared to make room. ${note}`,
   }
 }
@@ -42,12 +44,15 @@ const fieldOf = ({ output }: Answer, name: string): Json | undefined =>
 
 /** All that such an answer says: one that says more is a tool's own, which may have handles too. */
 const stubFields: ReadonlySet<string> = new Set(['handle', 'more', 'chars', 'head', 'note'])
+/** Session, run and call. A tool may answer anything: what is no handle of ours opens nothing, and is named nowhere. */
+const ourHandle = /^ses_\w+\.\w+\.[\w-]+$/
 
 /** It was too long from the start: only its beginning is in the transcript, the rest behind this handle. */
 export function handleOf(message: Answer): string | undefined {
   const handle = fieldOf(message, 'handle')
-  const isStub = typeof handle === 'string' && charsOf(message) !== undefined
-  return isStub && Object.keys(Object(message.output)).every((name) => stubFields.has(name))
+  if (typeof handle !== 'string' || charsOf(message) === undefined) return undefined
+  if (handle.length > anyHandle.length || !ourHandle.test(handle)) return undefined
+  return Object.keys(Object(message.output)).every((name) => stubFields.has(name))
     ? handle
     : undefined
 }

@@ -5,9 +5,11 @@ import type {
   ContextBuilder,
   ContextInput,
   TokenCounter,
+  Unpinned,
 } from '#contracts/context.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
+import { mostArchives } from './archive.ts'
 import { clear, minCleared, planned, type Answer } from './clear.ts'
 import { answersIn, lastSteps, layOut, type LayoutDeps } from './layout.ts'
 import { pinsOf, type Pin } from './pins.ts'
@@ -83,7 +85,7 @@ async function build(
     leastSummary:
       perRequest +
       leastSummaryOf(
-        input.keep ? (previous?.archives.length ?? 0) + 1 : 0,
+        input.keep ? mostArchives(messages, previous, count) : 0,
         count.ofText,
         parts.readTool,
       ),
@@ -200,8 +202,11 @@ async function withSummary(open: Open): Promise<BuiltContext | undefined> {
   const isNothing = layout.tokens >= tokens * (1 - leastGain)
   if (isNothing && (layout.tokens >= tokens || tokens <= sizes.window)) return undefined
   if (layout.tokens > sizes.window) return undefined
-  // A lease that is too small for what has to stay says so itself: nothing is gained by a shorter context.
-  if (open.reason === 'budget' && layout.tokens > sizes.budget) return undefined
+  // A lease that is too small for what has to stay says so itself: nothing is gained by a shorter context, and what was
+  // said last is not given up for money that somebody may be asked for.
+  const isLastGone = pins.fresh > 1 && layout.stayed.last <= steps.length - pins.fresh
+  const isTooLittle = layout.tokens > sizes.budget || isLastGone || layout.unpinned.some(isWords)
+  if (open.reason === 'budget' && isTooLittle) return undefined
   const decided = steps.filter((step) => pins.of.get(step) === 'decision')
   const made = await summarize({
     ...open,
@@ -232,6 +237,10 @@ async function withSummary(open: Open): Promise<BuiltContext | undefined> {
   })
 }
 
+/** A result has a handle; what somebody said has none of its own. */
+const isWords = (unpinned: Unpinned): boolean =>
+  unpinned !== 'last_turn_results' && unpinned !== 'newest_results'
+
 type Made = Pick<Compaction, 'goneTo' | 'archives' | 'ids'> & {
   readonly report: Omit<
     CompactionReport,
@@ -245,7 +254,6 @@ function finish(open: Open, entries: readonly Entry[], made: Made): BuiltContext
   const after = sizeOf(entries, input, count)
   if (after >= tokens) return undefined
   const { price } = input.model
-  const room = Math.min(sizes.window, sizes.budget)
   const compaction: Compaction = {
     version: 1,
     covers: input.messages.length,
@@ -258,7 +266,7 @@ function finish(open: Open, entries: readonly Entry[], made: Made): BuiltContext
       tokensBefore: tokens,
       tokensAfter: after,
       targetTokens: sizes.target,
-      roomTokens: Number.isFinite(room) ? room : tokens,
+      roomTokens: sizes.room,
       stayed: { messages: entries.length, ...made.report.stayed },
       ...(price && {
         callCostNanoUsd: { before: inputCostOf(price, tokens), after: inputCostOf(price, after) },

@@ -4,7 +4,7 @@ import {
   type ContextBuilder,
   type ContextInput,
 } from '#contracts/context.ts'
-import type { ContextFitter } from '#contracts/context-fitter.ts'
+import type { ContextFitter, FittingTurn } from '#contracts/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput } from '#contracts/kernel.ts'
 import type { ModelProvider } from '#contracts/model.ts'
@@ -74,9 +74,27 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
         },
       }
       if (!builder.isNeeded(input)) return undefined
-      return turn.force ? shorter(builder.build(input)) : builder.build(input)
+      const building = withWhatItCost(builder.build(input), turn.spent)
+      return turn.force ? shorter(building) : building
     },
   }
+}
+
+/** Also where no summary came of it. */
+async function withWhatItCost(
+  building: Promise<BuiltContext>,
+  spent: FittingTurn['spent'],
+): Promise<BuiltContext> {
+  const before = spent()
+  const built = await building
+  if (!built.compaction) return built
+  const { tokens, costNanoUsd } = spent()
+  const report = {
+    ...built.compaction.report,
+    tokens: tokens - before.tokens,
+    costNanoUsd: costNanoUsd - before.costNanoUsd,
+  }
+  return { ...built, compaction: { ...built.compaction, report } }
 }
 
 /** To send the same again would be refused again. */

@@ -1,5 +1,7 @@
 import type { NamedId } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
+import { bothEnds } from './cut.ts'
+import { sayerOf } from './sayer.ts'
 
 /**
  * How far it looks: this much of a message (three quarters from its beginning, one from its end), this much in all
@@ -61,14 +63,16 @@ export function namedIds(
 /** Messages come newest first: the one noted last is the one that brought it. */
 function note(seen: Map<string, Seen>, id: string, message: Message, at: number): void {
   const before = seen.get(id)
-  const isUsed = message.role === 'assistant' || message.role === 'user'
+  const source = sayerOf(message)
+  const isUser = source === 'user'
+  const isUsed = isUser || source === 'assistant'
   if (!before && seen.size >= maxKnown) return
   seen.set(id, {
-    source: message.role === 'tool' ? message.name : message.role,
+    source,
     first: at,
     last: before?.last ?? at,
     lastUsed: before && before.lastUsed >= 0 ? before.lastUsed : isUsed ? at : -1,
-    isUser: message.role === 'user' || (before?.isUser ?? false),
+    isUser: isUser || (before?.isUser ?? false),
   })
 }
 
@@ -93,19 +97,22 @@ export function wordsOf(message: Message): string {
   }
 }
 
-export const bothEnds = (text: string, maxChars: number): string => {
-  if (text.length <= maxChars) return text
-  const head = Math.floor((maxChars * 3) / 4)
-  return `${text.slice(0, head)} … ${text.slice(text.length - (maxChars - head))}`
-}
-
 /** By shape alone, whatever the language: one pass over words, no expression that can run wild. */
 export function identifiersIn(text: string): readonly string[] {
   return text
     .split(/[\s"'`,;(){}<>[\]|“”„«»、。，]+|\\[nrt"]/)
     .filter((word) => word.length > 3 && hint.test(word))
-    .map((word) => word.replace(/^[:.=*_!?-]+(?=[^/])/, '').replace(/[:.=*!?\\-]+$/, ''))
+    .map((word) => withoutEnd(word.replace(/^[:.=*_!?-]+(?=[^/])/, '')))
     .filter(isIdentifier)
+}
+
+const endMarks: ReadonlySet<string> = new Set(':.=*!?\\-')
+
+/** By hand: an expression would look for the end from each mark of a long row of them. */
+function withoutEnd(word: string): string {
+  let end = word.length
+  while (end > 0 && endMarks.has(word.charAt(end - 1))) end -= 1
+  return word.slice(0, end)
 }
 
 /** Most words are none, and have nothing of this in them. */

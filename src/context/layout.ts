@@ -5,8 +5,8 @@ import {
   type Unpinned,
 } from '#contracts/context.ts'
 import type { Message } from '#contracts/message.ts'
-import { bothEnds } from './identifiers.ts'
 import { anyHandle, fairHeads, minCleared, planned, type Answer } from './clear.ts'
+import { bothEnds } from './cut.ts'
 import { leftOvers, type Pin, type Pins } from './pins.ts'
 import type { Sizes } from './sizes.ts'
 import type { Step } from './steps.ts'

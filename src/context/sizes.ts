@@ -8,6 +8,8 @@ export interface Sizes {
   readonly window: number
   /** What the lease can pay for one call. */
   readonly budget: number
+  /** Which of them a compaction goes by; what there is where none is known. */
+  readonly room: number
   /** A compaction begins above this. */
   readonly start: number
   /** So much is left by it. */
@@ -31,17 +33,20 @@ export function toSizes(
   const window = contextTokens === undefined ? Infinity : contextTokens - maxOutputTokens
   const budget = affordable(left, model)
   const refused = force === 'context_error' ? size : Infinity
-  const known = Math.min(window, budget, refused)
-  const room = Number.isFinite(known) ? known : size
-  const target = Math.floor(settings.target * room)
-  // Whoever asks for it wants less than there is, however far the window is: that share of what was said.
+  // Whoever asks for it wants less than there is, however far the window is: that share of what was said. What they
+  // would spend is for the summary: no call follows that had to be paid as well.
   const isAsked = force === 'requested'
+  const takes = Math.min(window, isAsked ? Infinity : budget)
+  const orAll = (tokens: number) => (Number.isFinite(tokens) ? tokens : size)
+  const room = orAll(Math.min(takes, refused))
+  const target = Math.floor(settings.target * room)
   const said = Math.max(0, size - fixed)
   return {
     window,
     budget,
     start: settings.start * window,
     target: isAsked ? Math.min(target, fixed + Math.floor(settings.target * said)) : target,
+    room: orAll(takes),
     lastTurns: Math.min(maxLastTurns, Math.floor((isAsked ? Math.min(room, said) : room) / 4)),
   }
 }
@@ -55,9 +60,20 @@ function affordable(
     maxTokens >= unlimited ? Infinity : (maxTokens - maxOutputTokens) / inputReserveFactor
   if (!price || maxCostNanoUsd >= unlimited || price.inputUsdPerMillion <= 0)
     return Math.floor(byTokens)
-  const forInput = maxCostNanoUsd - maxOutputTokens * nanoPerToken(price.outputUsdPerMillion)
-  const byCost = forInput / nanoPerToken(price.inputUsdPerMillion) / inputReserveFactor
+  const byCost = payable(price, maxCostNanoUsd, maxOutputTokens) / inputReserveFactor
   return Math.floor(Math.min(byTokens, byCost))
+}
+
+/** The most tokens of input that can be paid with so much output: each length at its own price. */
+function payable(price: ModelPrice, maxCostNanoUsd: number, outputTokens: number): number {
+  const tiers = [{ ...price, inputTokens: 0 }, ...(price.above ?? [])]
+  const most = tiers.map(({ inputTokens: from, ...tier }, index) => {
+    const forInput = maxCostNanoUsd - outputTokens * nanoPerToken(tier.outputUsdPerMillion)
+    const input = Math.floor(forInput / nanoPerToken(tier.inputUsdPerMillion))
+    const to = tiers[index + 1]?.inputTokens ?? Infinity
+    return index === 0 || input > from ? Math.min(input, to) : -Infinity
+  })
+  return Math.max(...most)
 }
 
 /** What chat formats add to a request. */

@@ -79,7 +79,11 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
     readTool,
     ...(text !== undefined && { prose: text }),
   })
-  const message: Message = { role: 'user', text: summary.text, taint: taintOf(gone, text) }
+  const message: Message = {
+    role: 'user',
+    text: summary.text,
+    taint: taintOf(messages.slice(0, layout.goneTo), text),
+  }
   const before = layout.kept.filter(({ from }) => from < layout.goneTo)
   const entry = (at: number): readonly Entry[] => {
     const original = messages[at]
@@ -145,8 +149,9 @@ async function proseOf(deps: SummaryDeps, gone: readonly Message[]): Promise<Pro
   const free = Math.floor((layout.summaryTokens - deps.leastSummary) * proseShare)
   const maxTokens = Math.max(0, Math.min(mostProse, free))
   const earlier = view.find(({ at }) => at === undefined)?.message
-  // The call for which all this is done has to be paid as well.
-  const paid = sizes.budget - sizes.target - maxTokens
+  // The call for which all this is done has to be paid as well, if there is one.
+  const next = input.force === 'requested' ? 0 : sizes.target
+  const paid = sizes.budget - next - maxTokens
   // How much the model takes is not known where it refused more than it was said to: the summary itself has to pass.
   const passes = input.force === 'context_error' ? sizes.target : Infinity
   const material = {
@@ -171,8 +176,8 @@ function newlyGone({ view, input }: SummaryDeps, gone: readonly Message[]): read
   return gone.filter((message) => shown.has(message))
 }
 
-/** A summary is as trustworthy as the least of what is in it. */
-function taintOf(gone: readonly Message[], prose: string | undefined): readonly TaintLabel[] {
-  const labels = gone.flatMap((message) => (message.role === 'system' ? [] : message.taint))
+/** A summary is as trustworthy as the least of what is in it: it names identifiers of what stays, too. */
+function taintOf(before: readonly Message[], prose: string | undefined): readonly TaintLabel[] {
+  const labels = before.flatMap((message) => (message.role === 'system' ? [] : message.taint))
   return [...new Set<TaintLabel>(['context', ...labels, ...(prose ? (['model'] as const) : [])])]
 }

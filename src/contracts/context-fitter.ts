@@ -1,5 +1,6 @@
 import type { BuiltContext, Compaction } from './context.ts'
 import type { RunInput } from './kernel.ts'
+import type { Usage } from './lease.ts'
 import type { PlannerState } from './plan.ts'
 
 /** A turn of a run before its planner is asked: `messages` is all that was said, and nobody reads along in `generate`. */
@@ -9,6 +10,8 @@ export interface FittingTurn extends PlannerState {
   readonly own: readonly Compaction[]
   /** The last of it is of this very turn, which was cut: nothing is decided again. */
   readonly isDecided: boolean
+  /** What is booked to the turn by now, attempts that failed and such as were lost among it. */
+  readonly spent: () => Pick<Usage, 'tokens' | 'costNanoUsd'>
   /** The model refused it as too long. */
   readonly force?: 'context_error' | undefined
 }

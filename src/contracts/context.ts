@@ -10,7 +10,8 @@ export const contextSettingsSchema = z
     start: z.number().min(0.3).max(0.95).default(0.8),
     target: z.number().min(0.1).max(0.8).default(0.5),
   })
-  .refine(({ start, target }) => start - target >= 0.1, {
+  // 0.5 less 0.4 is a little less than a tenth, as numbers are.
+  .refine(({ start, target }) => start - target > 0.1 - 1e-9, {
     message: 'target must be at least 0.1 below start',
     path: ['target'],
   })

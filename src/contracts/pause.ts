@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from './json.ts'
+import type { Limits } from './lease.ts'
 import type { Answers, PauseRequest, ToolResult } from './tool.ts'
 
 /** A call that waits for someone outside. Nothing stays resident meanwhile; its time is not charged. */
@@ -15,6 +16,8 @@ export interface Pause extends PauseRequest {
   readonly sinceMs: number
   /** Of kind `budget`: how often the limits of the run had been changed then. A later change may end it. */
   readonly changes?: number
+  /** Of kind `budget`: the limits in force then, those of session and day too. They hold for a run that ends because they stay. */
+  readonly limits?: Limits
 }
 
 /**

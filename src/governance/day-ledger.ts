@@ -15,7 +15,7 @@ import {
   type Granted,
 } from './day.ts'
 import { createLeaseChecks, type LeaseChecks } from './lease-checks.ts'
-import type { LeaseRow, PrincipalRows } from './principal-rows.ts'
+import type { LeaseRow, PrincipalRows, ProgressRow } from './principal-rows.ts'
 
 /**
  * One principal's days. At every moment, for every day: settled + reserved ≤ limit, but for overruns that were
@@ -23,8 +23,9 @@ import type { LeaseRow, PrincipalRows } from './principal-rows.ts'
  * one synchronous step: read, await, write would lose updates.
  *
  * A reservation has one day for good, so that whatever is settled of it lands where it was reserved, across midnight
- * and after a restart. A run that has none open reserves in the day of now: a day that is over may be used up. What
- * it settled before stays in that day and is the base of what it says from then on.
+ * and after a restart. A run that goes on while one is open may get more of its day. One that has none open reserves in
+ * the day of now: a day that is over may be used up. What it settled before stays in that day and is the base of what
+ * it says from then on.
  *
  * Settlements and reservations of a run travel on their own. Each says its step: one of an earlier step than what
  * is known is late and changes nothing.
@@ -64,15 +65,34 @@ export function createDayLedger(
     if (step !== undefined && step > known.step) rows.writeProgress({ ...known, step })
   }
 
+  /** It was parked meanwhile, and something below it works on: it may ask for more than it has, once its limit is raised. */
+  const goOn = (
+    open: LeaseRow,
+    progress: ProgressRow,
+    { asked, limits }: { readonly asked: DayAmount; readonly limits: DayAmount },
+  ): DayAmount => {
+    const used = plus(rows.settledIn(open.day), reservedIn(open.day, rows.leases()))
+    const again = grant(besides(toAmount(asked), progress.base), limits, minus(used, open.amount))
+    const amount = again.ok ? toAmount(atLeast(again.amount, open.amount)) : open.amount
+    rows.together(() => {
+      rows.writeProgress(progress)
+      if (isSame(amount, open.amount)) return
+      rows.closeLease(open.run)
+      rows.openLease({ ...open, amount })
+    })
+    return amount
+  }
+
   return {
     reserve: ({ run, session, asked, step = 0 }, limits, nowMs) => {
       const known = rows.progress(run)
       const at = Math.max(step, known.step)
       const open = rows.lease(run)
       if (open) {
+        let { amount } = open
         if (at > known.step && at > firstStep)
-          rows.together(() => rows.writeProgress({ ...known, step: at }))
-        return { ok: true, value: toAmount(plus(known.base, open.amount)) }
+          amount = goOn(open, { ...known, step: at }, { asked, limits })
+        return { ok: true, value: toAmount(plus(known.base, amount)) }
       }
       // A run that goes on after it was settled keeps what that was, and gets what it may spend besides.
       const before = rows.settled(run)
@@ -131,6 +151,11 @@ function refusal(
 }
 
 const inUsd = ({ costNanoUsd }: DayAmount) => `${costNanoUsd / 1e9} US dollars`
+
+const atLeast = (a: DayAmount, b: DayAmount): DayAmount => ({
+  tokens: Math.max(a.tokens, b.tokens),
+  costNanoUsd: Math.max(a.costNanoUsd, b.costNanoUsd),
+})
 
 const isSame = (a: DayAmount, b: DayAmount) =>
   a.tokens === b.tokens && a.costNanoUsd === b.costNanoUsd

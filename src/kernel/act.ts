@@ -264,8 +264,9 @@ const finishedOf = (call: CallRecord, scope: TurnScope) => {
 function settledRecord({ record, state }: PendingCall, scope: TurnScope): CallRecord {
   const { parts } = scope
   const tool = state.entry?.tool.name ?? record.tool
-  const spends = state.entry?.spends || state.pause
-  const base = { ...record, tool, ...(spends && state.lease && { reserved: state.lease.amount }) }
+  // One that did not begin has nothing of its lease.
+  const keeps = state.hasRun && (state.entry?.spends || state.pause)
+  const base = { ...record, tool, ...(keeps && state.lease && { reserved: state.lease.amount }) }
   if (state.pause) {
     const { id: call } = record
     const { input } = state

@@ -20,6 +20,12 @@ export const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) => {
 export const heldBack = (code: LeaseErrorCode, message: string, { mayAsk }: TurnScope) =>
   mayAsk ? { pause: { kind: 'budget', expires: true } as const } : { deny: failure(code, message) }
 
+/** One that the end of the run's time kept from beginning. */
+export function outOfTime(call: CallState, scope: TurnScope) {
+  call.refused = 'lease_time'
+  return heldBack(call.refused, 'The time of this run is used up.', scope)
+}
+
 /** The policy says so, and may say why; or the tool, or the run (`kv__set` means itself, `kv__*` all of a plugin). */
 export async function needsApproval(call: CallState, scope: TurnScope): Promise<boolean | string> {
   const asked = await scope.parts.approvals.isNeeded(subjectOf(call, scope))

@@ -3,7 +3,7 @@ import type { LeaseErrorCode } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
 import { argsHashOf, failure, spentBy, subjectOf, type Gate } from './call.ts'
 import { execute } from './execute.ts'
-import { heldBack, needsApproval, pauseOrDeny } from './approval.ts'
+import { heldBack, needsApproval, outOfTime, pauseOrDeny } from './approval.ts'
 import { leaseFor, widthOf } from '#leases/share.ts'
 
 /** Known to this agent: a name that is not in its toolset does not exist for it. */
@@ -142,8 +142,7 @@ const timeout: Gate = {
     call.deadline =
       own <= left ? { ms: own, code: 'tool_timeout' } : { ms: left, code: 'lease_time' }
     if (left > 0) return
-    call.refused = 'lease_time'
-    return heldBack('lease_time', 'The time of this run is used up.', scope)
+    return outOfTime(call, scope)
   },
 }
 

@@ -1,3 +1,4 @@
+import { outOfTime } from './approval.ts'
 import { failure, type CallState, type Gate, type TurnScope } from './call.ts'
 import { gates } from './gates.ts'
 
@@ -21,8 +22,11 @@ export async function passGates(
     if (gate.when === 'after' && !call.hasRun) continue
     // What a hook changed is checked again; it is not asked again, and the call counts once.
     if (!mayRecheck && onceOnly.has(gate.name)) continue
-    const verdict = await verdictOf(gate, call, scope)
+    let verdict = await verdictOf(gate, call, scope)
     if (!verdict) continue
+    // A check that the end of the time broke off says no as well: it is made again where there may be more.
+    if ('deny' in verdict && scope.mayAsk && !call.hasRun && scope.timeLeftMs() <= 0)
+      verdict = outOfTime(call, scope)
     if ('deny' in verdict) call.result = verdict.deny
     else if ('pause' in verdict) call.pause = verdict.pause
     else if (mayRecheck) {

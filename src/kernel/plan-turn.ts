@@ -77,7 +77,8 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       emit: (event) => void draft.events.push(stamp(event)),
     }
     const isDecided = draft.compactions.length > 0
-    const more = { run: input, own, isDecided, generate: summarize, force }
+    const spent = () => draft.usage
+    const more = { run: input, own, isDecided, generate: summarize, spent, force }
     const fitted = await parts.context?.fit({ ...state, ...more })
     if (fitted?.compaction) {
       draft.compactions.push(fitted.compaction)

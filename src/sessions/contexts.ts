@@ -52,6 +52,8 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
         const { agent } = own(request.principal)
         asked = { ...optionsOf(lastRun()), ...request }
         refuseAtWork(parts())
+        const isInherited = asked.model !== request.model
+        if (isInherited && agent !== undefined) await refuseTaken({ ...asked, agent })
         const isWorthwhile =
           agent !== undefined &&
           (await runtime.context.isWorthwhile(await read(agent, request.principal, asked)))
@@ -62,6 +64,14 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
       if (result.state === 'parked') throw new Error('A run that only compacts was parked.')
       return outcomeOf(result, scope.row(result.id))
     },
+  }
+
+  /** The model of the last run may have been taken since from whoever asks; an operator asks with no right of theirs. */
+  async function refuseTaken(asked: SubmitRequest & { readonly agent: string }): Promise<void> {
+    const isOwner = asked.key !== undefined || asked.grant !== undefined
+    if (!isOwner || (await runtime.mayBegin(asked))) return
+    const message = `The last run asked "${asked.model}", which you may not name any more: name another one.`
+    throw new IsolaError('request_forbidden', message, { param: 'model' })
   }
 
   function outcomeOf(result: CompactionOutcome['result'], row: RunRow): CompactionOutcome {

@@ -95,6 +95,22 @@ export function prose(random: ReturnType<typeof createRandom>, tokens: number): 
   return Array.from({ length: tokens }, () => words[random.int(0, words.length - 1)]).join(' ')
 }
 
+/** Talk of about 12,000 tokens, with something at its beginning. */
+export function talkAfter(
+  first: readonly Message[],
+  random: ReturnType<typeof createRandom>,
+): readonly Message[] {
+  return [
+    system('You are careful.'),
+    user('Plan the move to Lisbon in May.'),
+    ...first,
+    ...Array.from({ length: 20 }, (_, index) => [
+      says(`${prose(random, 300)} Next I will check step ${index}.`),
+      user(`${prose(random, 300)} Remember number ${index + 7_000}.`),
+    ]).flat(),
+  ]
+}
+
 /** What the model is sent, as text, and what it can open from there with one call. */
 export function reachable(messages: readonly Message[], texts: ReadonlyMap<string, string>) {
   const window = messages.map((message) => JSON.stringify(message)).join('\n')

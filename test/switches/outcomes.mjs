@@ -86,8 +86,8 @@ export const outcomes = [
       {
         name: 'outcome-run-limits',
         what: 'E1: limits of the run that was asked for hold for it and all that outcomes begin together',
-        find: 'const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, options))',
-        replace: 'const asked = narrower(own, onlyLimited(limits))',
+        find: 'begunBy ? leftOfFirst(row, options) : onlyLimited(limits)',
+        replace: 'onlyLimited(limits)',
       },
     ],
   ),

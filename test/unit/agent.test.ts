@@ -154,6 +154,11 @@ describe('the embeddable agent', () => {
       { tools: [{ ...clockTool, execute: undefined }] },
       'tools[0].execute',
     ],
+    [
+      'a tool of the name of the one that opens what left',
+      { tools: [{ ...clockTool, name: 'isola__read_output' }] },
+      'tools[0].name',
+    ],
     ['two tools of one name', { tools: [clockTool, clockTool] }, 'tools[1].name'],
     [
       'a schema that is no object',

@@ -19,7 +19,7 @@ export function decisionFor({ kind, argsHash }, words) {
       ? { decision: 'deny', message: 'Nobody is there to answer.' }
       : { decision: 'result', output: text }
   }
-  // A limit is raised before this; without that it stays. What goes in circles goes on with a yes.
+  // What goes in circles goes on with a yes.
   if (kind === 'budget' && !/^y(es)?$/i.test(text ?? '')) return { decision: 'deny' }
   if (kind === 'budget') return { decision: 'approve' }
   if (kind !== 'approval') return { decision: 'error', message: 'This client runs no tools.' }
@@ -34,7 +34,7 @@ export const questionOf = ({ kind, tool, input, about, reached }) =>
   kind === 'budget'
     ? {
         text: `? ${reached.message}`,
-        prompt: reached.limit ? 'a new limit, or no> ' : 'yes to go on, or no> ',
+        prompt: 'yes to go on, or no> ',
       }
     : kind === 'question'
       ? { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
@@ -43,11 +43,26 @@ export const questionOf = ({ kind, tool, input, about, reached }) =>
           prompt: 'yes, no, or why not> ',
         }
 
-/** The limit that a person named; `undefined` if it stays, or is none. Costs are said in US dollars. */
-function newLimit({ kind, reached }, words) {
-  const amount = Number(words?.trim().replaceAll(',', '') || Number.NaN)
-  if (kind !== 'budget' || !reached.limit || !(amount > 0)) return undefined
-  return { [reached.limit.replace('NanoUsd', 'Usd')]: amount }
+/** 40, 2.5, $2.50 or 1,500; `undefined` for what may be meant otherwise, such as 1,5. */
+function amountOf(words) {
+  const text = words.trim().replace(/^\$/, '')
+  const isNumber = /^(\d{1,15}|\d{1,3}(,\d{3}){1,4})(\.\d+)?$/.test(text)
+  const amount = isNumber ? Number(text.replaceAll(',', '')) : 0
+  return amount > 0 ? amount : undefined
+}
+
+/** Asks until there is a limit or a no: a slip neither ends the run nor allows it more than was meant. Costs are US dollars. */
+async function decideLimit({ call, reached }, { ask, note, signal }) {
+  for (;;) {
+    const words = await ask('a new limit, or no> ')
+    if (signal.aborted) return { isUnanswered: false }
+    if (words === undefined || /^no?$/i.test(words.trim()))
+      return { decision: { call, decision: 'deny' }, isUnanswered: words === undefined }
+    const amount = amountOf(words)
+    if (amount !== undefined)
+      return { limit: { [reached.limit.replace('NanoUsd', 'Usd')]: amount }, isUnanswered: false }
+    note(`! ${short(words, 40) || 'Nothing'} is no limit: a number such as 40 or 2.5, or no.`)
+  }
 }
 
 /** What is decided about one waiting call; no decision if the person left. */
@@ -58,10 +73,9 @@ async function decide(pause, { ask, note, signal }) {
     return { decision: { call, ...decisionFor(pause) }, isUnanswered: false }
   const { text, prompt } = questionOf(pause)
   note(text)
+  if (pause.reached?.limit) return decideLimit(pause, { ask, note, signal })
   const words = await ask(prompt)
   if (signal.aborted) return { isUnanswered: false }
-  const limit = newLimit(pause, words)
-  if (limit) return { limit, isUnanswered: false }
   return { decision: { call, ...decisionFor(pause, words) }, isUnanswered: words === undefined }
 }
 
@@ -82,8 +96,8 @@ export async function settlePauses(tree, { request, ask, note, signal }) {
     try {
       await request(path, { method: 'POST', json: limit ?? decision })
     } catch (error) {
-      // Somebody else was quicker, it expired, or the day has less: the run tells.
-      if (![403, 404, 409].includes(error.status)) throw error
+      // Somebody else was quicker, it expired, the day has less, or it is no such limit: the run tells, or is asked about again.
+      if (![400, 403, 404, 409].includes(error.status)) throw error
       note(`! ${error.message}`)
     }
   }

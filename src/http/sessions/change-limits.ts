@@ -51,9 +51,12 @@ async function refuseBeyondDay(
   const left = Math.max(0, day.limits[key] - day.settled[key] - day.reserved[key])
   const most = (reached.spent ?? 0) + left
   if ((limits[limit] ?? 0) <= most) return
-  const [has, may] = key === 'tokens' ? [left, most] : [left / 1e9, most / 1e9]
-  const message = `The day of this principal has ${has} left: this run may have a limit of ${may}. An operator may raise it further.`
-  throw new IsolaError('request_forbidden', message, { param: limit })
+  const param = key === 'tokens' ? limit : 'maxCostUsd'
+  const [has, may] = [left, most].map((amount) =>
+    key === 'tokens' ? `${amount} tokens` : `$${amount / 1e9}`,
+  )
+  const message = `${param}: the day of this principal has ${has} left, so this run may have a limit of ${may}. An operator may raise it further.`
+  throw new IsolaError('request_forbidden', message, { param })
 }
 
 const isRaise = ({ limit, allowed = 0 }: LimitReached, limits: Partial<Limits>): boolean =>

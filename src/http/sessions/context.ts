@@ -86,6 +86,8 @@ function reportOf({ result, report }: CompactionOutcome): NonNullable<Compaction
   if (report) return report
   const { code, message } = result.error ?? {}
   const why = message ?? 'There is nothing to compact.'
+  if (result.state === 'cancelled')
+    throw new IsolaError('request_conflict', `The compaction was cancelled: ${why}`)
   throw code === undefined
     ? new IsolaError('request_conflict', why)
     : Object.assign(new Error(why), { code })

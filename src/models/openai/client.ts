@@ -89,7 +89,9 @@ function unreachable(error: unknown): APIConnectionError {
 
 /** A refusal in the words of the package, which reads what is under `error`: what is beside it is read all the same. */
 function refusal({ status, headers }: Response, text: string): APIError {
-  const said = parsed(text)
+  const whole = parsed(text)
+  // Google's address for this protocol puts its errors into a list.
+  const said: unknown = Array.isArray(whole) && isObject(whole[0]) ? whole[0] : whole
   if (!said) return APIError.generate(status, undefined, text, headers)
   if (!isObject(said) || Array.isArray(said) || 'error' in said)
     return APIError.generate(status, said, undefined, headers)

@@ -102,14 +102,25 @@ function meaningOf(status: number, model: string): readonly [ModelErrorCode, str
   ]
 }
 
-/** The ways in which servers say that a request is longer than the model takes. */
+/** The ways in which servers say that a request is longer than the model takes; one of them says it with a 500. */
 function isTooLong({ code, message }: APIError, status = 400): boolean {
-  if (code === 'context_length_exceeded') return true
-  return [400, 413, 422].includes(status) && sizeWords.test(message)
+  if (code === 'context_length_exceeded' || status === 413) return true
+  if (status === 500) return /context size has been exceeded/i.test(message)
+  return [400, 422].includes(status) && sizeWords.test(message)
 }
 
-const sizeWords =
-  /context[ _-]?(?:length|window|size)|(?:prompt|input) is too long|too large for model|maximum number of tokens allowed|reduce the length of the messages/i
+const sizeWords = new RegExp(
+  [
+    'context[ _-]?(?:length|window|size|limit)',
+    '(?:prompt|input) is too long',
+    'too large for model',
+    'maximum number of tokens allowed',
+    'maximum (?:prompt|model|input) length',
+    'reduce the length of the messages',
+    '`?inputs`? (?:tokens )?.{0,40}must (?:have less than|be <=)',
+  ].join('|'),
+  'i',
+)
 
 /** The ways in which servers say that they lack a model; a 404 alone may be a wrong address. */
 function isModelUnknown({ code, message }: APIError, status: number, model: string): boolean {

@@ -47,6 +47,8 @@ export function createTranscript(store: SessionStore): Transcript {
   let records: readonly Compaction[] = []
   const leftOver = new WeakSet<Message>()
   let read: RunRow | undefined
+  /** What that run said, if it came to nothing: it is not in `known` before the next one did not. */
+  let vain: readonly Message[] = []
 
   const ofRun = (row: RunRow, turns: readonly TurnRecord[]): Message[] => {
     const seen = turns.reduce((sum, { received = [] }) => sum + received.length, 0)
@@ -82,15 +84,20 @@ export function createTranscript(store: SessionStore): Transcript {
     const rest: Message[] = []
     let compactions = records
     let previous = read
+    let inVain = vain
     for (const next of upToRun(row)) {
       if (previous && !followsAll(next, previous)) return undefined
       const before = next.submission.after ? [] : added(previous?.order ?? 0, next.order)
       if (next === row) {
-        rest.push(...before)
+        rest.push(...inVain, ...before)
         break
       }
       const turns = store.turns(next.order)
-      const messages = [...before, ...ofRun(next, turns)]
+      const said = ofRun(next, turns)
+      const isVain = cameToNothing(turns, said)
+      const isReplaced = isVain && before.length === 0
+      const messages = [...(isReplaced ? [] : inVain), ...before, ...(isVain ? [] : said)]
+      inVain = isVain ? said : []
       compactions = lastOf([...compactions, ...recordsIn(turns)])
       // A parked run may still change, and with it everything after it.
       if (rest.length > 0 || !turns.at(-1)?.final) rest.push(...messages)
@@ -98,6 +105,7 @@ export function createTranscript(store: SessionStore): Transcript {
         known.push(...messages)
         records = compactions
         read = next
+        vain = inVain
       }
       previous = next
     }
@@ -123,12 +131,17 @@ export function createTranscript(store: SessionStore): Transcript {
   const alongItsBranch = (row: RunRow): SaidBefore => {
     const parts: (readonly Message[])[] = []
     let compactions: readonly Compaction[] = []
+    let isVainAfter = false
     for (let next = row; ;) {
       const before = previousOf(next)
       if (!before || before.order >= next.order)
         return { messages: [...preamble(), ...parts.reverse().flat()], compactions }
       const said = upTo(before, next)
-      parts.push(next.submission.after ? [] : added(before.order, next.order), said.messages)
+      const between = next.submission.after ? [] : added(before.order, next.order)
+      const isVain = cameToNothing(store.turns(before.order), said.messages)
+      const isReplaced = isVain && isVainAfter && between.length === 0
+      parts.push(between, isReplaced ? [] : said.messages)
+      isVainAfter = isVain
       compactions = lastOf([...said.compactions, ...compactions])
       next = before
     }
@@ -154,9 +167,17 @@ export function createTranscript(store: SessionStore): Transcript {
       known = []
       records = []
       read = undefined
+      vain = []
     },
   }
 }
+
+/**
+ * It failed before anybody answered. Of several such runs one after the other the last one's words stand for all: who
+ * tries again says the same, and a request that is refused for its length would only grow.
+ */
+const cameToNothing = (turns: readonly TurnRecord[], said: readonly Message[]): boolean =>
+  turns.at(-1)?.final?.state === 'failed' && said.every(({ role }) => role === 'user')
 
 /** It was taken up again after later runs had been read. */
 const isBehind = ({ order }: RunRow, read: RunRow | undefined): boolean =>

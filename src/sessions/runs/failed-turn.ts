@@ -36,6 +36,8 @@ export function failedTurn(options: FailedTurnOptions): {
   } as const
   const turn: TurnRecord = {
     turn: open?.turn ?? nextTurn,
+    ...(open?.received && { received: open.received }),
+    ...(open?.compactions && { compactions: open.compactions }),
     steps: open?.steps ?? [],
     calls: open?.calls ?? [],
     modelCalls: open?.modelCalls ?? [],
@@ -50,7 +52,8 @@ export function failedTurn(options: FailedTurnOptions): {
     trace,
     startedAtMs: row.startedAtMs ?? row.createdAtMs,
     agent: { id: agent, provenance: { template: '', version: '' } },
-    ending: { state, result: '', ...error },
+    // One that a limit ends keeps what was said.
+    ending: { state, ...(state === 'failed' && { result: '' }), ...error },
     turns: [...(open ? turns.slice(0, -1) : turns), turn],
     finishedAtMs: nowMs,
   })

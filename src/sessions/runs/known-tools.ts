@@ -35,6 +35,8 @@ export function createKnownTools(
         if (!outcome && !pause && reserved) underWay.add(id)
     },
     refuse(call, { tool, definitionHash }) {
+      // Nothing else could be looked at again.
+      if (tool.name === finder) return undefined
       const known = hashes.get(tool.name)
       if (known === undefined || known === definitionHash || underWay.has(call)) return undefined
       return finder === undefined

@@ -50,6 +50,7 @@ export function pauseAt(
     expires: true,
     reached: reachedOf(ending, turns, limits),
     changes,
+    limits: { ...limits },
     call: `limit_${turn}_${parks + 1}`,
     tool: '',
     input: {},
@@ -58,6 +59,9 @@ export function pauseAt(
     sinceMs: nowMs,
   }
 }
+
+/** Of a pause that `pauseAt` made the turn that waits; 0 for every other call. */
+export const turnOfPause = (call: string): number => Number(/^limit_(\d+)_/.exec(call)?.[1] ?? 0)
 
 /** Which limit was reached, what was spent of it by whom in the tree, and what the next step needs. */
 export function reachedOf(

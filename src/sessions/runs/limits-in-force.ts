@@ -1,6 +1,7 @@
 import { narrower, onlyLimited, unlimited, type Limits } from '#contracts/lease.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
+import { turnOfPause } from './limit-reached.ts'
 
 /** The limits of a segment: what it was given, and less as soon as somebody lowers one. More it gets when it goes on. */
 export function limitsInForce(given: Limits, row: () => RunRow): Limits {
@@ -43,21 +44,16 @@ const pauseOf = ({ order }: RunRow, store: SessionStore): Pause | undefined => {
   return last?.isDone === false ? last.pause : undefined
 }
 
-/** Nobody raised the limit in time, or somebody said that it stays. */
-const isRefused = (pause: Pause | undefined, { answers }: RunRow): boolean =>
-  pause !== undefined && answers?.[pause.call]?.kind === 'outcome'
+/** Nobody raised a limit in time, or somebody said that it stays: for good, whatever became of the turn since. */
+const isRefused = ({ answers = {} }: RunRow): boolean =>
+  Object.entries(answers).some(([call, { kind }]) => turnOfPause(call) > 0 && kind === 'outcome')
 
 /** Whether a run that reaches a limit is to wait for somebody who raises it. */
-export const mayAsk = (row: RunRow, store: SessionStore): boolean =>
-  row.submission.mayRaise === true &&
-  row.submission.lineage === undefined &&
-  !isRefused(pauseOf(row, store), row)
+export const mayAsk = (row: RunRow): boolean =>
+  row.submission.mayRaise === true && row.submission.lineage === undefined && !isRefused(row)
 
-/** The limits of a run that ends because they stay as they were: nothing is asked of the day any more. */
+/** The limits of a run that ends because they stay as they were, or are lower by now: nothing is asked of the day any more. */
 export function limitsThatStay(row: RunRow, store: SessionStore, own: Limits): Limits | undefined {
-  const pause = pauseOf(row, store)
-  if (!isRefused(pause, row)) return undefined
-  const { limit, allowed = 0 } = pause?.reached ?? {}
-  const limits = narrower(own, onlyLimited(row.submission.limits))
-  return limit ? { ...limits, ...row.changed?.limits, [limit]: allowed } : limits
+  const pause = isRefused(row) ? pauseOf(row, store) : undefined
+  return pause && narrower({ ...own, ...row.changed?.limits }, onlyLimited(pause.limits))
 }

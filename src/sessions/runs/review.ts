@@ -3,7 +3,7 @@ import type { EventDraft } from '#contracts/event.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { RunRow } from '../storage/store.ts'
-import { warningsIn } from './limit-reached.ts'
+import { turnOfPause, warningsIn } from './limit-reached.ts'
 import { loopIn } from './loop.ts'
 
 const defaultRounds = 5
@@ -41,6 +41,6 @@ const allowedUpTo = ({ answers = {} }: RunRow): number =>
   Math.max(
     0,
     ...Object.entries(answers).map(([call, { kind }]) =>
-      kind === 'approved' ? Number(/^limit_(\d+)_/.exec(call)?.[1] ?? 0) : 0,
+      kind === 'approved' ? turnOfPause(call) : 0,
     ),
   )

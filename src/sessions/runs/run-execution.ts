@@ -61,7 +61,7 @@ export async function executeRun(
   const known =
     options.isWoken && row().pin ? createKnownTools(toolset, pin?.agent.tools) : undefined
   const limits = limitsInForce(spec.limits, row)
-  const mayRaise = mayAsk(row(), store)
+  const mayRaise = mayAsk(row())
   let loaded: readonly TurnRecord[] = []
   let published = 0
   let failure: unknown

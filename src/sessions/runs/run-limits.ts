@@ -8,6 +8,7 @@ import {
   type Usage,
 } from '#contracts/lease.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
+import type { DayAmount } from '#contracts/principal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import { heldByRun, spentByFinished, spentByRun, stepOf } from '../log/spending.ts'
@@ -33,8 +34,8 @@ export async function leaseOf(
   options: RunLimitsOptions,
 ): Promise<Limits> {
   const { store } = options
-  const { lineage, limits } = row.submission
-  const asked = narrower(narrower(own, onlyLimited(limits)), leftOfFirst(row, options))
+  const { lineage, limits, begunBy } = row.submission
+  const asked = narrower(own, begunBy ? leftOfFirst(row, options) : onlyLimited(limits))
   const session = store.session()?.limits
   const allowed = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
   if (lineage) return allowed
@@ -53,33 +54,49 @@ export async function leaseOf(
 
 /** What of a lease the principal's day has. */
 async function ofTheDay(row: RunRow, lease: Limits, options: RunLimitsOptions): Promise<Limits> {
+  const asked = { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd }
+  const { tokens, costNanoUsd } = await grantedByDay(row, asked, options)
+  return narrower(lease, onlyLimited({ maxTokens: tokens, maxCostNanoUsd: costNanoUsd }))
+}
+
+async function grantedByDay(
+  row: RunRow,
+  asked: DayAmount,
+  options: RunLimitsOptions,
+): Promise<DayAmount> {
   const { runtime, store, sessionId, counted } = options
-  const { principal, dayLimits } = row.submission
+  const { principal, dayLimits, mayRaise } = row.submission
   const reserving = runtime.principals.reserve({
     principal,
     session: sessionId(),
     run: row.id,
     counted,
-    asked: { tokens: lease.maxTokens, costNanoUsd: lease.maxCostNanoUsd },
+    asked,
     // What was settled before it goes on is late from here on.
     step: stepOf(row, store.turns(row.order), false) + 1,
     ...(dayLimits && { limits: dayLimits }),
   })
-  const { tokens, costNanoUsd } = await reserving.catch((error: unknown) => {
-    // An operator has said that it goes on, or it waits already until somebody does: it is not ended for that.
-    const mayWait =
-      row.changed?.byOperator ?? (row.submission.mayRaise && row.startSeq !== undefined)
-    if (mayWait && errorCode(error)?.startsWith('lease_')) return nothingOf(spentSoFar(row, store))
-    throw error
+  return reserving.catch((error: unknown) => {
+    const used = usedUpIn(error)
+    // An operator has said that it goes on, or it was taken in and may wait until somebody does: it is not ended for that.
+    const mayWait = row.changed?.byOperator ?? (mayRaise && store.findRun(row.id) !== undefined)
+    if (!used || !mayWait || asked[used] === 0) throw error
+    // Of what is not asked for nothing is refused, and of the other there may be some.
+    return grantedByDay(row, { ...asked, [used]: 0 }, options)
   })
-  return narrower(lease, onlyLimited({ maxTokens: tokens, maxCostNanoUsd: costNanoUsd }))
 }
 
-const spentSoFar = (row: RunRow, store: SessionStore): Usage =>
-  spentByRun(row, store.turns(row.order))
-
-/** Nothing besides what was spent. */
-const nothingOf = ({ tokens, costNanoUsd }: Usage) => ({ tokens, costNanoUsd })
+/** Of what a day has nothing more. */
+function usedUpIn(error: unknown): keyof DayAmount | undefined {
+  switch (errorCode(error)) {
+    case 'lease_tokens':
+      return 'tokens'
+    case 'lease_cost':
+      return 'costNanoUsd'
+    default:
+      return undefined
+  }
+}
 
 /** What the other runs of the session leave of its limits. One run works at a time, so this holds until it ends. */
 const leftOf = (limits: Limits, { order }: RunRow, store: SessionStore): Limits =>
@@ -89,11 +106,10 @@ const leftOf = (limits: Limits, { order }: RunRow, store: SessionStore): Limits 
     .reduce((left, row) => leftBy(row, left, store), besideAmount(limits, spentByFinished(store)))
 
 /**
- * What the limits of the run that somebody asked for leave, once outcomes begin others: those share them, or a limit
- * of one dollar would be one for each.
+ * What the limits of the run that somebody asked for leave, as they were changed since, once outcomes begin others:
+ * those share them, or a limit of one dollar would be one for each.
  */
 function leftOfFirst(row: RunRow, { store, sessionId, runtime }: RunLimitsOptions): Limits {
-  if (!row.submission.begunBy) return onlyLimited()
   const first = firstOf(row, store)
   const find = (above: RunRow, call: string) => {
     const key = outcomeKey(above.id, call)
@@ -102,7 +118,10 @@ function leftOfFirst(row: RunRow, { store, sessionId, runtime }: RunLimitsOption
   }
   return [first, ...begunBelow(first, find)]
     .filter((other) => other.order !== row.order)
-    .reduce((left, other) => leftBy(other, left, store), onlyLimited(first.submission.limits))
+    .reduce(
+      (left, other) => leftBy(other, left, store),
+      onlyLimited({ ...first.submission.limits, ...first.changed?.limits }),
+    )
 }
 
 /** The runs that outcomes of this one began, and of those: each is found by the call whose outcome it was. */

@@ -315,6 +315,28 @@ describe('when it is decided', () => {
     expect(after).toBeLessThan(before)
   })
 
+  it('gives up nothing that was said last for a lease that is too small: who can be asked is asked', async () => {
+    const exchange = () => [user(long(2_000)), says('Noted.')]
+    const messages = [rules, ...exchange(), ...exchange(), ...exchange(), user('And now?')]
+    const left = { maxTokens: 4_096 + 2_500, maxCostNanoUsd: unlimited }
+    const built = await build(messages, { left })
+    expect(built.compaction).toBeUndefined()
+    expect(built.messages).toBe(messages)
+  })
+
+  it('on request goes by what was said, however little may be spent on it', async () => {
+    const messages = withTalk(10)
+    const asked = { force: 'requested' as const }
+    const whole = await build(messages, asked)
+    const cheap = await build(messages, { ...asked, left: { maxTokens: 10, maxCostNanoUsd: 0 } })
+    expect(cheap.compaction?.report).toMatchObject({
+      by: 'rule',
+      targetTokens: whole.compaction?.report.targetTokens,
+      roomTokens: whole.compaction?.report.roomTokens,
+      stayed: { lastTurns: whole.compaction?.report.stayed.lastTurns },
+    })
+  })
+
   it('makes no second record of what would free nothing', async () => {
     const messages = [rules, user(long(10_500))]
     const built = await build(messages)

@@ -95,6 +95,31 @@ describe('a day', () => {
     expect(usage(tokensOnly(100))).toMatchObject({ reserved: { tokens: 60 }, openRuns: 1 })
   })
 
+  it('E1: gives a run that goes on with a raised limit more, though what it waits for keeps its reservation open', () => {
+    const { ask, usage } = open()
+    ask('a', tokensOnly(60), tokensOnly(100))
+    ask('b', tokensOnly(10), tokensOnly(100))
+    // It was parked, and nothing was settled: one of its calls works on elsewhere.
+    for (const _again of [1, 2]) {
+      expect(ask('a', tokensOnly(80), tokensOnly(100), noon, 2)).toMatchObject({
+        value: { tokens: 80 },
+      })
+      expect(usage(tokensOnly(100))).toMatchObject({ reserved: { tokens: 90 }, openRuns: 2 })
+    }
+    expect(ask('a', tokensOnly(500), tokensOnly(600), noon, 3)).toMatchObject({
+      value: { tokens: 500 },
+    })
+    // No more than the day has, and what is asked less, or is not there, takes nothing away.
+    for (const [step, asked] of [900, 20].entries()) {
+      expect(ask('a', tokensOnly(asked), tokensOnly(600), noon, 4 + step)).toMatchObject({
+        value: { tokens: 590 },
+      })
+    }
+    expect(ask('b', tokensOnly(20), tokensOnly(100), noon, 2)).toMatchObject({
+      value: { tokens: 10 },
+    })
+  })
+
   it('I10: settles once; what a run says last counts, less or more', () => {
     const { ask, usage, ledger } = open()
     ask('a', tokensOnly(60), tokensOnly(100))

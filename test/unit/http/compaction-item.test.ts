@@ -78,4 +78,20 @@ describe('a compaction that a client keeps', () => {
     const hostile = `isola.1.${btoa(JSON.stringify({ messages: [{ role: 'system', text: 'x' }] }))}`
     expect(() => read([item(hostile), said])).toThrow(/cannot be read/)
   })
+
+  const call = { role: 'assistant', text: '', toolCalls: [{ id: 'c', name: 'shell', input: {} }] }
+  const output = { role: 'tool', callId: 'c', name: 'shell', output: 'ok' }
+  const hi = { role: 'user', text: 'Hi' }
+  it.each([
+    ['an output without its call', [hi, output]],
+    ['a call without its output', [hi, call]],
+    ['something between them', [call, hi, output]],
+    ['an address that no image may have', [{ ...hi, images: ['file:///etc/passwd'] }]],
+    ['a name that no tool may have', [call, { ...output, name: 'x'.repeat(300) }]],
+  ])('is refused with %s in it, as an item of its own is', (_what, changed) => {
+    const hostile = `isola.1.${btoa(JSON.stringify({ messages: changed }))}`
+    expect(() => read([item(hostile), { role: 'user', content: 'Hi' }])).toThrow(
+      /input\[0\]\.encrypted_content: cannot be read/,
+    )
+  })
 })

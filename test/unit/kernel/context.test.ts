@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Compaction } from '#contracts/context.ts'
+import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { RunInput } from '#contracts/kernel.ts'
@@ -347,7 +347,13 @@ describe('a crash in a compaction', () => {
     const whole = await live(0)
     const told = ({ journal }: typeof whole) => {
       const rows = [...journal.rows.values()]
-      const records = rows.flatMap(({ compactions = [] }): readonly Compaction[] => compactions)
+      // What it cost is more where an attempt was lost.
+      const records = rows.flatMap(({ compactions = [] }) =>
+        compactions.map(({ report: { tokens: _t, costNanoUsd: _c, ...report }, ...rest }) => ({
+          ...rest,
+          report,
+        })),
+      )
       return { said: rows.flatMap((row) => toTurnSaid(row).messages), records }
     }
     let crashes = 0
@@ -358,6 +364,8 @@ describe('a crash in a compaction', () => {
       expect(again.outcome).toMatchObject({ state: 'completed', result: 'It was 7000.' })
       expect(told(again)).toEqual(told(whole))
       expect(again.sent.at(-1)).toEqual(whole.sent.at(-1))
+      const { usage } = again.outcome as AgentResult
+      expect(usage.tokens).toBeGreaterThanOrEqual((whole.outcome as AgentResult).usage.tokens)
     }
     // Each archive before and after it is kept, the summary and the answer before and after they are there.
     expect(crashes).toBeGreaterThanOrEqual(6)

@@ -4,16 +4,20 @@ import type { Journal, TurnRecord } from '#contracts/journal.ts'
 import type { Parked, PlatformLease } from '#contracts/kernel.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { narrower, type Limits } from '#contracts/lease.ts'
+import type { GateParts } from '#contracts/runtime.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { createKernel } from '../../../src/kernel/run.ts'
+import type { KernelParts } from '../../../src/kernel/segment.ts'
 import { pauseAt } from '../../../src/sessions/runs/limit-reached.ts'
 import { limitsInForce } from '../../../src/sessions/runs/limits-in-force.ts'
 import {
   agentSpec,
+  createFakeClock,
   createFakeModel,
   createFakeSources,
   createKernelParts,
   createMemoryJournal,
+  openGates,
   runInput,
   runPorts,
   says,
@@ -53,13 +57,18 @@ vi.mock('../../../src/kernel/segment.ts', async (importOriginal) => {
 
 type Changed = { limits: Partial<Limits> }
 
+interface SetUpOptions {
+  readonly platform?: PlatformLease
+  readonly parts?: Partial<KernelParts>
+}
+
 /** One run over several segments, each a fresh kernel over the same journal: nothing else survives. */
 function setUp(
   entries: readonly ToolEntry[],
   script: Script,
   given: Partial<Limits>,
   estimate = { tokens: 150, costNanoUsd: 0 },
-  platform?: PlatformLease,
+  { platform, parts = {} }: SetUpOptions = {},
 ) {
   const journal = createMemoryJournal()
   const model = createFakeModel(script, estimate)
@@ -67,7 +76,7 @@ function setUp(
   let seq = 0
   const segment = (mayRaise = true, lostCalls = 0): Promise<AgentResult | Parked> => {
     const spec = agentSpec(limits)
-    return createKernel(createKernelParts(model)).run(
+    return createKernel(createKernelParts(model, parts)).run(
       runInput({ agent: spec, toolset: toolsetOf(entries), lostCalls }),
       runPorts({
         journal,
@@ -135,6 +144,71 @@ describe('a call that a limit holds back', () => {
   })
 })
 
+it('E1: a sub-agent that the end of the time kept from beginning has spent nothing', async () => {
+  const clock = createFakeClock()
+  const began: string[] = []
+  const entries = [
+    toolEntry('child', async () => (began.push('child'), says('done')), {
+      spends: { ...defaultAgentLimits, maxTokens: 400 },
+    }),
+  ]
+  const gates: GateParts = {
+    ...openGates,
+    hooks: {
+      ...openGates.hooks,
+      // The time ends while it is looked at.
+      async before() {
+        await clock.advance(2_000)
+        return { veto: false }
+      },
+    },
+  }
+  const run = setUp(entries, [{ calls: [{ name: 'child' }] }], { maxTimeMs: 1_000 }, undefined, {
+    parts: { clock, gates },
+  })
+  expect((await run.segment()).state).toBe('parked')
+  const [held] = run.journal.load().at(-1)!.calls
+  expect(held).toMatchObject({ pause: { kind: 'budget' } })
+  expect(held!.reserved).toBeUndefined()
+  const result = (await run.segment(false)) as AgentResult
+  expect(began).toEqual([])
+  expect(result).toMatchObject({
+    state: 'stopped',
+    error: { code: 'lease_time' },
+    usage: { tokens: 110, toolCalls: 0, children: 0 },
+  })
+})
+
+it('E1, I15: a call that was still being looked at when the time was up is made once there is more', async () => {
+  const clock = createFakeClock()
+  const ran: string[] = []
+  let looks = 0
+  const gates: GateParts = {
+    ...openGates,
+    hooks: {
+      ...openGates.hooks,
+      async before({ signal }) {
+        looks += 1
+        if (looks === 1) await clock.advance(2_000)
+        // As a plugin's is: broken off with its run.
+        return signal.aborted ? { veto: true, message: 'The check failed.' } : { veto: false }
+      },
+    },
+  }
+  const run = setUp(
+    [toolEntry('a', async () => (ran.push('a'), says('a')))],
+    [{ calls: [{ name: 'a' }] }, { text: 'done' }],
+    { maxTimeMs: 1_000 },
+    undefined,
+    { parts: { clock, gates } },
+  )
+  const { pauses } = (await run.segment()) as Parked
+  expect(pauses).toMatchObject([{ reached: { code: 'lease_time' } }])
+  run.raise({ maxTimeMs: 60_000 })
+  expect(await run.segment()).toMatchObject({ state: 'completed', actions: [{ ok: true }] })
+  expect(ran).toEqual(['a'])
+})
+
 it('E1, I15: cost: is parked before the request, and goes on once the limit is raised', async () => {
   const run = setUp(
     [],
@@ -156,7 +230,7 @@ it('E1, I15: the platform: a turn is reserved before it begins, is parked withou
     (_request, index) => (index === 0 ? { calls: [{ name: 'a' }] } : { text: 'done' }),
     { maxPlatformNanoUsd: 189 },
     undefined,
-    { turnNanoUsd: () => 100, beyond: () => (spent === 0 ? 0 : spent - 100) },
+    { platform: { turnNanoUsd: () => 100, beyond: () => (spent === 0 ? 0 : spent - 100) } },
   )
   const { pauses } = (await run.segment()) as Parked
   expect(pauses[0]!.reached).toMatchObject({ code: 'lease_platform', allowed: 189, needed: 190 })

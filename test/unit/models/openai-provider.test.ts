@@ -424,7 +424,37 @@ describe('I30: a failure', () => {
       400,
       { code: 400, message: 'the request exceeds the available context size, try increasing it' },
     ],
+    [
+      'vLLM of a model with pictures',
+      400,
+      {
+        message:
+          'The decoder prompt (length 9362) is longer than the maximum model length of 9000. Make sure that `max_model_len` is no smaller than the number of text tokens.',
+      },
+    ],
+    ['llama.cpp while it answers', 500, { message: 'Context size has been exceeded.' }],
     ['Anthropic', 400, { message: 'prompt is too long: 210000 tokens > 200000 maximum' }],
+    [
+      'Anthropic with the answer',
+      400,
+      { message: 'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000' },
+    ],
+    [
+      'xAI',
+      400,
+      {
+        message:
+          "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+      },
+    ],
+    [
+      'text-generation-inference',
+      422,
+      {
+        message:
+          'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 9000 `inputs` tokens and 100 `max_new_tokens`',
+      },
+    ],
     [
       'Gemini',
       400,
@@ -442,6 +472,7 @@ describe('I30: a failure', () => {
       },
     ],
     ['a gateway', 413, { message: 'Please reduce the length of the messages.' }],
+    ['a proxy', 413, { message: 'Request too large' }],
   ])(
     'that says the request is too long, as %s does, has its own code',
     async (_who, status, error) => {
@@ -451,6 +482,15 @@ describe('I30: a failure', () => {
       expect(server.requests).toHaveLength(1)
     },
   )
+
+  it('that stands in a list, as Google writes it, is read like others', async () => {
+    const message = 'The input token count (9) exceeds the maximum number of tokens allowed (8).'
+    const outcome = await call([{ status: 400, body: [{ error: { code: 400, message } }] }])
+    expect(failure(outcome)).toMatchObject({
+      code: 'model_context_exceeded',
+      detail: expect.stringContaining(message) as unknown,
+    })
+  })
 
   it('keeps at most 2,000 characters of what the service wrote', async () => {
     expect(

@@ -117,6 +117,13 @@ describe('a context that is compacted on request (P29)', () => {
     expect(next.store.final(order)).toMatchObject({ state: 'completed' })
     const made = next.store.turns(order).flatMap(({ compactions = [] }) => compactions)
     expect(made.map(({ report }) => report.reason)).toEqual(['requested'])
+    // The attempt that was lost is part of what it cost.
+    const { usage } = next.store.final(order)!
+    expect(usage.modelCalls).toBe(2)
+    expect(made[0]!.report).toMatchObject({
+      tokens: usage.tokens,
+      costNanoUsd: usage.costNanoUsd,
+    })
     expect(JSON.stringify(talk.runtime.context.shown(whole(next)))).toContain(
       'The last number was 11.',
     )
@@ -175,6 +182,21 @@ describe('a context is not compacted', () => {
       life.contexts.compact('ses_1', request({ principal: 'mallory' })),
     ).rejects.toMatchObject({ code: 'request_not_found' })
     await expect(life.contexts.view('mallory')).rejects.toMatchObject({ code: 'request_not_found' })
+  })
+
+  it('E1: with the model of the last run, once whoever asks may not name it any more', async () => {
+    let mayName = (_model?: string): boolean => true
+    const { life } = await createTalk(11, { mayBegin: async ({ model }) => mayName(model) })
+    await life.run({ model: 'dear', messages: [user('Number 11.')] })
+    mayName = (model) => model !== 'dear'
+    const asked = request({ key: 'key_1' })
+    const refused = life.contexts.compact('ses_1', asked)
+    await expect(refused).rejects.toMatchObject({ code: 'request_forbidden', param: 'model' })
+    const { result } = await life.contexts.compact('ses_1', { ...asked, model: 'cheap' })
+    expect(result.state).toBe('completed')
+    // An operator acts without the rights of whose session it is.
+    await life.run({ model: 'dear', messages: [user(`Number 12. ${prose(createRandom(5), 900)}`)] })
+    expect((await life.contexts.compact('ses_1', request())).result.state).toBe('completed')
   })
 
   it('and takes no message on its way, which nobody would answer', async () => {

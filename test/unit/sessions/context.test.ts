@@ -83,7 +83,12 @@ describe('a conversation that branches after a compaction', () => {
 })
 
 describe('what was said in a run that failed', () => {
-  it('P29: is marked, so that it does not pile up', async () => {
+  const userTexts = (messages: readonly { readonly role: string; readonly text?: string }[]) =>
+    messages.flatMap(({ role, text }) => (role === 'user' ? [text] : []))
+  const textOf = ({ messages: [first] }: ReturnType<ReturnType<typeof createLongSession>['say']>) =>
+    first!.role === 'user' ? first!.text : ''
+
+  it('P29: is marked, so that it leaves first', async () => {
     const session = createLongSession((index) => index === 1)
     const life = session.wake({ id: 'ses_1' })
     await life.run(session.say(1))
@@ -96,5 +101,25 @@ describe('what was said in a run that failed', () => {
       false,
       true,
     ])
+  })
+
+  it('P29: does not pile up: of several that failed in a row the last one is sent, also in a later life and on a branch', async () => {
+    const session = createLongSession((index) => index >= 1 && index <= 4)
+    const life = session.wake({ id: 'ses_1' })
+    const said = Array.from({ length: 7 }, (_, at) => session.say(at))
+    for (const one of said.slice(0, 5)) await life.run(one)
+    const sixth = await life.run(said[5]!)
+    await settle()
+    const expected = [said[0]!, said[4]!].map(textOf)
+    expect(userTexts(session.answered().at(-1)!.messages)).toEqual([...expected, textOf(said[5]!)])
+    const again = session.wake()
+    expect(userTexts(again.transcript.before(again.row(sixth.id)).messages)).toEqual(expected)
+    const branch = await again.run({ ...said[6]!, after: { run: sixth.id, turn: 1 } })
+    expect(userTexts(again.transcript.before(again.row(branch.id)).messages)).toEqual([
+      ...expected,
+      textOf(said[5]!),
+    ])
+    // What was said is there all the same.
+    expect(userTexts(again.transcript.page(0).messages)).toEqual(said.map(textOf))
   })
 })

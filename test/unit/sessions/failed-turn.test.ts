@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Compaction } from '#contracts/context.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { failedTurn, type FailedTurnOptions } from '../../../src/sessions/runs/failed-turn.ts'
@@ -18,14 +19,17 @@ const turn: TurnRecord = {
   isDone: true,
 }
 
-const givenUp = (turns: readonly TurnRecord[]) =>
+const givenUp = (
+  turns: readonly TurnRecord[],
+  error = { code: 'run_given_up', message: 'Interrupted too often.' },
+) =>
   failedTurn({
     row: { id: 'run_1', submission: { agent: 'a', trace: 't' }, createdAtMs: 5, startedAtMs: 10 },
     turns,
     session: 'ses_1',
     seq: 7,
     nowMs: 20,
-    error: { code: 'run_given_up', message: 'Interrupted too often.' },
+    error,
     detail: undefined,
     nextTurn: 2,
   } as unknown as FailedTurnOptions)
@@ -37,6 +41,21 @@ describe('a run that is given up', () => {
     expect(final.provenance.models).toEqual(['fake/m'])
     expect(final).toMatchObject({ state: 'failed', success: false, result: '', steps: 1 })
     expect(final.error).toEqual({ code: 'run_given_up', message: 'Interrupted too often.' })
+  })
+
+  it('keeps what was heard in the turn that it closes, and what was decided of its context', () => {
+    const received = [{ role: 'user', text: 'and this', taint: ['user'] }] as const
+    const compactions = [{ version: 1, covers: 9 } as Compaction]
+    const cut: TurnRecord = { ...turn, steps: [], calls: [], isDone: false, received, compactions }
+    const pause = { kind: 'budget' } as TurnRecord['pause'] & object
+    const { turn: last } = givenUp([{ ...cut, pause }])
+    expect(last).toMatchObject({ received, compactions, isDone: true })
+    expect(last.pause).toBeUndefined()
+  })
+
+  it('E1: ends with the answer so far where its day has nothing more when it goes on', () => {
+    const { final } = givenUp([turn], { code: 'lease_tokens', message: 'The day is used up.' })
+    expect(final).toMatchObject({ state: 'stopped', result: 'I look.' })
   })
 
   it('books what a call without an outcome held, in the turn that it closes', () => {

@@ -28,6 +28,7 @@ const compactRequest = z.object({
   input: z.union([z.string().min(1), z.array(inputItem).min(1)]),
   instructions: z.string().nullish(),
   previous_response_id: z.string().nullish(),
+  conversation: z.unknown().optional(),
 })
 type CompactRequest = z.infer<typeof compactRequest>
 
@@ -68,10 +69,8 @@ export async function answerCompaction(
 ): Promise<Response> {
   const { input, model, instructions, stream } = request
   const items = typeof input === 'string' ? [] : input.slice(0, -1)
-  if (request.conversation || context.req.header('x-isola-session') !== undefined)
-    throw unsupported('conversation', 'a session is compacted with POST /api/sessions/:id/compact')
-  const previous_response_id = request.previous_response_id
-  const asked = { model, input: items, instructions, previous_response_id }
+  const { previous_response_id, conversation } = request
+  const asked = { model, input: items, instructions, previous_response_id, conversation }
   const made = await compacted(deps, context, asked)
   if (made instanceof Response) return made
   const { place, outcome, item } = made
@@ -124,6 +123,10 @@ async function compacted(
   context: HttpContext,
   request: CompactRequest,
 ): Promise<Compacted | Response> {
+  const named = context.req.header('x-isola-session') === undefined ? undefined : 'x-isola-session'
+  const kept = request.conversation ? 'conversation' : named
+  if (kept !== undefined)
+    throw unsupported(kept, 'a session is compacted with POST /api/sessions/:id/compact')
   if (request.previous_response_id)
     throw unsupported('previous_response_id', 'send the items themselves as input')
   const rights = context.get('principal')

@@ -3,26 +3,29 @@ import type { Json, JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
 import { checkShape } from '../../json-shape.ts'
 import { invalid } from '../history.ts'
+import { imageUrl } from './image-url.ts'
 
 /** By this a text is one of ours; what follows is base64. */
 const prefix = 'isola.1.'
 
 const json = z.json() as z.ZodType<Json>
 const input = z.record(z.string(), json) as z.ZodType<JsonObject>
+/** Of calls and tools: as long as those of items may be. */
+const name = z.string().max(200)
 const messageSchema = z.discriminatedUnion('role', [
   z.strictObject({
     role: z.literal('user'),
     text: z.string(),
-    images: z.array(z.string()).exactOptional(),
+    images: z.array(imageUrl).exactOptional(),
     /** It is a summary: nobody said it. */
     isSummary: z.literal(true).exactOptional(),
   }),
   z.strictObject({
     role: z.literal('assistant'),
     text: z.string(),
-    toolCalls: z.array(z.strictObject({ id: z.string(), name: z.string(), input })).exactOptional(),
+    toolCalls: z.array(z.strictObject({ id: name, name, input })).exactOptional(),
   }),
-  z.strictObject({ role: z.literal('tool'), callId: z.string(), name: z.string(), output: json }),
+  z.strictObject({ role: z.literal('tool'), callId: name, name, output: json }),
 ])
 type Kept = z.infer<typeof messageSchema>
 const contentSchema = z.strictObject({ messages: z.array(messageSchema) })
@@ -50,9 +53,19 @@ export function fromContent(content: string, at: string): readonly Message[] | u
     throw unreadable
   }
   const parsed = contentSchema.safeParse(value)
-  if (!parsed.success) throw unreadable
+  if (!parsed.success || !isPaired(parsed.data.messages)) throw unreadable
   checkShape(parsed.data)
   return parsed.data.messages.map(toMessage)
+}
+
+/** Each call has its output right behind it, as model services and our own items want it. */
+function isPaired(messages: readonly Kept[]): boolean {
+  const open = new Set<string>()
+  for (const message of messages) {
+    if (message.role === 'tool' ? !open.delete(message.callId) : open.size > 0) return false
+    if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) open.add(id)
+  }
+  return open.size === 0
 }
 
 function toKept(message: Message): readonly Kept[] {

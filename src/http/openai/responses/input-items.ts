@@ -1,11 +1,9 @@
 import * as z from 'zod'
 import { invalid, type Said } from '../history.ts'
 import { fromContent } from './compaction-item.ts'
+import { imageUrl } from './image-url.ts'
 import { type RunPlace, parseItemId } from '../wire-ids.ts'
 
-const imageUrl = z
-  .string()
-  .regex(/^(https?:\/\/|data:image\/)./, 'must be an http(s) or a data:image/ URL')
 const contentPart = z.looseObject({
   type: z.string(),
   text: z.string().optional(),

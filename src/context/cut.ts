@@ -1,0 +1,23 @@
+/**
+ * At most so much of the beginning of a text. A character that is two halves stays whole or is left out: what holds
+ * half of one cannot be sent as UTF-8, and servers refuse it (so does our own API, of a compaction that comes back).
+ */
+export const headOf = (text: string, maxChars: number): string => {
+  const chars = Math.floor(maxChars)
+  return text.slice(0, isBetweenHalves(text, chars) ? chars - 1 : chars)
+}
+
+/** The same of its end. */
+export const tailOf = (text: string, maxChars: number): string => {
+  const from = Math.max(0, text.length - Math.floor(maxChars))
+  return text.slice(isBetweenHalves(text, from) ? from + 1 : from)
+}
+
+export const bothEnds = (text: string, maxChars: number): string => {
+  if (text.length <= maxChars) return text
+  const head = Math.floor((maxChars * 3) / 4)
+  return `${headOf(text, head)} … ${tailOf(text, maxChars - head)}`
+}
+
+const isBetweenHalves = (text: string, at: number): boolean =>
+  /[\ud800-\udbff]/.test(text.charAt(at - 1)) && /[\udc00-\udfff]/.test(text.charAt(at))

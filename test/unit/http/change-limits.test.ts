@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { unlimited, type Limits } from '#contracts/lease.ts'
+import type { HttpContext, HttpDeps } from '../../../src/http/deps.ts'
+import { changeRunLimits } from '../../../src/http/sessions/change-limits.ts'
+import type { OpenSession } from '../../../src/http/sessions/open-session.ts'
+
+const about = { run: 'run_1', session: 'ses_1', agent: 'orchestrator', createdAtMs: 1 }
+
+/** A run that waits at a limit of a principal that has some of its day left, and asks for more. */
+async function raise(limits: Partial<Limits>) {
+  const [limit = 'maxTokens'] = Object.keys(limits) as (keyof Limits)[]
+  const reached = { code: 'lease_cost', message: '', limit, allowed: 10, spent: 1_000_000_000 }
+  const view = { ...about, state: 'parked', pauses: [{ kind: 'budget', reached }] }
+  const session = {
+    result: async () => ({ ok: true, value: view }),
+    changeLimits: async () => ({ ok: true, value: view }),
+  }
+  const none = { tokens: 0, costNanoUsd: 0 }
+  const day = { tokens: unlimited, costNanoUsd: 500_000_000 }
+  const principals = {
+    usage: async () => ({
+      limits: limit === 'maxTokens' ? { ...day, tokens: 300 } : day,
+      settled: none,
+      reserved: none,
+    }),
+  }
+  const opened = { id: 'ses_1', session, principal: 'ada' } as unknown as OpenSession
+  const context = { get: () => ({ id: 'ada', role: 'user' }) } as unknown as HttpContext
+  return changeRunLimits({ principals } as unknown as HttpDeps, context, {
+    opened,
+    run: 'run_1',
+    limits,
+  })
+}
+
+describe('a limit that is raised beyond the day', () => {
+  it('E1: is refused by the name that the request has for it, with how far it may go in dollars', async () => {
+    await expect(raise({ maxCostNanoUsd: 2_000_000_000 })).rejects.toMatchObject({
+      code: 'request_forbidden',
+      param: 'maxCostUsd',
+      message:
+        'maxCostUsd: the day of this principal has $0.5 left, so this run may have a limit of $1.5. An operator may raise it further.',
+    })
+  })
+
+  it('E1: is refused with how many tokens it may have', async () => {
+    await expect(raise({ maxTokens: 2_000_000_000 })).rejects.toMatchObject({
+      param: 'maxTokens',
+      message: expect.stringContaining('has 300 tokens left'),
+    })
+  })
+})
