@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { giveDatabase } from './migrated.mjs'
 
 /** The real thing: `npm start`'s program, in a process of its own. */
 export interface RunningServer {
@@ -33,6 +34,7 @@ export async function startServer({
   port,
   env = {},
 }: ServerOptions): Promise<RunningServer> {
+  giveDatabase(state)
   const child = spawn(process.execPath, ['scripts/start.mjs'], {
     env: {
       ...process.env,
