@@ -142,5 +142,5 @@ describe('a generated conversation (P29, C6)', () => {
     }
     expect(most).toBeLessThanOrEqual(12_000)
     expect(handles).toBeLessThanOrEqual(24)
-  }, 120_000)
+  })
 })
