@@ -9,7 +9,7 @@ import {
   type ChatRequestBody,
 } from '../fakes/model-server.mjs'
 import type { Answer } from '../fakes/client.ts'
-import { freePort, startServer, type RunningServer } from './server.ts'
+import { freePort, reach, startServer, type RunningServer } from './server.ts'
 
 const isChild = ({ messages }: ChatRequestBody) =>
   !JSON.stringify(messages[0]?.content).includes('Available tools')
@@ -56,7 +56,7 @@ describe('a running server, with the official openai package and a scripted loop
     json?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer> => {
-    const response = await fetch(`${server.url}${path}`, {
+    const response = await reach(`${server.url}${path}`, {
       method: json === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${server.key}`,

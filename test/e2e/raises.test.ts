@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Answer } from '../fakes/client.ts'
 import { startModelServer, type ChatRequestBody, type Reply } from '../fakes/model-server.mjs'
 import { isNightly } from '../setup/nightly.ts'
-import { freePort, startServer, type RunningServer } from './server.ts'
+import { freePort, reach, startServer, type RunningServer } from './server.ts'
 
 /** Three turns, each with one call and a text, then an answer; `slow` never gets its second reply. */
 let isSlow = true
@@ -73,7 +73,7 @@ describe('a server that is killed while runs wait', { timeout: 900_000 }, () => 
   })
 
   const api = async (path: string, json?: unknown) => {
-    const response = await fetch(`${server.url}${path}`, {
+    const response = await reach(`${server.url}${path}`, {
       method: json === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
       ...(json !== undefined && { body: JSON.stringify(json) }),

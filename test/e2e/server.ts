@@ -21,6 +21,16 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** `fetch`, asked again while the server says that it starts: it does so too when a busy machine took it for hung. */
+export async function reach(url: string, init: RequestInit = {}): Promise<Response> {
+  for (;;) {
+    const response = await fetch(url, init)
+    if (response.status !== 503) return response
+    if (!(await response.clone().text()).includes('The server is starting')) return response
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+}
+
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Answer } from '../fakes/client.ts'
 import { startCollector, type ReceivedSpan } from '../fakes/collector.ts'
 import { startModelServer, type ChatRequestBody, type Reply } from '../fakes/model-server.mjs'
-import { freePort, startServer, type RunningServer } from './server.ts'
+import { freePort, reach, startServer, type RunningServer } from './server.ts'
 
 const isChild = ({ messages }: ChatRequestBody) =>
   !JSON.stringify(messages[0]?.content).includes('Available tools')
@@ -57,7 +57,7 @@ describe('traces of a running server, with a collector on loopback', () => {
   })
 
   const api = async (path: string, json?: unknown, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${server.url}${path}`, {
+    const response = await reach(`${server.url}${path}`, {
       method: json === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${server.key}`,
