@@ -316,7 +316,6 @@ it.each(seeds)(
     await checkNothingIsHeld({ roots, trees, dead, spentBefore })
     measureShares({ isTree, round, trees, dead })
   },
-  180_000,
 )
 
 /** What a run has spent is what its own turns spent and what its sub-agents did, to the unit. */

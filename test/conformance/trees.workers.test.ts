@@ -190,7 +190,6 @@ it.each(seeds)(
     widest = Math.max(widest, children)
     deepest = Math.max(deepest, depth)
   },
-  30_000,
 )
 
 it('E3: the trees really reached what they are for', () => {

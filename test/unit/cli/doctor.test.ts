@@ -269,7 +269,8 @@ describe('doctor: the model', () => {
         env: {},
         vars: { OPENAI_BASE_URL: server.url, ...vars },
         // A machine that is busy is no server that does not answer.
-        fetch: (url: URL, init: RequestInit) => fetch(url, { ...init, signal: null }),
+        fetch: ((url: URL, init?: RequestInit) =>
+          fetch(url, { ...init, signal: null })) as typeof fetch,
       })
       await server.close()
       return found.map(({ state, what }) => `${state}: ${what.replace(server.url, '<url>')}`)
