@@ -30,6 +30,15 @@ const packages = [
   'zod',
 ]
 
+/**
+ * What ends a test that hangs, and nothing else: on a machine that does a dozen other things each takes ten times as
+ * long as alone, and is right all the same.
+ */
+const patienceMs = 240_000
+
+/** For `expect.poll`; for `vi.waitFor` it is in test/setup/patience.ts. */
+const expect = { poll: { timeout: 60_000 } }
+
 /** What package.json exports is made by `npm pack`; here it is the source. */
 const resolve = {
   alias: { 'isola/plugin': join(import.meta.dirname, 'src/contracts/plugin.ts') },
@@ -49,7 +58,10 @@ export default defineConfig({
           environment: 'node',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.workers.test.ts', 'test/e2e/**'],
-          testTimeout: 20_000,
+          setupFiles: ['./test/setup/patience.ts'],
+          expect,
+          testTimeout: patienceMs,
+          hookTimeout: patienceMs,
         },
       },
       {
@@ -103,8 +115,14 @@ export default defineConfig({
           deps: { optimizer: { ssr: { enabled: true, include: packages } } },
           include: ['test/**/*.workers.test.ts'],
           exclude: ['test/e2e/**'],
-          setupFiles: ['./test/setup/migrations.ts', './test/setup/flat-proxies.ts'],
-          testTimeout: 20_000,
+          setupFiles: [
+            './test/setup/migrations.ts',
+            './test/setup/flat-proxies.ts',
+            './test/setup/patience.ts',
+          ],
+          expect,
+          testTimeout: patienceMs,
+          hookTimeout: patienceMs,
         },
       },
       {
@@ -114,11 +132,13 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           include: ['test/e2e/**/*.test.ts'],
-          // Each file runs a server of its own: one at a time, with time to start it.
-          fileParallelism: false,
+          globalSetup: './test/e2e/prepare.mjs',
+          setupFiles: ['./test/setup/patience.ts'],
+          expect,
+          // Each file runs a server of its own, and most of its time it waits.
           sequence: { groupOrder: 1 },
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 2 * patienceMs,
+          hookTimeout: 2 * patienceMs,
         },
       },
     ],

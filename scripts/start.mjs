@@ -175,7 +175,7 @@ async function describeNetwork() {
 }
 
 if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRunning()))) {
-  if (!stopping) console.error('The server did not answer /healthz within a minute.')
+  if (!stopping) console.error('The server did not answer /healthz within three minutes.')
   stop(1)
 } else if (!stopping) {
   const problems = await serverProblems()

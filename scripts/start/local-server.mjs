@@ -1,8 +1,9 @@
 // The local Worker: its port, its database, its process, and when it answers.
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { passOn } from '../server-output.mjs'
 import { root, runNode, toolEnv, toolNode, tools } from '../toolchain.mjs'
@@ -23,15 +24,25 @@ export function probePort(port) {
   })
 }
 
+/** Says which migrations a local database has: beside it, so that it goes with it. */
+const migratedPath = join(statePath, 'v3', 'd1', 'miniflare-D1DatabaseObject', 'isola-migrations')
+
 /** Applies what is new in migrations/; throws if that fails. */
 export async function migrate() {
   const folder = join(root, 'migrations')
-  if (!existsSync(folder) || !readdirSync(folder).some((name) => name.endsWith('.sql'))) return
-  const { code, output } = await runNode(
-    [tools.wrangler, 'd1', 'migrations', 'apply', 'DB', '--local', '--persist-to', statePath],
-    { capture: true },
-  )
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((name) => name.endsWith('.sql'))
+    : []
+  if (files.length === 0) return
+  // Which database it is, is in the configuration.
+  const configHash = createHash('sha256').update(readFileSync(join(root, 'wrangler.toml')))
+  const wanted = [configHash.digest('hex'), ...files.toSorted()].join('\n')
+  if (existsSync(migratedPath) && readFileSync(migratedPath, 'utf8') === wanted) return
+  const script = join(root, 'scripts', 'start', 'migrate.mjs')
+  const { code, output } = await runNode([script, statePath], { capture: true })
   if (code !== 0) throw new Error(`${output.trim()}\nThe local database could not be migrated.`)
+  mkdirSync(dirname(migratedPath), { recursive: true })
+  writeFileSync(migratedPath, wanted)
 }
 
 /** Starts wrangler in a process group of its own, so that all of it can be ended at once. */
@@ -63,9 +74,9 @@ export function startWrangler({ port, varsFiles, isLogged }) {
   return child
 }
 
-/** @returns Whether it answered within a minute. */
+/** @returns Whether it answered within three minutes. */
 export async function waitUntilHealthy(url, isGone) {
-  for (const untilMs = Date.now() + 60_000; Date.now() < untilMs && !isGone();) {
+  for (const untilMs = Date.now() + 180_000; Date.now() < untilMs && !isGone();) {
     const answered = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(10_000) }).then(
       (response) => response.ok,
       () => false,

@@ -173,7 +173,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
         const one = await setUp()
         const stop = new AbortController()
         const driving = drive(one, { turns: [[callOf(one, hang)]], signal: stop.signal })
-        await vi.waitFor(() => expect(one.executions()).toBe(1), { timeout: 5_000 })
+        await vi.waitFor(() => expect(one.executions()).toBe(1), { timeout: 60_000 })
         const before = Date.now()
         stop.abort(new Error('The user said stop.'))
         const { result, calls, events } = await driving
@@ -352,7 +352,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
           expect(turn?.calls[1]?.outcome).toBeDefined()
           return structuredClone(journal.load())
         },
-        { timeout: 5_000, interval: 20 },
+        { timeout: 60_000, interval: 20 },
       )
       crash.abort(new Error('the machine went away'))
       await first
@@ -392,7 +392,7 @@ export function describeTool(name: string, { inputs, create }: ToolHarness): voi
 
 /** The call is over for the caller; what it began must not go on behind its back. */
 async function expectStopped({ stopped }: ToolSubject): Promise<void> {
-  if (stopped) await vi.waitFor(async () => expect(await stopped()).toBe(1), { timeout: 3_000 })
+  if (stopped) await vi.waitFor(async () => expect(await stopped()).toBe(1), { timeout: 60_000 })
 }
 
 /** A stack, a file or a place in one. */

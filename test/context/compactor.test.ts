@@ -19,6 +19,5 @@ describe.each([
       expect(score.facts.filter(({ pinned, free }) => [pinned, free].includes('lost'))).toEqual([])
       expect(score.clearedFoundAtEnd).toBe(score.cleared)
     },
-    60_000,
   )
 })

@@ -9,7 +9,7 @@ import {
   type ChatRequestBody,
 } from '../fakes/model-server.mjs'
 import type { Answer } from '../fakes/client.ts'
-import { freePort, startServer, type RunningServer } from './server.ts'
+import { freePort, reach, startServer, type RunningServer } from './server.ts'
 
 const isChild = ({ messages }: ChatRequestBody) =>
   !JSON.stringify(messages[0]?.content).includes('Available tools')
@@ -56,7 +56,7 @@ describe('a running server, with the official openai package and a scripted loop
     json?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer> => {
-    const response = await fetch(`${server.url}${path}`, {
+    const response = await reach(`${server.url}${path}`, {
       method: json === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${server.key}`,
@@ -186,7 +186,7 @@ describe('a running server, with the official openai package and a scripted loop
     server = await start()
 
     let view: Answer
-    for (let attempt = 0; attempt < 120; attempt += 1) {
+    for (let attempt = 0; attempt < 480; attempt += 1) {
       // The audit log is read, not the session: nothing may wake it but its own alarm.
       const { records } = await api(`/api/operator/audit?session=${session}&limit=500`)
       if (records.some(({ type }: Answer) => type === 'run_finished')) break
@@ -237,7 +237,7 @@ describe('a running server, with the official openai package and a scripted loop
     closing.abort()
     const path = `/api/sessions/${response.headers.get('x-isola-session')}/runs/${response.headers.get('x-isola-run')}`
     let view: Answer = {}
-    for (let attempt = 0; attempt < 60 && view.state !== 'cancelled'; attempt += 1) {
+    for (let attempt = 0; attempt < 480 && view.state !== 'cancelled'; attempt += 1) {
       await new Promise((resolve) => setTimeout(resolve, 500))
       view = await api(path)
     }

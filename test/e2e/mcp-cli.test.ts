@@ -127,7 +127,7 @@ describe('isola mcp against a server made with the SDK', () => {
       stdout: 'live: 1 not as approved (enabled)\n',
     })
     await expect
-      .poll(quarantined, { timeout: 10_000 })
+      .poll(quarantined, { timeout: 60_000 })
       .toMatchObject([{ data: { server: 'live', kind: 'tool', key: 'say' } }])
 
     await well('mcp', 'approve', 'live', '--yes', '--hash', hashIn(shown), '--harmless', '*')

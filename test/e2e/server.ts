@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
+import { giveDatabase } from './migrated.mjs'
 
 /** The real thing: `npm start`'s program, in a process of its own. */
 export interface RunningServer {
@@ -20,6 +21,16 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** `fetch`, asked again while the server says that it starts: it does so too when a busy machine took it for hung. */
+export async function reach(url: string, init: RequestInit = {}): Promise<Response> {
+  for (;;) {
+    const response = await fetch(url, init)
+    if (response.status !== 503) return response
+    if (!(await response.clone().text()).includes('The server is starting')) return response
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+}
+
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -33,6 +44,7 @@ export async function startServer({
   port,
   env = {},
 }: ServerOptions): Promise<RunningServer> {
+  giveDatabase(state)
   const child = spawn(process.execPath, ['scripts/start.mjs'], {
     env: {
       ...process.env,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Answer } from '../fakes/client.ts'
 import { startCollector, type ReceivedSpan } from '../fakes/collector.ts'
 import { startModelServer, type ChatRequestBody, type Reply } from '../fakes/model-server.mjs'
-import { freePort, startServer, type RunningServer } from './server.ts'
+import { freePort, reach, startServer, type RunningServer } from './server.ts'
 
 const isChild = ({ messages }: ChatRequestBody) =>
   !JSON.stringify(messages[0]?.content).includes('Available tools')
@@ -57,7 +57,7 @@ describe('traces of a running server, with a collector on loopback', () => {
   })
 
   const api = async (path: string, json?: unknown, headers: Record<string, string> = {}) => {
-    const response = await fetch(`${server.url}${path}`, {
+    const response = await reach(`${server.url}${path}`, {
       method: json === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${server.key}`,
@@ -89,7 +89,7 @@ describe('traces of a running server, with a collector on loopback', () => {
         expect(rootsOf(found, trace)).toHaveLength(2)
         return found
       },
-      { timeout: 20_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     )
     const byId = new Map(spans.map((span) => [span.spanId, span]))
     expect(byId.size).toBe(spans.length)
@@ -160,7 +160,7 @@ describe('traces of a running server, with a collector on loopback', () => {
     await runTask({ traceparent: `00-${trace}-abcdef0123456789-00` })
     const { trace: next } = await runTask()
     await vi.waitFor(() => expect(rootsOf(collector.spans(), next)).toHaveLength(2), {
-      timeout: 20_000,
+      timeout: 60_000,
       interval: 100,
     })
     expect(collector.spans().filter(({ traceId }) => traceId === trace)).toEqual([])
@@ -177,7 +177,7 @@ describe('traces of a running server, with a collector on loopback', () => {
         expect(names).toEqual(['code-reviewer', 'orchestrator'])
         return answer
       },
-      { timeout: 20_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     )
     for (const agent of metrics.agents)
       expect(agent).toMatchObject({
@@ -204,7 +204,7 @@ describe('traces of a running server, with a collector on loopback', () => {
         expect(answer.incidents.counts).toHaveProperty('telemetry_failed')
         return answer
       },
-      { timeout: 20_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     )
     const told = health.incidents.newest.find(
       ({ kind }: { readonly kind: string }) => kind === 'telemetry_failed',
@@ -215,7 +215,7 @@ describe('traces of a running server, with a collector on loopback', () => {
     expect(await runTask()).toMatchObject({ state: 'completed', result: 'ANSWER' })
     expect(await runTask()).toMatchObject({ state: 'completed', result: 'ANSWER' })
     await vi.waitFor(() => expect(collector.received.length).toBeGreaterThan(from), {
-      timeout: 20_000,
+      timeout: 60_000,
     })
   })
 
@@ -224,7 +224,7 @@ describe('traces of a running server, with a collector on loopback', () => {
     const { trace: done } = await runTask()
     const bodiesOf = (trace: string) =>
       collector.received.map(({ text }) => text).filter((text) => text.includes(trace))
-    await vi.waitFor(() => expect(new Set(bodiesOf(done)).size).toBe(2), { timeout: 20_000 })
+    await vi.waitFor(() => expect(new Set(bodiesOf(done)).size).toBe(2), { timeout: 60_000 })
     const first = new Set(bodiesOf(done))
     const cut = 'feedbeef'.repeat(4)
     const cutHeaders = () =>
@@ -235,7 +235,7 @@ describe('traces of a running server, with a collector on loopback', () => {
     const { id } = await api('/api/sessions', {})
     const traceparent = `00-${cut}-abcdef0123456789-01`
     await api(`/api/sessions/${id}/runs`, { task: 'TASK' }, { traceparent })
-    await vi.waitFor(() => expect(cutHeaders()).toHaveLength(1), { timeout: 20_000 })
+    await vi.waitFor(() => expect(cutHeaders()).toHaveLength(1), { timeout: 60_000 })
     await server.kill()
     const tries = bodiesOf(done).length
     model.script(({ body }) => script(body))

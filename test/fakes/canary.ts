@@ -24,7 +24,7 @@ export async function sinksOf(session: string): Promise<Readonly<Record<string, 
       if (!text.includes('run_finished')) throw new Error('not audited yet')
       return text
     },
-    { timeout: 10_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   )
   const keys = (await env.KV.list()).keys.map(({ name }) => name)
   const kv = await Promise.all(keys.map(async (key) => [key, await env.KV.get(key)]))

@@ -7,10 +7,18 @@ type Node = { [key: string]: unknown }
 const file = join(import.meta.dirname, '../fixtures/specs/openai-chat-subset.json')
 const spec = fromOpenApi(JSON.parse(readFileSync(file, 'utf8'))) as Node
 
+const validators = new Map<string, Validator>()
+/** One for each name: to make one goes through the whole description. */
+function validatorOf(name: string): Validator {
+  const schema = { ...spec, $ref: `#/components/schemas/${name}` } as Schema
+  const validator = validators.get(name) ?? new Validator(schema, '2020-12', false)
+  validators.set(name, validator)
+  return validator
+}
+
 /** What is wrong with a body by OpenAI's own description; empty if nothing is. */
 export function problemsOf(name: string, body: unknown): readonly string[] {
-  const schema = { ...spec, $ref: `#/components/schemas/${name}` } as Schema
-  const { valid, errors } = new Validator(schema, '2020-12', false).validate(body)
+  const { valid, errors } = validatorOf(name).validate(body)
   return valid ? [] : errors.map((error) => `${error.instanceLocation}: ${error.error}`)
 }
 

@@ -29,7 +29,7 @@ const options = {
 const random = createRandom(options.seed)
 /** Nobody answers for so long: it hangs. */
 const deafAfterMs = 3_000
-const endWithinMs = 60_000
+const endWithinMs = 240_000
 const terminal = new Set(['completed', 'stopped', 'failed', 'cancelled'])
 
 const temp = mkdtempSync(join(tmpdir(), 'isola-islands-'))
@@ -57,7 +57,7 @@ async function request(path, json, method = 'POST') {
     method: json === undefined ? 'GET' : method,
     headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
     ...(json !== undefined && { body: JSON.stringify(json) }),
-    signal: AbortSignal.timeout(20_000),
+    signal: AbortSignal.timeout(60_000),
   })
   const text = await response.text()
   if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text.slice(0, 500)}`)
@@ -114,7 +114,7 @@ const isHealthy = () =>
 /** Looks until the call has ended one way or the other. @returns How long nobody answered, 0 if somebody always did. */
 async function watch(probe) {
   let heardAtMs = performance.now()
-  for (let looks = 0; looks < 100; looks += 1) {
+  for (let looks = 0; looks < 1_000; looks += 1) {
     if (!(await isHealthy())) {
       await server.kill()
       server = await start()

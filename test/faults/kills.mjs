@@ -25,7 +25,7 @@ const options = {
 }
 const keepsData = process.argv.includes('--keep')
 /** How long after a restart every run must have ended. */
-const terminalWithinMs = 60_000
+const terminalWithinMs = 240_000
 const maxMessagesPerSession = 12
 const terminal = new Set(['completed', 'stopped', 'failed', 'cancelled'])
 const random = createRandom(options.seed)
@@ -468,7 +468,7 @@ async function main() {
     const share = left / (kills - done)
     const isLast = done === kills - 1
     const goal = isLast ? left : random.int(Math.ceil(share * 0.4), Math.ceil(share * 1.9))
-    interrupted += await live(goal, isLast ? 60_000 : 20_000)
+    interrupted += await live(goal, isLast ? 240_000 : 20_000)
     if ((done + 1) % 10 === 0 || isLast) {
       console.log(`${done + 1} kills, ${acknowledged} acknowledged, ${seconds()}`)
     }

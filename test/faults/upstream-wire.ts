@@ -82,7 +82,7 @@ export const pollResponse = (id: string, headers: Someone['headers']): Promise<A
       expect(response.status).not.toMatch(/queued|in_progress/)
       return response
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 
 export async function recordOf({ trace }: Someone) {
@@ -112,7 +112,7 @@ export async function expectSettled(who: Someone, requests: number): Promise<voi
       )
       expect(usage.settled.tokens).toBe(booked + sum(counted))
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   )
 }
 

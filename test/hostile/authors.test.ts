@@ -150,7 +150,7 @@ describe('isola plugin test', () => {
     expect(got).toEqual([...once, ...once])
     expect(tried).toHaveLength(2 * 20)
     expect(said).toContain('There is no network in tests. Fake what a host answers')
-  }, 120_000)
+  })
 
   it('runs nothing of a folder outside of its sandbox, whatever tools would look for there', async () => {
     const names = ['vite.config.ts', 'vitest.config.ts', 'postcss.config.mjs', 'esbuild.config.mjs']
@@ -164,7 +164,7 @@ describe('isola plugin test', () => {
     await isola('plugin', 'test', path)
     expect(readdirSync(base).filter((name) => name.startsWith('ran-'))).toEqual([])
     expect(reached).toBe(0)
-  }, 120_000)
+  })
 
   it('says which test failed, why and where', async () => {
     const path = folder('failing', {
@@ -184,7 +184,7 @@ it('compares', () => {
     // What a stranger's test says moves no cursor and sets no title.
     expect(said).toMatch(/✗ compares/)
     expect(said).not.toMatch(/[^\P{Cc}\n]|\[3[12]m/u)
-  }, 120_000)
+  })
 })
 
 it('ends what does not end by itself: schemas after half a minute, tests after ten', async () => {
@@ -192,7 +192,7 @@ it('ends what does not end by itself: schemas after half a minute, tests after t
   await expect(runAlone(busy, { timeoutMs: 1_000 })).rejects.toThrow(
     'does not end: it was stopped after 1 seconds',
   )
-}, 60_000)
+})
 
 describe('isola plugin build', () => {
   it('reads schemas without running the module in its own process', async () => {
@@ -210,7 +210,7 @@ export default () => ({ tools: { go: async () => 1 } })
     })
     expect(existsSync(marker('schemas'))).toBe(false)
     expect(reached).toBe(0)
-  }, 60_000)
+  })
 
   const imports = (path: string) => `import text from ${JSON.stringify(path)}
 export default () => ({ tools: { go: async () => text } })

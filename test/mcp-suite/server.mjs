@@ -6,8 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../scripts/toolchain.mjs'
 import { parseVars } from '../../scripts/dev-vars.mjs'
+import { giveDatabase } from '../e2e/migrated.mjs'
 
-const patienceMs = 120_000
+const patienceMs = 240_000
 
 export function freePort() {
   const { promise, resolve } = Promise.withResolvers()
@@ -22,6 +23,7 @@ export function freePort() {
 /** @returns its URL, the operator's key, and `stop()`, which also deletes its data. */
 export async function startLocalServer() {
   const state = mkdtempSync(join(tmpdir(), 'isola-mcp-suite-'))
+  giveDatabase(state)
   const port = await freePort()
   const model = { OPENAI_API_KEY: '', OPENAI_BASE_URL: '', ISOLA_MODEL: '', ISOLA_PROVIDERS: '' }
   const child = spawn(process.execPath, [join(root, 'scripts', 'start.mjs')], {

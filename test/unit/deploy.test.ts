@@ -71,7 +71,7 @@ describe('deploying', () => {
     } finally {
       rmSync(out, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 
   it("M7: wrangler takes a tenant's configuration, which `isola deploy` makes from the same file", () => {
     const home = mkdtempSync(join(tmpdir(), 'isola-tenant-'))
@@ -91,7 +91,7 @@ describe('deploying', () => {
     } finally {
       rmSync(home, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 })
 
 describe('the Deploy to Cloudflare button', () => {

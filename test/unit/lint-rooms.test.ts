@@ -168,7 +168,7 @@ describe('lint rules', () => {
       const codes = found.get(filename) ?? []
       found.set(filename, [...codes, code])
     }
-  }, 60_000)
+  })
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

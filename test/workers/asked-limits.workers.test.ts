@@ -25,7 +25,7 @@ const eventually = (path: string, state: string): Promise<Answer> =>
       expect(view.state).toBe(state)
       return view
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 const pathOf = (headers: Headers) =>
   `/api/sessions/${headers.get('x-isola-session')}/runs/${headers.get('x-isola-run')}`
@@ -48,7 +48,7 @@ async function enable(version: string, limits: object): Promise<void> {
   await enablePlugin('limited')
 }
 
-describe('E1: a limit that is reached at /v1', { timeout: 60_000 }, () => {
+describe('E1: a limit that is reached at /v1', () => {
   const chat = (headers: Record<string, string> = {}, more: object = {}) =>
     call('/v1/chat/completions', {
       json: { model: 'limited', messages: [{ role: 'user', content: 'go' }], ...more },
@@ -129,48 +129,44 @@ describe('E1: a limit that is reached at /v1', { timeout: 60_000 }, () => {
   })
 })
 
-describe(
-  'E1, I19: an agent whose limits an operator lowers while a run of it waits',
-  { timeout: 60_000 },
-  () => {
-    it('is held to the lower one, with what was spent before; a raise after that holds', async () => {
-      upstream = installUpstream(threeFacts)
-      await enable('2.0.0', { max_turns: 9 })
-      const { id: session } = await callJson('/api/sessions', { json: { agent: 'limited' } })
-      const json = { task: 'go', wait: true, requireApproval: ['kv__set'] }
-      const parked = await callJson(`/api/sessions/${session}/runs`, { json })
-      const path = `/api/sessions/${session}/runs/${parked.id}`
-      const approve = async ({ pauses }: Answer) => {
-        const { call: id } = pauses[0]
-        await callJson(`${path}/decisions`, { json: { call: id, decision: 'approve' } })
-      }
-      await approve(parked)
-      const second = await vi.waitFor(async () => {
-        const view = await callJson(path)
-        expect(view.pauses?.[0].call).toMatch(/^call_2_/)
-        return view
-      })
-      // Raised before it is lowered: the lower one holds.
-      await callJson(`${path}/limits`, { json: { maxTurns: 30 } })
-      await enable('2.0.1', { max_turns: 1 })
-      await abortAllDurableObjects()
-      await approve(second)
-      const lowered = await vi.waitFor(async () => {
-        const view = await callJson(path)
-        expect(view.pauses?.[0].reached).toMatchObject({ limit: 'maxTurns' })
-        return view
-      })
-      expect(lowered.pauses[0].reached).toMatchObject({ allowed: 1, spent: 2, needed: 3 })
-      await callJson(`${path}/limits`, { json: { maxTurns: 30 } })
-      await approve(
-        await vi.waitFor(async () => {
-          const view = await callJson(path)
-          expect(view.pauses?.[0].call).toMatch(/^call_3_/)
-          return view
-        }),
-      )
-      const { result } = await eventually(path, 'completed')
-      expect(result.result).toContain('all set')
+describe('E1, I19: an agent whose limits an operator lowers while a run of it waits', () => {
+  it('is held to the lower one, with what was spent before; a raise after that holds', async () => {
+    upstream = installUpstream(threeFacts)
+    await enable('2.0.0', { max_turns: 9 })
+    const { id: session } = await callJson('/api/sessions', { json: { agent: 'limited' } })
+    const json = { task: 'go', wait: true, requireApproval: ['kv__set'] }
+    const parked = await callJson(`/api/sessions/${session}/runs`, { json })
+    const path = `/api/sessions/${session}/runs/${parked.id}`
+    const approve = async ({ pauses }: Answer) => {
+      const { call: id } = pauses[0]
+      await callJson(`${path}/decisions`, { json: { call: id, decision: 'approve' } })
+    }
+    await approve(parked)
+    const second = await vi.waitFor(async () => {
+      const view = await callJson(path)
+      expect(view.pauses?.[0].call).toMatch(/^call_2_/)
+      return view
     })
-  },
-)
+    // Raised before it is lowered: the lower one holds.
+    await callJson(`${path}/limits`, { json: { maxTurns: 30 } })
+    await enable('2.0.1', { max_turns: 1 })
+    await abortAllDurableObjects()
+    await approve(second)
+    const lowered = await vi.waitFor(async () => {
+      const view = await callJson(path)
+      expect(view.pauses?.[0].reached).toMatchObject({ limit: 'maxTurns' })
+      return view
+    })
+    expect(lowered.pauses[0].reached).toMatchObject({ allowed: 1, spent: 2, needed: 3 })
+    await callJson(`${path}/limits`, { json: { maxTurns: 30 } })
+    await approve(
+      await vi.waitFor(async () => {
+        const view = await callJson(path)
+        expect(view.pauses?.[0].call).toMatch(/^call_3_/)
+        return view
+      }),
+    )
+    const { result } = await eventually(path, 'completed')
+    expect(result.result).toContain('all set')
+  })
+})

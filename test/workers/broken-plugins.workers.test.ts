@@ -96,7 +96,7 @@ it.each([
     }
     const message = await vi.waitFor(
       async () => (await listed(`call-${id}`)) ?? Promise.reject(new Error('not yet')),
-      { timeout: 10_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     )
     expect(message).toMatch(
       new RegExp(
@@ -133,8 +133,8 @@ it('P25: a bundle that is gone switches its plugin off, until it is there again'
   expect(await runWith('neighbour__say')).toContain('well')
   await env.KV.put(key, text)
   await vi.waitFor(async () => expect(await runWith('lost__say')).toContain('found'), {
-    timeout: 10_000,
+    timeout: 60_000,
     interval: 300,
   })
-  await vi.waitFor(async () => expect(await listed('lost')).toBeUndefined(), { timeout: 10_000 })
+  await vi.waitFor(async () => expect(await listed('lost')).toBeUndefined(), { timeout: 60_000 })
 })

@@ -99,7 +99,7 @@ async function run(agent: string) {
       expect(['completed', 'stopped', 'failed', 'cancelled']).toContain(view.state)
       return view.result
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
   const stream = await call(`/api/sessions/${session}/events`)
   const events = (await stream.text())

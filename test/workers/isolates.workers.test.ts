@@ -80,7 +80,7 @@ const finish = ({ session, run }: Awaited<ReturnType<typeof start>>): Promise<An
       expect(['completed', 'stopped', 'failed', 'cancelled']).toContain(view.state)
       return view.result
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 
 it('Y3, P23: a session uses a tool whose code is on an island, and its storage is the session’s', async () => {

@@ -6,7 +6,7 @@ import { createFakeMcp } from '../fakes/mcp-server.ts'
 import { installUpstream } from '../fakes/upstream.ts'
 
 const path = '/api/operator/mcp'
-const patience = { timeout: 15_000, interval: 50 }
+const patience = { timeout: 60_000, interval: 50 }
 let upstream: ReturnType<typeof installUpstream> | undefined
 afterEach(() => upstream?.restore())
 

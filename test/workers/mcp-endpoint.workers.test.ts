@@ -162,7 +162,7 @@ describe('MCP', () => {
     await vi.waitFor(async () => {
       const { sessions } = await callJson('/api/sessions?limit=1')
       expect(sessions[0]?.state).toBe('cancelled')
-    }, 10_000)
+    })
     await client.close()
   })
 
@@ -200,7 +200,7 @@ describe('MCP', () => {
       const place = { name: 'isola__run_status', arguments: { session, run } }
       const view: Answer = await client.callTool(place)
       expect([view.isError ?? false, view.structuredContent?.state]).toEqual([false, undefined])
-    }, 10_000)
+    })
     await client.close()
   })
 })
@@ -233,7 +233,7 @@ describe('a tool that asks its client', () => {
     await vi.waitFor(async () => {
       const { sessions } = await callJson('/api/sessions?limit=1&stateless=true')
       expect(sessions[0]?.state).toBe('cancelled')
-    }, 10_000)
+    })
     const waiting: Answer = await old.callTool(tool)
     expect(waiting.structuredContent).toMatchObject({ state: 'parked' })
     await Promise.all([able.close(), unable.close(), old.close()])

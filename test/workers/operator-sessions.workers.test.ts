@@ -6,7 +6,7 @@ import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
 
 const absentSession = `ses_${'0'.repeat(22)}`
 const setKey = { name: 'kv__set', input: { key: 'launch', value: 'Friday' } }
-const patience = { timeout: 15_000, interval: 50 }
+const patience = { timeout: 60_000, interval: 50 }
 
 let upstream: ReturnType<typeof installUpstream>
 const serve = (script: UpstreamScript) => {

@@ -19,7 +19,7 @@ const operator = 'operator'
 const days = 86_400_000
 /** Patient: other work may have the machine. */
 const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(check, { timeout: 15_000, interval: 20 })
+  vi.waitFor(check, { timeout: 60_000, interval: 20 })
 const never = new Promise<never>(() => {})
 let upstream: ReturnType<typeof installUpstream> | undefined
 const withModel = (script: UpstreamScript) => (upstream = installUpstream(script))

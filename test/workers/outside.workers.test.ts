@@ -16,7 +16,7 @@ import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../f
 
 /** How long a machine takes that has other work is not what is tried here. */
 const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(look, { timeout: 15_000, interval: 20 })
+  vi.waitFor(look, { timeout: 60_000, interval: 20 })
 
 const operator = 'operator'
 const days = 86_400_000

@@ -39,7 +39,7 @@ const ended = ({ session, id }: Answer): Promise<Answer> =>
       expect(view.state).toBe('completed')
       return view
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 
 describe('I19: a run that waits while its plugin is updated', () => {

@@ -96,7 +96,7 @@ const finish = ({ session, run }: Awaited<ReturnType<typeof start>>): Promise<An
       expect(['completed', 'stopped', 'failed', 'cancelled']).toContain(view.state)
       return view.result
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   )
 
 const childOf = async (session: string): Promise<Answer> =>
@@ -141,7 +141,7 @@ it('I15: a cancel reaches the sub-agent that code called', async () => {
   script({ name: 'broker__go', input: {} }, () => ({ wait: new Promise(() => {}) }))
   const started = await start()
   await vi.waitFor(async () => expect((await childOf(started.session)).runs).toHaveLength(1), {
-    timeout: 5_000,
+    timeout: 60_000,
   })
   await callJson(`/api/sessions/${started.session}/runs/${started.run}/cancel`, { json: {} })
   expect(await finish(started)).toMatchObject({ state: 'cancelled' })
@@ -157,10 +157,10 @@ it('F5, E1: a crash in the middle leaves an unknown outcome, books the whole lea
     return { wait: new Promise(() => {}) }
   })
   const started = await start()
-  await vi.waitFor(() => expect(asked).toBe(1), { timeout: 5_000 })
+  await vi.waitFor(() => expect(asked).toBe(1), { timeout: 60_000 })
   // From the next checkpoint on the session knows of it.
   await vi.waitFor(async () => expect((await childOf(started.session)).runs).toHaveLength(1), {
-    timeout: 5_000,
+    timeout: 60_000,
   })
   await abortAllDurableObjects()
   const result = await finish(started)
@@ -170,6 +170,6 @@ it('F5, E1: a crash in the middle leaves an unknown outcome, books the whole lea
   await vi.waitFor(
     async () =>
       expect((await childOf(started.session)).runs).toMatchObject([{ state: 'cancelled' }]),
-    { timeout: 15_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   )
 })

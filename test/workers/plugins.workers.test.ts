@@ -133,7 +133,7 @@ describe('an installed plugin', () => {
           const { records } = await callJson(`/api/operator/audit?trace=${trace}&limit=500`)
           return records.filter(({ data }: Answer) => data.tool === 'told__say')
         },
-        { timeout: 15_000 },
+        { timeout: 60_000 },
       )
       .toMatchObject([
         { type: 'tool_started', session: id, principal: 'operator', data: about },

@@ -6,7 +6,7 @@ import { stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
 
 const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(look, { timeout: 15_000, interval: 20 })
+  vi.waitFor(look, { timeout: 60_000, interval: 20 })
 let upstream: ReturnType<typeof installUpstream> | undefined
 const withModel = (script: UpstreamScript) => (upstream = installUpstream(script))
 afterEach(() => {
@@ -74,7 +74,7 @@ async function journalOf(place: Place) {
   }
 }
 
-describe('a run that reaches a limit where somebody can be asked', { timeout: 60_000 }, () => {
+describe('a run that reaches a limit where somebody can be asked', () => {
   it.each([
     ['turns', { maxTurns: 2 }, 'lease_turns', { maxTurns: 20 }],
     ['tool calls', { maxToolCalls: 1 }, 'lease_tool_calls', { maxToolCalls: 20 }],
@@ -227,7 +227,7 @@ describe('a run that reaches a limit where somebody can be asked', { timeout: 60
   })
 })
 
-describe('a run that goes round in circles', { timeout: 60_000 }, () => {
+describe('a run that goes round in circles', () => {
   const same: UpstreamScript = () => ({ calls: [{ name: 'kv__get', input: { key: 'x' } }] })
 
   it('I12: 810 identical calls end at the fifth, and go on only if somebody says so', async () => {
@@ -261,7 +261,7 @@ describe('a run that goes round in circles', { timeout: 60_000 }, () => {
   })
 })
 
-describe('who may raise a limit', { timeout: 60_000 }, () => {
+describe('who may raise a limit', () => {
   it('E1: the owner as far as the day goes, an operator beyond that and on the record, a stranger not at all', async () => {
     withModel(threeFacts)
     const { key } = await callJson('/api/operator/keys', {

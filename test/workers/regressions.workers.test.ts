@@ -121,14 +121,14 @@ describe('a sub-agent', () => {
     })
     const session = await newSession()
     const { run } = await submit(session, 'go')
-    await vi.waitFor(() => expect(lives).toBe(1), { timeout: 5_000, interval: 1 })
+    await vi.waitFor(() => expect(lives).toBe(1), { timeout: 60_000, interval: 1 })
     await abortAllDurableObjects()
     await vi.waitFor(
       async () => {
         const view = await callJson(`/api/sessions/${session}/runs/${run}`)
         expect(view.state).toBe('completed')
       },
-      { timeout: 15_000, interval: 200 },
+      { timeout: 60_000, interval: 200 },
     )
     const tree = await callJson(`/api/sessions/${session}`)
     expect(tree.children).toHaveLength(1)
@@ -151,7 +151,7 @@ describe('a sub-agent', () => {
     const { run } = await submit(session, 'go')
     await vi.waitFor(
       async () => expect((await callJson(`/api/sessions/${session}`)).children).toHaveLength(1),
-      { timeout: 5_000 },
+      { timeout: 60_000 },
     )
     const [child] = (await callJson(`/api/sessions/${session}`)).children as Answer[]
     expect(child.runs).toMatchObject([{ state: 'running' }])
@@ -167,7 +167,7 @@ describe('a sub-agent', () => {
         expect(tree.runs).toMatchObject([{ state: 'cancelled' }])
         expect(tree.children).toMatchObject([{ id: child.id, runs: [{ state: 'cancelled' }] }])
       },
-      { timeout: 10_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     )
   })
 })
@@ -332,7 +332,7 @@ async function cancelQueued() {
   gate.resolve()
   await vi.waitFor(
     async () => expect((await callJson(`${path}/${first.run}`)).state).toBe('completed'),
-    { timeout: 15_000 },
+    { timeout: 60_000 },
   )
   return { session, second: second.run as string }
 }

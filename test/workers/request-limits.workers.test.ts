@@ -29,7 +29,7 @@ const told = (ask: () => Promise<Response>, counter: RateLimit, what: string) =>
       const { error } = (await response.json()) as { error: { code: string } }
       return [error.code, response.headers.get('retry-after')]
     },
-    { timeout: 15_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   )
 
 describe('T27: the platform counts', () => {

@@ -44,7 +44,7 @@ const tablesOf = (session: string) =>
     storage.sql.exec(`SELECT name FROM sqlite_master WHERE type = 'table'`).toArray(),
   )
 const nothingLeft = (session: string) =>
-  vi.waitFor(async () => expect(await tablesOf(session)).toEqual([]), { timeout: 15_000 })
+  vi.waitFor(async () => expect(await tablesOf(session)).toEqual([]), { timeout: 60_000 })
 
 it('docs/design.md section 11: a chat call that nobody named deletes itself an hour after its last run', async () => {
   upstream = installUpstream(() => ({ text: 'Hi' }))
@@ -71,23 +71,19 @@ it('docs/design.md section 11: one that was named stays for ninety days after it
   }
 })
 
-it(
-  'docs/design.md section 11: a hundred stateless calls leave nothing behind',
-  { timeout: 60_000 },
-  async () => {
-    upstream = installUpstream(() => ({ text: 'Hi' }))
-    const sessions: string[] = []
-    for (let batch = 0; batch < 5; batch += 1) {
-      sessions.push(...(await Promise.all(Array.from({ length: 20 }, () => chat()))))
-    }
-    expect(new Set(sessions).size).toBe(100)
-    for (const session of sessions) await pass(session, hourMs)
-    for (const session of sessions) await nothingLeft(session)
-    const listed = `SELECT count(*) AS count FROM sessions WHERE id IN (SELECT value FROM json_each(?))`
-    const ids = JSON.stringify(sessions)
-    expect(await env.DB.prepare(listed).bind(ids).first('count')).toBe(0)
-  },
-)
+it('docs/design.md section 11: a hundred stateless calls leave nothing behind', async () => {
+  upstream = installUpstream(() => ({ text: 'Hi' }))
+  const sessions: string[] = []
+  for (let batch = 0; batch < 5; batch += 1) {
+    sessions.push(...(await Promise.all(Array.from({ length: 20 }, () => chat()))))
+  }
+  expect(new Set(sessions).size).toBe(100)
+  for (const session of sessions) await pass(session, hourMs)
+  for (const session of sessions) await nothingLeft(session)
+  const listed = `SELECT count(*) AS count FROM sessions WHERE id IN (SELECT value FROM json_each(?))`
+  const ids = JSON.stringify(sessions)
+  expect(await env.DB.prepare(listed).bind(ids).first('count')).toBe(0)
+})
 
 it('docs/design.md section 11: nothing is left of the database of a deleted session, and its name begins another', async () => {
   upstream = installUpstream(() => ({ text: 'Hello' }))

@@ -15,7 +15,7 @@ afterEach(() => {
 })
 
 const eventually = <T>(check: () => T | Promise<T>) =>
-  vi.waitFor(check, { timeout: 15_000, interval: 20 })
+  vi.waitFor(check, { timeout: 60_000, interval: 20 })
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A plugin that uses what it was allowed for as long as it can, in a call that is under way. */

@@ -131,7 +131,7 @@ it('T4, I28: a canary is in 0 of responses, D1, KV, objects, audit and logs, and
       expect(text).toContain('run_finished')
       return text
     },
-    { timeout: 10_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   )
   const database = await rowsOf(async (sql) => (await env.DB.prepare(sql).all()).results)
   const object = await runInDurableObject(stubOf(session), async (_instance, state) =>

@@ -29,7 +29,7 @@ const listed = async (session: string, holds: (row: Answer) => boolean, query = 
         throw new Error(`${session} is not listed so: ${JSON.stringify(row)}`)
       return row
     },
-    { timeout: 15_000, interval: 200 },
+    { timeout: 60_000, interval: 200 },
   )
 
 it('lists what was made and what was talked in, as it stands, until it is deleted', async () => {
@@ -108,7 +108,7 @@ it('deletes the record that is older than it is kept, once a day', async () => {
   await vi.waitFor(async () => {
     const { records } = await callJson('/api/operator/audit?limit=500')
     expect(records.at(-1).session).not.toBe(session)
-  }, 15_000)
+  })
   await daily()
   expect(await events()).toBe(0)
   expect(await callJson('/api/operator/health')).toMatchObject({ incidents: { counts: {} } })

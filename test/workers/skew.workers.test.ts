@@ -51,7 +51,7 @@ const reached = (session: string, run: string, state: RunView['state']): Promise
       expect(view.state).toBe(state)
       return view
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 const eventsOf = async (session: string) =>
   readSse(await call(`/api/sessions/${session}/events?follow=false`))
@@ -97,7 +97,7 @@ describe('F32: rows of the version before', () => {
         expect(page.records).toHaveLength(finished.events.length)
         return page.records as Answer[]
       },
-      { timeout: 15_000 },
+      { timeout: 60_000 },
     )
     expect(records.map(({ seq }) => seq)).toEqual(finished.events.map((_, index) => index + 1))
   })

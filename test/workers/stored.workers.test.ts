@@ -53,7 +53,7 @@ const reached = (session: string, run: string, state: string): Promise<Answer> =
       expect(view.state).toBe(state)
       return view
     },
-    { timeout: 15_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   )
 const eventsOf = async (session: string) =>
   (await call(`/api/sessions/${session}/events?follow=false`)).text()
@@ -161,7 +161,7 @@ describe('F32: the database of a session of the version before', () => {
         const { messages } = await callJson(`/api/sessions/${session}/transcript`)
         expect(JSON.stringify(messages).match(/undelivered/g)).toHaveLength(1)
       },
-      { timeout: 15_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     )
   })
 })

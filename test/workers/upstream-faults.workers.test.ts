@@ -124,7 +124,7 @@ describe('a run whose model', () => {
         expect(record?.type).toBe('model_failed')
         expect(JSON.parse(record!.data)).toMatchObject({ code: 'model_network', partialChars: 7 })
       },
-      { timeout: 5_000 },
+      { timeout: 60_000 },
     )
     expect(requests).toHaveLength(1)
   })

@@ -90,7 +90,7 @@ afterEach(async () => {
 })
 
 // Each of them starts a dozen processes: on a busy machine that takes its time.
-describe('isola deploy', { timeout: 120_000 }, () => {
+describe('isola deploy', () => {
   it('M7: makes a Worker, a database, a namespace and secrets of the tenant, and checks what answers', async () => {
     const { code, stdout, stderr } = await deploy()
     expect(stderr).toBe('')
@@ -338,7 +338,7 @@ describe('isola deploy', { timeout: 120_000 }, () => {
   })
 })
 
-describe("a tenant's configuration", { timeout: 60_000 }, () => {
+describe("a tenant's configuration", () => {
   const config = {
     name: 'isola',
     main: 'src/index.ts',

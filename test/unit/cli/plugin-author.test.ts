@@ -291,7 +291,7 @@ describe('isola plugin build', () => {
       properties: { to: { type: 'string', minLength: 1 } },
       required: ['to'],
     })
-  }, 60_000)
+  })
 })
 
 describe('isola trust new, isola plugin sign', () => {

@@ -6,6 +6,7 @@ import { createDayLedger, type DayLedger } from '../../../src/governance/day-led
 import { createPrincipalRows } from '../../../src/governance/principal-rows.ts'
 import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
 import { createRandom } from '../../fakes/random.ts'
+import { isNightly } from '../../setup/nightly.ts'
 
 const dayMs = 86_400_000
 const noon = Date.parse('2026-09-21T12:00:00Z')
@@ -420,7 +421,7 @@ interface Truth {
 }
 
 describe("E1: a principal's day is never overspent, whatever interleaves", () => {
-  const histories = 300
+  const histories = isNightly ? 300 : 60
   const limit = 1_000
   const limits = tokensOnly(limit)
   const allDays = (storage: ReturnType<typeof open>['storage']) => {
@@ -540,7 +541,7 @@ describe("E1: a principal's day is never overspent, whatever interleaves", () =>
   })
 
   it('gives nothing beyond the limit of the moment, whatever is booked over it', () => {
-    for (let seed = 1; seed <= 100; seed += 1) {
+    for (let seed = 1; seed <= (isNightly ? 100 : 20); seed += 1) {
       const random = createRandom(seed)
       const at = open()
       let nowMs = noon

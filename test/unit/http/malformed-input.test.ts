@@ -28,8 +28,11 @@ interface Case {
 
 /** Every case: a clear 4xx in the OpenAI shape, the field named, no session asked to do anything. */
 function check(cases: readonly Case[]): void {
+  // What is refused changes nothing: one application for all of them.
+  const { app, calls, faults } = createFakeApp()
   it.each(cases)('$name', async ({ path, method, body, headers, status, param, code }) => {
-    const { app, calls, faults } = createFakeApp()
+    calls.length = 0
+    faults.length = 0
     const init = {
       method: method ?? 'POST',
       headers: { authorization: `Bearer ${testKey}`, ...headers },

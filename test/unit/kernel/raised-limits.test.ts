@@ -448,4 +448,4 @@ it('N6, E1: random trees with limits raised and lowered take nothing beyond the 
   }
   expect(parked).toBeGreaterThan(200)
   expect(completed).toBeGreaterThan(100)
-}, 60_000)
+})

@@ -631,4 +631,4 @@ it('reads hostile text in linear time', async () => {
     await ask([user(`set colour to ${text}`)])
     await ask([user(`review ${text}`)], files)
   }
-}, 60_000)
+})

@@ -50,7 +50,7 @@ describe('a session that outgrows its window many times (P29, C6)', () => {
     const compacted = new Set(made.map(({ at }) => at))
     const isSame = (at: number) => startsWith(sent[at]!, sent[at - 1]!)
     for (let at = 1; at < 150; at += 1) if (!compacted.has(at)) expect(isSame(at)).toBe(true)
-  }, 60_000)
+  })
 
   const startsWith = (next: ModelRequest, before: ModelRequest) =>
     JSON.stringify(next.messages.slice(0, before.messages.length)) ===
@@ -79,7 +79,7 @@ describe('a conversation that branches after a compaction', () => {
     // A later life reads it from the rows.
     const again = session.wake()
     expect(again.transcript.before(again.row(goesOn.id)).compactions).toHaveLength(1)
-  }, 60_000)
+  })
 })
 
 describe('what was said in a run that failed', () => {

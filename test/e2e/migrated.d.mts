@@ -1,0 +1,1 @@
+export declare function giveDatabase(state: string): void
