@@ -41,7 +41,7 @@ const neighbours = { kernel: ['leases'] }
  * it, types included. The files at the room's root come last. docs/architecture.md says what lies where.
  */
 const folderOrders = {
-  sessions: ['storage', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
+  sessions: ['storage', 'entry', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
 }
 
 /** The reason why one file of a room may not import another, or undefined. */

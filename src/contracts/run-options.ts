@@ -39,6 +39,8 @@ export interface RunOptions {
   readonly directCall?: DirectCall
   /** The run compacts what was said before it and is over: it answers nothing. */
   readonly compact?: CompactFor
+  /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
+  readonly origin?: string
 }
 
 /** What holds for one option wherever runs are told apart or begun by others. */
@@ -70,6 +72,8 @@ export const runOptionFields: {
   mayAsk: own,
   directCall: own,
   compact: own,
+  // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
+  origin: { isHashed: false, inherit: whole },
 }
 
 const names = Object.keys(runOptionFields) as (keyof RunOptions)[] // its own keys, by its type

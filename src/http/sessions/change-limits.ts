@@ -1,9 +1,9 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { LimitReached, Limits } from '#contracts/lease.ts'
 import { unlimited } from '#contracts/lease.ts'
+import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { unwrap } from '../responses.ts'
 import { record } from './for-others.ts'
 import type { OpenSession } from './open-session.ts'
 

@@ -1,9 +1,9 @@
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import type { Decision } from '#contracts/pause.ts'
+import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { administrator } from '../operator/administrator.ts'
-import { unwrap } from '../responses.ts'
 import type { OpenSession } from './open-session.ts'
 
 type Acts =
