@@ -15,15 +15,14 @@ describe('a submission', () => {
       id: 'user:ada',
       key: 'key_1',
       grant: 'grant_1',
-      limits: { tokens: 9 },
+      limits: { tokens: 9, asOfMs: 1 },
       agents: ['helper'],
-      role: 'user',
     }
     expect(toSubmission(asker, ask, { key: 'k1', origin: 'test' })).toEqual({
       principal: 'user:ada',
       key: 'key_1',
       grant: 'grant_1',
-      dayLimits: { tokens: 9 },
+      dayLimits: { tokens: 9, asOfMs: 1 },
       allowedAgents: ['helper'],
       messages: [said],
       protocol: 1,
