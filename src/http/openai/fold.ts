@@ -52,14 +52,19 @@ export function contentOf({ state, result, error }: AgentResult): string {
 }
 
 /**
- * Whether a result has been said: as one of the response's messages, or as all of them together. One that was stopped in
- * the middle of a message keeps less than was said.
+ * What a result says and none of the messages said: nothing if one of them is it, or all of them together. One that was
+ * stopped in the middle of a message keeps less than was said; of a run that has no answer to give nothing is left.
  */
-function isSaid(result: string, state: AgentResult['state'], messages: readonly string[]): boolean {
+function restOf(result: AgentResult, messages: readonly string[]): string {
+  const { state } = result
+  const text = contentOf(result)
   const all = messages.join(betweenTurns)
-  const isOne = [...messages, all].some((text) => text.trimEnd() === result.trimEnd())
-  return result === '' || isOne || (state === 'stopped' && all.startsWith(result))
+  const isOne = [...messages, all].some((one) => one.trimEnd() === text.trimEnd())
+  const isSaid = isOne || (state === 'stopped' && all.startsWith(text))
+  return isSaid || state === 'failed' || state === 'cancelled' ? '' : text
 }
+
+const isPiece = (item: StreamItem): item is MessageDelta => item.type === 'message_delta'
 
 /**
  * Reads one response out of its run's log: from the turn after which it begins to where it waits for the client, or
@@ -125,15 +130,11 @@ export function createFold({
   const close = (before: number): Change[] =>
     [...said].flatMap(([turn, text]) => (turn <= before ? finish(turn, text) : []))
 
-  /** Of a run that has no answer to give, what it said is all there is. */
   const sayRest = (result: AgentResult): Change[] => {
-    const { state } = result
-    const text = contentOf(result)
-    if (state === 'failed' || state === 'cancelled' || isSaid(text, state, [...said.values()]))
-      return []
-    const last = said.get(speaking) ?? ''
-    const isOpen = last !== '' && text.startsWith(last) && !finished.has(speaking)
-    return say(isOpen ? speaking : told + 1, 0, text)
+    const rest = restOf(result, [...said.values()])
+    const open = finished.has(speaking) ? '' : (said.get(speaking) ?? '')
+    if (rest === '') return []
+    return say(open !== '' && rest.startsWith(open) ? speaking : told + 1, 0, rest)
   }
 
   const see = (event: ToldEvent): readonly Change[] => {
@@ -177,8 +178,6 @@ export function createFold({
         return []
     }
   }
-  const isPiece = (item: StreamItem): item is MessageDelta => item.type === 'message_delta'
-
   return {
     tokens: () => ({ inputTokens, outputTokens }),
     apply(item) {

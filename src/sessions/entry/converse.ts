@@ -52,7 +52,12 @@ function runsOf({ sessions, clock }: ConverseParts, conversation: Conversation<u
     const { waitMs, signal, isCancelledByClose, keepAlive } = conversation
     const tell = conversation.listen()
     return followRun({
-      ...{ waitMs, signal, isCancelledByClose, keepAlive, principal, clock },
+      waitMs,
+      signal,
+      isCancelledByClose,
+      keepAlive,
+      principal,
+      clock,
       api: sessions.at(at.session),
       run: at.run,
       stream: at.stream,
