@@ -85,6 +85,10 @@ const given = (entries: readonly (readonly [string, unknown])[]): RunOptions =>
 export const toRunOptions = (from: RunOptions): RunOptions =>
   given(names.map((name) => [name, from[name]]))
 
+/** What the record says of where a run came in: nothing of one that an older version accepted. */
+export const toOrigin = ({ origin }: RunOptions): Pick<RunOptions, 'origin'> =>
+  given([['origin', origin]])
+
 function inherited<Name extends keyof RunOptions>(name: Name, options: RunOptions) {
   const { inherit }: RunOptionRule<RunOptions[Name]> = runOptionFields[name]
   return inherit(options[name])
