@@ -155,7 +155,11 @@ function composeBase(
   const outside = (input: string | URL | Request, init?: RequestInit) => fetch(input, init)
   const shared = { ...sources, config, version, fetch: outside }
   const storage = composeStorage({ ...shared, database: env.DB, namespace: env.KV })
-  const sessions = composeSessions({ ...sources, namespace: env.SESSION })
+  const sessions = composeSessions({
+    ...sources,
+    namespace: env.SESSION,
+    usage: (principal) => governance.principals.usage(principal),
+  })
   const { gateway } = sessions
   const { deployment } = storage
   const catalog = composeCatalog({

@@ -287,13 +287,23 @@ export function createFakeApp(options: FakeOptions = {}) {
     }
   }
 
+  const principals = options.deps?.principals ?? {
+    usage: async () => ({
+      day: '2026-09-21',
+      limits: { tokens: 1_000, costNanoUsd: unlimited },
+      settled: { tokens: 100, costNanoUsd: 2_500_000_000 },
+      reserved: { tokens: 40, costNanoUsd: 0 },
+      openRuns: 1,
+    }),
+    incidents: async () => [],
+  }
   const sessions: SessionGateway = options.deps?.sessions ?? {
     at,
     idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
   }
   const app = createHttpApp({
     sessions,
-    entry: composeEntry({ ...sources, sessions }),
+    entry: composeEntry({ ...sources, sessions, usage: (id) => principals.usage(id) }),
     agents: {
       tools: () => [],
       offers: () => ({ resources: [], prompts: [] }),
@@ -327,16 +337,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     modelReport: { since: async () => [] },
     usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
-    principals: {
-      usage: async () => ({
-        day: '2026-09-21',
-        limits: { tokens: 1_000, costNanoUsd: unlimited },
-        settled: { tokens: 100, costNanoUsd: 2_500_000_000 },
-        reserved: { tokens: 40, costNanoUsd: 0 },
-        openRuns: 1,
-      }),
-      incidents: async () => [],
-    },
+    principals,
     database: async () => 'ok',
     readiness: async () => ({ state: 'ready', migration: '0001_init.sql' }),
     sources,

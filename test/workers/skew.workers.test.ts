@@ -272,7 +272,7 @@ describe('F32: a call between two versions', () => {
       })
     }
     const sessions = { ...http.sessions, at }
-    const entry = composeEntry({ ...http.sources, sessions })
+    const entry = composeEntry({ ...http.sources, sessions, usage: http.principals.usage })
     const app = createHttpApp({ ...http, sessions, entry })
     return async (path: string, json: object) => {
       const headers = {

@@ -1,35 +1,50 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { LimitReached, Limits } from '#contracts/lease.ts'
 import { unlimited } from '#contracts/lease.ts'
+import type { PrincipalReader } from '#contracts/principal.ts'
 import { unwrap } from '#contracts/reply.ts'
+import type { RunInput } from '#contracts/run-input.ts'
 import type { RunView } from '#contracts/run-view.ts'
-import type { HttpContext, HttpDeps } from '../deps.ts'
-import { record } from './for-others.ts'
-import type { OpenSession } from './open-session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
 
-/**
- * Raises or lowers the limits of a run: its owner as far as the day of its principal goes, an operator beyond that.
- * Throws `request_forbidden` with how far that is. What an operator does in somebody else's session is on the record.
- */
-export async function changeRunLimits(
-  deps: HttpDeps,
-  context: HttpContext,
-  request: {
-    readonly opened: OpenSession
-    readonly run: string
-    readonly limits: Partial<Limits>
-  },
-): Promise<RunView> {
-  const { opened, run, limits } = request
-  const { session, principal, by } = opened
-  const isOperator = context.get('principal').role === 'operator'
-  const before = unwrap(await session.result(principal, run))
-  if (!isOperator) await refuseBeyondDay(deps, before, { principal, limits })
-  const view = unwrap(await session.changeLimits(principal, run, { limits, isOperator }))
-  const about = { run, limits: JSON.stringify(limits) }
-  if (by !== undefined) await record(deps, context, { type: 'limits_changed', opened, about })
-  return view
+export interface RunInputParts {
+  readonly sessions: SessionGateway
+  /** A principal's day as it stands. */
+  readonly usage: PrincipalReader['usage']
 }
+
+/** What is said to runs, each where it is. */
+export const createRunInput = ({ sessions, usage }: RunInputParts): RunInput => ({
+  async steer({ principal }, { session, run }, { text, key }) {
+    const message = { role: 'user', text, taint: ['user'] } as const
+    return unwrap(await sessions.at(session).steer(principal, run, message, key))
+  },
+  async decide({ principal, by }, { session, run }, { call, decision }) {
+    const api = sessions.at(session)
+    if (by === undefined) return { view: unwrap(await api.decide(principal, run, call, decision)) }
+    const { pauses = [] } = unwrap(await api.result(principal, run))
+    const settled = pauses.find((one) => one.call === call)
+    const isLeave = settled && decision.decision === 'approve'
+    const shown = isLeave ? { argsHash: settled.argsHash, ...decision } : decision
+    return { view: unwrap(await api.decide(principal, run, call, shown, by)), settled }
+  },
+  async changeLimits({ principal }, { session, run }, change) {
+    const api = sessions.at(session)
+    const before = unwrap(await api.result(principal, run))
+    const { limits, isOperator } = change
+    if (!isOperator) await refuseBeyondDay(usage, before, { principal, limits })
+    return unwrap(await api.changeLimits(principal, run, change))
+  },
+  async cancel({ principal, by }, { session, run }, reason) {
+    const api = sessions.at(session)
+    const cancel = async (said: string) => unwrap(await api.cancel(principal, run, said))
+    if (by === undefined)
+      return { view: await cancel(reason ?? 'Cancelled by the caller.'), wasOver: false }
+    const before = unwrap(await api.result(principal, run))
+    const said = `Cancelled by the operator ${by}${reason === undefined ? '.' : `: ${reason}`}`
+    return { view: await cancel(said), wasOver: before.result !== undefined }
+  },
+})
 
 const ofDay = [
   ['maxTokens', 'tokens'],
@@ -38,7 +53,7 @@ const ofDay = [
 
 /** What the day does not have would not be given when the run goes on: whoever asks is told at once. */
 async function refuseBeyondDay(
-  deps: HttpDeps,
+  usage: RunInputParts['usage'],
   { pauses = [] }: RunView,
   { principal, limits }: { readonly principal: string; readonly limits: Partial<Limits> },
 ): Promise<void> {
@@ -46,7 +61,7 @@ async function refuseBeyondDay(
   const meant = ofDay.find(([limit]) => limit === reached?.limit)
   if (!reached || !meant || !isRaise(reached, limits)) return
   const [limit, key] = meant
-  const day = await deps.principals.usage(principal)
+  const day = await usage(principal)
   if (day.limits[key] >= unlimited) return
   const left = Math.max(0, day.limits[key] - day.settled[key] - day.reserved[key])
   const most = (reached.spent ?? 0) + left
