@@ -15,7 +15,12 @@ async function hashOf(path: string, json: object, headers: Record<string, string
   const methods = ['submit', 'run', 'runStream', 'compact']
   const call = calls.find(({ method }) => methods.includes(method))!
   // As a session takes it in: what it settles itself comes last.
-  const { agent, mustExist: _must, protocol: _protocol, ...rest } = call.args[1] as Record<string, unknown>
+  const {
+    agent,
+    mustExist: _must,
+    protocol: _protocol,
+    ...rest
+  } = call.args[1] as Record<string, unknown>
   return bodyHashOf({ ...rest, agent: agent ?? 'code-reviewer' } as unknown as Submission, sha256)
 }
 
