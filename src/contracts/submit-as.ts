@@ -50,7 +50,7 @@ export interface AskedByCall {
  */
 export interface Submitted {
   readonly session: string
-  /** Of no interest to whoever submits but for what an answer says of it. */
+  /** Its W3C trace id, for whoever tells it further. */
   readonly trace: string
   /** Nobody waits: it is accepted. */
   readonly submit: () => Promise<Reply<SubmitReceipt>>
