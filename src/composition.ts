@@ -115,6 +115,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     isDevelopment: config.isDevelopment,
     hosts: config.hosts,
     sessions: sessions.gateway,
+    entry: sessions.entry,
     models,
     principals,
     agents: agents.directory,
@@ -154,7 +155,11 @@ function composeBase(
   const outside = (input: string | URL | Request, init?: RequestInit) => fetch(input, init)
   const shared = { ...sources, config, version, fetch: outside }
   const storage = composeStorage({ ...shared, database: env.DB, namespace: env.KV })
-  const sessions = composeSessions({ ...sources, namespace: env.SESSION })
+  const sessions = composeSessions({
+    ...sources,
+    namespace: env.SESSION,
+    usage: (principal) => governance.principals.usage(principal),
+  })
   const { gateway } = sessions
   const { deployment } = storage
   const catalog = composeCatalog({
@@ -238,6 +243,7 @@ function composeWork(parts: WorkParts) {
     ...catalog,
     defaultModel: common.config.models.defaultModel,
     sessions: gateway,
+    submitAs: sessions.entry.submitAs,
     createPrompts: memory.createPrompts,
     load: plugins.load,
     wireServers: mcp.wire,

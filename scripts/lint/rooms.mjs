@@ -4,6 +4,7 @@
 import { dirname, resolve, sep } from 'node:path'
 import { folderIn, locate } from './place.mjs'
 import { shapesOnly } from './shapes.mjs'
+import { oneSubmission } from './submission.mjs'
 
 /** Outside packages each room may use; `name/*` allows subpaths. A room that is missing may use none. */
 const allowedPackages = {
@@ -41,7 +42,7 @@ const neighbours = { kernel: ['leases'] }
  * it, types included. The files at the room's root come last. docs/architecture.md says what lies where.
  */
 const folderOrders = {
-  sessions: ['storage', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
+  sessions: ['storage', 'entry', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
 }
 
 /** The reason why one file of a room may not import another, or undefined. */
@@ -280,5 +281,11 @@ function isReference(context, identifier) {
 
 export default {
   meta: { name: 'rooms' },
-  rules: { 'shapes-only': shapesOnly, imports, 'no-origin': noOrigin, 'no-ambient': noAmbient },
+  rules: {
+    'shapes-only': shapesOnly,
+    imports,
+    'no-origin': noOrigin,
+    'no-ambient': noAmbient,
+    'one-submission': oneSubmission,
+  },
 }

@@ -9,6 +9,7 @@ import type { RunOptions } from '#contracts/run-options.ts'
 import type { AgentDirectory, ListedTool } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
+import type { SubmitAs } from '#contracts/submit-as.ts'
 import type { ToolEntry, Toolset } from '#contracts/tool.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
 import { connectCode } from './code-reach.ts'
@@ -54,6 +55,7 @@ export interface AgentDirectoryDeps extends PinningDeps {
   })[]
   readonly prompts: PromptStore
   readonly sessions: SessionGateway
+  readonly submitAs: SubmitAs
   readonly clock: Clock
   /** Told what came of each sub-agent. */
   readonly onSubAgentStopped?: SubAgentStopped | undefined
@@ -164,8 +166,8 @@ function toOwner(
     problems.push(toProblem(manifest.id, error))
     return base
   }
-  const { sessions, clock, onSubAgentStopped: onStopped } = deps
-  const about = { manifest, agent, hash, tier, sessions, clock, onStopped }
+  const { sessions, submitAs, clock, onSubAgentStopped: onStopped } = deps
+  const about = { manifest, agent, hash, tier, sessions, submitAs, clock, onStopped }
   return { ...base, agent: source, entries: [...tools, createSubAgentEntry(about)] }
 }
 

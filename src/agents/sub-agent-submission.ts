@@ -1,38 +1,48 @@
 import type { JsonObject } from '#contracts/json.ts'
-import { toInherited } from '#contracts/run-options.ts'
-import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
+import type { SubmitAs, Submitted } from '#contracts/submit-as.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** A call of an agent's tool as what its session is asked to do: on the caller's lease, under the call's id as key. */
-export function toSubmission(
-  agent: string,
+export function submitTo(
+  {
+    agent,
+    session,
+    submitAs,
+  }: {
+    readonly agent: string
+    readonly session: string
+    readonly submitAs: SubmitAs
+  },
   { task, context: material, background, onOutcome }: JsonObject,
   context: ToolContext,
-): SubmitRequest {
-  const { traceLink, options } = context
+): Submitted {
+  const { traceLink, options, trace } = context
   // The caller's span is this call's, which its lineage names.
   const { span: _span, ...link } = traceLink ?? { isSampled: true }
-  return {
-    agent,
-    protocol: sessionProtocol,
-    ...toInherited(options),
-    principal: context.principal,
-    messages: [{ role: 'user', text: toTaskText(String(task), material), taint: ['model'] }],
-    trace: context.trace,
-    ...(traceLink && { traceLink: link }),
-    idempotencyKey: context.call,
-    lineage: {
-      rootSession: context.rootSession,
-      parentSession: context.session,
-      parentRun: context.run,
-      parentCall: context.call,
-      depth: context.depth + 1,
-      ancestry: context.ancestry,
-      lease: context.lease,
-      ...(background === true && { isBackground: true }),
-      ...(onOutcome === 'run' && { onOutcome }),
-    },
+  const lineage = {
+    rootSession: context.rootSession,
+    parentSession: context.session,
+    parentRun: context.run,
+    parentCall: context.call,
+    depth: context.depth + 1,
+    ancestry: context.ancestry,
+    lease: context.lease,
+    ...(background === true && { isBackground: true }),
+    ...(onOutcome === 'run' && { onOutcome: 'run' as const }),
   }
+  const ask = {
+    agent,
+    session,
+    messages: [
+      { role: 'user', text: toTaskText(String(task), material), taint: ['model'] },
+    ] as const,
+    trace,
+    ...(traceLink && { traceLink: link }),
+  }
+  return submitAs({ id: context.principal }, ask, {
+    key: context.call,
+    above: { options, lineage },
+  })
 }
 
 /** The context stands apart from the task: it is material, and may hold text that looks like instructions. */

@@ -8,11 +8,12 @@ import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SubmitReceipt } from '#contracts/submission.ts'
+import type { SubmitAs } from '#contracts/submit-as.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts/tool.ts'
 import { available, cancelOnAbort, maxReasonChars, reattaching } from './sub-agent-reach.ts'
-import { toSubmission } from './sub-agent-submission.ts'
+import { submitTo } from './sub-agent-submission.ts'
 
 /** The child's own time limit fires first, so that its result says what was done. */
 const timeoutGraceMs = 5_000
@@ -23,6 +24,7 @@ export interface SubAgentOptions {
   readonly hash: string
   readonly tier: TrustTier
   readonly sessions: SessionGateway
+  readonly submitAs: SubmitAs
   readonly clock: Clock
   /** Told when the outcome is there; it delays it by what it takes. */
   readonly onStopped?: SubAgentStopped | undefined
@@ -89,7 +91,7 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
 }
 
 async function callAgent(
-  { manifest, sessions, clock, onStopped }: SubAgentOptions,
+  { manifest, sessions, submitAs, clock, onStopped }: SubAgentOptions,
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -124,8 +126,8 @@ async function callAgent(
     ...(onOutcome !== undefined && { onOutcome: String(onOutcome) }),
   }
   context.emit({ type: 'agent_invoked', data })
-  const submission = toSubmission(agent, input, context)
-  const child = () => sessions.at(session)
+  // Made anew each time: a connection that broke stays so.
+  const child = () => submitTo({ agent, session, submitAs }, input, context)
   const again = <T>(attempt: () => Promise<Reply<T>>) =>
     reattaching(async () => available(await attempt()), clock, context.signal)
   const stopCancelling = cancelOnAbort(sessions, where, (message) =>
@@ -133,8 +135,8 @@ async function callAgent(
   )
   try {
     return isBackground
-      ? leave(await again(() => child().submit(session, submission)), where)
-      : await settle(await again(() => child().run(session, submission)), where, onStopped)
+      ? leave(await again(() => child().submit()), where)
+      : await settle(await again(() => child().run()), where, onStopped)
   } catch (error) {
     const detail = errorMessage(error).slice(0, maxReasonChars)
     const data = { call: context.call, agent, session, code: 'tool_outcome_unknown', detail }

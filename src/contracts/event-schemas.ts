@@ -42,6 +42,11 @@ export const eventSchemas = {
   run_started: kind('A run began to work. It is the first event of every run.', {
     principal: text,
     key: text.exactOptional().describe('the id of the API key, never the key'),
+    origin: text
+      .exactOptional()
+      .describe(
+        'the surface it came in by (`chat`, `responses`, `api`, `mcp`), also of what was begun below',
+      ),
     depth: number.describe('0 for a run that a person began'),
     parentCall: text
       .exactOptional()

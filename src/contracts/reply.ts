@@ -42,6 +42,18 @@ export function toFailureReply(error: unknown): Extract<Reply<never>, { readonly
   return { ok: false, error: { code, message: errorMessage(error), ...more } }
 }
 
+/** The same for a session or run that is not there and for another's (docs/security.md T2). */
+export const noSuchSession = (): IsolaError =>
+  new IsolaError('request_not_found', 'There is no such session or run.')
+
+/** The value of a session's reply, or its error. Whatever is absent or not yours looks alike. */
+export function unwrap<T>(reply: Reply<T>): T {
+  // With a field it is about something inside a run that is the caller's own.
+  if (!reply.ok && reply.error.code === 'request_not_found' && reply.error.param === undefined)
+    throw noSuchSession()
+  return fromReply(reply)
+}
+
 /** The value of a reply; throws its failure. */
 export function fromReply<T>(reply: Reply<T>): T {
   if (reply.ok) return reply.value

@@ -39,6 +39,8 @@ export interface RunOptions {
   readonly directCall?: DirectCall
   /** The run compacts what was said before it and is over: it answers nothing. */
   readonly compact?: CompactFor
+  /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
+  readonly origin?: string
 }
 
 /** What holds for one option wherever runs are told apart or begun by others. */
@@ -70,6 +72,8 @@ export const runOptionFields: {
   mayAsk: own,
   directCall: own,
   compact: own,
+  // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
+  origin: { isHashed: false, inherit: whole },
 }
 
 const names = Object.keys(runOptionFields) as (keyof RunOptions)[] // its own keys, by its type
@@ -80,6 +84,10 @@ const given = (entries: readonly (readonly [string, unknown])[]): RunOptions =>
 /** The options in something that has them among other fields. */
 export const toRunOptions = (from: RunOptions): RunOptions =>
   given(names.map((name) => [name, from[name]]))
+
+/** What the record says of where a run came in: nothing of one that an older version accepted. */
+export const toOrigin = ({ origin }: RunOptions): Pick<RunOptions, 'origin'> =>
+  given([['origin', origin]])
 
 function inherited<Name extends keyof RunOptions>(name: Name, options: RunOptions) {
   const { inherit }: RunOptionRule<RunOptions[Name]> = runOptionFields[name]

@@ -18,6 +18,14 @@ import type {
 import type { StorageAnswer, StorageRequest } from './space.ts'
 import type { SteerReceipt, SubmitReceipt, SubmitRequest } from './submission.ts'
 
+/** A run that is read as it goes. */
+export interface StartedStream {
+  readonly receipt: SubmitReceipt
+  /** Names this reader for `abandon`: an object notices only late that a stream is not read. */
+  readonly reader: string
+  readonly stream: ReadableStream<Uint8Array>
+}
+
 /** Everything a `Session` object answers over RPC. Streams carry one JSON `StreamItem` a line. */
 export interface SessionApi {
   readonly create: (about: {
@@ -49,17 +57,7 @@ export interface SessionApi {
     submission: SubmitRequest,
   ) => Promise<Reply<CompactionOutcome>>
   /** Submits and streams from the run's first event, deltas included, to its terminal event. */
-  readonly runStream: (
-    session: string,
-    submission: SubmitRequest,
-  ) => Promise<
-    Reply<{
-      readonly receipt: SubmitReceipt
-      /** Names this reader for `abandon`: an object notices only late that a stream is not read. */
-      readonly reader: string
-      readonly stream: ReadableStream<Uint8Array>
-    }>
-  >
+  readonly runStream: (session: string, submission: SubmitRequest) => Promise<Reply<StartedStream>>
   /** Whose session it is: for those who may see everybody's. */
   readonly owner: () => Promise<Reply<string>>
   readonly result: (principal: string, run: string) => Promise<Reply<RunView>>

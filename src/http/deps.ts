@@ -25,6 +25,7 @@ import type { RequestLimits } from '#contracts/request-limits.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
+import type { SessionEntry } from '#contracts/session-entry.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import type { TryPolicy } from '#contracts/tool-policy.ts'
@@ -48,6 +49,8 @@ export interface HttpModels {
 /** Everything the surfaces translate to. They hold no state and decide nothing. */
 export interface HttpDeps {
   readonly sessions: SessionGateway
+  /** How a surface has work done. */
+  readonly entry: SessionEntry
   readonly agents: Pick<AgentDirectory, 'list' | 'toolNames' | 'tools' | 'offers'>
   /** Brings `agents` up to date. Never throws. */
   readonly refreshAgents?: () => Promise<void>

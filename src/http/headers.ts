@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
+import type { Submission } from '#contracts/submission.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { parseTraceHeaders } from '#contracts/trace.ts'
 import type { HttpContext } from './deps.ts'
@@ -39,7 +39,7 @@ export function readIdempotencyKey(headers: Headers): string | undefined {
 export function readTrace(
   context: HttpContext,
   sources: Sources,
-): Pick<SubmitRequest, 'trace' | 'traceLink'> {
+): Pick<Submission, 'trace' | 'traceLink'> {
   const { headers } = context.req.raw
   const given = parseTraceHeaders(headers.get('traceparent'), headers.get('tracestate'))
   const trace = given?.trace ?? sources.ids.traceId()

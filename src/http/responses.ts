@@ -1,5 +1,3 @@
-import { IsolaError } from '#contracts/errors.ts'
-import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { HttpContext, HttpDeps } from './deps.ts'
 import { toOutgoingError } from './errors.ts'
 import { challenge } from './oauth/challenge.ts'
@@ -61,17 +59,4 @@ export function eventStreamResponse(
 /** On an answer to a repeated request: what it asks for had been taken in before. */
 export function replayed(isReplayed: boolean): Readonly<Record<string, string>> {
   return isReplayed ? { 'idempotent-replayed': 'true' } : {}
-}
-
-/** The value of a session's reply, or its error. Whatever is absent or not yours looks alike. */
-export function unwrap<T>(reply: Reply<T>): T {
-  // With a field it is about something inside a run that is the caller's own.
-  if (!reply.ok && reply.error.code === 'request_not_found' && reply.error.param === undefined)
-    throw noSuchSession()
-  return fromReply(reply)
-}
-
-/** The same for what is not there and for what is another's (docs/security.md T2). */
-export function noSuchSession(): IsolaError {
-  return new IsolaError('request_not_found', 'There is no such session or run.')
 }

@@ -25,9 +25,8 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
   }
 
   /** The session as a run with these options would find it. */
-  async function read(agent: string, principal: string, options: RunOptions): Promise<ReadContext> {
-    const asked = { agent, principal, messages: [], trace: '', ...options }
-    const ready = await loadAgent(asked, runtime)
+  async function read(agent: string, options: RunOptions): Promise<ReadContext> {
+    const ready = await loadAgent({ ...options, agent }, runtime)
     if (!ready) throw unknownAgent(agent)
     const { transcript, store } = parts()
     const { added } = lastRun() ?? {}
@@ -44,7 +43,7 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
           'Nobody has said anything here yet: the first response says which agent it is.'
         throw new IsolaError('request_conflict', message)
       }
-      return runtime.context.view(await read(agent, principal, optionsOf(lastRun())))
+      return runtime.context.view(await read(agent, optionsOf(lastRun())))
     },
     async compact(session, request) {
       let asked = request
@@ -55,8 +54,7 @@ export function createContexts(scope: Scope, { run }: Pick<Submissions, 'run'>):
         const isInherited = asked.model !== request.model
         if (isInherited && agent !== undefined) await refuseTaken({ ...asked, agent })
         const isWorthwhile =
-          agent !== undefined &&
-          (await runtime.context.isWorthwhile(await read(agent, request.principal, asked)))
+          agent !== undefined && (await runtime.context.isWorthwhile(await read(agent, asked)))
         if (!isWorthwhile) throw nothingToCompact()
       }
       const result = await run(session, asked)

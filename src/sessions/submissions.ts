@@ -1,6 +1,8 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunMemo, RunOutcome, RunView } from '#contracts/run-view.ts'
+import type { StartedStream } from '#contracts/session-api.ts'
 import type { SubmitReceipt, SubmitRequest } from '#contracts/submission.ts'
+import { toRepeated } from './entry/submission.ts'
 import { eventsPage } from './log/log-view.ts'
 import { memoOf, outcomeOf } from './log/views.ts'
 import type { Scope } from './scope.ts'
@@ -8,12 +10,6 @@ import { stopped } from './upkeep/subtree.ts'
 import { answerRun, type AnswerRequest } from './waiting/client-answers.ts'
 import { admit, type Admitted } from './runs/admission.ts'
 import type { Audience } from './runs/runs.ts'
-
-export interface StartedStream {
-  readonly receipt: SubmitReceipt
-  readonly reader: string
-  readonly stream: ReadableStream<Uint8Array>
-}
 
 /** What is asked of a session, and taken back: runs, read or waited for or left to themselves. */
 export interface Submissions {
@@ -105,7 +101,7 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
       if (submission.lineage) {
         throw new IsolaError('request_conflict', 'Its caller has gone on: retry the run above it.')
       }
-      const again = { ...submission, idempotencyKey: `retry:${run}` }
+      const again = toRepeated(submission, { under: `retry:${run}`, messages: submission.messages })
       const { receipt, live } = await admitTo(scope.id(), again, 'result')
       await live?.accepted
       return toReceipt(receipt)

@@ -11,6 +11,7 @@ import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
 import { describeTool } from './describe-tool.ts'
+import { submitAsTo } from '../fakes/session-gateway.ts'
 
 let upstream: ReturnType<typeof installUpstream> | undefined
 const withModel = (script: UpstreamScript) => (upstream = installUpstream(script))
@@ -53,6 +54,7 @@ function createReviewer() {
     hash: bundled.hash,
     tier: 'builtin',
     sessions,
+    submitAs: submitAsTo(sessions),
     clock: systemSources.clock,
   })
   return { sessions, entry }

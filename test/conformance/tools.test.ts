@@ -22,7 +22,7 @@ import registerOffers from '../fixtures/plugins/offers/main.ts'
 import { connectedTools } from '../fakes/connected.ts'
 import { says, toolEntry } from '../fakes/kernel.ts'
 import { createCapabilityDeps } from '../fakes/plugins.ts'
-import { createFakeGateway } from '../fakes/session-gateway.ts'
+import { createFakeGateway, submitAsTo } from '../fakes/session-gateway.ts'
 import { describeTool, type ToolSubject } from './describe-tool.ts'
 import { promptInputs, resourceInputs } from './offer-inputs.ts'
 
@@ -340,6 +340,7 @@ describeTool("a sub-agent's tool, over sessions in memory", {
       hash: 'abc',
       tier: 'builtin',
       sessions: gateway,
+      submitAs: submitAsTo(gateway),
       clock: systemSources.clock,
     })
     return {

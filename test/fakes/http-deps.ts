@@ -14,7 +14,7 @@ import type {
 } from '../../src/contracts/operations.ts'
 import type { Reply } from '../../src/contracts/reply.ts'
 import type { ParkedView, RunOutcome, RunView } from '../../src/contracts/run-view.ts'
-import type { SessionApi } from '../../src/contracts/session-api.ts'
+import type { SessionApi, SessionGateway } from '../../src/contracts/session-api.ts'
 import type { SessionTree } from '../../src/contracts/session-view.ts'
 import type { SubmitRequest, SubmitReceipt } from '../../src/contracts/submission.ts'
 import type { Sources } from '../../src/contracts/sources.ts'
@@ -25,6 +25,7 @@ import { createSealing } from '../../src/governance/secrets/sealing.ts'
 import { createSecretAdministration } from '../../src/governance/secrets/secret-administration.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import type { GoneClient, HttpDeps } from '../../src/http/deps.ts'
+import { composeEntry } from '../../src/sessions/entry/compose.ts'
 import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
 import { createMemoryTrust } from './trust.ts'
@@ -286,11 +287,23 @@ export function createFakeApp(options: FakeOptions = {}) {
     }
   }
 
+  const principals = options.deps?.principals ?? {
+    usage: async () => ({
+      day: '2026-09-21',
+      limits: { tokens: 1_000, costNanoUsd: unlimited },
+      settled: { tokens: 100, costNanoUsd: 2_500_000_000 },
+      reserved: { tokens: 40, costNanoUsd: 0 },
+      openRuns: 1,
+    }),
+    incidents: async () => [],
+  }
+  const sessions: SessionGateway = options.deps?.sessions ?? {
+    at,
+    idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
+  }
   const app = createHttpApp({
-    sessions: {
-      at,
-      idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
-    },
+    sessions,
+    entry: composeEntry({ ...sources, sessions, usage: (id) => principals.usage(id) }),
     agents: {
       tools: () => [],
       offers: () => ({ resources: [], prompts: [] }),
@@ -324,16 +337,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     modelReport: { since: async () => [] },
     usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },
-    principals: {
-      usage: async () => ({
-        day: '2026-09-21',
-        limits: { tokens: 1_000, costNanoUsd: unlimited },
-        settled: { tokens: 100, costNanoUsd: 2_500_000_000 },
-        reserved: { tokens: 40, costNanoUsd: 0 },
-        openRuns: 1,
-      }),
-      incidents: async () => [],
-    },
+    principals,
     database: async () => 'ok',
     readiness: async () => ({ state: 'ready', migration: '0001_init.sql' }),
     sources,

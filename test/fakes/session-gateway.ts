@@ -2,6 +2,9 @@ import type { Json } from '#contracts/json.ts'
 import type { MemoryEntry } from '#contracts/memory.ts'
 import type { SessionApi, SessionGateway } from '#contracts/session-api.ts'
 import type { StorageAnswer, StorageRequest } from '#contracts/space.ts'
+import type { SubmitAs } from '#contracts/submit-as.ts'
+import { createSubmitAs } from '../../src/sessions/entry/submit-as.ts'
+import { systemSources } from '../../src/sources.ts'
 
 /** The storage verbs of one session, in memory, without quotas. */
 export function createMemoryStorage(): (request: StorageRequest) => Promise<StorageAnswer> {
@@ -45,6 +48,10 @@ export function createMemoryStorage(): (request: StorageRequest) => Promise<Stor
     }
   }
 }
+
+/** The way in to these sessions. */
+export const submitAsTo = (sessions: SessionGateway): SubmitAs =>
+  createSubmitAs({ sessions, ids: systemSources.ids })
 
 /** A gateway to sessions that answer what the test says; storage is in memory, one for each session. */
 export function createFakeGateway(

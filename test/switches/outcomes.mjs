@@ -14,7 +14,7 @@ export const outcomes = [
       {
         name: 'outcome-run-once',
         what: 'F31: an outcome begins one run, however often it is delivered',
-        find: 'idempotencyKey: outcomeKey(id, call),',
+        find: 'under: outcomeKey(id, call),',
         replace: '',
       },
       {

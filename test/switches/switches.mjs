@@ -704,7 +704,7 @@ const agents = of(
       name: 'child-key',
       file: 'src/agents/sub-agent-submission.ts',
       what: 'F20: a call that is taken up again joins the child that is there',
-      find: 'idempotencyKey: context.call,',
+      find: 'key: context.call,',
       replace: '',
     },
     {

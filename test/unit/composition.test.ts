@@ -18,7 +18,7 @@ import {
   toolEntry,
   toolsetOf,
 } from '../fakes/kernel.ts'
-import { createFakeGateway } from '../fakes/session-gateway.ts'
+import { createFakeGateway, submitAsTo } from '../fakes/session-gateway.ts'
 import { createSqliteDatabase } from '../fakes/sqlite-database.ts'
 import { storedEvent } from '../fakes/events.ts'
 
@@ -233,6 +233,7 @@ describe('the composition', () => {
       plugins: [],
       prompts: createPromptStore(),
       sessions: createFakeGateway(),
+      submitAs: submitAsTo(createFakeGateway()),
       clock: createFakeSources().clock,
       createToolset: (entries, options) =>
         createToolset(entries, { ...options, buildIndex: createSearchIndex }),

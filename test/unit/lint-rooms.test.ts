@@ -113,6 +113,23 @@ const fixtures: Record<string, string> = {
   'src/catalog/ambient-env-taken-apart.ts': `export const a = (env: { KEY: string }) => {\n  const { KEY } = env\n  return KEY\n}\n`,
   'src/sessions/ambient-imported-env.ts': `import { env } from 'cloudflare:workers'\nexport const a = env\n`,
 
+  // Submissions.
+  'src/contracts/submission.ts': `export const sessionProtocol = 1\nexport interface SubmitRequest {\n  readonly principal: string\n}\nexport type Receipt = string\n`,
+  'src/sessions/entry/good-submission.ts': `import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'\nexport const toSubmission = (principal: string): SubmitRequest & object => ({ principal, messages: [], protocol: sessionProtocol })\n`,
+  'src/sessions/good-submission.ts': `import type { SubmitRequest } from '#contracts/submission.ts'\nexport const whose = ({ principal }: SubmitRequest) => ({ principal })\n`,
+  'src/http/good-submission.ts': `import type { Receipt } from '#contracts/submission.ts'\nexport const a = (work: { submit: () => Receipt }, session: string) => [{ session, messages: [] }, work.submit()]\n`,
+  'src/http/submission-typed.ts': `import type { SubmitRequest } from '#contracts/submission.ts'\nexport type A = SubmitRequest\n`,
+  'src/http/submission-renamed.ts': `import type { SubmitRequest as Other } from '#contracts/submission.ts'\nexport type A = Other\n`,
+  'src/http/submission-imported-whole.ts': `import * as all from '#contracts/submission.ts'\nexport const a = all\n`,
+  'src/http/submission-exported.ts': `export { sessionProtocol } from '#contracts/submission.ts'\n`,
+  'src/http/submission-by-type-query.ts': `export type A = import('#contracts/submission.ts').SubmitRequest\n`,
+  'src/http/submission-literal.ts': `export const a = (principal: string) => ({ principal, messages: [] })\n`,
+  'src/agents/submission-of-a-call.ts': `export const a = (key: string) => ({ 'idempotencyKey': key, messages: [] })\n`,
+  'src/sessions/waiting/submission-again.ts': `export const a = (principal: string) => ({ principal, messages: ['a'] })\n`,
+  'src/sessions/submission-protocol.ts': `import { sessionProtocol } from '#contracts/submission.ts'\nexport const a = sessionProtocol\n`,
+  'src/http/submission-sent.ts': `export const a = (api: { run: (a: string, b: object) => void }, b: object) => api.run('ses', b)\n`,
+  'src/http/submission-streamed.ts': `export const a = (api: { runStream: (a: string, b: object) => void }, b: object) => api['runStream']('ses', b)\n`,
+
   // Rules of oxlint itself, set up by us.
   'src/catalog/any.ts': `export const a = (value: any): unknown => value\n`,
   'src/catalog/floating.ts': `const later = async () => 1\nexport const a = () => {\n  later()\n}\n`,
@@ -280,6 +297,18 @@ describe('lint rules', () => {
 
   it('N11: process.env is refused in a room by oxlint itself too', () => {
     expect(refusals('src/catalog/ambient-process.ts')).toContain('node(no-process-env)')
+  })
+
+  it.each(Object.keys(fixtures).filter((path) => path.includes('/submission-')))(
+    'A submission that is built or handed over beside the one way in is refused (%s)',
+    (path) => expect(refusals(path)).toEqual(['rooms(one-submission)']),
+  )
+
+  it('the one way in builds submissions, a session takes them, and a surface asks for them', () => {
+    const good = ['sessions/entry/', 'sessions/', 'http/'].map(
+      (at) => `src/${at}good-submission.ts`,
+    )
+    expect(good.filter((path) => refusals(path).length > 0)).toEqual([])
   })
 
   it.each([

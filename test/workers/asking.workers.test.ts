@@ -1,7 +1,10 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { composeRuntime } from '../../src/composition.ts'
 import { call, callJson, type Answer } from '../fakes/client.ts'
 import { addPlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
+import { createTestSurface } from '../fakes/test-surface.ts'
 import { installUpstream } from '../fakes/upstream.ts'
 
 let upstream: ReturnType<typeof installUpstream> | undefined
@@ -176,5 +179,24 @@ describe('over /mcp, the state of a call that asks', () => {
     )
     expect(done.result.structuredContent).toEqual({ name: 'Ann', color: 'red', begun: 3 })
     await callJson('/api/operator/exposed', { json: { exposed: {} } })
+  })
+})
+
+describe('over a surface that has no request, a run whose call asks', () => {
+  it('E6: tells its questions one after the other, and goes on with what is answered', async () => {
+    upstream = installUpstream(({ messages }) =>
+      messages.some(({ role }) => role === 'tool')
+        ? { text: String(messages.at(-1)?.content) }
+        : { calls: [{ name: 'isola__call', input: { name: 'asker__ask', input: {} } }] },
+    )
+    const { entry } = composeRuntime(env as unknown as Env).http
+    const surface = createTestSurface(entry, { id: 'operator' })
+    const { id: session } = await callJson('/api/sessions', { json: {} })
+    const first = (await surface.say(session, 'go')) as Answer
+    expect(first.asks).toMatchObject([{ key: 'name', kind: 'elicitation' }])
+    const answer = async (content: object): Promise<Answer> =>
+      surface.answer(session, first.run, { [Object.keys(content)[0]!]: accept(content) })
+    expect((await answer({ name: 'Ada' })).asks).toMatchObject([{ key: 'color' }])
+    expect((await answer({ color: 'blue' })).text).toContain('"name":"Ada","color":"blue"')
   })
 })

@@ -7,6 +7,7 @@ import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
 import { composeRuntime } from '../../src/composition.ts'
 import { createHttpApp } from '../../src/http/app.ts'
+import { composeEntry } from '../../src/sessions/entry/compose.ts'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamScript } from '../fakes/upstream.ts'
@@ -270,7 +271,9 @@ describe('F32: a call between two versions', () => {
         run: (name: string, submission: SubmitRequest) => session.run(name, change(submission)),
       })
     }
-    const app = createHttpApp({ ...http, sessions: { ...http.sessions, at } })
+    const sessions = { ...http.sessions, at }
+    const entry = composeEntry({ ...http.sources, sessions, usage: http.principals.usage })
+    const app = createHttpApp({ ...http, sessions, entry })
     return async (path: string, json: object) => {
       const headers = {
         authorization: 'Bearer isk_test_operator_key',

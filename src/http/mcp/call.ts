@@ -1,9 +1,10 @@
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { noSuchSession, unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
+import type { Ask, Submitted } from '#contracts/submit-as.ts'
 import { isRunId, isSessionId } from '../headers.ts'
-import { noSuchSession, unwrap } from '../responses.ts'
 import { orchestrator } from '../targets.ts'
 import { parseFields } from '../validate.ts'
 import { isAsking, newSession, runCall, type McpCall } from './mcp-call.ts'
@@ -40,16 +41,15 @@ async function callAgent(call: McpCall, agent: string, input: JsonObject): Promi
   const { task, session: named, background } = parseFields(agentRequest, input)
   if (named !== undefined && !isSessionId(named)) throw noSuchSession()
   const answer = await runCall(call, async () => ({
-    session: named ?? (await newSession(call)),
     isBackground: background === true,
-    submission: {
-      ...call.caller.asks,
+    work: submit(call, {
+      session: named ?? (await newSession(call)),
       agent,
       messages: [{ role: 'user', text: task, taint: ['user'] }],
       ...(named !== undefined && { mustExist: true }),
       // Whoever named a session, or asks later, can raise a limit; a call that is waited for ends with what it has.
       ...((named !== undefined || background === true) && { mayRaise: true }),
-    },
+    }),
   }))
   return isAsking(answer) ? answer : toRunResult(answer)
 }
@@ -65,16 +65,18 @@ async function callTool(call: McpCall, tool: string, input: JsonObject): Promise
  */
 function runDirect(call: McpCall, tool: string, input: JsonObject) {
   return runCall(call, async () => ({
-    session: await newSession(call),
-    submission: {
-      ...call.caller.asks,
+    work: submit(call, {
+      session: await newSession(call),
       agent: orchestrator,
       isStateless: true,
       messages: [{ role: 'user', text: `Call ${tool}.`, taint: ['user'] }],
       directCall: { tool, input },
-    },
+    }),
   }))
 }
+
+const submit = ({ deps, caller }: McpCall, ask: Ask): Submitted =>
+  deps.entry.submitAs(caller.asker, { ...caller.asks, ...ask }, { origin: 'mcp' })
 
 /** What a tool answered, for those who need nothing else of it; or what it asks. Throws what it failed with. */
 export async function outputOf(

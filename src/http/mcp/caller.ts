@@ -1,6 +1,4 @@
-import type { SubmitRequest } from '#contracts/submission.ts'
-import { sessionProtocol } from '#contracts/submission.ts'
-import { askedBy } from '../asked-by.ts'
+import type { Ask, Asker } from '#contracts/submit-as.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
 import { agentNames, orchestrator } from '../targets.ts'
@@ -9,8 +7,9 @@ import type { Inventory } from './offered.ts'
 /** On whose behalf one request is answered, and what that one is offered. */
 export interface McpCaller {
   readonly principal: string
-  /** What every submission of this request says. */
-  readonly asks: Omit<SubmitRequest, 'messages'>
+  readonly asker: Asker
+  /** What everything that this request asks of a session says. */
+  readonly asks: Pick<Ask, 'trace' | 'traceLink' | 'pauses'>
   readonly inventory: Inventory
   /** Goes on when the connection is closed. */
   readonly keepAlive: (work: Promise<unknown>) => void
@@ -18,21 +17,17 @@ export interface McpCaller {
 
 /** Who asks at `/mcp`, with the agents, tools, resources and prompts that are theirs to use. */
 export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<McpCaller> {
-  const { id: principal, ...rights } = context.get('principal')
+  const asker = context.get('principal')
   const { exposed } = await deps.plugins.exposed()
-  const names = agentNames(deps, rights)
+  const names = agentNames(deps, asker)
   const known = deps.agents.list()
   const agents = names.flatMap((name) => known.find((agent) => agent.name === name) ?? [])
   const isOrchestrators = names.includes(orchestrator)
   const nothing = { resources: [], prompts: [] }
   return {
-    principal,
-    asks: {
-      ...askedBy(context),
-      ...readTrace(context, deps.sources),
-      protocol: sessionProtocol,
-      pauses: 'park',
-    },
+    principal: asker.id,
+    asker,
+    asks: { ...readTrace(context, deps.sources), pauses: 'park' },
     inventory: {
       exposed,
       agents,

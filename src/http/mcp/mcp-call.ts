@@ -11,10 +11,9 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { IsolaError } from '#contracts/errors.ts'
+import type { Conversation, NewRun, Question } from '#contracts/follow-run.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { HttpDeps } from '../deps.ts'
-import type { Ask } from '../runs/asks.ts'
-import { converse, type Conversation, type NewRun } from '../runs/converse.ts'
 import type { McpCaller } from './caller.ts'
 import { sessionOf } from './older-clients.ts'
 import { createTeller } from './progress.ts'
@@ -63,18 +62,16 @@ export async function runCall(
   begin: () => Promise<NewRun>,
 ): Promise<RunView | InputRequiredResult> {
   const state = stateOf(call)
-  return converse(toConversation(call, state?.asked), state ?? (await begin()))
+  return call.deps.entry.converse(toConversation(call, state?.asked), state ?? (await begin()))
 }
 
 function toConversation(
   call: McpCall,
   asked: readonly string[] | undefined,
 ): Conversation<InputRequiredResult> {
-  const { deps, caller, context } = call
+  const { caller, context } = call
   const { mcpReq } = context
   return {
-    sessions: deps.sessions,
-    clock: deps.sources.clock,
     principal: caller.principal,
     waitMs,
     signal: mcpReq.signal,
@@ -93,11 +90,11 @@ function toConversation(
  * bring answers along: they are of nothing older.
  */
 function givenTo(
-  asks: readonly Ask[],
+  asks: readonly Question[],
   asked: readonly string[] | undefined,
   { context }: McpCall,
 ): Readonly<Record<string, unknown>> {
-  const isShown = ({ asksHash }: Ask) => !asked || asked.includes(asksHash)
+  const isShown = ({ asksHash }: Question) => !asked || asked.includes(asksHash)
   const shown = new Set(asks.filter(isShown).map(({ key }) => key))
   const given = Object.entries(context.mcpReq.inputResponses ?? {})
   return Object.fromEntries(given.filter(([key]) => shown.has(key)))
@@ -118,7 +115,7 @@ const capabilitiesOf = ({ mcpReq }: ServerContext): ClientCapabilities | undefin
 async function ask(
   call: McpCall,
   view: RunView,
-  asks: readonly Ask[],
+  asks: readonly Question[],
 ): Promise<InputRequiredResult> {
   const { states, about, context } = call
   if (!states) return refuseUnsealed(call, view)
@@ -135,7 +132,7 @@ async function ask(
 async function refuse(
   { deps, caller }: McpCall,
   { session, id }: RunView,
-  asks: readonly Ask[],
+  asks: readonly Question[],
 ): Promise<never> {
   const reason = 'The client cannot be asked what the call asks for.'
   await deps.sessions.at(session).cancel(caller.principal, id, reason)

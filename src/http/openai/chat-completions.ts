@@ -13,36 +13,31 @@ import {
   waitingNote,
 } from './chat-response.ts'
 import { type ChatRequest, parseChatRequest } from './chat-request.ts'
-import { type PlannedSubmission, toSubmission } from './chat-submission.ts'
 import { betweenTurns, type Change } from './fold.ts'
-import { carryOut } from './plan.ts'
-import { foldResponse, headersFor, readLog, streamRun } from './run-response.ts'
+import { fromChat } from './from-chat.ts'
+import { foldResponse, headersFor, streamRun } from './run-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
+import { toWork, type Work } from './work.ts'
 
 /** `POST /v1/chat/completions` (M6). A run that is not streamed finishes, whoever still listens. */
 export function createChatCompletions(deps: HttpDeps): HttpHandler {
   return async (context) => {
     const request = parseChatRequest(await readJsonObject(context.req.raw))
-    const planned = await toSubmission(deps, context, request)
+    const work = await toWork(deps, context, fromChat(request))
     return request.stream === true
-      ? answerInPieces(deps, { context, request, planned })
-      : answerAtOnce(deps, { context, request, planned })
+      ? answerInPieces(deps, { context, request, work })
+      : answerAtOnce(deps, { context, request, work })
   }
 }
 
 interface Asked {
   readonly context: HttpContext
   readonly request: ChatRequest
-  readonly planned: PlannedSubmission
+  readonly work: Work
 }
 
-async function answerAtOnce(
-  deps: HttpDeps,
-  { context, request, planned }: Asked,
-): Promise<Response> {
-  const { plan, value: result } = await carryOut(planned.plan, (next) =>
-    deps.sessions.at(next.session).run(next.session, planned.submissionOf(next)),
-  )
+async function answerAtOnce(deps: HttpDeps, { context, request, work }: Asked): Promise<Response> {
+  const { plan, value: result } = await work.run()
   const { session, turn } = plan
   const { id: run, trace } = result
   const place = { session, run, turn }
@@ -68,7 +63,7 @@ async function answerFromLog(
   const { context, request, place, headers } = about
   const { run } = place
   const principal = context.get('principal').id
-  const { changes, tokens } = foldResponse(await readLog(deps, principal, place), place)
+  const { changes, tokens } = foldResponse(await deps.entry.readLog(principal, place), place)
   const end = changes.at(-1)
   if (end?.type === 'calls') {
     const text = textOf(changes)
@@ -93,10 +88,10 @@ async function answerFromLog(
 const textOf = (changes: readonly Change[]): string =>
   changes.flatMap((one) => (one.type === 'message' ? [one.text] : [])).join(betweenTurns)
 
-function answerInPieces(deps: HttpDeps, { context, request, planned }: Asked): Promise<Response> {
+function answerInPieces(deps: HttpDeps, { context, request, work }: Asked): Promise<Response> {
   const requestId = context.get('requestId')
   return streamRun(deps, context, {
-    ...planned,
+    work,
     viewOf: (place, receipt) =>
       createChatStream({
         head: headOf(request, place, receipt.createdAtMs),

@@ -1,6 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { betweenTurns, type TokenCount, type ClientCall } from './fold.ts'
+import { betweenTurns, contentOf, type TokenCount, type ClientCall } from './fold.ts'
 import { type RunPlace, toCallId } from './wire-ids.ts'
 
 /** What a chat completion and each of its chunks have in common. */
@@ -15,12 +15,6 @@ export interface CompletionHead {
 /** A run that hit a limit keeps what it has: to a chat client that is an answer cut for length. */
 export function finishReasonOf(result: AgentResult): 'stop' | 'length' | 'content_filter' {
   return result.state === 'stopped' ? 'length' : (result.finishReason ?? 'stop')
-}
-
-/** What a chat client shows. A run that was stopped before it said anything says why. */
-export function contentOf({ state, result, error }: AgentResult): string {
-  if (state !== 'stopped' || result !== '') return result
-  return `(Stopped before an answer: ${error?.message ?? 'a limit was reached'} ${error?.code ?? ''})`
 }
 
 /** Why a run that was stopped by a limit has no more to say than it said, and how to go on; empty for any other. */

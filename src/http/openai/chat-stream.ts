@@ -4,7 +4,6 @@ import { brokenOff, type StreamView } from '../event-stream.ts'
 import { betweenTurns, type Change, type ClientCall, createFold, type TokenCount } from './fold.ts'
 import {
   type CompletionHead,
-  contentOf,
   faultOf,
   finishReasonOf,
   noteOf,
@@ -48,13 +47,6 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     hasSpoken = true
     return content(between + text)
   }
-  /** The outcome's text, as far as no message brought it. */
-  const sayRest = (result: AgentResult): string => {
-    const text = contentOf(result)
-    if (fold.isSaid({ ...result, result: text })) return ''
-    const last = fold.lastMessage()
-    return last !== '' && text.startsWith(last) ? content(text.slice(last.length)) : begin(text)
-  }
 
   const fail = (error: unknown, reference = options.requestId): string => {
     isComplete = true
@@ -69,7 +61,6 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
     isComplete = true
     const note = noteOf(result)
     return (
-      sayRest(result) +
       (note && begin(note)) +
       last(finishReasonOf(result), after === 0 ? result.usage : fold.tokens())
     )

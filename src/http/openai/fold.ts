@@ -40,21 +40,36 @@ export interface Fold {
   readonly apply: (item: StreamItem) => readonly Change[]
   /** What the response's own model calls took, and what its sub-agents took. */
   readonly tokens: () => TokenCount
-  /**
-   * Whether a run's result has been said: as one of the response's messages, or as all of them together. One that was
-   * stopped in the middle of a message keeps less than was said.
-   */
-  readonly isSaid: (result: Pick<AgentResult, 'state' | 'result'>) => boolean
-  /** The message that was begun last, as far as it has come. */
-  readonly lastMessage: () => string
 }
 
 /** As a result joins the messages of several turns. */
 export const betweenTurns = '\n\n'
 
+/** What a client reads as the result. A run that was stopped before it said anything says why. */
+export function contentOf({ state, result, error }: AgentResult): string {
+  if (state !== 'stopped' || result !== '') return result
+  return `(Stopped before an answer: ${error?.message ?? 'a limit was reached'} ${error?.code ?? ''})`
+}
+
+/**
+ * What a result says and none of the messages said: nothing if one of them is it, or all of them together. One that was
+ * stopped in the middle of a message keeps less than was said; of a run that has no answer to give nothing is left.
+ */
+function restOf(result: AgentResult, messages: readonly string[]): string {
+  const { state } = result
+  const text = contentOf(result)
+  const all = messages.join(betweenTurns)
+  const isOne = [...messages, all].some((one) => one.trimEnd() === text.trimEnd())
+  const isSaid = isOne || (state === 'stopped' && all.startsWith(text))
+  return isSaid || state === 'failed' || state === 'cancelled' ? '' : text
+}
+
+const isPiece = (item: StreamItem): item is MessageDelta => item.type === 'message_delta'
+
 /**
  * Reads one response out of its run's log: from the turn after which it begins to where it waits for the client, or
- * is over. Our own tools are left out. Nothing is said twice, whatever comes twice.
+ * is over. Our own tools are left out. Nothing is said twice, whatever comes twice; what a result says and no message
+ * said before it is the rest of the message that is open, or one of its own.
  */
 export function createFold({
   run,
@@ -73,6 +88,8 @@ export function createFold({
   /** The turn that speaks: those before it are closed. */
   let speaking = after
   let latest = after
+  /** The last turn of which something is told. */
+  let told = after
   /** An object of the version before tells the turn only of what its model says: the rest is of the same turn. */
   const turnOf = ({ turn }: { readonly turn?: number }): number => (latest = turn ?? latest)
 
@@ -82,12 +99,14 @@ export function createFold({
     if (fresh === '' || finished.has(turn)) return []
     said.set(turn, before + fresh)
     speaking = turn
+    told = turn
     return [{ type: 'text', turn, offset: before.length, text: fresh }]
   }
   const finish = (turn: number, text: string): Change[] => {
     if (finished.has(turn)) return []
     const rest = say(turn, 0, text)
     finished.add(turn)
+    told = turn
     return [...rest, { type: 'message', turn, text: said.get(turn) ?? '' }]
   }
   const count = (took: TokenCount): void => {
@@ -98,16 +117,25 @@ export function createFold({
     const { pauses } = data
     const turn = turnOf(data)
     if (turn <= after) return []
+    const before = close(turn)
+    told = turn
     const isAsked = pauses.some(({ kind }) => kind === 'client_tool')
     if (!isAsked && pauses.some(({ kind }) => kind === 'budget'))
-      return [...close(turn), { type: 'limit', turn, ...reached, atMs }]
+      return [...before, { type: 'limit', turn, ...reached, atMs }]
     isOver = true
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
-    return [...close(turn), { type: 'calls', turn, calls: waiting, atMs }]
+    return [...before, { type: 'calls', turn, calls: waiting, atMs }]
   }
   /** A message that was cut off, or of which nobody said that it is finished. */
   const close = (before: number): Change[] =>
     [...said].flatMap(([turn, text]) => (turn <= before ? finish(turn, text) : []))
+
+  const sayRest = (result: AgentResult): Change[] => {
+    const rest = restOf(result, [...said.values()])
+    const open = finished.has(speaking) ? '' : (said.get(speaking) ?? '')
+    if (rest === '') return []
+    return say(open !== '' && rest.startsWith(open) ? speaking : told + 1, 0, rest)
+  }
 
   const see = (event: ToldEvent): readonly Change[] => {
     switch (event.type) {
@@ -139,23 +167,19 @@ export function createFold({
         // Without it nobody can tell what came of the run: the stream has broken off.
         if (!result) return []
         isOver = true
-        return [...close(Number.MAX_SAFE_INTEGER), { type: 'end', result, atMs: event.atMs }]
+        const rest = sayRest(result)
+        return [
+          ...rest,
+          ...close(Number.MAX_SAFE_INTEGER),
+          { type: 'end', result, atMs: event.atMs },
+        ]
       }
       default:
         return []
     }
   }
-  const isPiece = (item: StreamItem): item is MessageDelta => item.type === 'message_delta'
-
   return {
     tokens: () => ({ inputTokens, outputTokens }),
-    lastMessage: () => said.get(speaking) ?? '',
-    isSaid({ state, result }) {
-      const messages = [...said.values()]
-      const all = messages.join(betweenTurns)
-      const isOne = [...messages, all].some((text) => text.trimEnd() === result.trimEnd())
-      return result === '' || isOne || (state === 'stopped' && all.startsWith(result))
-    },
     apply(item) {
       if (isOver || item.run !== run) return []
       if (!isPiece(item)) return see(item)

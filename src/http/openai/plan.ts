@@ -1,15 +1,14 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
-import type { Reply } from '#contracts/reply.ts'
-import type { SubmitRequest } from '#contracts/submission.ts'
-import { unwrap } from '../responses.ts'
+import { type Reply, unwrap } from '#contracts/reply.ts'
+import type { Ask } from '#contracts/submit-as.ts'
 import { type History, invalid, type ToolOutput } from './history.ts'
 import { parseCallId, type PlaceInSession, toCallId } from './wire-ids.ts'
 
 /** Where a request goes and what of its history it takes there. */
 export interface Plan {
   readonly session: string
-  readonly request: Pick<SubmitRequest, 'messages' | 'answers' | 'after' | 'mustExist'>
+  readonly request: Pick<Ask, 'messages' | 'answers' | 'after' | 'mustExist'>
   /** The turn after which the response begins. */
   readonly turn: number
   /** If no run waits for the answers any more. */

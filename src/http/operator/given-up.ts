@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { GivenUpRun } from '#contracts/operations.ts'
+import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId } from '../headers.ts'
-import { jsonResponse, replayed, unwrap } from '../responses.ts'
+import { jsonResponse, replayed } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { defaultListLimit, listLimit } from '../list-queries.ts'
 

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
-import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
-import { askedBy } from '../asked-by.ts'
+import { unwrap } from '#contracts/reply.ts'
+import type { Ask } from '#contracts/submit-as.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
-import { jsonResponse, unwrap } from '../responses.ts'
+import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { checkModel } from '../targets.ts'
 import { parseFields } from '../validate.ts'
@@ -42,7 +42,7 @@ export function addContextRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   })
 }
 
-type Options = Pick<SubmitRequest, 'model' | 'limits' | 'trace' | 'traceLink'>
+type Options = Pick<Ask, 'model' | 'limits' | 'trace' | 'traceLink'>
 
 function toOptions(
   deps: HttpDeps,
@@ -62,23 +62,19 @@ async function compact(
   context: HttpContext,
   { opened, options }: { readonly opened: OpenSession; readonly options: Options },
 ): Promise<Response> {
-  const { id, session, principal, by } = opened
-  const outcome = unwrap(
-    await session.compact(id, {
-      // What an operator asks for in somebody else's session is paid by that one's day, not by the operator's key.
-      ...(by === undefined ? askedBy(context) : { principal }),
-      ...options,
-      messages: [],
-      mustExist: true,
-      compact: 'session',
-      protocol: sessionProtocol,
-    }),
+  const { id: session, principal, by } = opened
+  const work = deps.entry.submitAs(
+    // What an operator asks for in somebody else's session is paid by that one's day, not by the operator's key.
+    by === undefined ? context.get('principal') : { id: principal },
+    { session, ...options, messages: [], mustExist: true, compact: 'session' },
+    { origin: 'api' },
   )
+  const outcome = unwrap(await work.compact())
   const { id: run, state } = outcome.result
-  const headers = { location: `/api/sessions/${id}/runs/${run}` }
+  const headers = { location: `/api/sessions/${session}/runs/${run}` }
   if (by !== undefined)
     await record(deps, context, { type: 'session_compacted', opened, about: { run } })
-  return jsonResponse({ session: id, run, state, compaction: reportOf(outcome) }, { headers })
+  return jsonResponse({ session, run, state, compaction: reportOf(outcome) }, { headers })
 }
 
 /** Throws why there is none: the run came to nothing. */

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { EventType, StreamItem } from '#contracts/event.ts'
+import { noSuchSession } from '#contracts/reply.ts'
 import { toOutgoingError } from '../errors.ts'
 import { brokenOff, type StreamView } from '../event-stream.ts'
 import { isRunId } from '../headers.ts'
-import { noSuchSession } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 
 const flag = z.enum(['true', 'false', '1', '0'])

@@ -1,9 +1,10 @@
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
+import type { Limits } from '#contracts/lease.ts'
 import type { Decision } from '#contracts/pause.ts'
+import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { administrator } from '../operator/administrator.ts'
-import { unwrap } from '../responses.ts'
 import type { OpenSession } from './open-session.ts'
 
 type Acts =
@@ -35,6 +36,13 @@ export async function record(
   )
 }
 
+interface At {
+  readonly opened: OpenSession
+  readonly run: string
+}
+
+const placeOf = ({ opened, run }: At) => ({ session: opened.id, run })
+
 /**
  * Cancels a run. The record comes after: a run that costs money is stopped also while the database is away, and its
  * own end says who stopped it.
@@ -42,18 +50,12 @@ export async function record(
 export async function cancelRun(
   deps: HttpDeps,
   context: HttpContext,
-  request: { readonly opened: OpenSession; readonly run: string; readonly reason?: string },
+  request: At & { readonly reason?: string },
 ): Promise<RunView> {
   const { opened, run, reason } = request
-  const { session, principal, by } = opened
-  if (by === undefined) {
-    return unwrap(await session.cancel(principal, run, reason ?? 'Cancelled by the caller.'))
-  }
-  const before = unwrap(await session.result(principal, run))
-  const said = `Cancelled by the operator ${by}${reason === undefined ? '.' : `: ${reason}`}`
-  const view = unwrap(await session.cancel(principal, run, said))
+  const { view, wasOver } = await deps.entry.input.cancel(opened, placeOf(request), reason)
   // A run that ended stays as it ended: nothing was done then.
-  if (!before.result) await record(deps, context, { type: 'run_cancelled', opened, about: { run } })
+  if (!wasOver) await record(deps, context, { type: 'run_cancelled', opened, about: { run } })
   return view
 }
 
@@ -64,26 +66,30 @@ export async function cancelRun(
 export async function decideCall(
   deps: HttpDeps,
   context: HttpContext,
-  request: {
-    readonly opened: OpenSession
-    readonly run: string
-    readonly call: string
-    readonly decision: Decision
-  },
+  request: At & { readonly call: string; readonly decision: Decision },
 ): Promise<RunView> {
   const { opened, run, call, decision } = request
-  const { session, principal, by } = opened
-  if (by === undefined) return unwrap(await session.decide(principal, run, call, decision))
-  const { pauses = [] } = unwrap(await session.result(principal, run))
-  const pause = pauses.find((one) => one.call === call)
-  const isLeave = pause && decision.decision === 'approve'
-  const shown = isLeave ? { argsHash: pause.argsHash, ...decision } : decision
-  const view = unwrap(await session.decide(principal, run, call, shown, by))
+  const { view, settled } = await deps.entry.input.decide(opened, placeOf(request), request)
   // One that waits no more was decided before: the same again changes nothing.
-  if (!pause) return view
-  const { tool, kind, argsHash } = pause
+  if (!settled) return view
+  const { tool, kind, argsHash } = settled
   const about = { run, call, tool, kind, argsHash, decision: decision.decision }
   await record(deps, context, { type: 'call_decided', opened, about })
+  return view
+}
+
+/** Raises or lowers the limits of a run. */
+export async function changeRunLimits(
+  deps: HttpDeps,
+  context: HttpContext,
+  request: At & { readonly limits: Partial<Limits> },
+): Promise<RunView> {
+  const { opened, run, limits } = request
+  const isOperator = context.get('principal').role === 'operator'
+  const change = { limits, isOperator }
+  const view = await deps.entry.input.changeLimits(opened, placeOf(request), change)
+  const about = { run, limits: JSON.stringify(limits) }
+  await record(deps, context, { type: 'limits_changed', opened, about })
   return view
 }
 

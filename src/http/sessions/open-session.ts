@@ -1,9 +1,9 @@
 import { errorCode } from '#contracts/errors.ts'
 import type { Role } from '#contracts/keys.ts'
+import { noSuchSession, unwrap } from '#contracts/reply.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId, isSessionId } from '../headers.ts'
-import { noSuchSession, unwrap } from '../responses.ts'
 
 /** A session that the caller may look at. */
 export interface OpenSession {

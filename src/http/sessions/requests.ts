@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Message } from '#contracts/message.ts'
-import type { ModelParameters } from '#contracts/model.ts'
 import { parseFields } from '../validate.ts'
 import { clientTools } from './client-tools.ts'
 import { runLimits, sessionLimits } from './limits.ts'
@@ -64,11 +63,4 @@ export function toTaskMessage(request: RunRequest): Message {
         text: `${request.task}\n\nContext:\n${request.context}`,
         taint: ['user', 'context'],
       }
-}
-
-/** Sampling settings of a run; undefined if the request has none. */
-export function toParameters(request: RunRequest): ModelParameters | undefined {
-  if (!request.parameters) return undefined
-  const given = Object.entries(request.parameters).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given) // the same names, checked above
 }

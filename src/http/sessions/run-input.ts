@@ -1,10 +1,9 @@
 import { readJsonObject } from '../body.ts'
 import type { HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
-import { jsonResponse, unwrap } from '../responses.ts'
+import { jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
-import { changeRunLimits } from './change-limits.ts'
-import { decideCall } from './for-others.ts'
+import { changeRunLimits, decideCall } from './for-others.ts'
 import { inSession, openOwn, runOf } from './open-session.ts'
 import {
   parseDecisionRequest,
@@ -17,11 +16,10 @@ export function addRunInputRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/sessions/:id/runs/:run/messages', {
     POST: async (context) => {
       const run = runOf(context)
-      const { session, principal } = openOwn(deps, context)
+      const own = openOwn(deps, context)
       const key = readIdempotencyKey(context.req.raw.headers)
       const text = parseMessageRequest(await readJsonObject(context.req.raw))
-      const message = { role: 'user', text, taint: ['user'] } as const
-      const receipt = unwrap(await session.steer(principal, run, message, key))
+      const receipt = await deps.entry.input.steer(own, { session: own.id, run }, { text, key })
       return jsonResponse(receipt, { status: 202 })
     },
   })

@@ -1,22 +1,17 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { sessionProtocol, type SubmitRequest } from '#contracts/submission.ts'
+import { unwrap } from '#contracts/reply.ts'
+import type { Submitted } from '#contracts/submit-as.ts'
 import { readJsonObject } from '../body.ts'
-import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey, readTrace } from '../headers.ts'
-import { jsonResponse, replayed, unwrap } from '../responses.ts'
+import { toParameters } from '../parameters.ts'
+import { jsonResponse, replayed } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { checkModel } from '../targets.ts'
 import { cancelRun } from './for-others.ts'
 import { toLimits } from './limits.ts'
 import { inSession, openOwn, runOf } from './open-session.ts'
-import {
-  parseCancelRequest,
-  parseRunRequest,
-  type RunRequest,
-  toParameters,
-  toTaskMessage,
-} from './requests.ts'
+import { parseCancelRequest, parseRunRequest, type RunRequest, toTaskMessage } from './requests.ts'
 
 /** `/api/sessions/:id/runs…`: submit, result, cancel. */
 export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -47,16 +42,16 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const opened = openOwn(deps, context)
   const request = parseRunRequest(await readJsonObject(context.req.raw))
-  const submission = toSubmission(deps, { context, request })
   const { id, session } = opened
+  const work = toWork(deps, { context, request, session: id })
   const locate = (run: string) => ({ location: `/api/sessions/${id}/runs/${run}` })
   if (request.wait === true) {
-    const { id: run } = unwrap(await session.run(id, submission))
+    const { id: run } = unwrap(await work.run())
     // The same as GET of the run, whatever the sessions tell each other of it.
     const view = unwrap(await session.result(opened.principal, run))
     return jsonResponse(view, { status: view.result ? 200 : 202, headers: locate(run) })
   }
-  const { run, isJoined, createdAtMs } = unwrap(await session.submit(id, submission))
+  const { run, isJoined, createdAtMs } = unwrap(await work.submit())
   // Nothing in the body that changes: a repeated request is answered with the same bytes (docs/reliability.md F17).
   const receipt = { session: id, run, createdAtMs }
   return jsonResponse(receipt, { status: 202, headers: { ...locate(run), ...replayed(isJoined) } })
@@ -77,39 +72,37 @@ function checkPatterns(patterns: readonly string[], tools: readonly string[]): v
   throw new IsolaError('request_invalid', message, { param })
 }
 
-function toSubmission(
+function toWork(
   deps: HttpDeps,
   from: {
     readonly context: HttpContext
     readonly request: RunRequest
+    readonly session: string
   },
-): SubmitRequest {
-  const { request } = from
-  const { headers } = from.context.req.raw
-  const idempotencyKey = readIdempotencyKey(headers)
-  const rights = from.context.get('principal')
-  const model = request.model === undefined ? undefined : checkModel(deps, rights, request.model)
-  const parameters = toParameters(request)
+): Submitted {
+  const { request, session, context } = from
+  const key = readIdempotencyKey(context.req.raw.headers)
+  const asking = context.get('principal')
+  const model = request.model === undefined ? undefined : checkModel(deps, asking, request.model)
   const limits = toLimits(request.limits)
-  const { requireApproval, clientTools } = request
+  const { requireApproval, clientTools, parameters } = request
   checkPatterns(requireApproval ?? [], [
     ...deps.agents.toolNames(),
     ...(clientTools ?? []).map(({ name }) => name),
   ])
   // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.
-  return {
-    ...askedBy(from.context),
+  const ask = {
+    session,
     messages: [toTaskMessage(request)],
     ...(model !== undefined && { model }),
-    ...(parameters && { parameters }),
+    ...(parameters && { parameters: toParameters(parameters) }),
     ...(limits && { limits }),
     ...(requireApproval?.length && { requireApproval }),
     ...(clientTools?.length && { clientTools }),
     ...(request.mayAsk === true && { mayAsk: true }),
-    pauses: 'park',
+    pauses: 'park' as const,
     mayRaise: true,
-    protocol: sessionProtocol,
-    ...readTrace(from.context, deps.sources),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...readTrace(context, deps.sources),
   }
+  return deps.entry.submitAs(asking, ask, { key, origin: 'api' })
 }

@@ -1,5 +1,5 @@
 import type { AgentPin } from '#contracts/agent-pin.ts'
-import { toRunOptions } from '#contracts/run-options.ts'
+import { toRunOptions, type RunOptions } from '#contracts/run-options.ts'
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { Submission } from '#contracts/submission.ts'
 
@@ -9,7 +9,7 @@ import type { Submission } from '#contracts/submission.ts'
  * @param pin What its run was begun with, if it was begun before.
  */
 export async function loadAgent(
-  submission: Submission,
+  submission: Pick<Submission, 'agent' | 'lineage'> & RunOptions,
   { agents }: Pick<SessionRuntime, 'agents'>,
   pin?: AgentPin,
 ): Promise<ReadyAgent | undefined> {

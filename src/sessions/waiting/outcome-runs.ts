@@ -3,6 +3,7 @@ import { afterFirstCall } from '#contracts/model.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { Delivery } from '#contracts/lineage.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
+import { toRepeated } from '../entry/submission.ts'
 import { keyedRunId, outcomeKey } from '../storage/ids.ts'
 import type { LiveRun, Runs } from '../runs/runs.ts'
 import { runBefore } from '../storage/run-order.ts'
@@ -127,17 +128,16 @@ function toRequest(
   { call, session }: Delivery,
 ): SubmitRequest {
   const { messages: _said, pauses, clientTools, mayAsk, parameters, begunBy, ...kept } = submission
-  return {
-    ...kept,
+  return toRepeated(kept, {
+    under: outcomeKey(id, call),
     // What it was to call first, it has called.
     ...(parameters && { parameters: afterFirstCall(parameters) }),
     // A client that answers its tools in the same connection is not there.
     ...(pauses === 'park' && { pauses, ...(clientTools && { clientTools }) }),
     ...(pauses === 'park' && mayAsk && { mayAsk }),
     messages: [message],
-    idempotencyKey: outcomeKey(id, call),
     // A session that was deleted meanwhile is not made anew.
     mustExist: true,
     begunBy: { run: id, call, session, depth: (begunBy?.depth ?? 0) + 1 },
-  }
+  })
 }

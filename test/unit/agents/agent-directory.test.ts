@@ -14,7 +14,7 @@ import { toToolEntries } from '../../../src/plugins/tool-entries.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
 import { bundle, bundleTools, createCapabilityDeps, loadOne } from '../../fakes/plugins.ts'
 import { sha256 } from '../../fakes/kernel.ts'
-import { createFakeGateway } from '../../fakes/session-gateway.ts'
+import { createFakeGateway, submitAsTo } from '../../fakes/session-gateway.ts'
 
 const section = (overrides: Record<string, unknown> = {}) => ({
   integration_mode: 'tool',
@@ -46,6 +46,7 @@ function setUp(bundled: readonly BundledPlugin[], overrides: Partial<AgentDirect
     plugins,
     prompts: createPromptStore(),
     sessions: createFakeGateway(),
+    submitAs: submitAsTo(createFakeGateway()),
     clock: createManualClock(),
     createToolset: (entries, options) =>
       createToolset(entries, { ...options, buildIndex: createSearchIndex }),

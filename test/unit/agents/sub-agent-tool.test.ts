@@ -9,7 +9,7 @@ import type { SessionApi } from '#contracts/session-api.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
 import { createSubAgentEntry } from '../../../src/agents/sub-agent-tool.ts'
 import { createManualClock } from '../../fakes/manual-clock.ts'
-import { createFakeGateway } from '../../fakes/session-gateway.ts'
+import { createFakeGateway, submitAsTo } from '../../fakes/session-gateway.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 const usage = {
@@ -53,12 +53,14 @@ function setUp(run: SessionApi['run'], api: Partial<SessionApi> = {}, onStopped?
     agent: { integration_mode: 'tool', model: 'm', instructions: 'p.md', limits: { max_turns: 3 } },
   })
   const clock = createManualClock()
+  const sessions = createFakeGateway({ run, ...api })
   const entry = createSubAgentEntry({
     manifest,
     agent: manifest.agent!,
     hash: 'abc',
     tier: 'builtin',
-    sessions: createFakeGateway({ run, ...api }),
+    sessions,
+    submitAs: submitAsTo(sessions),
     clock,
     onStopped,
   })

@@ -22,6 +22,7 @@ const everything = {
   mayRaise: true,
   directCall: { tool: 'kv__get', input: { key: 'a' } },
   compact: 'session',
+  origin: 'api',
 } as const
 
 describe('the options of a run', () => {
@@ -41,6 +42,7 @@ describe('the options of a run', () => {
     expect(toInherited(everything)).toEqual({
       pauses: 'park',
       requireApproval: ['kv__*'],
+      origin: 'api',
     })
   })
 

@@ -52,6 +52,13 @@ describe('what a run says last', () => {
       'One\n\nTw\n\n(Stopped: No more. lease_turns)',
       ['One', 'Tw'],
     ],
+    [
+      'is the rest of a message of which only a part came',
+      [said(1, 'Wait.'), delta('Hello', { turn: 2 })],
+      resultOf({ result: 'Hello there' }),
+      'Wait.\n\nHello there',
+      ['Wait.', 'Hello there'],
+    ],
     ['is new, where nothing was said', [], resultOf({ result: 'All' }), 'All', ['All']],
     ['is nothing', [said(1, 'One')], resultOf({ result: '' }), 'One', ['One']],
   ])('%s: no surface says it twice', (_what, items, result, chat, response) => {

@@ -154,6 +154,7 @@ describe('POST /api/sessions/:id/runs', () => {
       'mayRaise',
       'protocol',
       'trace',
+      'origin',
     ])
   })
 

@@ -20,7 +20,7 @@ import {
   toolsetOf,
   type Script,
 } from '../../fakes/kernel.ts'
-import { createFakeGateway } from '../../fakes/session-gateway.ts'
+import { createFakeGateway, submitAsTo } from '../../fakes/session-gateway.ts'
 
 const clock = toolEntry('clock', async () => says('12:00'))
 const broken = toolEntry('broken', async () => {
@@ -181,18 +181,20 @@ describe('failures of a sub-agent', () => {
         description: 'Works.',
         agent: { integration_mode: 'tool', model: 'm', instructions: 'p.md' },
       })
+      const sessions = createFakeGateway({
+        run: async () => ({
+          ok: true,
+          value: await runOf([{ error: new IsolaError(code, `It was ${code}.`) }]),
+        }),
+      })
       const entry = createSubAgentEntry({
         manifest,
         agent: manifest.agent!,
         hash: 'abc',
         tier: 'builtin',
         clock: createFakeClock(),
-        sessions: createFakeGateway({
-          run: async () => ({
-            ok: true,
-            value: await runOf([{ error: new IsolaError(code, `It was ${code}.`) }]),
-          }),
-        }),
+        sessions,
+        submitAs: submitAsTo(sessions),
       })
       const model = createFakeModel([
         { calls: [{ name: 'worker__run', input: { task: 'go' } }] },

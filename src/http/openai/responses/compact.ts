@@ -2,18 +2,17 @@ import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
 import type { Message } from '#contracts/message.ts'
-import { sessionProtocol } from '#contracts/submission.ts'
-import { askedBy } from '../../asked-by.ts'
+import { unwrap } from '#contracts/reply.ts'
 import { readJsonObject } from '../../body.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
 import { readIdempotencyKey, readTrace } from '../../headers.ts'
-import { errorResponse, eventStreamResponse, jsonResponse, unwrap } from '../../responses.ts'
+import { errorResponse, eventStreamResponse, jsonResponse } from '../../responses.ts'
 import { resolveTarget } from '../../targets.ts'
 import { parseFields } from '../../validate.ts'
 import { faultOf } from '../chat-response.ts'
-import { sessionFor } from '../chat-submission.ts'
 import { invalid, toHistory } from '../history.ts'
 import { headersFor } from '../run-response.ts'
+import { sessionFor } from '../work.ts'
 import type { PlaceInSession } from '../wire-ids.ts'
 import { toCompactionId, toMessageId, toResponseId } from '../wire-ids.ts'
 import { toContent } from './compaction-item.ts'
@@ -133,22 +132,23 @@ async function compacted(
   const target = resolveTarget(deps, rights, request.model)
   const history = await readInput(deps, rights.id, request.input)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
-  const idempotencyKey = readIdempotencyKey(context.req.raw.headers)
-  const session = await sessionFor(deps, { principal: rights, idempotencyKey })
-  const outcome = unwrap(
-    await deps.sessions.at(session).compact(session, {
-      ...askedBy(context),
+  const key = readIdempotencyKey(context.req.raw.headers)
+  const session = await sessionFor(deps, { asking: rights, key })
+  const work = deps.entry.submitAs(
+    rights,
+    {
+      session,
       agent: target.agent,
       ...(target.model !== undefined && { model: target.model }),
       ...(instructions !== '' && { clientInstructions: instructions }),
       ...readTrace(context, deps.sources),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
       messages: history.messages,
       isStateless: true,
       compact: 'client',
-      protocol: sessionProtocol,
-    }),
+    },
+    { key, origin: 'responses' },
   )
+  const outcome = unwrap(await work.compact())
   const { result, messages = history.messages } = outcome
   const place = { session, run: result.id, turn: 0 }
   const fault = faultOf(result) ?? stoppedBy(result)

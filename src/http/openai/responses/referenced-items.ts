@@ -1,6 +1,6 @@
 import type { HttpDeps } from '../../deps.ts'
 import type { Said } from '../history.ts'
-import { foldResponse, readLog } from '../run-response.ts'
+import { foldResponse } from '../run-response.ts'
 import { type RunPlace, toCallId, toFunctionCallId, toMessageId } from '../wire-ids.ts'
 import type { ResolveItem } from './input-items.ts'
 
@@ -27,7 +27,7 @@ async function itemsOf(
   principal: string,
   place: RunPlace,
 ): Promise<readonly (readonly [string, Said])[]> {
-  const log = await readLog(deps, principal, place)
+  const log = await deps.entry.readLog(principal, place)
   const found: (readonly [string, Said])[] = []
   for (let turn: number | undefined = 0; turn !== undefined;) {
     const { changes } = foldResponse(log, { ...place, turn })

@@ -1,7 +1,6 @@
-import type { AgentResult } from '#contracts/agent.ts'
 import { toOutgoingError } from '../../errors.ts'
 import { brokenOff, type StreamView } from '../../event-stream.ts'
-import { contentOf, howToRaise } from '../chat-response.ts'
+import { howToRaise } from '../chat-response.ts'
 import { type Change, createFold } from '../fold.ts'
 import { createOutputStream } from './output-stream.ts'
 import { type ResponseBody, type ResponseHead, toResource } from './resource.ts'
@@ -43,13 +42,6 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
     isComplete = true
     return `${emit(last.type, numberOfEnd(lastTurn), { response: resource() })}data: [DONE]\n\n`
   }
-  /** What the result says and no message said before it. */
-  const sayRest = (result: AgentResult): string => {
-    const text = contentOf(result)
-    if (fold.isSaid({ ...result, result: text })) return ''
-    lastTurn += 1
-    return output.say(lastTurn, text) + output.finishMessage(lastTurn, text)
-  }
   const show = (change: Change): string => {
     if (isComplete) {
       // It waited at a limit, and goes on.
@@ -76,10 +68,9 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
         return end(incomplete(fold.tokens(), { code: change.code, message }))
       }
       case 'end': {
-        const rest = sayRest(change.result)
         const { atMs } = change
         const last = toResponseEnd(change.result, { run: place.run, atMs, tokens: fold.tokens() })
-        return rest + end(last)
+        return end(last)
       }
     }
   }

@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import { IsolaError } from '#contracts/errors.ts'
+import { unwrap } from '#contracts/reply.ts'
 import type { RunMemo } from '#contracts/run-view.ts'
 import type { HttpContext, HttpDeps, HttpHandler } from '../../deps.ts'
 import { toEventStream } from '../../event-stream.ts'
-import { eventStreamResponse, jsonResponse, unwrap } from '../../responses.ts'
+import { eventStreamResponse, jsonResponse } from '../../responses.ts'
 import { parseFields } from '../../validate.ts'
-import { headersFor, readLog } from '../run-response.ts'
+import { headersFor } from '../run-response.ts'
 import { parseResponseId, type PlaceInSession } from '../wire-ids.ts'
 import { type ResponseHead, toResource } from './resource.ts'
 import { createResponseView } from './response-view.ts'
@@ -104,7 +105,7 @@ async function toStored(
   const head = headOf(place, memo)
   const requestId = context.get('requestId')
   const view = createResponseView({ head, requestId, onFault: () => {} })
-  for (const item of await readLog(deps, context.get('principal').id, place)) view.show(item)
+  for (const item of await deps.entry.readLog(context.get('principal').id, place)) view.show(item)
   const resource = view.resource()
   return memo.state === 'queued' ? { ...resource, status: 'queued' } : resource
 }

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { answersByCall, asksOf, openAsks } from '../../../../src/http/runs/asks.ts'
+import {
+  answersByCall,
+  questionsOf,
+  openQuestions,
+} from '../../../../src/sessions/entry/questions.ts'
 import type { RunView } from '../../../../src/contracts/run-view.ts'
 import { parked } from '../../../fakes/http-deps.ts'
 
@@ -12,7 +16,7 @@ const sample = { kind: 'sample', messages: [], maxTokens: 9, system: 'Be brief.'
 
 describe('what a waiting call asks its client', () => {
   it('goes out in the words of the protocol', () => {
-    const asks = asksOf(viewOf([asking('c1', { name, sample, roots: { kind: 'roots' } })]))
+    const asks = questionsOf(viewOf([asking('c1', { name, sample, roots: { kind: 'roots' } })]))
     expect(asks.map(({ key, request }) => [key, request])).toEqual([
       [
         'name',
@@ -34,23 +38,23 @@ describe('what a waiting call asks its client', () => {
 
   it('says why it is asked again', () => {
     const again = { ...name, problem: 'name is required', tries: 1 }
-    const [ask] = asksOf(viewOf([asking('c1', { name: again })]))
+    const [ask] = questionsOf(viewOf([asking('c1', { name: again })]))
     expect(ask?.request).toMatchObject({ params: { message: 'Your name? (name is required)' } })
   })
 
   it('is no approval, and nothing that another waits for', () => {
-    expect(asksOf(viewOf([pause]))).toEqual([])
+    expect(questionsOf(viewOf([pause]))).toEqual([])
   })
 
   it.each(['constructor', 'toString'])('is open under the key %s until it is answered', (key) => {
-    const asks = asksOf(viewOf([asking('c1', { [key]: { ...name, optional: true } })]))
-    expect(openAsks(asks, { elicitation: {} }, {}).possible).toHaveLength(1)
+    const asks = questionsOf(viewOf([asking('c1', { [key]: { ...name, optional: true } })]))
+    expect(openQuestions(asks, { elicitation: {} }, {}).possible).toHaveLength(1)
     expect(answersByCall(asks, {}).get('c1')).toEqual({ [key]: null })
-    expect(asksOf(viewOf([asking('c1', { a: { kind: key } })]))).toEqual([])
+    expect(questionsOf(viewOf([asking('c1', { a: { kind: key } })]))).toEqual([])
   })
 
   it('is told apart where two calls ask', () => {
-    const asks = asksOf(viewOf([asking('c1', { name }), asking('c2', { name })]))
+    const asks = questionsOf(viewOf([asking('c1', { name }), asking('c2', { name })]))
     expect(asks.map(({ key }) => key)).toEqual(['c1.name', 'c2.name'])
     const answers = answersByCall(asks, { 'c1.name': 1, 'c2.name': 2 })
     expect([...answers]).toEqual([
@@ -60,12 +64,12 @@ describe('what a waiting call asks its client', () => {
   })
 
   it('is not asked of a client that cannot: what is optional is answered null, the rest is missing', () => {
-    const asks = asksOf(
+    const asks = questionsOf(
       viewOf([
         asking('c1', { name, sample: { ...sample, optional: true }, roots: { kind: 'roots' } }),
       ]),
     )
-    const { possible, impossible } = openAsks(asks, { elicitation: {} }, {})
+    const { possible, impossible } = openQuestions(asks, { elicitation: {} }, {})
     expect(possible.map(({ key }) => key)).toEqual(['name'])
     expect(impossible.map(({ key }) => key)).toEqual(['roots'])
     const answers = answersByCall(asks, { name: { action: 'accept' }, roots: { roots: [] } })

@@ -1,46 +1,27 @@
+import type { Answers, Askable, Question } from '#contracts/follow-run.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { PauseView, RunView } from '#contracts/run-view.ts'
 
-type Capability = 'elicitation' | 'sampling' | 'roots'
-
-/** What somebody can be asked: a form to fill in, a model's answer, folders. */
-export type Askable = { readonly [Kind in Capability]?: unknown }
-
-/** One question of a waiting call, as the client gets it. */
-export interface Ask {
-  /** Names it in this run's questions. */
-  readonly key: string
-  readonly call: string
-  /** Its key in the call's own questions. */
-  readonly own: string
-  /** Names what the call asks now: an answer holds for that only. */
-  readonly asksHash: string
-  readonly kind: Capability
-  readonly isOptional: boolean
-  /** In the words of the protocol that has them, MCP's. */
-  readonly request: JsonObject
-}
-
-const capabilities: ReadonlyMap<string, Capability> = new Map([
+const capabilities: ReadonlyMap<string, Question['kind']> = new Map([
   ['elicit', 'elicitation'],
   ['sample', 'sampling'],
   ['roots', 'roots'],
 ])
 
 /** What a parked run asks whoever is outside; what it waits for besides (an approval, a sub-agent) is none of it. */
-export function asksOf({ pauses = [] }: RunView): readonly Ask[] {
+export function questionsOf({ pauses = [] }: RunView): readonly Question[] {
   const asking = pauses.filter(({ asks }) => asks !== undefined)
   return asking.flatMap((pause) =>
     Object.entries(pause.asks ?? {}).flatMap(([own, asked]) =>
-      toAsk(pause, { own, asked, isAlone: asking.length === 1 }),
+      toQuestion(pause, { own, asked, isAlone: asking.length === 1 }),
     ),
   )
 }
 
-function toAsk(
+function toQuestion(
   { call, asksHash = '' }: PauseView,
   { own, asked, isAlone }: { own: string; asked: JsonObject; isAlone: boolean },
-): readonly Ask[] {
+): readonly Question[] {
   const kind = capabilities.get(String(asked['kind']))
   if (!kind) return []
   const request = toRequest(kind, asked)
@@ -49,7 +30,7 @@ function toAsk(
   return [{ key, call, own, asksHash, kind, isOptional, request }]
 }
 
-function toRequest(kind: Capability, asked: JsonObject): JsonObject {
+function toRequest(kind: Question['kind'], asked: JsonObject): JsonObject {
   const { message = '', problem, schema = {}, messages = [], maxTokens = 0 } = asked
   const { system, temperature } = asked
   switch (kind) {
@@ -74,11 +55,7 @@ function toRequest(kind: Capability, asked: JsonObject): JsonObject {
 }
 
 /** Questions that have no answer yet: those that the client can be asked, and those that it cannot. */
-export function openAsks(
-  asks: readonly Ask[],
-  can: Askable,
-  given: Readonly<Record<string, unknown>>,
-) {
+export function openQuestions(asks: readonly Question[], can: Askable, given: Answers) {
   const open = asks.filter(({ key }) => !Object.hasOwn(given, key))
   return {
     possible: open.filter(({ kind }) => can[kind] !== undefined),
@@ -88,8 +65,8 @@ export function openAsks(
 
 /** The answers of each waiting call, by its own keys; `null` for what a client cannot be asked, and need not be. */
 export function answersByCall(
-  asks: readonly Ask[],
-  given: Readonly<Record<string, unknown>>,
+  asks: readonly Question[],
+  given: Answers,
 ): ReadonlyMap<string, JsonObject> {
   const byCall = new Map<string, JsonObject>()
   for (const { key, call, own, kind } of asks) {
@@ -100,5 +77,5 @@ export function answersByCall(
 }
 
 /** What came over the wire; whether it fits is checked where it was asked. */
-const toAnswer = (kind: Capability, answer: unknown): Json =>
+const toAnswer = (kind: Question['kind'], answer: unknown): Json =>
   (kind === 'roots' ? (Object(answer).roots ?? []) : answer) as Json // it came as JSON

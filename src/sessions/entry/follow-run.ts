@@ -1,24 +1,18 @@
 import type { StreamItem } from '#contracts/event.ts'
+import type { Following, ReadLog } from '#contracts/follow-run.ts'
+import { unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
-import type { SessionApi } from '#contracts/session-api.ts'
+import type { SessionApi, SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { unwrap } from '../responses.ts'
 
-/** A run whose outcome is waited for, and for how long. */
-export interface RunToFollow {
+/** A run whose outcome is waited for. */
+export interface RunToFollow extends Following {
   readonly api: SessionApi
   readonly principal: string
   readonly run: string
   readonly stream: ReadableStream<Uint8Array>
-  /** So long is waited for the outcome, in milliseconds. */
-  readonly waitMs: number
   readonly clock: Clock
-  /** The client has cancelled, or gone. */
-  readonly signal: AbortSignal
-  /** Gone is cancelled; else it may only have lost its connection. */
-  readonly isCancelledByClose: boolean
   readonly onItem: (item: StreamItem) => void
-  readonly keepAlive: (work: Promise<unknown>) => void
 }
 
 const cancelReason = 'The client cancelled the call.'
@@ -51,8 +45,7 @@ async function readUntil({ stream, waitMs, clock, signal, onItem }: RunToFollow)
     for (let step = await reader.read(); !step.done; step = await reader.read()) {
       const lines = (rest + step.value).split('\n')
       rest = lines.pop() ?? ''
-      // Written by our own session object.
-      for (const line of lines) if (line !== '') onItem(JSON.parse(line) as StreamItem)
+      itemsIn(lines).forEach(onItem)
     }
   }
   // A stream that broke off ends the waiting, and the run's own state is what counts.
@@ -77,3 +70,16 @@ async function viewOf(following: RunToFollow, looks: number): Promise<RunView> {
   await clock.sleep(settleMs, signal)
   return viewOf(following, looks - 1)
 }
+
+/** One item a line, written by our own session object. */
+const itemsIn = (lines: readonly string[]): readonly StreamItem[] =>
+  lines.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as StreamItem]))
+
+/** Reads without waiting for what is still to come. */
+export const createReadLog =
+  ({ sessions }: { readonly sessions: SessionGateway }): ReadLog =>
+  async (principal, { session, run }) => {
+    const options = { afterSeq: 0, run, follow: false }
+    const stream = unwrap(await sessions.at(session).events(principal, options))
+    return itemsIn((await new Response(stream).text()).split('\n'))
+  }

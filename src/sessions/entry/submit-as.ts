@@ -1,0 +1,21 @@
+import type { SessionGateway } from '#contracts/session-api.ts'
+import type { Ids } from '#contracts/sources.ts'
+import type { SubmitAs } from '#contracts/submit-as.ts'
+import { toSubmission } from './submission.ts'
+
+/** The way in: a submission on its way to its session's object, wherever it came from. */
+export const createSubmitAs =
+  ({ sessions, ids }: { readonly sessions: SessionGateway; readonly ids: Ids }): SubmitAs =>
+  (principal, ask, by) => {
+    const { session, trace = ids.traceId() } = ask
+    const submission = toSubmission(principal, { ...ask, trace }, by)
+    const api = sessions.at(session)
+    return {
+      session,
+      trace,
+      submit: () => api.submit(session, submission),
+      run: () => api.run(session, submission),
+      runStream: () => api.runStream(session, submission),
+      compact: () => api.compact(session, submission),
+    }
+  }
