@@ -4,6 +4,7 @@
 import { dirname, resolve, sep } from 'node:path'
 import { folderIn, locate } from './place.mjs'
 import { shapesOnly } from './shapes.mjs'
+import { wayOut } from './way-out.mjs'
 
 /** Outside packages each room may use; `name/*` allows subpaths. A room that is missing may use none. */
 const allowedPackages = {
@@ -280,5 +281,11 @@ function isReference(context, identifier) {
 
 export default {
   meta: { name: 'rooms' },
-  rules: { 'shapes-only': shapesOnly, imports, 'no-origin': noOrigin, 'no-ambient': noAmbient },
+  rules: {
+    'shapes-only': shapesOnly,
+    'way-out': wayOut,
+    imports,
+    'no-origin': noOrigin,
+    'no-ambient': noAmbient,
+  },
 }
