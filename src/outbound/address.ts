@@ -15,7 +15,9 @@ export interface AddressRules {
 /** Decides whether a request may leave for an address, and to which parsed URL. Throws `refused`, with what is wrong. */
 export function checkAddress(text: string, rules: AddressRules): URL {
   const url = parseUrl(text, rules.from)
-  if (rules.operator !== undefined && isOfOperator(url, rules.operator)) return url
+  const { operator } = rules
+  // The very address that was set, as it is for every call of a model.
+  if (operator === text || (operator !== undefined && isOfOperator(url, operator))) return url
   if (url.username !== '' || url.password !== '')
     throw refused('a URL with a user name or password')
   if (rules.isDevelopment && isLoopbackAsWritten(text, url)) {

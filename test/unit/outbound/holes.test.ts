@@ -90,11 +90,11 @@ it('T15: a request that a remote server never answers ends some time after its c
   const config = {
     url,
     headers: {},
-    auth: 'none',
+    auth: 'headers' as const,
     authHosts: [],
     allow,
     timeoutMs: 60_000,
-  } as const
+  }
   const guarded = createGuardedFetch(config, {
     send: sendOver(network, clock),
     checkUrl: (text) => new URL(text),

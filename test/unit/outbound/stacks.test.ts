@@ -36,7 +36,7 @@ const stacks: Record<string, (network: Carrier) => Promise<unknown>> = {
     const config = {
       url: 'https://api.example/mcp',
       headers: {},
-      auth: 'none' as const,
+      auth: 'headers' as const,
       authHosts: [],
       allow,
       timeoutMs: 1_000,
