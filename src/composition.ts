@@ -20,6 +20,7 @@ import { composeMcp } from './mcp/compose.ts'
 import type { McpServerRuntime } from './mcp/server-parts.ts'
 import { composeMemory } from './memory/compose.ts'
 import { composeModels } from './models/compose.ts'
+import { composeOutbound } from './outbound/compose.ts'
 import { composePlugins } from './plugins/compose.ts'
 import type { PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
 import type { RunnerParts } from './plugins/isolate/run-call.ts'
@@ -152,8 +153,8 @@ function composeBase(
   more: Pick<GovernanceParts, 'openOAuth' | 'rotateOthers'>,
 ) {
   const config = parseConfig(env)
-  const outside = (input: string | URL | Request, init?: RequestInit) => fetch(input, init)
-  const shared = { ...sources, config, version, fetch: outside }
+  const outbound = composeOutbound({ ...sources, config })
+  const shared = { ...sources, ...outbound, config, version }
   const storage = composeStorage({ ...shared, database: env.DB, namespace: env.KV })
   const sessions = composeSessions({
     ...sources,
@@ -234,7 +235,6 @@ function composeWork(parts: WorkParts) {
     store: storage.mcpServers,
     redactorOf: plugins.redactorOf,
     secret: () => sources.ids.next('login'),
-    checkUrl: plugins.checkUrl,
     watchRevocation: plugins.watchServer,
   })
   const hooks = plugins.liveHooks(() => agents.now())

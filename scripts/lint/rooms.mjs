@@ -5,6 +5,7 @@ import { dirname, resolve, sep } from 'node:path'
 import { folderIn, locate } from './place.mjs'
 import { shapesOnly } from './shapes.mjs'
 import { oneSubmission } from './submission.mjs'
+import { wayOut } from './way-out.mjs'
 
 /** Outside packages each room may use; `name/*` allows subpaths. A room that is missing may use none. */
 const allowedPackages = {
@@ -287,5 +288,6 @@ export default {
     'no-origin': noOrigin,
     'no-ambient': noAmbient,
     'one-submission': oneSubmission,
+    'way-out': wayOut,
   },
 }

@@ -33,7 +33,7 @@ interface GovernanceConfig extends Pick<LivePolicyDeps, 'ownHosts'> {
   readonly otlp: OtlpConfig
 }
 
-export interface GovernanceParts extends Sources {
+export interface GovernanceParts extends Sources, Pick<OAuthParts, 'send' | 'checkUrl'> {
   readonly config: GovernanceConfig & OAuthParts['config']
   readonly stores: {
     readonly keys: KeyStore
@@ -51,7 +51,6 @@ export interface GovernanceParts extends Sources {
   /** Absent where the platform that it needs is not there. */
   readonly openOAuth: typeof OpenOAuth | undefined
   readonly kv: KVNamespace
-  readonly fetch: OAuthParts['fetch']
   readonly randomBytes: (count: number) => Uint8Array<ArrayBuffer>
   readonly write: LogWriterOptions['write']
   readonly version: string
@@ -69,8 +68,7 @@ export function composeGovernance(parts: GovernanceParts) {
   const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
   const principals = createPrincipalLedger({ ...parts, limitsOf })
   const { takeRate } = principals
-  const { version, fetch } = parts
-  const told = { version, fetch, clock }
+  const { version, send } = parts
   const { operatorKey } = config
   const onFault = writer.fault
   const limits = createRequestLimits({ counters: parts.counters, operatorKey, sha256, onFault })
@@ -89,7 +87,7 @@ export function composeGovernance(parts: GovernanceParts) {
       operatorKey,
       openOAuth: parts.openOAuth?.(signIn),
     }),
-    telemetry: composeTelemetry({ ...told, otlp: config.otlp, redact }),
+    telemetry: composeTelemetry({ version, send, otlp: config.otlp, redact }),
     mayBegin: createMayBegin({
       keys,
       grants,

@@ -7,8 +7,8 @@ import {
   type McpServerStore,
 } from '#contracts/mcp.ts'
 import type { McpDecisions, McpOutcome } from '#contracts/mcp-administration.ts'
+import type { CheckUrl } from '#contracts/outbound.ts'
 import type { ChangeBy, Generation } from '#contracts/plugin-catalog.ts'
-import type { CheckUrl } from './guarded-fetch.ts'
 
 /** What a change of the servers is decided from. */
 export interface DecisionDeps {

@@ -1,18 +1,11 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { secretNamesIn, secretReference, type McpServerConfig } from '#contracts/mcp.ts'
+import type { CheckUrl, Outbound, OutboundError } from '#contracts/outbound.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import { mayBeAsked } from './same-site.ts'
 
-/** The platform's fetch. Always called with `redirect: 'manual'`. */
-export type FetchFunction = (url: string, init: RequestInit) => Promise<Response>
-
-/** The rules of every request that leaves: https, a public host, port 443; throws what is refused. */
-export type CheckUrl = (url: string) => URL
-
 /** The network, its rules, and the secrets that headers name. */
-export interface GuardDeps {
-  readonly fetch: FetchFunction
-  readonly checkUrl: CheckUrl
+export interface GuardDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly readSecrets: ReadSecrets
   /** Told each secret that goes to the server, before it goes. */
   readonly onSecret: (value: string) => void
@@ -20,7 +13,9 @@ export interface GuardDeps {
 
 /** Of a request that is not to the server itself: discovery, registration, tokens. */
 const maxAroundMs = 30_000
-const maxBodyBytes = 4 * 1024 * 1024
+/** How long a request to the server may go on after the call it was for is given up. */
+const maxAfterCallMs = 30_000
+const maxBytes = 4 * 1024 * 1024
 
 /**
  * The one way to the network for all that the client library does: calls, discovery, registration, tokens. Its own
@@ -29,12 +24,12 @@ const maxBodyBytes = 4 * 1024 * 1024
  * address only. (docs/security.md T16)
  */
 export function createGuardedFetch(
-  config: Pick<McpServerConfig, 'url' | 'headers' | 'auth' | 'authHosts' | 'allow'>,
-  { fetch, checkUrl, readSecrets, onSecret }: GuardDeps,
+  config: Pick<McpServerConfig, 'url' | 'headers' | 'auth' | 'authHosts' | 'allow' | 'timeoutMs'>,
+  { send, checkUrl, readSecrets, onSecret }: GuardDeps,
 ) {
   const server = new URL(config.url)
   return async (target: string | URL, init: RequestInit = {}): Promise<Response> => {
-    const url = checked(String(target), checkUrl)
+    const url = addressOf(String(target), checkUrl)
     const isServer = url.origin === server.origin
     if (!isServer && !(config.auth === 'oauth' && mayBeAsked(url, server, config.authHosts)))
       throw refused(
@@ -47,16 +42,29 @@ export function createGuardedFetch(
     if (token !== undefined) onSecret(token)
     // A stream that only waits for news would keep this object in memory: lists are looked at again instead.
     if (!mayAsk(config.allow) && isIdleStream(init)) return new Response(null, { status: 405 })
-    // Of calls the library knows when they are over; of what it asks around them nobody does.
-    const limit = isOwnAddress(url, server) ? {} : { signal: within(init.signal) }
-    const response = await fetch(url.href, { ...init, ...limit, headers, redirect: 'manual' })
-    return capBody(response)
+    const { method = 'GET', body, signal } = init
+    const timeoutMs = timeFor(init, isOwnAddress(url, server) ? config.timeoutMs : undefined)
+    const request = { url: url.href, method, headers, body, signal }
+    return (
+      await send(request, { maxBytes, toError, ...(timeoutMs && { timeoutMs }) })
+    ).toResponse()
   }
 }
 
-const within = (signal: AbortSignal | null | undefined): AbortSignal => {
-  const limit = AbortSignal.timeout(maxAroundMs)
-  return signal ? AbortSignal.any([signal, limit]) : limit
+/**
+ * A call has a time of its own, and the library does not always end its request: one that nobody waits for would keep
+ * this object awake. A stream for what a server asks ends with its connection.
+ */
+function timeFor(init: RequestInit, callMs: number | undefined): number | undefined {
+  if (callMs === undefined) return maxAroundMs
+  return isIdleStream(init) ? undefined : Math.max(callMs, maxAroundMs) + maxAfterCallMs
+}
+
+/** What the platform said of the way there stays as it is: by that the library and we know a connection that is gone. */
+function toError({ failure, message, cause }: OutboundError): Error {
+  if (failure === 'late') return new DOMException(message, 'TimeoutError')
+  const isOfTheWay = failure === 'unreachable' || failure === 'aborted' || failure === 'broken_off'
+  return isOfTheWay && cause instanceof Error ? cause : new IsolaError('tool_failed', message)
 }
 
 /** Not to pages that live beside it on the same host, such as those of discovery. */
@@ -74,11 +82,11 @@ export function isIdleStream({ method, headers: given }: RequestInit): boolean {
   return method === 'GET' && isStream && !headers.has('last-event-id')
 }
 
-function checked(url: string, checkUrl: CheckUrl): URL {
+function addressOf(url: string, checkUrl: CheckUrl): URL {
   try {
     return checkUrl(url)
   } catch (error) {
-    throw refused(errorMessage(error))
+    throw new IsolaError('tool_failed', errorMessage(error))
   }
 }
 
@@ -108,23 +116,4 @@ function filled(value: string, values: ReadonlyMap<string, string>): string {
       `The secret ${name} is not set. The operator sets it: isola secret set ${name}`,
     )
   })
-}
-
-function capBody(response: Response): Response {
-  if (response.body === null) return response
-  let sizeBytes = 0
-  const cap = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      sizeBytes += chunk.byteLength
-      if (sizeBytes > maxBodyBytes)
-        controller.error(new IsolaError('tool_failed', 'The answer is larger than 4 MiB.'))
-      else controller.enqueue(chunk)
-    },
-  })
-  const headers = new Headers(response.headers)
-  // The bytes below are decoded already.
-  headers.delete('content-encoding')
-  headers.delete('content-length')
-  const { status, statusText } = response
-  return new Response(response.body.pipeThrough(cap), { status, statusText, headers })
 }

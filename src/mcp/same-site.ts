@@ -1,3 +1,5 @@
+import { isOfThisMachine } from '#contracts/network-rule.ts'
+
 /**
  * Whether a host other than the server's may be asked while somebody signs in: one the operator named, one that is part
  * of the server's domain, or one beside it under a domain of their own. Domains that anybody can have a name under are
@@ -8,13 +10,11 @@ export function mayBeAsked(url: URL, server: URL, named: readonly string[]): boo
   const host = url.hostname
   if (named.some((one) => one.toLowerCase() === host)) return true
   if (host === server.hostname) return url.protocol === server.protocol
-  if (isLoopback(host) || isLoopback(server.hostname))
-    return isLoopback(host) && isLoopback(server.hostname)
+  if (isOfThisMachine(host) || isOfThisMachine(server.hostname))
+    return isOfThisMachine(host) && isOfThisMachine(server.hostname)
   const site = siteOf(server.hostname)
   return site !== undefined && (host === site || host.endsWith(`.${site}`))
 }
-
-const isLoopback = (host: string): boolean => /^(localhost|127\.0\.0\.1|\[::1\])$/.test(host)
 
 /** Hosters and registries under which strangers are neighbours. */
 const shared =

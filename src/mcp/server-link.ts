@@ -1,5 +1,6 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 import type { McpCall, McpCaller, McpServerConfig } from '#contracts/mcp.ts'
+import type { Outbound } from '#contracts/outbound.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -7,7 +8,7 @@ import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
 import { ask } from './ask-server.ts'
 import { isSessionGone, toCallFailure } from './call-failure.ts'
 import { createConnections, type Line } from './connections.ts'
-import { createGuardedFetch, type CheckUrl, type FetchFunction } from './guarded-fetch.ts'
+import { createGuardedFetch } from './guarded-fetch.ts'
 import { createKeptValues, type LinkStore } from './kept-values.ts'
 import { failure } from './outcome.ts'
 import { createQuarantine, type OnQuarantined } from './quarantine.ts'
@@ -16,9 +17,7 @@ import { ageListing, createServerListing } from './server-listing.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** The network, the secrets and whoever is told: what a link to a server does not have itself. */
-export interface LinkDeps {
-  readonly fetch: FetchFunction
-  readonly checkUrl: CheckUrl
+export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly readSecrets: ReadSecrets
   readonly clock: Clock
   readonly sha256: (text: string) => string

@@ -1,6 +1,7 @@
 import type { OutputCapField } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { ModelReply, ModelRequest, ModelUsage } from '#contracts/model.ts'
+import type { Send } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { reservationFor, type TokenEstimator } from './estimate.ts'
 import { watchCall } from './openai/call-watch.ts'
@@ -20,7 +21,7 @@ export interface OpenAiProviderOptions {
   readonly apiKey?: string | undefined
   /** Any OpenAI-compatible server, `/v1` included. Default: OpenAI itself. */
   readonly baseUrl?: string | undefined
-  readonly fetch: typeof fetch
+  readonly send: Send
   readonly sleep: Clock['sleep']
   readonly tokens: TokenEstimator
   readonly priceOf: PriceOf

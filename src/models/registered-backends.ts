@@ -1,5 +1,6 @@
 import type { ModelConfig, ModelServer } from '#contracts/config.ts'
 import type { ModelCapabilities, TokenPrice } from '#contracts/model.ts'
+import type { Outbound } from '#contracts/outbound.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createTokenEstimator, type TokenEstimator } from './estimate.ts'
@@ -13,8 +14,7 @@ import { createWorkersAiProvider } from './workers-ai-provider.ts'
 import type { WorkersAi } from './workers-ai/binding-fetch.ts'
 import { workersAiModels } from './workers-ai/model-table.ts'
 
-export interface BackendDeps {
-  readonly fetch: typeof fetch
+export interface BackendDeps extends Pick<Outbound, 'send' | 'over'> {
   readonly sleep: Clock['sleep']
   /** The search that the offline model picks tools by. */
   readonly buildIndex: BuildSearchIndex
@@ -37,10 +37,10 @@ export function createBackends(
   config: ModelConfig,
   deps: BackendDeps & { readonly hasOffline: boolean },
 ): readonly RegisteredBackend[] {
-  const { fetch, sleep, buildIndex, ai, tokens = createTokenEstimator(), hasOffline } = deps
+  const { send, over, sleep, buildIndex, ai, tokens = createTokenEstimator(), hasOffline } = deps
   const { openaiApiKey: apiKey, openaiBaseUrl: baseUrl, servers = [] } = config
   const { isDevelopment } = config
-  const common = { fetch, sleep, tokens, onFailed: deps.onFailed }
+  const common = { send, sleep, tokens, onFailed: deps.onFailed }
   const hasOpenAi = Boolean(apiKey || baseUrl) && !servers.some(({ id }) => id === 'openai')
   const hasWorkersAi = ai !== undefined && !isDevelopment
   const operatorPrices = pricesFor(config.prices, [
@@ -85,7 +85,7 @@ export function createBackends(
     const file = readPriceFile(priceFile, 'cloudflare')
     const priceOf = firstPriceOf(operatorPrices('workers-ai'), file.priceOf)
     return {
-      backend: createWorkersAiProvider({ ai: binding, sleep, tokens, priceOf }),
+      backend: createWorkersAiProvider({ ai: binding, over, sleep, tokens, priceOf }),
       models: capabilitiesOf(workersAiModels),
       isOpen: true,
       windowOf: declaredWindow(workersAiModels, 'Workers AI table', file.windowOf),

@@ -1,3 +1,4 @@
+import type { Outbound } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { TokenEstimator } from './estimate.ts'
 import type { ModelBackend } from './model-backend.ts'
@@ -12,16 +13,17 @@ import { fromWorkersAi } from './workers-ai/translate.ts'
  */
 export function createWorkersAiProvider(options: {
   readonly ai: WorkersAi
+  readonly over: Outbound['over']
   readonly sleep: Clock['sleep']
   readonly tokens: TokenEstimator
   readonly priceOf: PriceOf
 }): ModelBackend {
-  const { ai, sleep, tokens, priceOf } = options
+  const { ai, over, sleep, tokens, priceOf } = options
   return createOpenAiProvider({
     id: 'workers-ai',
-    // Never reached: the fetch beneath goes to the binding.
+    // Never reached: what is sent goes to the binding.
     baseUrl: 'https://workers-ai.invalid/v1',
-    fetch: createBindingFetch(ai),
+    send: over(createBindingFetch(ai)),
     sleep,
     tokens,
     priceOf,

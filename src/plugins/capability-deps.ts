@@ -1,9 +1,9 @@
 import type { MemoryClient } from '#contracts/memory.ts'
+import type { Outbound } from '#contracts/outbound.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
-import type { Clock, Ids } from '#contracts/sources.ts'
+import type { Ids } from '#contracts/sources.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
-import type { FetchFunction } from './egress.ts'
 import type { FaultReport } from './fault-report.ts'
 import type { PluginDatabases } from './granted-database.ts'
 import type { ModelCodeRunner } from './granted-isolate.ts'
@@ -14,16 +14,13 @@ import type { ScopedStorage } from './scoped-storage.ts'
 import type { WatchRevocation } from './revocation-watch.ts'
 
 /** What the capabilities of any call are made from. One for a deployment: nothing in it belongs to a call. */
-export interface CapabilityDeps {
+export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly sessions: SessionGateway
   /** The memory room's scratchpad over the storage verbs. */
   readonly createMemory: (ask: AskStorage) => MemoryClient
-  readonly fetch: FetchFunction
   readonly readSecrets: ReadSecrets
   readonly ids: Pick<Ids, 'next'>
   readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
-  readonly sleep: Clock['sleep']
-  readonly isDevelopment: boolean
   readonly network: NetworkNow
   readonly databases: PluginDatabases
   /** Absent where there are no isolates. */

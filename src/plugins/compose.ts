@@ -3,7 +3,6 @@ import type { PluginSnapshot, PluginStore, BundleStore } from '#contracts/plugin
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import type { CapabilityDeps } from './capability-deps.ts'
-import { checkPublicUrl } from './egress-rules.ts'
 import { createFaultReport } from './fault-report.ts'
 import { pluginsOf } from './generation.ts'
 import { toPluginDatabases } from './granted-database.ts'
@@ -24,13 +23,12 @@ import { toToolEntries } from './tool-entries.ts'
 
 type Given = Pick<
   CapabilityDeps,
-  'sessions' | 'createMemory' | 'fetch' | 'readSecrets' | 'validator'
+  'sessions' | 'createMemory' | 'send' | 'checkUrl' | 'readSecrets' | 'validator'
 >
 type ScopedParts = Parameters<typeof createScopedStorage>[0]
 
 export interface PluginParts extends Given, IsolateParts, Omit<ScopedParts, 'sha256'> {
   readonly config: Pick<NetworkNowDeps, 'ownHosts'> & {
-    readonly isDevelopment: boolean
     readonly isolatePriceNanoUsd: number
     readonly sqlDatabases: readonly string[]
   }
@@ -52,7 +50,7 @@ export interface PluginParts extends Given, IsolateParts, Omit<ScopedParts, 'sha
 
 /** The hosts of plugins, what their code may reach, and how one comes in: leaves first. */
 export function composePlugins(parts: PluginParts) {
-  const { config, clock, sha256, ids, installed, store, bundles, trust, validator, fetch } = parts
+  const { clock, sha256, ids, installed, store, bundles, trust, validator, send } = parts
   const { isolates, modelCode, host } = composeIsolates(parts)
   const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
   const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }
@@ -61,7 +59,6 @@ export function composePlugins(parts: PluginParts) {
     isolates,
     scopedStorage,
     views: createPluginViews(store),
-    checkUrl: (url: string) => checkPublicUrl(url, config),
     redactorOf: (values: Iterable<string>) => createReplyRedactor(values).text,
     watchServer: createServerRevocationWatch({ snapshot: installed.snapshot, clock }),
     liveHooks: createLiveHooks,
@@ -89,10 +86,8 @@ export function composePlugins(parts: PluginParts) {
       }),
     readUpload: createUploadReader({
       trust,
-      clock,
       sha256,
-      fetch,
-      isDevelopment: config.isDevelopment,
+      send,
       known: async () => (await installed.list()).map(({ id }) => id),
     }),
   }
@@ -100,7 +95,7 @@ export function composePlugins(parts: PluginParts) {
 
 /** What the capabilities of every call are made from. */
 function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode']) {
-  const { config, clock, ids, installed, sessions, validator, fetch } = parts
+  const { config, clock, ids, installed, sessions, validator, send, checkUrl } = parts
   const scopedStorage = createScopedStorage(parts)
   const priceNanoUsd = config.isolatePriceNanoUsd
   const capabilities: CapabilityDeps = {
@@ -108,9 +103,8 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
     ids,
     validator,
     scopedStorage,
-    fetch,
-    sleep: clock.sleep,
-    isDevelopment: config.isDevelopment,
+    send,
+    checkUrl,
     createMemory: parts.createMemory,
     readSecrets: parts.readSecrets,
     databases: toPluginDatabases(config.sqlDatabases, parts.bindings),

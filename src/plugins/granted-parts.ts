@@ -44,12 +44,10 @@ export function createPluginFetch(
   return createEgress({
     grants,
     tier,
-    isDevelopment: deps.isDevelopment,
     openNow: createOpenNow(deps.network, isApproved ? deps.goesTo : undefined),
-    fetch: deps.fetch,
+    send: deps.send,
     emit,
     secrets: deps.secrets,
-    sleep: deps.sleep,
     idempotencyKey,
     traceparent: toTraceparent({ trace, span: spanIdOf(run, call), link }),
     signal: deps.signal,

@@ -1,9 +1,10 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import { isOpen, type NetworkRule, type OutsideAddress } from '#contracts/network-rule.ts'
+import type { CheckUrl } from '#contracts/outbound.ts'
 import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import { defaultToolPolicy } from '#contracts/tool-policy.ts'
-import { checkPublicUrl, type EgressRules } from './egress-rules.ts'
+import type { IsOpen } from './egress.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 
 /**
@@ -45,7 +46,7 @@ export const createNetworkNow = ({
 export function createOpenNow(
   { rule, ownHosts }: NetworkNow,
   approved: OutsideAddress | undefined,
-): () => Promise<EgressRules['isOpen']> {
+): () => Promise<IsOpen> {
   const origin = approved && new URL(approved.url).origin
   return async () => {
     const now = await rule()
@@ -63,20 +64,20 @@ export function createOpenNow(
 export function goesToOf(
   { tier, granted }: Pick<LoadedPlugin, 'tier' | 'granted'>,
   { annotations, input_schema: schema }: ToolManifest,
-  { isDevelopment }: Pick<EgressRules, 'isDevelopment'>,
+  { checkUrl }: { readonly checkUrl: CheckUrl },
 ): ((input: JsonObject) => OutsideAddress | undefined) | undefined {
   const isWide = tier === 'builtin' && granted.network.some(({ host }) => host === '*')
   const takesUrl = Object.hasOwn(Object(schema['properties']), 'url')
   if (!isWide || !takesUrl || annotations.openWorldHint !== true) return undefined
   return ({ url, method = 'GET' }) =>
-    typeof url === 'string' && typeof method === 'string' && mayLeave(url, { isDevelopment })
+    typeof url === 'string' && typeof method === 'string' && mayLeave(url, checkUrl)
       ? { method: method.toUpperCase(), url }
       : undefined
 }
 
-function mayLeave(url: string, rules: Pick<EgressRules, 'isDevelopment'>): boolean {
+function mayLeave(url: string, checkUrl: CheckUrl): boolean {
   try {
-    checkPublicUrl(url, rules)
+    checkUrl(url)
     return true
   } catch {
     return false

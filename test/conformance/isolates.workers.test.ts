@@ -9,7 +9,7 @@ import kv from 'isolated:plugins/kv'
 import type { BundledPlugin, TrustTier } from '#contracts/manifest.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
+import type { FakeDeps } from '../fakes/plugins.ts'
 import { connectedTools } from '../fakes/connected.ts'
 import { isolate, isolatedEntries, loadIsolated, type Folder } from '../fakes/isolates.ts'
 import { createFakeGateway } from '../fakes/session-gateway.ts'
@@ -41,7 +41,7 @@ interface Subject {
   readonly folder: Folder
   readonly tool: string
   readonly tier?: TrustTier
-  readonly deps?: Partial<CapabilityDeps>
+  readonly deps?: FakeDeps
 }
 
 function subjectOf({ folder, tool, tier = 'community', deps }: Subject): ToolSubject {
@@ -138,7 +138,7 @@ function filled(sessions: SessionGateway): SessionGateway {
 }
 
 /** A network of pages that answer by their path. */
-const network: CapabilityDeps['fetch'] = async (url, { signal }) => {
+const network: NonNullable<FakeDeps['fetch']> = async (url, { signal }) => {
   const { pathname } = new URL(url)
   if (pathname === '/hang')
     return new Promise((_resolve, reject) =>

@@ -1,4 +1,4 @@
-import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
+import type { FakeDeps } from '../fakes/plugins.ts'
 
 /** A shop whose prices the test changes; a page without a price, one that is gone, one that never answers. */
 export function createShop() {
@@ -21,6 +21,6 @@ export function createShop() {
         `<html><script type="application/ld+json">${JSON.stringify(offer)}</script></html>`,
       )
     },
-  } satisfies Partial<CapabilityDeps>
+  } satisfies FakeDeps
   return { deps, prices }
 }

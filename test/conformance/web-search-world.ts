@@ -1,4 +1,4 @@
-import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
+import type { FakeDeps } from '../fakes/plugins.ts'
 import { braveAnswer, searxngAnswer, tavilyAnswer } from '../fixtures/web-search/answers.ts'
 import { readerOf } from '../fakes/secrets.ts'
 
@@ -39,6 +39,6 @@ export function createSearchWorld(secrets: Readonly<Record<string, string>> = {}
       const status = /^\d{3}$/.test(asked ?? '') ? Number(asked) : 200
       return Response.json(status === 200 ? answers[hostname] : {}, { status })
     },
-  } satisfies Partial<CapabilityDeps>
+  } satisfies FakeDeps
   return { deps, sent }
 }

@@ -1,15 +1,14 @@
 import type { ToolEntry } from '#contracts/tool.ts'
 import { bundledPlugins } from '../../src/bundled.gen.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
-import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
 import { loadPlugins } from '../../src/plugins/in-process-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
-import { createCapabilityDeps } from './plugins.ts'
+import { createCapabilityDeps, type FakeDeps } from './plugins.ts'
 
 /** The tools of a plugin that ships, switched on, in process. `config` goes over that of its manifest. */
 export function bundledEntries(
   id: string,
-  deps: Partial<CapabilityDeps> = {},
+  deps: FakeDeps = {},
   changes: Readonly<Record<string, unknown>> = {},
 ): readonly ToolEntry[] {
   const found = bundledPlugins.find(({ manifest }) => (manifest as { id: string }).id === id)

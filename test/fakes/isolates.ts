@@ -6,8 +6,7 @@ import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-hos
 import { createIsolateHost } from '../../src/plugins/isolate/isolate-host.ts'
 import { toToolEntries } from '../../src/plugins/tool-entries.ts'
 import { systemSources } from '../../src/sources.ts'
-import { createCapabilityDeps, passAll } from './plugins.ts'
-import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
+import { createCapabilityDeps, passAll, type FakeDeps } from './plugins.ts'
 
 export interface Folder {
   readonly manifest: unknown
@@ -45,9 +44,6 @@ export function loadIsolated(plugin: BundledPlugin): LoadedPlugin {
   return loaded
 }
 
-export function isolatedEntries(
-  plugin: BundledPlugin,
-  deps: Partial<CapabilityDeps> = {},
-): readonly ToolEntry[] {
+export function isolatedEntries(plugin: BundledPlugin, deps: FakeDeps = {}): readonly ToolEntry[] {
   return toToolEntries(loadIsolated(plugin), createCapabilityDeps(deps))
 }

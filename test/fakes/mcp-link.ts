@@ -10,9 +10,9 @@ import {
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { createServerLink, type LinkDeps } from '../../src/mcp/server-link.ts'
 import { createReplyRedactor } from '../../src/plugins/secrets/reply-redactor.ts'
-import { checkPublicUrl } from '../../src/plugins/egress-rules.ts'
 import { systemSources } from '../../src/sources.ts'
 import { createFakeMcp } from './mcp-server.ts'
+import { outboundOver } from './outbound.ts'
 
 const nobody: McpCaller['asked'] = async () => ({ state: 'refused', why: 'Nobody is there.' })
 
@@ -39,7 +39,7 @@ export function createLinkWorld(
   const open = () =>
     createServerLink(store, {
       ...systemSources,
-      fetch: async (url, init) => {
+      ...outboundOver(async (url, init) => {
         asked.push(url)
         init.signal?.throwIfAborted()
         const request = new Request(url, init)
@@ -49,8 +49,7 @@ export function createLinkWorld(
           ),
         )
         return Promise.race([server.answer(request), gone])
-      },
-      checkUrl: (url) => checkPublicUrl(url, { isDevelopment: false }),
+      }),
       readSecrets: async () => new Map(),
       validator: createSchemaValidator(),
       version: '1',

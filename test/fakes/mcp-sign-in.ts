@@ -4,9 +4,9 @@ import { createSealedStore } from '../../src/mcp/oauth/sealed-store.ts'
 import { createSignIn } from '../../src/mcp/oauth/sign-in.ts'
 import { createServerLink } from '../../src/mcp/server-link.ts'
 import { createReplyRedactor } from '../../src/plugins/secrets/reply-redactor.ts'
-import { checkPublicUrl } from '../../src/plugins/egress-rules.ts'
 import { systemSources } from '../../src/sources.ts'
 import { createFakeMcp } from './mcp-server.ts'
+import { outboundOver } from './outbound.ts'
 
 export const here = 'https://isola.example'
 
@@ -96,11 +96,10 @@ export function createAuthWorld(fake: FakeAuth = {}) {
   const open = () => {
     const deps = {
       ...systemSources,
-      fetch: (url: string, init: RequestInit) => {
+      ...outboundOver((url, init) => {
         limits.push([url, init.signal instanceof AbortSignal])
         return answer(new Request(url, init))
-      },
-      checkUrl: (url: string) => checkPublicUrl(url, { isDevelopment: false }),
+      }),
       readSecrets: async () => fake.secrets ?? new Map<string, string>(),
       validator: createSchemaValidator(),
       version: '1',

@@ -1,7 +1,9 @@
 import type { BundledPlugin } from '#contracts/manifest.ts'
+import type { Carrier } from '#contracts/outbound.ts'
 import type { Plugin, ToolFunction } from '#contracts/plugin.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import { createScratchpad } from '../../src/memory/scratchpad.ts'
+import { noNetwork, outboundOver } from './outbound.ts'
 import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
@@ -47,21 +49,22 @@ export function loadOne(bundled: BundledPlugin): LoadedPlugin {
   return plugin
 }
 
+export interface FakeDeps extends Partial<CapabilityDeps> {
+  /** In the place of the network, beneath the one way out. */
+  readonly fetch?: Carrier
+}
+
 /** Capabilities over in-memory sessions; the network answers what the test says. */
-export function createCapabilityDeps(overrides: Partial<CapabilityDeps> = {}): CapabilityDeps {
+export function createCapabilityDeps({ fetch, ...overrides }: FakeDeps = {}): CapabilityDeps {
   return {
     sessions: createFakeGateway(),
     createMemory: (storage) => createScratchpad({ storage, buildIndex: createSearchIndex }),
-    fetch: async () => {
-      throw new Error('no network in tests')
-    },
-    isDevelopment: false,
+    ...outboundOver(fetch ?? noNetwork, { sleep: () => new Promise(() => {}) }),
     network: { rule: async () => ({ hosts: ['*'], elsewhere: 'ask' }), ownHosts: [] },
     databases: new Map(),
     readSecrets: readerOf({}),
     ids: countedIds(),
     scopedStorage: createFakeScopedStorage(),
-    sleep: () => new Promise(() => {}),
     validator: passAll,
     ...overrides,
   }

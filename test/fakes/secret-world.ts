@@ -4,6 +4,7 @@ import type { RequestedGrants } from '#contracts/manifest.ts'
 import { createEgress } from '../../src/plugins/egress.ts'
 import { createCallSecrets } from '../../src/plugins/secrets/call-secrets.ts'
 import { createPluginSecrets } from '../../src/plugins/secrets/secret-capability.ts'
+import { sendOver } from './outbound.ts'
 import { readerOf } from './secrets.ts'
 
 export interface SecretWorld {
@@ -33,15 +34,16 @@ export function createSecretWorld({
   const fetch = createEgress({
     grants: ['api.example', 'other.example'].map((host) => ({ host, methods: ['GET', 'POST'] })),
     tier: 'community',
-    isDevelopment: false,
     openNow: async () => () => true,
     secrets,
-    sleep: () => new Promise(() => {}),
-    fetch: async (url, init) => {
-      const headers = Object.fromEntries(new Headers(init.headers))
-      requests.push({ url, headers, body: init.body })
-      return answer(url, init)
-    },
+    send: sendOver(
+      async (url, init) => {
+        const headers = Object.fromEntries(new Headers(init.headers))
+        requests.push({ url, headers, body: init.body })
+        return answer(url, init)
+      },
+      { sleep: () => new Promise(() => {}) },
+    ),
     emit,
     idempotencyKey: 'key_1',
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',

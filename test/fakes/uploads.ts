@@ -1,4 +1,7 @@
+import type { Carrier } from '#contracts/outbound.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { UploadDeps } from '../../src/plugins/install/read-upload.ts'
+import { noNetwork, sendOver } from './outbound.ts'
 import { systemSources } from '../../src/sources.ts'
 
 export const manifestText = `id: github-tools
@@ -17,14 +20,18 @@ export const code =
 /** A folder that may be installed. */
 export const folder = { 'plugin.yaml': manifestText, 'main.js': code, 'README.md': '# GitHub' }
 
-export function uploadDeps(overrides: Partial<UploadDeps> = {}): UploadDeps {
+export interface FakeUploadDeps extends Partial<UploadDeps> {
+  /** In the place of the network, beneath the one way out. */
+  readonly fetch?: Carrier
+  readonly clock?: Pick<Clock, 'sleep'>
+  readonly isDevelopment?: boolean
+}
+
+export function uploadDeps(given: FakeUploadDeps = {}): UploadDeps {
+  const { fetch = noNetwork, clock = systemSources.clock, isDevelopment, ...overrides } = given
   return {
-    clock: systemSources.clock,
     sha256: systemSources.sha256,
-    isDevelopment: false,
-    fetch: async () => {
-      throw new Error('no network in tests')
-    },
+    send: sendOver(fetch, { sleep: clock.sleep, ...(isDevelopment && { isDevelopment }) }),
     ...overrides,
   }
 }

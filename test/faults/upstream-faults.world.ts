@@ -4,6 +4,7 @@ import type { SessionEvent } from '#contracts/event.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
 import type { Ledger } from '#contracts/ledger.ts'
+import type { Carrier } from '#contracts/outbound.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
@@ -26,6 +27,7 @@ import {
   toolsetOf,
 } from '../fakes/kernel.ts'
 import type { Answer } from './upstream-faults.wire.ts'
+import { sendOver } from '../fakes/outbound.ts'
 
 /** The deadline of a model call in these tests. */
 export const deadlineMs = 60_000
@@ -144,7 +146,7 @@ export async function play(options: WorldOptions): Promise<Outcome> {
   const startedAtMs = clock.nowMs()
   const noted: unknown[] = []
   const bodies: { messages: { role: string; content: string }[] }[] = []
-  const upstream: typeof fetch = async (_url, init) => {
+  const upstream: Carrier = async (_url, init) => {
     // Followed, a redirect would take key and conversation along.
     expect(init?.redirect).toBe('manual')
     bodies.push(JSON.parse(String(init?.body)))
@@ -155,7 +157,7 @@ export async function play(options: WorldOptions): Promise<Outcome> {
   const backend = createOpenAiProvider({
     apiKey: 'sk-test',
     baseUrl: 'http://model.test/v1',
-    fetch: upstream,
+    send: sendOver(upstream, { sleep: clock.sleep }),
     sleep: clock.sleep,
     tokens: createTokenEstimator(),
     priceOf: givenPrices({ m: { inputUsdPerMillion: 1, outputUsdPerMillion: 2 } }, 'test'),

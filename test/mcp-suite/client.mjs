@@ -7,7 +7,7 @@ import { toCallFailure } from '../../src/mcp/call-failure.ts'
 import { createSealedStore } from '../../src/mcp/oauth/sealed-store.ts'
 import { createSignIn } from '../../src/mcp/oauth/sign-in.ts'
 import { createServerLink } from '../../src/mcp/server-link.ts'
-import { checkPublicUrl } from '../../src/plugins/egress-rules.ts'
+import { composeOutbound } from '../../src/outbound/compose.ts'
 import { systemSources } from '../../src/sources.ts'
 
 const url = process.argv.at(-1)
@@ -37,8 +37,7 @@ const config = mcpServerSchema.parse({
 const secrets = new Map(context.client_secret ? [['CLIENT_SECRET', context.client_secret]] : [])
 const deps = {
   ...systemSources,
-  fetch: (target, init) => fetch(target, init),
-  checkUrl: (target) => checkPublicUrl(target, { isDevelopment: true }),
+  ...composeOutbound({ ...systemSources, config: { isDevelopment: true } }),
   readSecrets: async () => secrets,
   validator: createSchemaValidator(),
   version: '0.1.0',

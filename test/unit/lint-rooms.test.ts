@@ -1,8 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { otherFetches } from '../../scripts/lint/way-out.mjs'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -129,6 +138,19 @@ const fixtures: Record<string, string> = {
   'src/sessions/submission-protocol.ts': `import { sessionProtocol } from '#contracts/submission.ts'\nexport const a = sessionProtocol\n`,
   'src/http/submission-sent.ts': `export const a = (api: { run: (a: string, b: object) => void }, b: object) => api.run('ses', b)\n`,
   'src/http/submission-streamed.ts': `export const a = (api: { runStream: (a: string, b: object) => void }, b: object) => api['runStream']('ses', b)\n`,
+  // The way out.
+  'src/outbound/network.ts': `export const send = (url: string) => fetch(url)\n`,
+  'src/http/good-way-out.ts': `// Nobody calls fetch here.\nexport const a = (send: (url: string) => unknown) => ({ sent: send('https://a'), fetched: 1 })\n`,
+  'src/http/way-out-global.ts': `export const a = () => fetch('https://example.com')\n`,
+  'src/http/way-out-of-a-global.ts': `export const a = () => globalThis.fetch('https://example.com')\n`,
+  'src/http/way-out-by-text.ts': `export const a = () => globalThis['fetch']('https://example.com')\n`,
+  'src/http/way-out-taken-apart.ts': `const { fetch: other } = globalThis\nexport const a = () => other('https://example.com')\n`,
+  'src/http/way-out-handed-in.ts': `export const a = (deps: { fetch: (url: string) => unknown }) => deps.fetch('https://a')\n`,
+  'src/http/way-out-handed-on.ts': `const open = (parts: object) => parts\nexport const a = () => open({ fetch })\n`,
+  'src/http/way-out-stub.ts': `export const a = (stub: Fetcher) => stub.fetch('https://example.com')\n`,
+  'src/http/way-out-type.ts': `export interface A {\n  readonly network: typeof fetch\n}\n`,
+  'src/http/way-out-socket.ts': `export const a = () => new WebSocket('wss://example.com')\n`,
+  'src/way-out-beside-the-rooms.ts': `export const a = () => fetch('https://example.com')\n`,
 
   // Rules of oxlint itself, set up by us.
   'src/catalog/any.ts': `export const a = (value: any): unknown => value\n`,
@@ -290,6 +312,23 @@ describe('lint rules', () => {
     'X5: a room that reads env ambiently is refused (%s)',
     (path) => expect(refusals(path)).toContain('rooms(no-ambient)'),
   )
+
+  it.each(Object.keys(fixtures).filter((path) => path.includes('/way-out-')))(
+    'T5, Y1: a room with a way out of its own is refused (%s)',
+    (path) => expect(refusals(path)).toContain('rooms(way-out)'),
+  )
+
+  it('T5: outbound/ itself, and who is given a way out, pass', () => {
+    expect(refusals('src/outbound/network.ts')).toEqual([])
+    expect(refusals('src/http/good-way-out.ts')).toEqual([])
+  })
+
+  it('T5: what is excepted has a `fetch` that is no way out', () => {
+    const without = Object.keys(otherFetches).filter(
+      (path) => !/\bfetch\b/.test(readFileSync(join(root, path), 'utf8')),
+    )
+    expect(without).toEqual([])
+  })
 
   it('N4: a room that works on what it was given passes', () => {
     expect(refusals('src/catalog/good-ambient.ts')).toEqual([])

@@ -2,6 +2,7 @@ import type { DeploymentLog } from '#contracts/event.ts'
 import type { KeyStore } from '#contracts/keys.ts'
 import type { GrantStore, OAuthService } from '#contracts/oauth.ts'
 import type { Authenticate } from '#contracts/operations.ts'
+import type { Outbound } from '#contracts/outbound.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { networkOf } from '../network.ts'
@@ -19,7 +20,7 @@ import { createStrangersLog } from './strangers-log.ts'
 import { createTokenReader } from './token-reader.ts'
 
 /** What the authorization server is built from. */
-export interface OAuthParts extends Sources {
+export interface OAuthParts extends Sources, Pick<Outbound, 'send' | 'checkUrl'> {
   readonly kv: KVNamespace
   readonly config: {
     readonly hosts: readonly string[]
@@ -31,7 +32,6 @@ export interface OAuthParts extends Sources {
   readonly grants: GrantStore
   readonly log: DeploymentLog
   readonly takeRate: PrincipalRates['takeRate']
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly randomBytes: (count: number) => Uint8Array
   readonly onFault: (error: unknown) => void
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '#contracts/sources.ts'
+import { OutboundError, type Answer, type Send } from '#contracts/outbound.ts'
 import type { ExportOutcome, RunRecord, Telemetry } from '#contracts/telemetry.ts'
 import { noContent, type ContentOf } from './content.ts'
 import { toExportRequest, type OtlpOptions } from './otlp-json.ts'
@@ -10,16 +10,16 @@ export interface ExporterOptions extends OtlpOptions {
   /** The whole address, `/v1/traces` included. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
-  readonly clock: Pick<Clock, 'sleep'>
+  readonly send: Send
   /** Set if what was said is captured. */
   readonly content?: ContentOf
 }
 
 /** The whole of one request, its answer included. */
 const timeoutMs = 10_000
+const json = { 'content-type': 'application/json' }
 const maxRequestChars = 1_000_000
-const maxAnswerChars = 65_536
+const maxAnswerBytes = 65_536
 
 /** Sends the spans of a run to a collector over OTLP/HTTP in JSON: one request, or a few if it is a long run. */
 export function createOtlpExporter(options: ExporterOptions): Telemetry {
@@ -28,7 +28,7 @@ export function createOtlpExporter(options: ExporterOptions): Telemetry {
     capturesContent: options.content !== undefined,
     async export(run) {
       for (const body of toBodies(toSpans(run, { content }), run, options)) {
-        const outcome = await send(body, options)
+        const outcome = await post(body, options)
         if (!outcome.ok) return outcome
       }
       return { ok: true }
@@ -57,24 +57,18 @@ function* toBodies(
   yield toBody(batch)
 }
 
-async function send(
-  body: string,
-  { url, headers, fetch, clock }: ExporterOptions,
-): Promise<ExportOutcome> {
-  const over = new AbortController()
-  const late = clock.sleep(timeoutMs, over.signal).then(() => refused('does not answer in time'))
-  const posted = fetch(url, {
-    method: 'POST',
-    headers: { ...headers, 'content-type': 'application/json' },
-    body,
-    // Followed, a redirect would carry its headers to whoever it names.
-    redirect: 'manual',
-    signal: over.signal,
-  })
-    .then(toOutcome)
+async function post(body: string, { url, headers, send }: ExporterOptions): Promise<ExportOutcome> {
+  const sent = { url, method: 'POST', headers: { ...headers, ...json }, body }
+  try {
+    // No redirect is followed: its headers would go to whoever it names.
+    return await toOutcome(await send(sent, { operator: url, maxBytes: maxAnswerBytes, timeoutMs }))
+  } catch (error) {
     // The platform's own words may hold the address, and with it what an operator put there.
-    .catch(() => refused('cannot be reached'))
-  return Promise.race([posted, late]).finally(() => over.abort())
+    const failure = error instanceof OutboundError ? error.failure : undefined
+    // It took what was sent, and says more about it than anybody reads.
+    if (failure === 'too_large') return { ok: true }
+    return refused(failure === 'late' ? 'does not answer in time' : 'cannot be reached')
+  }
 }
 
 const refused = (what: string, isFinal = false): ExportOutcome => ({
@@ -86,27 +80,14 @@ const refused = (what: string, isFinal = false): ExportOutcome => ({
 /** What OTLP says may be tried again (OTLP/HTTP, failures). */
 const transient = [429, 502, 503, 504]
 
-async function toOutcome(response: Response): Promise<ExportOutcome> {
-  const { ok, status } = response
-  if (!ok) {
-    void response.body?.cancel().catch(() => {})
+async function toOutcome(answer: Answer): Promise<ExportOutcome> {
+  const { status } = answer
+  if (status < 200 || status > 299) {
+    answer.cancel()
     return refused(`answered ${status}`, !transient.includes(status))
   }
-  const rejected = rejectedIn(await readStart(response))
+  const rejected = rejectedIn(await answer.text())
   return rejected === 0 ? { ok: true } : refused(`rejected ${rejected} spans`, true)
-}
-
-async function readStart({ body }: Response): Promise<string> {
-  const reader = body?.getReader()
-  const decoder = new TextDecoder()
-  let text = ''
-  while (reader && text.length < maxAnswerChars) {
-    const { done, value } = await reader.read()
-    if (done) return text
-    text += decoder.decode(value, { stream: true })
-  }
-  void reader?.cancel().catch(() => {})
-  return text
 }
 
 /** Taken, but not all of it. */

@@ -7,7 +7,7 @@ import type {
 import { IsolaError } from '#contracts/errors.ts'
 import { secretReference, type McpServerConfig } from '#contracts/mcp.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
-import type { CheckUrl } from '../guarded-fetch.ts'
+import type { CheckUrl } from '#contracts/outbound.ts'
 import { mayBeAsked } from '../same-site.ts'
 import type { SealedStore } from './sealed-store.ts'
 

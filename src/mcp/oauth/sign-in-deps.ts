@@ -2,7 +2,7 @@ import type { DeploymentEventData } from '#contracts/event.ts'
 import type { McpServerConfig } from '#contracts/mcp.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { ConnectDeps } from '../connection.ts'
-import type { CheckUrl } from '../guarded-fetch.ts'
+import type { CheckUrl } from '#contracts/outbound.ts'
 import type { SealedStore } from './sealed-store.ts'
 
 /** So long may an authorization server take for one answer. */

@@ -1,12 +1,15 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from 'openai/error'
-import type { Clock } from '#contracts/sources.ts'
-import { notAStream } from './failures.ts'
+import type { Answer, OutboundError, Send } from '#contracts/outbound.ts'
+import { brokenOff, notAStream } from './failures.ts'
+import { tooManyBytes } from './reply-limits.ts'
 import { isObject, parsed } from './said-json.ts'
 
 /** One request, and what its sender wants to hear of its way. */
 export interface Sending {
   /** JSON. */
   readonly body: string
+  /** Of a reply, unpacked. */
+  readonly maxBytes: number
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   readonly onSent: () => void
@@ -15,25 +18,23 @@ export interface Sending {
 }
 
 /**
- * Sends one request, never again by itself. Resolves with a response whose body is a reply. Throws an `APIError` of the
+ * Sends one request, never again by itself. Resolves with an answer that is a reply. Throws an `APIError` of the
  * package with what a server refused, an `APIConnectionError` where there is no answer, `model_invalid_reply` for a web
  * page; after an abort anything.
  */
-export type Client = (sending: Sending) => Promise<Response>
+export type Client = (sending: Sending) => Promise<Answer>
 
 export interface ClientOptions {
   readonly apiKey?: string | undefined
   readonly baseUrl?: string | undefined
-  readonly fetch: typeof fetch
-  readonly sleep: Clock['sleep']
+  readonly send: Send
 }
 
 /** What is read of an error's body, and how long for: a refusal is clear without it. */
-const maxErrorBytes = 64 * 1024
-const maxErrorWaitMs = 2_000
+const ofAnError = { maxBytes: 64 * 1024, maxMs: 2_000 }
 
 /** The way to one server, for all calls. */
-export function createClient({ apiKey, baseUrl, fetch, sleep }: ClientOptions): Client {
+export function createClient({ apiKey, baseUrl, send }: ClientOptions): Client {
   const address = addressOf(baseUrl ?? 'https://api.openai.com/v1')
   const ours = {
     accept: 'application/json',
@@ -42,29 +43,21 @@ export function createClient({ apiKey, baseUrl, fetch, sleep }: ClientOptions): 
     'user-agent': 'isola',
     ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
   }
-  return async ({ body, headers, signal, onSent, onBegun }) => {
-    const underway = fetch(address, {
-      method: 'POST',
-      headers: { ...ours, ...headers },
-      body,
-      signal,
-      // Followed, a redirect would carry key and conversation to whoever it names.
-      redirect: 'manual',
-    })
+  return async ({ body, maxBytes, headers, signal, onSent, onBegun }) => {
+    const request = { url: address, method: 'POST', headers: { ...ours, ...headers }, body, signal }
+    const toError = (error: OutboundError) => failureOf(error, maxBytes)
+    // No redirect is followed: it would carry key and conversation to whoever it names.
+    const underway = send(request, { operator: address, maxBytes, toError })
     onSent()
-    const response = await underway.catch((error: unknown) => {
-      throw unreachable(error)
-    })
+    const answer = await underway
     // Whoever asked has gone, and their books are closed.
     signal.throwIfAborted()
-    const startOf = () => readStart(response, signal, sleep)
-    // Status 0 is a redirect that the platform keeps to itself.
-    if (response.status < 200) throw new APIConnectionError({ message: undefined })
-    if (!response.ok) throw refusal(response, await startOf())
+    if (answer.status < 200 || answer.status > 299)
+      throw refusal(answer, await answer.start(ofAnError))
     onBegun()
-    const type = response.headers.get('content-type')
-    if (type !== null && !isReply(type)) throw notAStream(type, await startOf())
-    return response
+    const type = answer.headers.get('content-type')
+    if (type !== null && !isReply(type)) throw notAStream(type, await answer.start(ofAnError))
+    return answer
   }
 }
 
@@ -75,6 +68,18 @@ function addressOf(baseUrl: string): string {
   const url = new URL(baseUrl)
   url.pathname = path(url.pathname)
   return url.href
+}
+
+function failureOf({ failure, message, cause }: OutboundError, maxBytes: number): Error {
+  switch (failure) {
+    case 'too_large':
+      return tooManyBytes(maxBytes)
+    case 'broken_off':
+    case 'aborted':
+      return brokenOff(cause)
+    default:
+      return unreachable(cause ?? new Error(message))
+  }
 }
 
 /** There was no answer; a platform that gave up waiting says so in words only. */
@@ -88,7 +93,7 @@ function unreachable(error: unknown): APIConnectionError {
 }
 
 /** A refusal in the words of the package, which reads what is under `error`: what is beside it is read all the same. */
-function refusal({ status, headers }: Response, text: string): APIError {
+function refusal({ status, headers }: Answer, text: string): APIError {
   const whole = parsed(text)
   // Google's address for this protocol puts its errors into a list.
   const said: unknown = Array.isArray(whole) && isObject(whole[0]) ? whole[0] : whole
@@ -101,27 +106,3 @@ function refusal({ status, headers }: Response, text: string): APIError {
 
 const isReply = (contentType: string): boolean =>
   /text\/event-stream|application\/json/i.test(contentType)
-
-/** The beginning of a body that is not what we asked for, as far as it comes soon. */
-async function readStart(
-  { body }: Response,
-  signal: AbortSignal,
-  sleep: Clock['sleep'],
-): Promise<string> {
-  const reader = body?.getReader()
-  if (!reader) return ''
-  const isRead = new AbortController()
-  const isLate = sleep(maxErrorWaitMs, AbortSignal.any([signal, isRead.signal]))
-  const decoder = new TextDecoder()
-  let text = ''
-  for (let sizeBytes = 0; sizeBytes < maxErrorBytes;) {
-    const piece = await Promise.race([reader.read().catch(() => undefined), isLate])
-    if (!piece?.value) break
-    const part = piece.value.subarray(0, maxErrorBytes - sizeBytes)
-    sizeBytes += part.length
-    text += decoder.decode(part, { stream: true })
-  }
-  isRead.abort()
-  void reader.cancel().catch(() => {})
-  return text
-}

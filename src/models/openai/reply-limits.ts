@@ -11,7 +11,7 @@ export const maxArgumentsDepth = 100
 export const maxNameChars = 256
 const MiB = 1024 * 1024
 /** A token is a few hundred bytes of stream, so this is far above any reply that fits `maxReplyChars`. */
-const maxReplyBytes = 64 * MiB
+export const maxReplyBytes = 64 * MiB
 /** What is in memory before it can be looked at: an event of a stream, comments before it included. */
 export const maxEventBytes = 2 * MiB
 /** The same for a reply in one piece. */
@@ -21,7 +21,11 @@ export function tooLarge(what: string): IsolaError {
   return new IsolaError('model_invalid_reply', `The model service sent more than ${what}.`)
 }
 
-/** Counts what a reply weighs on the wire (A7: a hostile upstream may never end). */
+/** A reply of more bytes than its limit. */
+export const tooManyBytes = (maxBytes: number): IsolaError =>
+  tooLarge(`${maxBytes / MiB} MiB ${maxBytes === maxReplyBytes ? 'in one reply' : 'at once'}`)
+
+/** Counts what a piece of a reply weighs, which may never end (A7). The whole is counted where it comes in. */
 export interface ByteMeter {
   /** Throws `model_invalid_reply` past a limit. */
   readonly add: (sizeBytes: number) => void
@@ -30,14 +34,11 @@ export interface ByteMeter {
 }
 
 export function createByteMeter(maxPieceBytes: number): ByteMeter {
-  let total = 0
   let piece = 0
   return {
     add(sizeBytes) {
-      total += sizeBytes
       piece += sizeBytes
-      if (total > maxReplyBytes) throw tooLarge('64 MiB in one reply')
-      if (piece > maxPieceBytes) throw tooLarge(`${maxPieceBytes / MiB} MiB at once`)
+      if (piece > maxPieceBytes) throw tooManyBytes(maxPieceBytes)
     },
     endPiece() {
       piece = 0

@@ -1,13 +1,13 @@
 import { APIError } from 'openai/error'
 import type { IsolaError } from '#contracts/errors.ts'
 import type { ModelCallOptions } from '#contracts/model.ts'
+import type { Answer } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { CallWatch } from './call-watch.ts'
 import type { Client } from './client.ts'
-import { brokenOff } from './failures.ts'
 import { createEventDecoder, type StreamEvent } from './event-stream.ts'
 import { createReplyAssembly, toChunk, type Assembled } from './reply-assembly.ts'
-import { createByteMeter, maxBodyBytes, maxEventBytes, type ByteMeter } from './reply-limits.ts'
+import { createByteMeter, maxBodyBytes, maxEventBytes, maxReplyBytes } from './reply-limits.ts'
 import { isObject, parsed } from './said-json.ts'
 
 /** What a service said, as JSON of a stranger, in a chat completion's words. */
@@ -33,16 +33,18 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
   const { signal, unlessStopped } = watch
   const { onDelta, onSent, onBegun } = call
   const headers = call.headers?.() ?? {}
-  const response = await unlessStopped(client({ body, headers, signal, onSent, onBegun }))
+  const maxBytes = call.isUnwatched ? maxBodyBytes : maxReplyBytes
+  const sending = { body, headers, signal, maxBytes, onSent, onBegun }
+  const answer = await unlessStopped(client(sending))
   const assembly = createReplyAssembly()
   if (call.isUnwatched) {
-    const said = await unlessStopped(readJson(response))
+    const text = await unlessStopped(answer.text())
+    const said: unknown = text === '' ? undefined : JSON.parse(text)
     if (hasError(said)) throw new APIError(undefined, said.error, undefined, undefined)
     assembly.add(toChunk(translate(said)))
     return assembly.finish()
   }
   const meter = createByteMeter(maxEventBytes)
-  const reader = response.body?.getReader()
   let isDone = false
   try {
     await unlessStopped(readEvents())
@@ -50,15 +52,16 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     const isLostOnly = ['model_network', 'model_timeout'].includes(toFailure(error).code)
     if (call.signal.aborted || !isLostOnly || !assembly.isWhole()) throw error
   } finally {
-    if (reader) void (isDone ? readToEnd(reader, sleep) : reader.cancel()).catch(() => {})
+    if (isDone) void readToEnd(answer, sleep)
+    else answer.cancel()
   }
   return assembly.finish()
 
   async function readEvents(): Promise<void> {
-    if (!reader) return
     const decoder = createEventDecoder()
     for (;;) {
-      const bytes = await readPiece(reader, meter)
+      const bytes = await answer.read()
+      if (bytes) meter.add(bytes.length)
       // Nobody waits for it any more.
       if (signal.aborted) return
       if (!bytes) break
@@ -77,8 +80,7 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
     const said = parsed(data)
     if (said === undefined) throw new SyntaxError('An event of the stream is not JSON.')
     const error = errorIn(said) ?? (type === 'error' ? said : undefined)
-    if (error !== undefined)
-      throw new APIError(undefined, Object(error), undefined, response.headers)
+    if (error !== undefined) throw new APIError(undefined, Object(error), undefined, answer.headers)
     meter.endPiece()
     watch.beat()
     const added = assembly.add(translate(said))
@@ -89,64 +91,17 @@ export async function requestOnce(request: RequestOnce): Promise<Assembled> {
 
 const asItIs: Translate = (said) => said
 
-/** `undefined` at the end. Throws `model_network` if there is none. */
-async function readPiece(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  meter: ByteMeter,
-): Promise<Uint8Array | undefined> {
-  const { value: bytes } = await reader.read().catch((error: unknown) => {
-    throw brokenOff(error)
-  })
-  if (bytes) meter.add(bytes.length)
-  return bytes
-}
-
 /** How long a stream may take to end after it has said that it is over. */
 const maxEndWaitMs = 250
 
 /** Only a connection whose reply was read to its end serves another request. Nobody waits for this. */
-async function readToEnd(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  sleep: Clock['sleep'],
-): Promise<void> {
+async function readToEnd(answer: Answer, sleep: Clock['sleep']): Promise<void> {
   const isRead = new AbortController()
-  const isLate = sleep(maxEndWaitMs, isRead.signal)
-  const end = await Promise.race([reader.read().catch(() => undefined), isLate])
-  isRead.abort(end)
-  if (!end?.done) await reader.cancel()
-}
-
-/** A body in one piece; nothing at all is `undefined`. */
-async function readJson(response: Response): Promise<unknown> {
-  const text = await (isKnownSmall(response.headers) ? readAtOnce(response) : readWeighed(response))
-  return text === '' ? undefined : JSON.parse(text)
-}
-
-/** Compressed, it may be of any size once it is unpacked. */
-const isKnownSmall = (headers: Headers): boolean =>
-  Number(headers.get('content-length') ?? Number.NaN) <= maxBodyBytes &&
-  !headers.has('content-encoding')
-
-const readAtOnce = (response: Response): Promise<string> =>
-  response.text().catch((error: unknown) => {
-    throw brokenOff(error)
-  })
-
-async function readWeighed({ body }: Response): Promise<string> {
-  const reader = body?.getReader()
-  if (!reader) return ''
-  const meter = createByteMeter(maxBodyBytes)
-  const decoder = new TextDecoder()
-  let text = ''
-  try {
-    for (;;) {
-      const bytes = await readPiece(reader, meter)
-      if (!bytes) return text + decoder.decode()
-      text += decoder.decode(bytes, { stream: true })
-    }
-  } finally {
-    void reader.cancel().catch(() => {})
-  }
+  const isLate = sleep(maxEndWaitMs, isRead.signal).then(() => false)
+  const isEnd = answer.read().then((piece) => piece === undefined)
+  const hasEnded = await Promise.race([isEnd.catch(() => false), isLate])
+  isRead.abort()
+  if (!hasEnded) answer.cancel()
 }
 
 const errorIn = (said: unknown): unknown =>

@@ -1,3 +1,5 @@
+import type { Carrier } from '#contracts/outbound.ts'
+
 /** The part of the `AI` binding that is used: a raw response, so that status and stream are read as everywhere. */
 export interface WorkersAi {
   readonly run: (
@@ -12,14 +14,14 @@ const maxErrorChars = 64_000
 const accountLimited = 3036
 
 /** Takes a chat completions request to the binding instead of to a server. */
-export function createBindingFetch(ai: WorkersAi): typeof fetch {
+export function createBindingFetch(ai: WorkersAi): Carrier {
   return async (_url, init) => {
     // Ours, from `toBody`.
-    const { model, ...inputs } = JSON.parse(String(init?.body)) as RequestBody
+    const { model, ...inputs } = JSON.parse(String(init.body)) as RequestBody
     const response = await ai.run(
       model,
       { ...inputs, messages: inputs.messages.map(withText) },
-      { returnRawResponse: true, ...(init?.signal && { signal: init.signal }) },
+      { returnRawResponse: true, ...(init.signal && { signal: init.signal }) },
     )
     return response.ok ? response : toOpenAiError(response)
   }

@@ -2,7 +2,7 @@ import { IsolaError } from '#contracts/errors.ts'
 import { isOfThisMachine, maxOpenHosts } from '#contracts/network-rule.ts'
 import type { Generation, NetworkChange } from '#contracts/plugin-catalog.ts'
 import { defaultToolPolicy } from '#contracts/tool-policy.ts'
-import { isPublicHost } from '../egress-address.ts'
+import { isPublicHost } from '#contracts/public-host.ts'
 import type { Outcome } from './changes.ts'
 import { setPolicy } from './set-policy.ts'
 

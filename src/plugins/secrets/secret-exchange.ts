@@ -1,33 +1,18 @@
+import type { Redaction } from '#contracts/outbound.ts'
 import type { CallSecrets } from './call-secrets.ts'
 import {
   checkPlaceholders,
   fillPlaceholders,
   hasPlaceholder,
   headerHasPlaceholder,
-  type Unfilled,
 } from './placeholders.ts'
 import { createReplyRedactor } from './reply-redactor.ts'
-
-/** What secrets have to do with one request and the redirects it leads to. */
-export interface SecretExchange {
-  /** The request as it leaves. Checked for each hop anew. */
-  readonly fill: (request: Unfilled) => Promise<Pick<Unfilled, 'url' | 'headers'>>
-  /** Whether a header may go along to another host. */
-  readonly mayLeave: (name: string, value: string) => boolean
-  /** Throws if a redirect would take a value where it is not granted, or asks for one. */
-  readonly checkRedirect: (location: string, to: { readonly isElsewhere: boolean }) => void
-  /** Whether replies are looked through, for which they are read whole. */
-  readonly redacts: boolean
-  readonly redactText: (text: string) => string
-  readonly redactHeaders: (headers: Headers) => Headers
-  readonly redactBytes: (bytes: Uint8Array) => Uint8Array
-}
 
 /**
  * Reads all of the plugin's secrets, once: a host may answer with a value it was told before, or in another
  * request. A value that cannot be read could not be taken out either, so then nothing is sent.
  */
-export async function openSecretExchange(secrets: CallSecrets): Promise<SecretExchange> {
+export async function openSecretExchange(secrets: CallSecrets): Promise<Redaction> {
   const { grants, nonce } = secrets
   const sent = grants.filter((grant) => grant.in !== 'hmac')
   const values: ReadonlyMap<string, string> =
@@ -36,7 +21,8 @@ export async function openSecretExchange(secrets: CallSecrets): Promise<SecretEx
       : await secrets.read([...new Set(grants.map(({ name }) => name))])
   const redactor = createReplyRedactor(values.values())
   return {
-    async fill(request) {
+    async fill({ url, headers, body }) {
+      const request = { url, headers, body: typeof body === 'string' ? body : undefined }
       const names = checkPlaceholders(request, secrets)
       if (sent.length > 0 && isPartial(request.headers))
         throw secrets.refuse(

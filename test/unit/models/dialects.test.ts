@@ -13,6 +13,7 @@ import {
 } from '../../fakes/model-server.mjs'
 import { callOptions } from './call-options.ts'
 import { createHastyClock } from './upstreams.ts'
+import { outboundOver } from '../../fakes/outbound.ts'
 
 const hello = { role: 'user', text: 'Hello', taint: ['user'] } as const
 let server: ModelServer
@@ -38,7 +39,13 @@ function open(
       servers: [{ id: 'gateway', baseUrl: server.url, models: [], ...more }],
       ...config,
     },
-    { fetch, sleep: clock.sleep, nowMs: clock.nowMs, buildIndex: createSearchIndex, ...deps },
+    {
+      ...outboundOver(fetch),
+      sleep: clock.sleep,
+      nowMs: clock.nowMs,
+      buildIndex: createSearchIndex,
+      ...deps,
+    },
   )
   return (model: string, parameters: ModelParameters = {}, call: Partial<ModelCallOptions> = {}) =>
     provider

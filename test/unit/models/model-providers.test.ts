@@ -3,6 +3,7 @@ import type { ModelConfig } from '#contracts/config.ts'
 import { createSearchIndex } from '../../../src/catalog/search/search-index.ts'
 import { createModelProviders } from '../../../src/models/model-providers.ts'
 import { callOptions } from './call-options.ts'
+import { outboundOver } from '../../fakes/outbound.ts'
 
 const asked: unknown[] = []
 const models = (config: Partial<ModelConfig>) =>
@@ -14,10 +15,10 @@ const models = (config: Partial<ModelConfig>) =>
       // Time stands still.
       sleep: (_ms, signal) =>
         new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
-      fetch: async (_url, init) => {
-        asked.push(JSON.parse(String(init?.body)))
+      ...outboundOver(async (_url, init) => {
+        asked.push(JSON.parse(String(init.body)))
         return new Response('{}', { status: 400 })
-      },
+      }),
     },
   )
 const selected = (config: Partial<ModelConfig>, name?: string): string => {

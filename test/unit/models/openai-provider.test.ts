@@ -11,6 +11,7 @@ import {
 } from '../../../src/models/openai-provider.ts'
 import { givenPrices } from '../../../src/models/prices.ts'
 import { callOptions } from './call-options.ts'
+import { sendOver } from '../../fakes/outbound.ts'
 
 const prices = { 'gpt-test': { inputUsdPerMillion: 1, outputUsdPerMillion: 2.5 } }
 let server: ModelServer
@@ -33,7 +34,7 @@ const provider = (options: Partial<OpenAiProviderOptions> = {}) =>
   createOpenAiProvider({
     apiKey: 'sk-secret-123',
     baseUrl: server.url,
-    fetch,
+    send: sendOver(fetch, { sleep }),
     sleep,
     tokens: createTokenEstimator(),
     priceOf: givenPrices(prices, 'test'),
@@ -217,11 +218,11 @@ describe('a request to an OpenAI-compatible server', () => {
     await call([{ text: 'ok' }])
     expect(server.requests[0]?.body).toMatchObject({ max_tokens: 4_096 })
     const bodies: unknown[] = []
-    const capture: typeof fetch = async (_url, init) => {
-      bodies.push(JSON.parse(String(init?.body)))
+    const capture = sendOver(async (_url, init) => {
+      bodies.push(JSON.parse(String(init.body)))
       return new Response('{}', { status: 400 })
-    }
-    await call([], ask(), { fetch: capture, baseUrl: undefined })
+    })
+    await call([], ask(), { send: capture, baseUrl: undefined })
     expect(bodies[0]).toMatchObject({ max_completion_tokens: 4_096 })
     expect(bodies[0]).not.toHaveProperty('max_tokens')
   })
@@ -234,11 +235,11 @@ describe('a request to an OpenAI-compatible server', () => {
   it('says of every try that it is sent once the fetch was called, and when a reply begins', async () => {
     const order: string[] = []
     server.script([{ status: 500 }, { text: 'ok' }])
-    const noting: typeof fetch = (...given) => {
+    const noting = sendOver((...given) => {
       order.push('fetch')
       return fetch(...given)
-    }
-    await provider({ fetch: noting }).generate(
+    })
+    await provider({ send: noting }).generate(
       ask(),
       callOptions({
         onSent: () => order.push('sent'),

@@ -7,6 +7,7 @@ import { createTokenEstimator } from '../../../src/models/estimate.ts'
 import { createOpenAiProvider } from '../../../src/models/openai-provider.ts'
 import { startModelServer, type ModelServer, type Reply } from '../../fakes/model-server.mjs'
 import { callOptions } from './call-options.ts'
+import { sendOver } from '../../fakes/outbound.ts'
 
 // Faults of a stream on a real connection; what the kernel makes of each is in test/faults/upstream-faults.test.ts.
 
@@ -24,7 +25,7 @@ const providerAt = (baseUrl: string) =>
   createOpenAiProvider({
     apiKey: 'sk-test',
     baseUrl,
-    fetch,
+    send: sendOver(fetch, { sleep }),
     sleep,
     tokens: createTokenEstimator(),
     priceOf: () => undefined,
@@ -181,7 +182,7 @@ describe('a streamed reply that said it is over', () => {
     )
     const headers = { 'content-type': 'text/event-stream' }
     const provider = createOpenAiProvider({
-      fetch: async () => new Response(body, { headers }),
+      send: sendOver(async () => new Response(body, { headers })),
       sleep: (ms, signal) => sleep(ms === 250 ? 1 : ms, signal),
       tokens: createTokenEstimator(),
       priceOf: () => undefined,
@@ -241,13 +242,13 @@ describe('the address of a server', () => {
 
   it('keeps what it asks for behind the path', async () => {
     const urls: string[] = []
-    const noting: typeof fetch = async (url) => {
-      urls.push(String(url))
+    const noting = sendOver(async (url) => {
+      urls.push(url)
       return new Response('{}', { status: 400 })
-    }
+    })
     const provider = createOpenAiProvider({
       baseUrl: 'http://model.test/v1/?api-version=1',
-      fetch: noting,
+      send: noting,
       sleep,
       tokens: createTokenEstimator(),
       priceOf: () => undefined,

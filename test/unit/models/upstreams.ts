@@ -17,6 +17,7 @@ import {
   runPorts,
 } from '../../fakes/kernel.ts'
 import { dataOf } from '../../fakes/events.ts'
+import { outboundOver } from '../../fakes/outbound.ts'
 
 /** One answer of a model server: text, a status that refuses, or a stream that breaks off after its first words. */
 export type Answer =
@@ -118,9 +119,9 @@ export function createWorld(
       buildIndex: createSearchIndex,
       sleep: clock.sleep,
       nowMs: clock.nowMs,
-      fetch: async (url, init) => {
-        const { host } = new URL(String(url))
-        const body = JSON.parse(String(init?.body)) as Record<string, unknown>
+      ...outboundOver(async (url, init) => {
+        const { host } = new URL(url)
+        const body = JSON.parse(String(init.body)) as Record<string, unknown>
         asked.push(`${host} ${String(body.model)}`)
         bodies.push(body)
         more.onAsk?.()
@@ -129,7 +130,7 @@ export function createWorld(
         counts.set(host, count + 1)
         const isStreamed = body['stream'] === true
         return toResponse(script[count] ?? script.at(-1) ?? 'unreachable', isStreamed)
-      },
+      }, clock),
       ...more,
     },
   )

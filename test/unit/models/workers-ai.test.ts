@@ -7,6 +7,7 @@ import { createWorkersAiProvider } from '../../../src/models/workers-ai-provider
 import type { WorkersAi } from '../../../src/models/workers-ai/binding-fetch.ts'
 import { callOptions } from './call-options.ts'
 import { createHastyClock, createWorld, runOn, streamed } from './upstreams.ts'
+import { noNetwork, outboundOver } from '../../fakes/outbound.ts'
 
 const model = '@cf/zai-org/glm-4.7-flash'
 const events = (...pieces: readonly unknown[]): Response =>
@@ -47,6 +48,7 @@ async function ask(
   const { sleep, waits } = createHastyClock()
   const provider = createWorkersAiProvider({
     ai,
+    over: outboundOver(noNetwork, { sleep }).over,
     sleep,
     tokens: createTokenEstimator(),
     priceOf: readPriceFile(priceFile, 'cloudflare').priceOf,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '#contracts/json.ts'
 import { bundledPlugins } from '../../../src/bundled.gen.ts'
 import { createSchemaValidator } from '../../../src/catalog/schema-validator.ts'
-import type { FetchFunction } from '../../../src/plugins/egress.ts'
+import type { Carrier } from '#contracts/outbound.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { CapabilityDeps } from '../../../src/plugins/capability-deps.ts'
 import { loadPlugins } from '../../../src/plugins/in-process-host.ts'
@@ -14,7 +14,7 @@ const { plugins, problems } = loadPlugins(bundledPlugins, { validator: createSch
 
 /** The bundled tools over fresh sessions; a call whose input does not fit its schema is a mistake of the test. */
 function createTools(
-  fetch: FetchFunction = async () => new Response(''),
+  fetch: Carrier = async () => new Response(''),
   network?: CapabilityDeps['network'],
 ) {
   const deps = createCapabilityDeps({ fetch, ...(network && { network }) })

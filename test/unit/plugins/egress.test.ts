@@ -3,11 +3,9 @@ import type { EventDraft } from '#contracts/event.ts'
 import type { RequestedGrants, TrustTier } from '#contracts/manifest.ts'
 import { createCallSecrets } from '../../../src/plugins/secrets/call-secrets.ts'
 import { readerOf } from '../../fakes/secrets.ts'
-import {
-  createEgress,
-  type EgressOptions,
-  type FetchFunction,
-} from '../../../src/plugins/egress.ts'
+import type { Carrier } from '#contracts/outbound.ts'
+import { createEgress, type EgressOptions } from '../../../src/plugins/egress.ts'
+import { sendOver } from '../../fakes/outbound.ts'
 
 interface Setup {
   readonly grants?: RequestedGrants['network']
@@ -40,7 +38,7 @@ function setUp({
   }[] = []
   const events: EventDraft[] = []
   const controller = new AbortController()
-  const platformFetch: FetchFunction = async (url, init) => {
+  const platformFetch: Carrier = async (url, init) => {
     expect(init.redirect).toBe('manual')
     requests.push({
       url,
@@ -53,16 +51,17 @@ function setUp({
   const fetch = createEgress({
     grants,
     tier,
-    isDevelopment,
     openNow,
-    fetch: platformFetch,
+    send: sendOver(platformFetch, {
+      isDevelopment,
+      sleep: () => (isLate ? Promise.resolve() : new Promise(() => {})),
+    }),
     emit: (event) => events.push(event),
     secrets: createCallSecrets(
       [],
       { call: 'call_1', emit: () => {} },
       { readSecrets: readerOf({}), ids: { next: () => 'ref_1' } },
     ),
-    sleep: () => (isLate ? Promise.resolve() : new Promise(() => {})),
     idempotencyKey: 'key_1',
     traceparent,
     signal: controller.signal,

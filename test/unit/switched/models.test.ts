@@ -2,11 +2,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { billable } from '../../../src/leases/bill.ts'
+import type { Carrier } from '#contracts/outbound.ts'
 import { createTokenEstimator } from '../../../src/models/estimate.ts'
 import { createOpenAiProvider } from '../../../src/models/openai-provider.ts'
 import { createReplyAssembly } from '../../../src/models/openai/reply-assembly.ts'
 import { createByteMeter } from '../../../src/models/openai/reply-limits.ts'
 import { callOptions } from '../models/call-options.ts'
+import { sendOver } from '../../fakes/outbound.ts'
 
 type Chunk = Parameters<ReturnType<typeof createReplyAssembly>['add']>[0]
 
@@ -30,13 +32,15 @@ describe('a reply of a model service', () => {
     expect(() => assembly.add(args('x'))).toThrow('1 MiB')
   })
 
-  it('A7: weighs at most 64 MiB on the wire, and its limit at once', () => {
-    const whole = createByteMeter(2 * MiB)
-    for (let part = 0; part < 64; part += 1) {
-      whole.add(MiB)
-      whole.endPiece()
-    }
-    expect(() => whole.add(1)).toThrow('64 MiB')
+  it('A7: weighs at most 64 MiB on the wire, and its limit at once', async () => {
+    const pad = new TextEncoder().encode(`data: {"choices":[],"pad":"${'x'.repeat(MiB)}"}\n\n`)
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(pad.slice()) })
+    const headers = { 'content-type': 'text/event-stream' }
+    const provider = providerWith(
+      'http://model.test/v1',
+      async () => new Response(endless, { headers }),
+    )
+    await expect(provider.generate(request, callOptions())).rejects.toThrow('64 MiB')
     const piece = createByteMeter(2 * MiB)
     piece.add(2 * MiB)
     expect(() => piece.add(1)).toThrow('2 MiB')
@@ -66,11 +70,11 @@ describe('a reply of a model service', () => {
   })
 })
 
-const providerWith = (baseUrl: string, answer: typeof fetch = fetch) =>
+const providerWith = (baseUrl: string, answer: Carrier = fetch) =>
   createOpenAiProvider({
     apiKey: 'sk-secret',
     baseUrl,
-    fetch: answer,
+    send: sendOver(answer),
     sleep: () => new Promise(() => {}),
     tokens: createTokenEstimator(),
     priceOf: () => undefined,

@@ -9,6 +9,7 @@ import { createFakeGateway } from '../../fakes/session-gateway.ts'
 import { createSqliteDatabase } from '../../fakes/sqlite-database.ts'
 import { readerOf } from '../../fakes/secrets.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
+import { sendOver } from '../../fakes/outbound.ts'
 
 it('F28: a reader of a `/v1` stream that left cancels its run after ten seconds, not before', async () => {
   const abandoned: unknown[] = []
@@ -30,16 +31,14 @@ it('T9: an answer over 2 MiB is cut off for a plugin', async () => {
   const fetch = createEgress({
     grants: [{ host: 'example.com', methods: ['GET'] }],
     tier: 'builtin',
-    isDevelopment: false,
     openNow: async () => () => true,
-    fetch: async () => new Response(new Uint8Array(2_097_153)),
+    send: sendOver(async () => new Response(new Uint8Array(2_097_153))),
     emit: () => {},
     secrets: createCallSecrets(
       [],
       { call: 'c', emit: () => {} },
       { readSecrets: readerOf({}), ids: { next: () => 'ref_1' } },
     ),
-    sleep: () => new Promise(() => {}),
     idempotencyKey: 'k',
     traceparent: '',
     signal: new AbortController().signal,

@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import type { OutboundRequest, Send } from '#contracts/outbound.ts'
 import type { Sources } from '#contracts/sources.ts'
 import { verifyIdToken, type Verified } from './id-token.ts'
 import { isLoopback } from '../origins.ts'
 
-const maxAnswerChars = 256 * 1_024
+const maxBytes = 256 * 1_024
 const timeoutMs = 10_000
 
 /** The provider whose people may sign in, and our client there. */
@@ -15,7 +16,7 @@ export interface UpstreamConfig {
 
 /** The provider, and how it is reached. */
 export interface UpstreamOptions extends UpstreamConfig {
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly send: Send
   readonly clock: Pick<Sources['clock'], 'nowMs'>
   readonly randomBytes: (count: number) => Uint8Array
 }
@@ -114,14 +115,14 @@ export function createUpstream(options: UpstreamOptions): Upstream {
 }
 
 /** What is asked of the provider. Throws whatever is wrong: nobody is told more than that it failed. */
-function createProviderClient({ issuer, clientId, clientSecret, fetch }: UpstreamOptions) {
-  const readJson = async (url: string, init: RequestInit = {}): Promise<unknown> => {
-    if (!isSafe(url)) throw new Error('not_https')
-    // What leads elsewhere is no answer: a code must not be sent to whomever the provider names.
-    const signal = AbortSignal.timeout(timeoutMs)
-    const response = await fetch(url, { ...init, redirect: 'manual', signal })
-    if (response.status !== 200) throw new Error(`status_${response.status}`)
-    return JSON.parse(await readText(response))
+function createProviderClient({ issuer, clientId, clientSecret, send }: UpstreamOptions) {
+  // A redirect is no answer: a code must not be sent to whomever the provider names. Nor does it lead us into a network
+  // that the operator did not: what it names is public, or beside a provider that is not.
+  const readJson = async (url: string, more: Partial<OutboundRequest> = {}): Promise<unknown> => {
+    const answer = await send({ url, ...more }, { operator: issuer, maxBytes, timeoutMs })
+    if (answer.status === 200) return JSON.parse(await answer.text())
+    answer.cancel()
+    throw new Error(`status_${answer.status}`)
   }
   const discover = async () => {
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
@@ -154,16 +155,6 @@ function createProviderClient({ issuer, clientId, clientSecret, fetch }: Upstrea
 function isSafe(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
-}
-
-async function readText(response: Response): Promise<string> {
-  let text = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true })
-    if (text.length > maxAnswerChars) throw new Error('too_large')
-  }
-  return text
 }
 
 async function challengeOf(verifier: string): Promise<string> {

@@ -10,6 +10,7 @@ import {
 import { spansIn } from '../../../fakes/collector.ts'
 import { resultOf } from '../../../fakes/http-deps.ts'
 import { createFakeClock } from '../../../fakes/kernel.ts'
+import { sendOver } from '../../../fakes/outbound.ts'
 
 const trace = 'c0ffee00'.repeat(4)
 const secret = 'sk-live-0123456789'
@@ -97,8 +98,7 @@ function setUp(
     serviceName: 'isola',
     version: '1',
     redact: createRedactor([secret]),
-    clock,
-    fetch: async (url, init) => (sent.push({ url, init }), answer()),
+    send: sendOver(async (url, init) => (sent.push({ url, init }), answer()), clock),
     ...more,
   })
   return { exporter, sent, clock }
@@ -113,7 +113,10 @@ describe('the export of a run', () => {
     const [{ url, init }] = sent as [Sent]
     expect(url).toBe('https://collector.example/v1/traces')
     expect(init).toMatchObject({ method: 'POST', redirect: 'manual' })
-    expect(init.headers).toEqual({ authorization: 'Bearer x', 'content-type': 'application/json' })
+    expect(Object.fromEntries(new Headers(init.headers))).toEqual({
+      authorization: 'Bearer x',
+      'content-type': 'application/json',
+    })
     const spans = spansIn(JSON.parse(String(init.body)))
     expect(spans.map(({ name, kind }) => [name, kind])).toEqual([
       ['invoke_agent tester', 1],

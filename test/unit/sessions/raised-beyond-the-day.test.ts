@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unlimited, type Limits } from '#contracts/lease.ts'
-import type { HttpContext, HttpDeps } from '../../../src/http/deps.ts'
-import { changeRunLimits } from '../../../src/http/sessions/change-limits.ts'
-import type { OpenSession } from '../../../src/http/sessions/open-session.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
+import { createRunInput, type RunInputParts } from '../../../src/sessions/entry/run-input.ts'
 
 const about = { run: 'run_1', session: 'ses_1', agent: 'orchestrator', createdAtMs: 1 }
 
@@ -24,13 +23,13 @@ async function raise(limits: Partial<Limits>) {
       reserved: none,
     }),
   }
-  const opened = { id: 'ses_1', session, principal: 'ada' } as unknown as OpenSession
-  const context = { get: () => ({ id: 'ada', role: 'user' }) } as unknown as HttpContext
-  return changeRunLimits({ principals } as unknown as HttpDeps, context, {
-    opened,
-    run: 'run_1',
-    limits,
-  })
+  const sessions = { at: () => session } as unknown as SessionGateway
+  const usage = principals.usage as unknown as RunInputParts['usage']
+  return createRunInput({ sessions, usage }).changeLimits(
+    { principal: 'ada' },
+    { session: 'ses_1', run: 'run_1' },
+    { limits, isOperator: false },
+  )
 }
 
 describe('a limit that is raised beyond the day', () => {

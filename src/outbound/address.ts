@@ -1,0 +1,72 @@
+import { isOfThisMachine } from '#contracts/network-rule.ts'
+import { OutboundError } from '#contracts/outbound.ts'
+import { isPublicHost } from '#contracts/public-host.ts'
+
+/** What an address is judged by. */
+export interface AddressRules {
+  /** Only then is loopback reachable (the operator turned development mode on). */
+  readonly isDevelopment: boolean
+  /** Where a redirect came from. */
+  readonly from?: URL | undefined
+  /** The address that the operator set, if the request is for one. */
+  readonly operator?: string | undefined
+}
+
+/** Decides whether a request may leave for an address, and to which parsed URL. Throws `refused`, with what is wrong. */
+export function checkAddress(text: string, rules: AddressRules): URL {
+  const url = parseUrl(text, rules.from)
+  const { operator } = rules
+  // The very address that was set, as it is for every call of a model.
+  if (operator === text || (operator !== undefined && isOfOperator(url, operator))) return url
+  if (url.username !== '' || url.password !== '')
+    throw refused('a URL with a user name or password')
+  if (rules.isDevelopment && isLoopbackAsWritten(text, url)) {
+    // A page out there must not be able to send us to a local server, not even in development.
+    if (leadsInside(rules)) throw refused('a redirect from outside to this machine')
+    return url
+  }
+  if (url.protocol !== 'https:') throw refused(`${url.protocol} (only https is)`)
+  if (url.port !== '') throw refused(`port ${url.port} (only 443 is)`)
+  if (!isPublicHost(url.hostname)) throw refused('a host that is not public')
+  return url
+}
+
+const refused = (what: string) =>
+  new OutboundError('refused', `The request was refused: ${what} is not allowed.`)
+
+function parseUrl(text: string, from: URL | undefined): URL {
+  if (typeof text !== 'string' || text.length > 8_192 || !URL.canParse(text, from?.href))
+    throw refused('what is not a URL')
+  const url = new URL(text, from?.href)
+  if (url.protocol === 'https:' || url.protocol === 'http:') return url
+  throw refused(`${url.protocol} (only https is)`)
+}
+
+/**
+ * Whether the operator vouches for an address: it is the one that was set, on another port of that host, or beside it in
+ * a network of the operator's own. Whoever is outside leads nobody into that.
+ */
+function isOfOperator(url: URL, operator: string): boolean {
+  const set = new URL(operator)
+  if (url.origin === set.origin) return true
+  if (url.username !== '' || url.password !== '') return false
+  if (url.protocol === 'http:') return isLoopbackUrl(url) && isLoopbackUrl(set)
+  return url.hostname === set.hostname || !isPublicHost(set.hostname)
+}
+
+function leadsInside({ from, operator }: AddressRules): boolean {
+  return [from, operator === undefined ? undefined : new URL(operator)].some(
+    (led) => led !== undefined && !isLoopbackUrl(led),
+  )
+}
+
+const loopbackSpelling =
+  /^(?:https?:)?\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?:[/?#]|$)/i
+
+/** Loopback must be written as one of three names: 0x7f.1 and its kin stay refused in development too. */
+function isLoopbackAsWritten(text: string, url: URL): boolean {
+  const isAbsolute = /^\s*([a-z][a-z0-9+.-]*:|[\\/]{2})/i.test(text)
+  return loopbackSpelling.test(isAbsolute ? text : url.href)
+}
+
+const isLoopbackUrl = ({ host }: URL): boolean => isOfThisMachine(host)

@@ -1,0 +1,143 @@
+import { OutboundError, type Answer, type Redaction } from '#contracts/outbound.ts'
+import type { Clock } from '#contracts/sources.ts'
+import type { Deadline } from './deadline.ts'
+import { sizeText } from './size-text.ts'
+
+/** A response, and what holds while it is read. */
+export interface Received {
+  readonly response: Response
+  readonly host: string
+  readonly maxBytes: number
+  readonly deadline: Deadline
+  readonly redaction: Redaction | undefined
+  readonly sleep: Clock['sleep']
+  readonly toError: (error: OutboundError) => Error
+}
+
+/** What the platform unpacks itself, as it is spelled to be: the bytes of any other encoding come as they are. */
+const unpacked = /^(identity|gzip|br)?$/
+
+/** Reads a response piece by piece, so that it is never larger in memory than it may be, however well it was packed. */
+export function createAnswer(received: Received): Answer {
+  const { response, host, maxBytes, deadline, toError } = received
+  const { status, body, headers } = response
+  const encoding = (headers.get('content-encoding') ?? '').trim()
+  let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined
+  let sizeBytes = 0
+  if (body === null) deadline.end()
+
+  const cancel = (): void => {
+    deadline.end()
+    void (reader ?? body)?.cancel().catch(() => {})
+  }
+  const failed = (...about: ConstructorParameters<typeof OutboundError>): Error => {
+    cancel()
+    return toError(deadline.problem(about[2]) ?? new OutboundError(...about))
+  }
+  const unbroken = <T>(reading: Promise<T>): Promise<T> =>
+    deadline.within(reading).catch((cause: unknown) => {
+      throw failed('broken_off', 'The answer broke off.', cause)
+    })
+
+  async function read(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    if (body === null) return undefined
+    reader ??= body.getReader()
+    const { value, done } = await unbroken(reader.read())
+    if (done) {
+      deadline.end()
+      return undefined
+    }
+    sizeBytes += value.byteLength
+    if (sizeBytes > maxBytes)
+      throw failed('too_large', `The answer is larger than ${sizeText(maxBytes)}.`)
+    return value
+  }
+
+  async function bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    const pieces: Uint8Array<ArrayBuffer>[] = []
+    for (let piece = await read(); piece; piece = await read()) pieces.push(piece)
+    return new Uint8Array(await new Blob(pieces).arrayBuffer())
+  }
+
+  async function text(): Promise<string> {
+    // Of a known length, and not packed: nothing is to be counted.
+    const length = Number(headers.get('content-length') ?? Number.NaN)
+    if (encoding === '' && length <= maxBytes && !reader)
+      return unbroken(response.text()).finally(deadline.end)
+    return new TextDecoder().decode(await bytes())
+  }
+
+  /** Bytes and headers as they are handed on. */
+  async function toResponse(): Promise<Response> {
+    const { redaction } = received
+    const { statusText } = response
+    const hasNoBody = body === null || [204, 205, 304].includes(status)
+    if (hasNoBody) cancel()
+    const left = new Headers(headers)
+    left.delete('content-length')
+    const isUnpacked = unpacked.test(encoding)
+    if (isUnpacked) left.delete('content-encoding')
+    if (!redaction?.redacts) {
+      const stream = hasNoBody ? null : toStream({ read, cancel })
+      return new Response(stream, { status, statusText, headers: left })
+    }
+    // What is not unpacked nobody can look through.
+    const how = `encoded in a way that is not supported: ${encoding.slice(0, 40)}`
+    if (!isUnpacked) throw failed('unsupported', `The answer is ${how}.`)
+    // A value may lie across two pieces, so all of it is read first.
+    return new Response(hasNoBody ? null : redaction.redactBytes(await bytes()), {
+      status,
+      statusText: redaction.redactText(statusText),
+      headers: redaction.redactHeaders(left),
+    })
+  }
+
+  return {
+    status,
+    headers,
+    host,
+    read,
+    bytes,
+    text,
+    cancel,
+    start: (limits) => readStart(limits, { read, cancel }, received),
+    toResponse,
+  }
+}
+
+/** Asks for a piece when it is asked for one, and never before. */
+function toStream({ read, cancel }: Pick<Answer, 'read' | 'cancel'>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const piece = await read()
+        if (piece) controller.enqueue(piece)
+        else controller.close()
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+async function readStart(
+  { maxBytes, maxMs }: Parameters<Answer['start']>[0],
+  { read, cancel }: Pick<Answer, 'read' | 'cancel'>,
+  { deadline: { signal }, sleep }: Received,
+): Promise<string> {
+  const isRead = new AbortController()
+  const over = signal ? AbortSignal.any([signal, isRead.signal]) : isRead.signal
+  const isLate = sleep(maxMs, over)
+  const decoder = new TextDecoder()
+  let text = ''
+  for (let sizeBytes = 0; sizeBytes < maxBytes;) {
+    const piece = await Promise.race([read().catch(() => undefined), isLate])
+    if (!piece) break
+    const part = piece.subarray(0, maxBytes - sizeBytes)
+    sizeBytes += part.length
+    text += decoder.decode(part, { stream: true })
+  }
+  isRead.abort()
+  cancel()
+  return text
+}

@@ -1,0 +1,22 @@
+import type { Carrier, Outbound } from '#contracts/outbound.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { checkAddress } from './address.ts'
+import { createSend } from './send.ts'
+
+export interface OutboundParts {
+  readonly config: { readonly isDevelopment: boolean }
+  readonly clock: Pick<Clock, 'sleep'>
+}
+
+/** The one way out, over the platform's network. No other file of ours calls its fetch. */
+export function composeOutbound({
+  config: { isDevelopment },
+  clock: { sleep },
+}: OutboundParts): Outbound {
+  const over = (carry: Carrier) => createSend({ carry, sleep, isDevelopment })
+  return {
+    over,
+    send: over((url, init) => fetch(url, init)),
+    checkUrl: (url) => checkAddress(url, { isDevelopment }),
+  }
+}

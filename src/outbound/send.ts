@@ -1,0 +1,143 @@
+import {
+  OutboundError,
+  type Carrier,
+  type OutboundHop,
+  type OutboundReport,
+  type OutboundRequest,
+  type OutboundRules,
+  type Redaction,
+  type Send,
+} from '#contracts/outbound.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { checkAddress } from './address.ts'
+import { createAnswer } from './answer.ts'
+import { startDeadline, type Deadline } from './deadline.ts'
+import { hopAfter, isRedirect, methodAfter } from './redirect.ts'
+import { sizeText } from './size-text.ts'
+
+/** What every request goes over. */
+export interface SendDeps {
+  /** Always called with `redirect: 'manual'`. */
+  readonly carry: Carrier
+  readonly sleep: Clock['sleep']
+  /** Only then is loopback reachable. */
+  readonly isDevelopment: boolean
+}
+
+/** One request on its way, from hop to hop. */
+interface Sending extends SendDeps {
+  readonly rules: OutboundRules
+  readonly deadline: Deadline
+}
+
+/**
+ * The one way to send a request: its address is checked, each redirect is a request of its own and checked like the
+ * first, and the answer is counted while it is read. Where no hook has to be asked the request has left when this
+ * returns.
+ */
+export function createSend(deps: SendDeps): Send {
+  return async (request, rules) => {
+    const { maxBytes, toError = asItIs } = rules
+    const { sleep } = deps
+    const deadline = startDeadline(rules.timeoutMs, { sleep, signal: request.signal ?? undefined })
+    try {
+      const arrived = await follow(request, { ...deps, rules, deadline })
+      return createAnswer({ ...arrived, maxBytes, deadline, sleep, toError })
+    } catch (error) {
+      deadline.end()
+      throw error instanceof OutboundError ? toError(error) : error
+    }
+  }
+}
+
+const asItIs = (error: OutboundError): Error => error
+
+async function follow(request: OutboundRequest, sending: Sending) {
+  const { openRedaction, maxRedirects, maxSentBytes } = sending.rules
+  const { method = 'GET', body } = request
+  const allowed = allow({ text: request.url, method, from: undefined }, sending)
+  const url = allowed instanceof URL ? allowed : await allowed
+  checkSize(body, maxSentBytes)
+  let hop: OutboundHop = { url, method, headers: headersOf(request, sending.rules), body }
+  const redaction = openRedaction && (await openRedaction())
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await carryHop(hop, redaction, sending)
+    const { status } = response
+    const location = response.headers.get('location')
+    if (maxRedirects === undefined || !isRedirect(status) || location === null)
+      return { response, host: hop.url.hostname, redaction }
+    await response.body?.cancel()
+    if (redirects >= maxRedirects)
+      throw new OutboundError('redirects', `More than ${maxRedirects} redirects.`)
+    const next = { text: location, method: methodAfter(status, hop.method), from: hop.url }
+    const to = await allow(next, sending)
+    redaction?.checkRedirect(location, { isElsewhere: to.origin !== hop.url.origin })
+    hop = hopAfter(hop, { url: to, status, redaction })
+  }
+}
+
+interface Target {
+  readonly text: string
+  readonly method: string
+  readonly from: URL | undefined
+}
+
+/** The rules of everybody, then those of whoever asks. What is refused is reported. */
+function allow({ text, method, from }: Target, sending: Sending): URL | Promise<URL> {
+  const { rules, isDevelopment } = sending
+  const refuse = (error: unknown): never => {
+    const host = URL.canParse(text, from?.href) ? new URL(text, from?.href).hostname : ''
+    rules.onHop?.({ host, method, status: 0, refused: true })
+    throw error
+  }
+  try {
+    const url = checkAddress(text, { isDevelopment, from, operator: rules.operator })
+    return rules.check ? rules.check({ url, method, from }).then(() => url, refuse) : url
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+function checkSize(body: OutboundRequest['body'], maxBytes: number | undefined): void {
+  if (maxBytes === undefined || typeof body !== 'string') return
+  if (new TextEncoder().encode(body).byteLength > maxBytes)
+    throw new OutboundError('sent_too_large', `The body is larger than ${sizeText(maxBytes)}.`)
+}
+
+function headersOf(request: OutboundRequest, { idempotencyKey }: OutboundRules): Headers {
+  const headers = new Headers(request.headers)
+  const mayChange = !['GET', 'HEAD'].includes(request.method ?? 'GET')
+  if (idempotencyKey !== undefined && mayChange && !headers.has('idempotency-key'))
+    headers.set('idempotency-key', idempotencyKey)
+  return headers
+}
+
+async function carryHop(
+  hop: OutboundHop,
+  redaction: Redaction | undefined,
+  { carry, deadline, rules }: Sending,
+): Promise<Response> {
+  const { method, body } = hop
+  const { url, headers } = redaction ? await redaction.fill(hop) : hop
+  const report = (status: number): OutboundReport => ({ host: hop.url.hostname, method, status })
+  // The hooks took a moment.
+  const problem = deadline.problem()
+  if (problem) throw problem
+  const { signal } = deadline
+  const hasBody = body !== undefined && body !== null
+  const sent = { method, headers, redirect: 'manual' as const, ...(hasBody && { body }) }
+  let carried: Response
+  try {
+    carried = await deadline.within(carry(url.href, { ...sent, ...(signal && { signal }) }))
+  } catch (cause) {
+    rules.onHop?.(report(0))
+    // The platform's own words may hold addresses: only the host that was asked for is named.
+    const message = `${hop.url.hostname} could not be reached.`
+    throw deadline.problem(cause) ?? new OutboundError('unreachable', message, cause)
+  }
+  rules.onHop?.(report(carried.status))
+  if (carried.status >= 200 && carried.status <= 599) return carried
+  void carried.body?.cancel().catch(() => {})
+  const message = 'The server answered in a way that is not supported.'
+  throw new OutboundError('unsupported', message)
+}

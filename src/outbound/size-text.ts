@@ -1,0 +1,2 @@
+/** As a person reads it. */
+export const sizeText = (sizeBytes: number): string => `${sizeBytes / 1_048_576} MiB`
