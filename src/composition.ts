@@ -1,3 +1,4 @@
+import { archiveReader } from './archive-reader.gen.ts'
 import { bundledPlugins } from './bundled.gen.ts'
 import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
 import { composeAgents, composeThinking } from './agents/compose.ts'
@@ -209,6 +210,8 @@ function composeWork(parts: WorkParts) {
     store: storage.plugins,
     trust: storage.trust,
     loader: env.LOADER,
+    assets: env.ASSETS,
+    reader: archiveReader,
     runner: parts.runner,
     shim: { modules: isolateModules, modelModules, version: isolateVersion },
     sessions: gateway,

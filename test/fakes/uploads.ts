@@ -1,4 +1,6 @@
 import type { UploadDeps } from '../../src/plugins/install/read-upload.ts'
+import { checkBundle } from '../../src/plugins/install/parse-bundle.ts'
+import { readArchive } from '../../src/plugins/install/read-archive.ts'
 import { systemSources } from '../../src/sources.ts'
 
 export const manifestText = `id: github-tools
@@ -22,6 +24,8 @@ export function uploadDeps(overrides: Partial<UploadDeps> = {}): UploadDeps {
     clock: systemSources.clock,
     sha256: systemSources.sha256,
     isDevelopment: false,
+    // As in its isolate, and checked as what comes out of one.
+    readArchive: async (bytes) => checkBundle(readArchive(bytes)),
     fetch: async () => {
       throw new Error('no network in tests')
     },
