@@ -1,10 +1,11 @@
-// Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts and
-// src/mcp-core.gen.js.
+// Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts,
+// src/mcp-core.gen.js, and what reads archives (assets/, src/archive-reader.gen.ts).
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LineCounter, parseDocument } from 'yaml'
+import { isArchiveReaderCurrent, updateArchiveReader } from './generate-archive-reader.mjs'
 import { isIsolateCurrent, updateIsolate } from './generate-isolate.mjs'
 import { isMcpCoreCurrent, updateMcpCore } from './generate-mcp-core.mjs'
 import { isClone, root } from './toolchain.mjs'
@@ -140,15 +141,16 @@ const target = join(root, 'src', 'bundled.gen.ts')
 /** Whether what is generated says what is there. Throws what is wrong with a manifest. */
 export function isCurrent() {
   const isListed = existsSync(target) && readFileSync(target, 'utf8') === generate(root)
-  return isListed && isIsolateCurrent() && isMcpCoreCurrent()
+  return isListed && isIsolateCurrent() && isMcpCoreCurrent() && isArchiveReaderCurrent()
 }
 
-/** Brings all three files up to date. An unchanged one keeps its time, so a running dev server does not rebuild. */
+/** Brings all of them up to date. An unchanged file keeps its time, so a running dev server does not rebuild. */
 export function update() {
   const text = generate(root)
   if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
   updateIsolate()
   updateMcpCore()
+  updateArchiveReader()
 }
 
 // In an installed package this is a part of the command, and there is nothing to write.

@@ -1,3 +1,4 @@
+import { archiveReader } from './archive-reader.gen.ts'
 import { bundledPlugins } from './bundled.gen.ts'
 import { isolateModules, isolateVersion, modelModules } from './isolate.gen.ts'
 import { composeAgents, composeThinking } from './agents/compose.ts'
@@ -28,6 +29,7 @@ import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
 import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
 import { secureBytes, systemSources } from './sources.ts'
+import { createReadAsset } from './storage/assets.ts'
 import { composeStorage } from './storage/compose.ts'
 import { version } from '../package.json'
 
@@ -215,6 +217,8 @@ function composeWork(parts: WorkParts) {
     store: storage.plugins,
     trust: storage.trust,
     loader: env.LOADER,
+    readAsset: createReadAsset(env.ASSETS),
+    reader: archiveReader,
     runner: parts.runner,
     shim: { modules: isolateModules, modelModules, version: isolateVersion },
     sessions: gateway,

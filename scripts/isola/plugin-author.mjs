@@ -90,36 +90,34 @@ async function sign({ args: [asked], values, print }) {
   )
 }
 
-/** The request for what was named: a URL, a zip, a bundle, or a folder. */
-async function toRequest(asked) {
-  if (/^https?:\/\//.test(asked)) return { json: { url: asked } }
+/** What is sent of what was named: a URL, a zip, a bundle, or a folder. */
+async function toUpload(asked) {
+  if (/^https?:\/\//.test(asked)) return { url: asked }
   const given = at(asked)
   const { buildFolder, isFolder, readBundleFile } = await builder()
   if (isFolder(given)) {
     const { bundle } = await buildFolder(given)
-    return { json: { bundle, source: `folder ${basename(resolve(given))}` } }
+    return { bundle, source: `folder ${basename(resolve(given))}` }
   }
   if (!existsSync(given))
     throw new Error(`${given} is none of: a plugin's folder, a .zip, a .isola.json, a URL.`)
-  if (given.endsWith('.zip'))
-    return { body: readFileSync(given), headers: { 'content-type': 'application/zip' } }
-  const { bundle, signature, source } = readBundleFile(given)
-  return {
-    json: { bundle, ...(signature && { signature }), source: source ?? basename(given) },
+  if (given.endsWith('.zip')) {
+    const { readArchive } = await import('../../src/plugins/install/read-archive.ts')
+    // The same as the server's, which reads one only where it has isolates.
+    return { bundle: readArchive(readFileSync(given)), source: basename(given) }
   }
+  const { bundle, signature, source } = readBundleFile(given)
+  return { bundle, ...(signature && { signature }), source: source ?? basename(given) }
 }
 
 async function add({ args: [given], values, request, print }) {
-  const sent = await toRequest(given)
+  const sent = await toUpload(given)
   const more = {
     ...(values['allow-downgrade'] && { allowDowngrade: true }),
     ...(values.replace && { replace: true }),
     ...(values['take-over'] && { takeOver: true }),
   }
-  // A zip has them in the query.
-  const query = sent.json ? '' : `?${new URLSearchParams(more)}`.replace(/\?$/, '')
-  const json = sent.json && { ...sent.json, ...more }
-  const answer = await request(path + query, { method: 'POST', ...sent, ...(json && { json }) })
+  const answer = await request(path, { method: 'POST', json: { ...sent, ...more } })
   const { plugin = answer, notes = [] } = answer
   print(answer, told(plugin, notes))
 }

@@ -9,6 +9,7 @@ export const otherFetches = {
   'src/governance/oauth/protocol.ts': 'the same',
   'src/mcp/connection.ts': 'hands the guarded way to a library that calls it so',
   'src/mcp/asking-stream.ts': 'the same',
+  'src/storage/assets.ts': 'files that were uploaded with the Worker, by their binding',
   'src/contracts/plugin.ts': "a call's own egress, as a plugin sees it",
   'src/plugins/capabilities.ts': 'the same',
   'src/plugins/isolate/host-stubs.ts': 'the same',

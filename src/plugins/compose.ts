@@ -9,6 +9,7 @@ import { toPluginDatabases } from './granted-database.ts'
 import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
 import { createLiveHooks } from './hooks/live-hooks.ts'
 import { loadPlugins } from './in-process-host.ts'
+import { createArchiveReader, type ArchiveReaderDeps } from './install/archive-reader.ts'
 import { createUploadReader } from './install/upload-reader.ts'
 import { composeIsolates, type IsolateParts } from './isolate/compose.ts'
 import { createIsolateMeter } from './isolate/isolate-meter.ts'
@@ -27,7 +28,12 @@ type Given = Pick<
 >
 type ScopedParts = Parameters<typeof createScopedStorage>[0]
 
-export interface PluginParts extends Given, IsolateParts, Omit<ScopedParts, 'sha256'> {
+export interface PluginParts
+  extends
+    Given,
+    IsolateParts,
+    Pick<ArchiveReaderDeps, 'readAsset' | 'reader'>,
+    Omit<ScopedParts, 'sha256'> {
   readonly config: Pick<NetworkNowDeps, 'ownHosts'> & {
     readonly isolatePriceNanoUsd: number
     readonly sqlDatabases: readonly string[]
@@ -85,6 +91,7 @@ export function composePlugins(parts: PluginParts) {
         tryOut: createTryOut({ wire: rest.wire, isolates: host }),
       }),
     readUpload: createUploadReader({
+      readArchive: createArchiveReader({ ...parts, isolates, sleep: clock.sleep }),
       trust,
       sha256,
       send,

@@ -1,6 +1,8 @@
 import type { Carrier } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { UploadDeps } from '../../src/plugins/install/read-upload.ts'
+import { checkBundle } from '../../src/plugins/install/parse-bundle.ts'
+import { readArchive } from '../../src/plugins/install/read-archive.ts'
 import { noNetwork, sendOver } from './outbound.ts'
 import { systemSources } from '../../src/sources.ts'
 
@@ -31,6 +33,8 @@ export function uploadDeps(given: FakeUploadDeps = {}): UploadDeps {
   const { fetch = noNetwork, clock = systemSources.clock, isDevelopment, ...overrides } = given
   return {
     sha256: systemSources.sha256,
+    // As in its isolate, and checked as what comes out of one.
+    readArchive: async (bytes) => checkBundle(readArchive(bytes)),
     send: sendOver(fetch, { sleep: clock.sleep, ...(isDevelopment && { isDevelopment }) }),
     ...overrides,
   }

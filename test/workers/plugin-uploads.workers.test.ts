@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { call, callJson } from '../fakes/client.ts'
 import { addPlugin, pluginBundle, showPlugin } from '../fakes/plugin-admin.ts'
 import { zipOf } from '../fakes/zip.ts'
+import { tricks } from '../hostile/archive-tricks.ts'
 
 const path = '/api/operator/plugins'
 const yaml = (id: string) => `id: ${id}
@@ -43,6 +44,26 @@ it('T26: a zip that is none is refused with 422, and nothing is there', async ()
     expect.stringContaining('leaves the folder'),
   ])
   expect((await call(`${path}/broken`)).status).toBe(404)
+})
+
+it.each(tricks)(
+  'T26: hostile archives are refused by the isolate that reads them, of each kind some: %s',
+  async (_group, those) => {
+    for (const [name, archive, message] of those.slice(0, 4)) {
+      const headers = { 'content-type': 'application/zip' }
+      const refused = await call(path, { method: 'POST', headers, body: archive() })
+      const { error } = (await refused.json()) as { readonly error: { readonly message: string } }
+      // One that is too large as a request is refused before anybody reads it.
+      expect([422, 413], `${name}: ${error.message}`).toContain(refused.status)
+      if (refused.status === 422) expect(error.message, name).toMatch(message)
+    }
+  },
+)
+
+it('nobody outside can fetch the code that reads archives', async () => {
+  const headers = { authorization: '' }
+  expect((await call('/archive-reader.js', { headers })).status).toBe(401)
+  expect((await call('/archive-reader.js')).status).toBe(404)
 })
 
 it('P27: an id that looks like another is pointed out, one of ours is refused', async () => {

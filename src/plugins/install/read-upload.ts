@@ -3,9 +3,9 @@ import { bundleCaps, toBundleText } from '#contracts/plugin-bundle.ts'
 import type { PluginSignature, ReadUpload, Upload } from '#contracts/plugin-upload.ts'
 import { hasHiddenInLine } from '#contracts/visible-text.ts'
 import { checkApi } from '../plugin-api.ts'
+import type { ReadArchive } from './archive-reader.ts'
 import { fetchArchive, type FetchArchiveDeps } from './fetch-archive.ts'
-import { folderToBundle } from './folder-to-bundle.ts'
-import { checkBundle, parseBundle, type CheckedBundle } from './parse-bundle.ts'
+import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
 import { refused } from './refused.ts'
 
 /** An upload before its signature was looked at. */
@@ -13,8 +13,9 @@ export type UnverifiedUpload = Omit<ReadUpload, 'tier' | 'signer'> & {
   readonly signature?: PluginSignature
 }
 
-/** What reading an upload takes: the network for an address, and hashes. */
+/** What reading an upload takes: the network for an address, who reads a zip, and hashes. */
 export interface UploadDeps extends FetchArchiveDeps {
+  readonly readArchive: ReadArchive
   readonly sha256: (text: string) => string
 }
 
@@ -37,7 +38,7 @@ const urlSchema = z.strictObject({ url: z.string().min(1).max(2_048) })
  * Reads what somebody wants installed, in any of its forms. Nothing of the plugin is run on the way.
  *
  * @throws `plugin_upload_invalid`, `plugin_manifest_invalid`, `plugin_contract_mismatch` (its API), or what
- *   `fetchArchive` throws.
+ *   `fetchArchive` and `readArchive` throw.
  * @see docs/security.md T24, T26
  */
 export async function readUpload(upload: Upload, deps: UploadDeps): Promise<UnverifiedUpload> {
@@ -57,9 +58,7 @@ async function readBytes(
   if (bytes.byteLength > bundleCaps.maxArchiveBytes)
     throw refused(`The archive is larger than ${bundleCaps.maxArchiveBytes} bytes.`)
   if (bytes[0] === 0x7b) return { ...readJson(parseJson(bytes), deps), source }
-  // Its tables are made when the module is read: not at each start.
-  const { unzip } = await import('./unzip.ts')
-  return toUpload(checkBundle(folderToBundle(unzip(bytes))), source, deps)
+  return toUpload(await deps.readArchive(bytes), source, deps)
 }
 
 function readJson(json: unknown, deps: UploadDeps): UnverifiedUpload {

@@ -20,7 +20,7 @@ export interface RunnerRequest {
 
 /** What the Runner works with; no isolates where the deployment has no Worker Loader. */
 export interface RunnerParts {
-  readonly isolates: Isolates | undefined
+  readonly isolates: Pick<Isolates, 'open' | 'openModelCode'> | undefined
   readonly clock: Clock
 }
 
@@ -59,7 +59,7 @@ export async function runCall(
 
 /** What comes back is foreign until it is known to be a text that is short enough. */
 async function ask(
-  isolates: Isolates | undefined,
+  isolates: RunnerParts['isolates'],
   { isolate, plugin, modelCode, job, maxChars }: RunnerRequest,
   { port, fetcher, closed }: CallStubs,
 ): Promise<string> {

@@ -29,12 +29,8 @@ const forbidden = "throw new Error('A plugin imports isola/plugin only.')"
  * The one place that builds a WorkerCode (docs/security.md T5). `env` is empty; left out,
  * `globalOutbound` would be the host's own network.
  */
-function toWorkerCode(shim: Pick<IsolateShim, 'modules'>, code: string): WorkerLoaderWorkerCode {
-  const texts = {
-    ...Object.fromEntries(shadowed.map((name) => [name, forbidden])),
-    ...shim.modules,
-    'plugin-code.js': code,
-  }
+function toWorkerCode(modules: IsolateShim['modules']): WorkerLoaderWorkerCode {
+  const texts = { ...Object.fromEntries(shadowed.map((name) => [name, forbidden])), ...modules }
   return {
     compatibilityDate: isolateSettings.compatibilityDate,
     compatibilityFlags: [...isolateSettings.compatibilityFlags],
@@ -45,6 +41,9 @@ function toWorkerCode(shim: Pick<IsolateShim, 'modules'>, code: string): WorkerL
     globalOutbound: null,
   }
 }
+
+const withCode = (modules: IsolateShim['modules'], code: string): WorkerLoaderWorkerCode =>
+  toWorkerCode({ ...modules, 'plugin-code.js': code })
 
 /** What the model wrote begins in the second line. */
 const toModule = (code: string): string => `export default async (tools, console) => {\n${code}\n}`
@@ -72,6 +71,11 @@ export interface Isolate {
   ) => Promise<unknown>
 }
 
+/** What reads an archive in an isolate. The answer is foreign: anything. */
+export interface ArchiveIsolate {
+  readonly read: (archive: Uint8Array) => Promise<unknown>
+}
+
 /** The Worker Loader, and the code that it is given. */
 export interface IsolatesDeps {
   /** Missing where the deployment has no such binding. */
@@ -87,6 +91,8 @@ export interface Isolates {
   readonly open: (id: string, plugin: string) => Isolate
   /** The same for code that a model wrote: the body of an async function. */
   readonly openModelCode: (id: string, code: string) => Isolate
+  /** The same for our own code that reads archives: a whole module. */
+  readonly openReader: (id: string, code: string) => ArchiveIsolate
 }
 
 /** Isolates by id: the one use of the Worker Loader. */
@@ -97,15 +103,17 @@ export function createIsolates({ loader, shim, codeOf }: IsolatesDeps): Isolates
       const stub = loader.get(id, async () => {
         // A callback that throws would stick to the id.
         const code = await codeOf(plugin).catch(() => undefined)
-        return code === undefined
-          ? toWorkerCode({ modules: unavailable }, '')
-          : toWorkerCode(shim, code)
+        return code === undefined ? toWorkerCode(unavailable) : withCode(shim.modules, code)
       })
       return stub.getEntrypoint() as unknown as Isolate
     },
     openModelCode: (id, code) => {
-      const modules = toWorkerCode({ modules: shim.modelModules }, toModule(code))
+      const modules = withCode(shim.modelModules, toModule(code))
       return loader.get(id, async () => modules).getEntrypoint() as unknown as Isolate
+    },
+    openReader: (id, code) => {
+      const modules = toWorkerCode({ [entry]: code })
+      return loader.get(id, async () => modules).getEntrypoint() as unknown as ArchiveIsolate
     },
   }
 }

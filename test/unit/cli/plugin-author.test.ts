@@ -342,28 +342,34 @@ describe('isola plugin add', () => {
     expect(out).toMatch(/Next: isola plugin grant parts, then isola plugin enable parts/)
   })
 
-  it('sends a zip as it is, and a URL by name', async () => {
+  it('reads a zip itself, and names a URL', async () => {
     const zip = join(base, 'parts.zip')
-    writeFileSync(zip, zipOf({ 'plugin.yaml': yaml() }))
+    const manifest = yaml().replace('main.ts', 'main.js')
+    writeFileSync(zip, zipOf({ 'plugin.yaml': manifest, 'main.js': 'export default () => ({})' }))
     const [first] = (await isola(['plugin', 'add', zip], answer)).sent
-    expect(new Headers(first?.init.headers).get('content-type')).toBe('application/zip')
-    expect(new Uint8Array(first?.init.body as Buffer)).toEqual(new Uint8Array(readFileSync(zip)))
+    const json = JSON.parse(String(first?.init.body)) as unknown
+    await expect(readUpload({ json }, uploadDeps())).resolves.toMatchObject({
+      manifest: { id: 'parts' },
+      source: 'parts.zip',
+    })
     const url = 'https://example.com/parts.zip'
     expect((await isola(['plugin', 'add', url], answer)).sent[0]?.init.body).toBe(
       JSON.stringify({ url }),
     )
   })
 
-  it('says on request that a version number gets another content, in the body or in the query', async () => {
+  it('refuses a zip that is none, and sends nothing', async () => {
+    const zip = join(base, 'none.zip')
+    writeFileSync(zip, 'no zip')
+    const { err, sent } = await isola(['plugin', 'add', zip], answer)
+    expect(err).toMatch(/zip/)
+    expect(sent).toEqual([])
+  })
+
+  it('says on request that a version number gets another content', async () => {
     const path = folder('replaced', { 'plugin.yaml': yaml(), 'main.ts': mainText })
     const [built] = (await isola(['plugin', 'add', path, '--replace'], answer)).sent
     expect(JSON.parse(String(built?.init.body))).toMatchObject({ replace: true })
-    const zip = join(base, 'replaced.zip')
-    writeFileSync(zip, zipOf({ 'plugin.yaml': yaml() }))
-    const words = ['plugin', 'add', zip, '--replace', '--allow-downgrade']
-    expect((await isola(words, answer)).sent[0]?.url).toMatch(
-      /\/plugins\?allowDowngrade=true&replace=true$/,
-    )
   })
 
   it('says what it takes', async () => {
