@@ -150,19 +150,7 @@ export function createTranscript(store: SessionStore): Transcript {
   return {
     before: (row) => (isBehind(row, read) ? undefined : inOneLine(row)) ?? alongItsBranch(row),
     isLeftOver: (message) => leftOver.has(message),
-    page(after) {
-      const last = store.lastOrder()
-      const messages: Message[] = after === 0 ? [...preamble()] : []
-      let chars = 0
-      for (let order = after + 1; order <= last; order += 1) {
-        const [row] = store.runs(order, order)
-        const said = [...(row ? ofRun(row, store.turns(order)) : []), ...added(order, order + 1)]
-        messages.push(...said)
-        chars += JSON.stringify(said).length
-        if (chars > maxPageChars && order < last) return { messages, next: order }
-      }
-      return { messages }
-    },
+    page: (after) => pageOf(store, { preamble, ofRun, added }, after),
     forget() {
       known = []
       records = []
@@ -170,6 +158,33 @@ export function createTranscript(store: SessionStore): Transcript {
       vain = []
     },
   }
+}
+
+/** Everything behind one run, up to so much of it. */
+function pageOf(
+  store: SessionStore,
+  {
+    preamble,
+    ofRun,
+    added,
+  }: {
+    readonly preamble: () => readonly Message[]
+    readonly ofRun: (row: RunRow, turns: readonly TurnRecord[]) => readonly Message[]
+    readonly added: (from: number, to?: number) => readonly Message[]
+  },
+  after: number,
+): ReturnType<Transcript['page']> {
+  const last = store.lastOrder()
+  const messages: Message[] = after === 0 ? [...preamble()] : []
+  let chars = 0
+  for (let order = after + 1; order <= last; order += 1) {
+    const [row] = store.runs(order, order)
+    const said = [...(row ? ofRun(row, store.turns(order)) : []), ...added(order, order + 1)]
+    messages.push(...said)
+    chars += JSON.stringify(said).length
+    if (chars > maxPageChars && order < last) return { messages, next: order }
+  }
+  return { messages }
 }
 
 /**

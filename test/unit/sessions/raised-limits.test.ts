@@ -77,11 +77,10 @@ describe('E1: a run whose limit stays as it was', () => {
     const life = world.wake({ id: session })
     const parked = await life.run({ ...asked, limits: { maxToolCalls: 0 } })
     expect(pausesIn(parked)).toMatchObject([{ reached: { code: 'lease_tool_calls' } }])
-    const { sync } = world.storage
     Object.assign(world.storage, { sync: () => never })
     void world.deny(life, parked)
     await settle()
-    Object.assign(world.storage, { sync })
+    Object.assign(world.storage, { sync: async () => {} })
     const later = world.wake()
     later.runs.resume()
     const over = await later.runs.live(parked.id)!.done
