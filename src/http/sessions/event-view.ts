@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { eventsQuery } from '#contracts/api/requests/sessions.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { EventType, StreamItem } from '#contracts/event.ts'
 import { toOutgoingError } from '../errors.ts'
@@ -6,13 +6,6 @@ import { brokenOff, type StreamView } from '../event-stream.ts'
 import { isRunId } from '../headers.ts'
 import { noSuchSession } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-
-const flag = z.enum(['true', 'false', '1', '0'])
-const eventsQuery = z.strictObject({
-  run: z.string().optional(),
-  follow: flag.optional(),
-  cursor: z.string().optional(),
-})
 
 /** From where on events are read, of which run, and whether those that come are waited for. */
 export interface EventsQuery {
