@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { addPluginOptions, addPluginQuery } from '#contracts/api/requests/installed.ts'
+import { noFields } from '#contracts/api/requests/lists.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 import type { Upload } from '#contracts/plugin-upload.ts'
@@ -61,6 +62,7 @@ async function readRequest(
     const asked = parseFields(addPluginQuery, context.req.query())
     return { upload: { zip: await readZip(context.req.raw) }, ...asked }
   }
+  parseFields(noFields, context.req.query())
   const { allowDowngrade, replace, takeOver, ...json } = await readJsonObject(context.req.raw)
   return {
     upload: { json },

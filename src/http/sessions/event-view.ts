@@ -12,6 +12,8 @@ export interface EventsQuery {
   readonly afterSeq: number
   readonly run?: string
   readonly follow: boolean
+  /** The run that the place is of, where it names one. */
+  readonly cursor?: { readonly run: string; readonly param: string }
 }
 
 /** `Last-Event-ID` wins over `?cursor=`: a reader that reconnects sends its first URL again. */
@@ -22,19 +24,21 @@ export function parseEventsQuery(
   const { run, follow, cursor } = parseFields(eventsQuery, query)
   if (run !== undefined && !isRunId(run)) throw noSuchSession()
   return {
-    afterSeq:
-      lastEventId === null || lastEventId === ''
-        ? parseCursor(cursor ?? '0', 'cursor')
-        : parseCursor(lastEventId, 'last-event-id'),
+    ...(lastEventId === null || lastEventId === ''
+      ? parseCursor(cursor ?? '0', 'cursor')
+      : parseCursor(lastEventId, 'last-event-id')),
     ...(run !== undefined && { run }),
     follow: follow !== 'false' && follow !== '0',
   }
 }
 
-/** `<run>:<seq>` or a bare seq. The seq counts per session, so the run is not needed. */
-function parseCursor(text: string, param: string): number {
-  const match = /^(?:run_[0-9A-Za-z]{22}:)?(\d{1,15})$/.exec(text)
-  if (match) return Number(match[1])
+/** `<run>:<seq>` or a bare seq. The seq counts per session: the run says whether it is of this one. */
+function parseCursor(text: string, param: string): Pick<EventsQuery, 'afterSeq' | 'cursor'> {
+  const match = /^(?:(run_[0-9A-Za-z]{22}):)?(\d{1,15})$/.exec(text)
+  if (match) {
+    const [, run, seq] = match
+    return { afterSeq: Number(seq), ...(run !== undefined && { cursor: { run, param } }) }
+  }
   const message = `${param}: must be <run>:<seq>, the id of an event, or a seq.`
   throw new IsolaError('request_invalid', message, { param })
 }

@@ -43,14 +43,14 @@ export const sessionsQuery = z.strictObject({
 })
 
 /** `GET /api/sessions/:id`. */
-export const treeQuery = z.object({
+export const treeQuery = z.strictObject({
   before: runId.exactOptional(),
   limit: listLimit.exactOptional(),
   fromChild: sessionId.exactOptional(),
 })
 
 /** `GET /api/sessions/:id/transcript`. */
-export const transcriptQuery = z.object({ after: runId.exactOptional() })
+export const transcriptQuery = z.strictObject({ after: runId.exactOptional() })
 
 /** `GET /api/sessions/:id/events`. */
 export const eventsQuery = z.strictObject({
