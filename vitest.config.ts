@@ -114,6 +114,7 @@ export default defineConfig({
           name: 'e2e',
           environment: 'node',
           include: ['test/e2e/**/*.test.ts'],
+          setupFiles: ['./test/setup/check-fetch.ts'],
           // Each file runs a server of its own: one at a time, with time to start it.
           fileParallelism: false,
           sequence: { groupOrder: 1 },

@@ -111,11 +111,16 @@ function toParameters({ params = {}, query, headers = [] }: ApiContract, named: 
   const inPath = Object.entries(params).map(([name, description]) => {
     return { name, in: 'path', required: true, description, schema: { type: 'string' } }
   })
-  const inQuery = Object.entries(query?.shape ?? {}).map(([name, field]) => {
-    const { description, ...schema } = toSchema(field, 'input', named)
-    const required = !field.safeParse(undefined).success
-    return { name, in: 'query', required, ...(description && { description }), schema }
-  })
+  const { properties = {}, required = [] } = query ? toSchema(query, 'input', named) : {}
+  const inQuery = Object.entries(properties as Readonly<Record<string, JsonObject>>).map(
+    ([name, { description, ...schema }]) => ({
+      name,
+      in: 'query',
+      required: (required as readonly string[]).includes(name),
+      ...(description && { description }),
+      schema,
+    }),
+  )
   const inHeader = headers.map((name) => {
     const description = requestHeaders[name]
     return { name, in: 'header', required: false, description, schema: { type: 'string' } }
