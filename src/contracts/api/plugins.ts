@@ -20,6 +20,7 @@ const permit = z.looseObject({}).meta({
 const lines = z.array(z.object({ text, amount: z.number().optional() }))
 const version = z
   .object({
+    id: text.optional().describe('Of the plugin.'),
     hash: text,
     version: text,
     tier,
