@@ -80,7 +80,9 @@ describe('a reply in the tests', () => {
 
   it('is thrown by the app, so that its test fails', async () => {
     const answer = (_request: Request) => json({ runs: [{ id: 7 }] })
-    const app = checkReplies({ fetch: answer as (request: Request) => Response | Promise<Response> })
+    const app = checkReplies({
+      fetch: answer as (request: Request) => Response | Promise<Response>,
+    })
     const sent = app.fetch(new Request('http://isola.test/api/operator/runs'))
     await expect(sent).rejects.toThrow('GET /api/operator/runs 200: #/runs/0')
   })
