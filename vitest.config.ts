@@ -133,7 +133,7 @@ export default defineConfig({
           environment: 'node',
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: './test/e2e/prepare.mjs',
-          setupFiles: ['./test/setup/patience.ts'],
+          setupFiles: ['./test/setup/patience.ts', './test/setup/check-fetch.ts'],
           expect,
           // Each file runs a server of its own, and most of its time it waits.
           sequence: { groupOrder: 1 },

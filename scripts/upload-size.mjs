@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { root, runNode, tools } from './toolchain.mjs'
 
 /** KiB of the upload, compressed by this Node. What is bigger fails, and what is smaller: then this is lowered. */
-const uploadGzipKib = 450
+const uploadGzipKib = 463
 /** How far from it the upload may be. */
 const tolerance = 0.01
 

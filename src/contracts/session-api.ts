@@ -67,7 +67,13 @@ export interface SessionApi {
   /** Everything after `afterSeq`, then live; ends after the terminal event of `run` if one is named, else when nothing runs. */
   readonly events: (
     principal: string,
-    options: { readonly afterSeq: number; readonly run?: string; readonly follow: boolean },
+    options: {
+      readonly afterSeq: number
+      readonly run?: string
+      readonly follow: boolean
+      /** The run that a place is of, and what the reader calls that place: refused by that name if it is none of here. */
+      readonly cursor?: { readonly run: string; readonly param: string }
+    },
   ) => Promise<Reply<ReadableStream<Uint8Array>>>
   readonly cancel: (principal: string, run: string, reason: string) => Promise<Reply<RunView>>
   /** Cancels a run that nobody but `reader`, who has gone, follows or waits for. */

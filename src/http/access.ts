@@ -18,6 +18,7 @@ const pluginReaders = ['operator', 'author', 'auditor'] as const
 const talkers = ['operator', 'author', 'user'] as const
 /** Those who read sessions: talkers their own, operators and auditors everybody's. */
 const sessionReaders = [...talkers, 'auditor'] as const
+const everybody = [...talkers, 'auditor'] as const
 
 /**
  * Every route, and who may use it. The app has no route that is not in here, and refuses whoever is not named before it
@@ -54,6 +55,8 @@ export const access = {
   '/v1/models': { GET: talkers },
   '/v1/models/:id{.+}': { GET: talkers },
   '/mcp': { GET: talkers, POST: talkers, DELETE: talkers },
+  // Whoever has a key: it says nothing of what is here, but a stranger is told nothing at all.
+  '/api/openapi.json': { GET: everybody },
   '/api/sessions': { GET: sessionReaders, POST: talkers },
   '/api/sessions/:id': { GET: sessionReaders, DELETE: talkers },
   '/api/sessions/:id/transcript': { GET: sessionReaders },
@@ -108,6 +111,27 @@ export const access = {
   '/api/operator/generations': { GET: pluginReaders },
   '/api/operator/generations/:number/restore': { POST: operators },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<Method, Access>>>>>
+
+/** Routes of `/api` that take a query, and check it themselves: every other one refuses whatever is in it. */
+const takingQuery: ReadonlySet<string> = new Set([
+  'GET /api/sessions',
+  'GET /api/sessions/:id',
+  'GET /api/sessions/:id/transcript',
+  'GET /api/sessions/:id/events',
+  'GET /api/operator/audit',
+  'GET /api/operator/models',
+  'GET /api/operator/metrics',
+  'GET /api/operator/usage',
+  'GET /api/operator/runs',
+  'GET /api/operator/keys',
+  'GET /api/operator/grants',
+  'POST /api/operator/plugins',
+  'DELETE /api/operator/plugins/:plugin',
+] satisfies readonly `${Method} ${RoutePath}`[])
+
+/** Whether a query with anything in it is refused before a handler looks at it. OpenAI's clients may send what they like. */
+export const refusesQuery = (method: string, path: string): boolean =>
+  path.startsWith('/api/') && !takingQuery.has(`${method} ${path}`)
 
 /** A path of the table, as the router has it (`/api/sessions/:id`). */
 export type RoutePath = keyof typeof access

@@ -54,6 +54,7 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   addRoute('/v1/models/:id{.+}', { GET: createShowModel(deps) })
   const mcp = createLazyMcp(deps)
   addRoute('/mcp', { GET: mcp, POST: mcp, DELETE: mcp })
+  addLater('/api/openapi.json', async () => (await import('./openapi/openapi.ts')).addOpenApiRoute)
   addLater('/api/sessions', async () => (await import('./sessions/sessions.ts')).addSessionRoutes)
   addLater('/api/operator', async () => (await import('./operator/operator.ts')).addOperatorRoutes)
   return app

@@ -1,8 +1,17 @@
+import { noFields } from '#contracts/api/requests/lists.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { access, guarded, type Access, type HandlersOf, type RoutePath } from './access.ts'
+import {
+  access,
+  guarded,
+  refusesQuery,
+  type Access,
+  type HandlersOf,
+  type RoutePath,
+} from './access.ts'
 import type { HttpApp, HttpDeps, HttpHandler } from './deps.ts'
 import { errorResponse } from './responses.ts'
 import { lazily } from './lazily.ts'
+import { parseFields } from './validate.ts'
 
 /** Adds one path of the table; a handler is needed for exactly its methods. */
 export type AddRoute = <Path extends RoutePath>(path: Path, handlers: HandlersOf<Path>) => void
@@ -53,6 +62,7 @@ export function createAddLater(addRoute: AddRoute, deps: HttpDeps) {
         async (context, next) => {
           const handler = (await read()).get(path)?.[method]
           if (!handler) throw new Error(`${method} ${path} has nobody to answer it.`)
+          if (refusesQuery(method, path)) parseFields(noFields, context.req.query())
           return handler(context, next)
         }
       const handlers = Object.keys(methods).map((method) => [method, handlerOf(method)])

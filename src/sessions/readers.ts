@@ -9,7 +9,7 @@ import type {
   TreeQuery,
 } from '#contracts/session-view.ts'
 import { itemsPage } from './responses/items.ts'
-import { noSuchSession } from './storage/not-found.ts'
+import { noSuchPlace, noSuchSession } from './storage/not-found.ts'
 import type { Scope } from './scope.ts'
 import { eventsPage } from './log/log-view.ts'
 import { aboutOf, treeOf } from './log/tree.ts'
@@ -46,8 +46,9 @@ export function createReaders(scope: Scope): Readers {
       own(principal)
       return memoOf(row(run), viewOptions())
     },
-    async events(principal, { run, afterSeq, follow }) {
+    async events(principal, { run, afterSeq, follow, cursor }) {
       own(principal)
+      if (cursor && !parts().store.findRun(cursor.run)) throw noSuchPlace(cursor.param)
       if (run !== undefined) row(run)
       await synced()
       const { store, runs, hub } = parts()
@@ -64,7 +65,9 @@ export function createReaders(scope: Scope): Readers {
     transcript(principal, { after }) {
       own(principal)
       const { store, transcript } = parts()
-      const { messages, next } = transcript.page(after === undefined ? 0 : row(after).order)
+      const from = after === undefined ? undefined : store.findRun(after)
+      if (after !== undefined && !from) throw noSuchPlace('after')
+      const { messages, next } = transcript.page(from?.order ?? 0)
       const last = next === undefined ? undefined : store.runs(next, next)[0]
       return { messages, ...(last && { next: last.id }) }
     },

@@ -1,10 +1,10 @@
-// Holds every event that a test run stores, tells or records against its schema. In tests only: `src/` knows nothing
-// of this, and no bundle has it.
+// Holds every event that a test run stores, tells or records against its schema, and every reply of the app against the
+// OpenAPI document. In tests only: `src/` knows nothing of this, and no bundle has it.
 import { sep } from 'node:path'
 
 const checker = '../../../test/setup/check-events.ts'
 
-/** Where all events come by, and what is done to each there. */
+/** Where all events and replies come by, and what is done to each there. */
 export const places = [
   {
     file: 'src/sessions/storage/event-version.ts',
@@ -19,6 +19,14 @@ export const places = [
     name: 'fullEvents',
     check: 'import { checkTold as check }',
     wrap: '(turn) => { const told = unchecked(turn); told.forEach(check); return told }',
+  },
+  {
+    file: 'src/http/app.ts',
+    find: 'export function createHttpApp(',
+    name: 'createHttpApp',
+    check: 'import { checkReplies as check }',
+    wrap: '(deps) => check(unchecked(deps))',
+    path: '../../test/setup/check-replies.ts',
   },
 ]
 

@@ -1,4 +1,6 @@
-import * as z from 'zod'
+import type * as z from 'zod'
+import { addPluginOptions, addPluginQuery } from '#contracts/api/requests/installed.ts'
+import { noFields } from '#contracts/api/requests/lists.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 import type { Upload } from '#contracts/plugin-upload.ts'
@@ -7,12 +9,6 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
-
-/** The fields that are not about the plugin; a zip has them in the query. */
-const flag = z.boolean().optional()
-const meant = z.object({ allowDowngrade: flag, replace: flag, takeOver: flag })
-const inQuery = z.stringbool().optional()
-const zipQuery = z.strictObject({ allowDowngrade: inQuery, replace: inQuery, takeOver: inQuery })
 
 /** `POST /api/operator/plugins`: installs a version, which enables nothing. */
 export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
@@ -60,12 +56,16 @@ async function recordRefusal(
 
 async function readRequest(
   context: HttpContext,
-): Promise<{ readonly upload: Upload } & z.infer<typeof meant>> {
+): Promise<{ readonly upload: Upload } & z.infer<typeof addPluginOptions>> {
   const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type === 'application/zip' || type === 'application/x-zip-compressed') {
-    const asked = parseFields(zipQuery, context.req.query())
+    const asked = parseFields(addPluginQuery, context.req.query())
     return { upload: { zip: await readZip(context.req.raw) }, ...asked }
   }
+  parseFields(noFields, context.req.query())
   const { allowDowngrade, replace, takeOver, ...json } = await readJsonObject(context.req.raw)
-  return { upload: { json }, ...parseFields(meant, { allowDowngrade, replace, takeOver }) }
+  return {
+    upload: { json },
+    ...parseFields(addPluginOptions, { allowDowngrade, replace, takeOver }),
+  }
 }

@@ -1,37 +1,10 @@
-import * as z from 'zod'
+import { auditQuery } from '#contracts/api/requests/record.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { AuditCursor, AuditQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { dayMs, defaultListLimit, listLimit, maxWindowMs, moment } from '../list-queries.ts'
-
-const name = z.string().min(1).max(200)
-const auditQuery = z.strictObject({
-  trace: z
-    .string()
-    .regex(/^[0-9a-f]{32}$/, 'must be a trace id: 32 lowercase hex characters')
-    .optional(),
-  session: z
-    .string()
-    .regex(/^(ses_[0-9A-Za-z]{22}|deployment)$/, 'must be a session id, or deployment')
-    .optional(),
-  principal: name.optional(),
-  agent: name.optional(),
-  type: z
-    .string()
-    .regex(/^[a-z_]{1,40}\*?$/, 'must be a type (tool_finished), or how it begins (tool_*)')
-    .optional(),
-  plugin: name.optional(),
-  since: moment.optional(),
-  until: moment.optional(),
-  order: z.enum(['asc', 'desc'], 'must be asc or desc').optional(),
-  limit: listLimit.optional(),
-  after: z
-    .string()
-    .regex(/^(\d{1,15}-)?\d{1,15}$/, 'must be the `next` or `last` of another page')
-    .optional(),
-})
+import { dayMs, defaultListLimit, maxWindowMs } from '../list-queries.ts'
 
 /**
  * `GET /api/operator/audit`: the record in the order it arrived, or the newest first. What is looked for by principal,

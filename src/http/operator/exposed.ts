@@ -1,5 +1,5 @@
-import * as z from 'zod'
-import { exposureLines, exposureSchema, type Exposure } from '#contracts/exposure.ts'
+import { setExposedRequest } from '#contracts/api/requests/settings.ts'
+import { exposureLines, type Exposure } from '#contracts/exposure.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { contestedNotes, offeredResources } from '../mcp/offered-resources.ts'
@@ -8,8 +8,6 @@ import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
-
-const setRequest = z.strictObject({ exposed: exposureSchema })
 
 /** `GET /api/operator/exposed`: what MCP clients are offered, as a document and in lines, and what of it is not. */
 export const readExposed: Handle = (deps) => async () => {
@@ -20,7 +18,7 @@ export const readExposed: Handle = (deps) => async () => {
 
 /** Replaces the whole choice: what is left out is as it ships, which is nothing but the orchestrator. */
 export const setExposed: Handle = (deps) => async (context) => {
-  const { exposed } = parseFields(setRequest, await readJsonObject(context.req.raw))
+  const { exposed } = parseFields(setExposedRequest, await readJsonObject(context.req.raw))
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'expose', exposed }, by)
   const more = [...unknownNames(deps, exposed), ...contestedIn(deps, exposed)]

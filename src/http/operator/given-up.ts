@@ -1,4 +1,5 @@
-import * as z from 'zod'
+import { noFields } from '#contracts/api/requests/lists.ts'
+import { givenUpQuery } from '#contracts/api/requests/record.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { GivenUpRun } from '#contracts/operations.ts'
 import { unwrap } from '#contracts/reply.ts'
@@ -8,19 +9,13 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isRunId } from '../headers.ts'
 import { jsonResponse, replayed } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { defaultListLimit, listLimit } from '../list-queries.ts'
-
-const listQuery = z.strictObject({
-  state: z.enum(['open', 'retried', 'dropped'], 'must be one of open, retried, dropped').optional(),
-  limit: listLimit.optional(),
-})
-const noFields = z.strictObject({})
+import { defaultListLimit } from '../list-queries.ts'
 
 /** `GET /api/operator/runs`: the runs that were given up, those nobody has decided about if `state` is not named. */
 export const listGivenUp =
   (deps: HttpDeps) =>
   async (context: HttpContext): Promise<Response> => {
-    const { state = 'open', limit } = parseFields(listQuery, context.req.query())
+    const { state = 'open', limit } = parseFields(givenUpQuery, context.req.query())
     const runs = await deps.givenUp.list({ state, limit: limit ?? defaultListLimit })
     return jsonResponse({ runs })
   }

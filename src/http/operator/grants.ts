@@ -1,25 +1,21 @@
-import * as z from 'zod'
+import { grantsQuery } from '#contracts/api/requests/keys.ts'
+import { noFields } from '#contracts/api/requests/lists.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { OAuthGrant } from '#contracts/oauth.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { defaultListLimit, listLimit } from '../list-queries.ts'
+import { defaultListLimit } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { administrator } from './administrator.ts'
 
 const grantId = /^grant_[0-9a-f]{22}$/
-const noFields = z.strictObject({})
-const listQuery = z.strictObject({
-  principal: z.string().min(1).max(64).optional(),
-  limit: listLimit.optional(),
-})
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
 /** `GET /api/operator/grants`: what clients were allowed in OAuth sign-ins, newest first; those that have ended too. */
 export const listGrants: Handle = (deps) => async (context) => {
-  const { principal, limit = defaultListLimit } = parseFields(listQuery, context.req.query())
+  const { principal, limit = defaultListLimit } = parseFields(grantsQuery, context.req.query())
   const query = { limit, ...(principal !== undefined && { principal }) }
   const grants = (await deps.oauth?.grants.list(query)) ?? []
   return jsonResponse({ grants: grants.map((grant) => shown(deps, grant)) })

@@ -1,64 +1,25 @@
-import * as z from 'zod'
+import type * as z from 'zod'
+import {
+  addKeyRequest,
+  changePrincipalRequest,
+  keysQuery,
+  rotateKeyRequest,
+} from '#contracts/api/requests/keys.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import { roles, type KeyEnd, type Rights, type RightsChange } from '#contracts/keys.ts'
+import type { KeyEnd, Rights, RightsChange } from '#contracts/keys.ts'
 import type { HttpDeps } from '../deps.ts'
 import { hasAgent, isServed } from '../targets.ts'
 import { parseFields } from '../validate.ts'
-import { defaultListLimit, listLimit } from '../list-queries.ts'
+import { defaultListLimit } from '../list-queries.ts'
 
 const nanoPerUsd = 1e9
-const maxDurationMs = 10 * 365 * 86_400_000
-const maxGraceMs = 30 * 86_400_000
-const names = z
-  .array(z.string().min(1).max(200))
-  .min(1, 'must name one at least; leave it out for all')
-  .max(200)
 
-const principalName = z
-  .string()
-  .regex(
-    /^[a-z0-9][a-z0-9._@+-]{0,63}$/,
-    'must be 1 to 64 lowercase letters, digits or . _ @ + -, and begin with a letter or digit',
-  )
-const dailyTokens = z.int().min(0).max(1e15)
-const dailyCostUsd = z.number().min(0).max(1_000_000)
-const end = {
-  expiresInMs: z.int().min(1).max(maxDurationMs).optional(),
-  expiresAtMs: z.int().min(1).max(8.64e15).optional(),
-}
-const addRequest = z.strictObject({
-  principal: principalName,
-  role: z.enum(roles, `must be one of ${roles.join(', ')}`).optional(),
-  agents: names.optional(),
-  models: names.optional(),
-  limits: z
-    .strictObject({
-      dailyTokens: dailyTokens.optional(),
-      dailyCostUsd: dailyCostUsd.optional(),
-    })
-    .optional(),
-  ...end,
-})
-const changeRequest = z.strictObject({
-  role: addRequest.shape.role,
-  agents: names.nullish(),
-  models: names.nullish(),
-  limits: z
-    .strictObject({ dailyTokens: dailyTokens.nullish(), dailyCostUsd: dailyCostUsd.nullish() })
-    .optional(),
-})
-const rotateRequest = z.strictObject({ graceMs: z.int().min(0).max(maxGraceMs).optional(), ...end })
-const listQuery = z.strictObject({
-  principal: principalName.optional(),
-  limit: listLimit.optional(),
-})
-
-type AddFields = z.infer<typeof addRequest>
+type AddFields = z.infer<typeof addKeyRequest>
 
 /** Whose keys are asked for, and how many. Throws `request_invalid`. */
 export function parseListQuery(query: Readonly<Record<string, string>>) {
-  const { principal, limit } = parseFields(listQuery, query)
+  const { principal, limit } = parseFields(keysQuery, query)
   return { limit: limit ?? defaultListLimit, ...(principal !== undefined && { principal }) }
 }
 
@@ -67,7 +28,7 @@ export function parseAddRequest(
   deps: HttpDeps,
   body: JsonObject,
 ): { readonly principal: string; readonly rights?: Rights; readonly end: KeyEnd } {
-  const request = parseFields(addRequest, body)
+  const request = parseFields(addKeyRequest, body)
   const { principal, role, agents, models } = request
   checkReach(deps, request)
   if (role === undefined) refuseRightsAlone(request)
@@ -83,7 +44,7 @@ export function parseAddRequest(
 
 /** What of a principal's rights changes; what is left out stays, `null` lifts it. Throws `request_invalid`. */
 export function parseChangeRequest(deps: HttpDeps, body: JsonObject): RightsChange {
-  const { role, agents, models, limits } = parseFields(changeRequest, body)
+  const { role, agents, models, limits } = parseFields(changePrincipalRequest, body)
   checkReach(deps, { agents, models })
   const { dailyTokens: tokens, dailyCostUsd: costUsd } = limits ?? {}
   return {
@@ -97,14 +58,14 @@ export function parseChangeRequest(deps: HttpDeps, body: JsonObject): RightsChan
 
 /** How long the old key holds on, and when the new one ends. Throws `request_invalid`. */
 export function parseRotateRequest(body: JsonObject) {
-  const { graceMs, ...rest } = parseFields(rotateRequest, body)
+  const { graceMs, ...rest } = parseFields(rotateKeyRequest, body)
   const ends = toEnd(rest)
   return { ...(graceMs !== undefined && { graceMs }), ...(ends && { end: ends }) }
 }
 
 function checkReach(
   deps: HttpDeps,
-  { agents, models }: Pick<z.infer<typeof changeRequest>, 'agents' | 'models'>,
+  { agents, models }: Pick<z.infer<typeof changePrincipalRequest>, 'agents' | 'models'>,
 ): void {
   checkNames('agents', agents, (agent) => hasAgent(deps, {}, agent))
   checkNames('models', models, (model) => isServed(deps.models, model))

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { noFields } from '#contracts/api/requests/lists.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { stateOf, type IssuedKey, type KeyView, type Rights } from '#contracts/keys.ts'
 import { readJsonObject } from '../body.ts'
@@ -14,7 +14,6 @@ import {
 } from './key-requests.ts'
 
 const keyId = /^key_[0-9A-Za-z]{22}$/
-const noFields = z.strictObject({})
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 

@@ -1,5 +1,6 @@
-import * as z from 'zod'
-import { mcpServerSchema, type McpChange, type McpServerRow } from '#contracts/mcp.ts'
+import { addServerRequest, approveServerRequest } from '#contracts/api/requests/installed.ts'
+import { noFields } from '#contracts/api/requests/lists.ts'
+import type { McpChange, McpServerRow } from '#contracts/mcp.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
@@ -9,16 +10,6 @@ import { changeBy } from './change-by.ts'
 import { missingSecrets, notSet } from './mcp-secrets.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
-
-const addRequest = mcpServerSchema.extend({ replace: z.boolean().default(false) })
-const noFields = z.strictObject({})
-const names = z.array(z.string().min(1).max(2_100)).max(500)
-const approveRequest = z.strictObject({
-  hash: z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown'),
-  items: names.optional(),
-  confirm: names.default([]),
-  harmless: names.default([]),
-})
 
 /** `/api/operator/mcp…`: remote MCP servers, what they offer, and every change of what is allowed of it. */
 export function addMcpRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -42,7 +33,10 @@ function inBrief({ config: { id: _same, ...config }, ...row }: McpServerRow) {
 }
 
 const addServer: Handle = (deps) => async (context) => {
-  const { replace, ...config } = parseFields(addRequest, await readJsonObject(context.req.raw))
+  const { replace, ...config } = parseFields(
+    addServerRequest,
+    await readJsonObject(context.req.raw),
+  )
   const missing = await missingSecrets(deps, config)
   const done = await deps.mcp.change({ do: 'add', config, replace }, changeBy(deps, context))
   return jsonResponse({ ...done, notes: [...done.notes, ...missing.map(notSet)] })
@@ -75,7 +69,10 @@ const loginAtServer: Handle = (deps) => async (context) => {
 
 /** What was shown, with the hash it was shown for: anything else is refused. */
 const approveServer: Handle = (deps) => async (context) => {
-  const { items, ...seen } = parseFields(approveRequest, await readJsonObject(context.req.raw))
+  const { items, ...seen } = parseFields(
+    approveServerRequest,
+    await readJsonObject(context.req.raw),
+  )
   const asked = { id: idOf(context), ...seen, ...(items && { items }) }
   return jsonResponse(await deps.mcp.approve(asked, changeBy(deps, context)))
 }

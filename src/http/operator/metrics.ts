@@ -1,17 +1,12 @@
-import * as z from 'zod'
+import { metricsQuery } from '#contracts/api/requests/record.ts'
 import type { Metrics } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { dayMs, maxWindowMs, moment } from '../list-queries.ts'
+import { dayMs, maxWindowMs } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { toExposition } from './metrics-text.ts'
 
 const nanoPerUsd = 1e9
-
-const metricsQuery = z.strictObject({
-  since: moment.optional(),
-  format: z.enum(['json', 'prometheus'], 'must be json or prometheus').optional(),
-})
 
 /**
  * Task success, turns, tool errors and latency, tokens and cost since a moment (C7): the last day unless `since` says

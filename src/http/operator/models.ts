@@ -1,16 +1,10 @@
-import * as z from 'zod'
+import { modelsQuery } from '#contracts/api/requests/record.ts'
 import type { ModelRecord } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-import { digits } from '../list-queries.ts'
 
 const hourMs = 3_600_000
-const modelsQuery = z.strictObject({
-  hours: digits(24 * 31)
-    .refine((hours) => hours >= 1, 'must be 1 or more')
-    .optional(),
-})
 
 /**
  * How each model did (C2): `record` is counted from the audit log, `now` is what the isolate that answers has seen

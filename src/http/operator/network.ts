@@ -1,5 +1,4 @@
-import * as z from 'zod'
-import { elsewhere, maxOpenHosts, openHosts } from '#contracts/network-rule.ts'
+import { changeNetworkRequest } from '#contracts/api/requests/settings.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
@@ -7,13 +6,6 @@ import { parseFields } from '../validate.ts'
 import { changeBy } from './change-by.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
-
-const changeRequest = z.strictObject({
-  allow: openHosts.default([]),
-  // Whatever is in the list can be closed, by rules of a version before too.
-  deny: z.array(z.string().trim().toLowerCase().max(253)).max(maxOpenHosts).default([]),
-  elsewhere: elsewhere.optional(),
-})
 
 /** `GET /api/operator/http`: which hosts the `http` tools may reach. */
 export const readNetwork: Handle = (deps) => async () => {
@@ -23,7 +15,10 @@ export const readNetwork: Handle = (deps) => async () => {
 
 /** Opens hosts and closes others. It is the policy that changes, and nothing else of it. */
 export const changeNetwork: Handle = (deps) => async (context) => {
-  const { allow, deny, ...rest } = parseFields(changeRequest, await readJsonObject(context.req.raw))
+  const { allow, deny, ...rest } = parseFields(
+    changeNetworkRequest,
+    await readJsonObject(context.req.raw),
+  )
   const change = { allow, deny, ...(rest.elsewhere && { elsewhere: rest.elsewhere }) }
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'network', ...change }, by)

@@ -1,7 +1,12 @@
-import * as z from 'zod'
+import {
+  acceptPluginRequest,
+  enablePluginRequest,
+  grantPluginRequest,
+  removePluginQuery,
+  restoreRequest,
+} from '#contracts/api/requests/installed.ts'
+import { noFields } from '#contracts/api/requests/lists.ts'
 import { errorCode, IsolaError } from '#contracts/errors.ts'
-import type { JsonObject } from '#contracts/json.ts'
-import type { Permit } from '#contracts/permit.ts'
 import type { PluginChange, PluginView } from '#contracts/plugin-catalog.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
@@ -12,27 +17,6 @@ import { addPlugin } from './add-plugin.ts'
 import { changeBy } from './change-by.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
-
-const noFields = z.strictObject({})
-const jsonObject = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'must be an object',
-)
-const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be the 64 hex digits that were shown')
-const grantRequest = z.strictObject({
-  hash,
-  // Compared with what the plugin asks for, as a whole: nothing in it counts by itself.
-  permit: z.custom<Permit>(
-    (value) => typeof value === 'object' && value !== null,
-    'must be `asks`',
-  ),
-})
-const acceptRequest = z.strictObject({ hash })
-const restoreRequest = z.strictObject({ withPolicy: z.boolean().default(false) })
-const removeQuery = z.strictObject({
-  purge: z.enum(['true', 'false'], 'must be true or false').optional(),
-})
-const enableRequest = z.strictObject({ config: jsonObject.optional(), hash: hash.optional() })
 
 /** `/api/operator/plugins…`: what is installed, and every change of it. */
 export function addPluginRoutes(addRoute: AddRoute, deps: HttpDeps): void {
@@ -84,26 +68,26 @@ async function signedVersions({ trust }: HttpDeps, { versions }: PluginView) {
 
 /** A version that waits, named by its hash. */
 const acceptPlugin: Handle = (deps) => async (context) => {
-  const { hash: seen } = parseFields(acceptRequest, await readJsonObject(context.req.raw))
+  const { hash: seen } = parseFields(acceptPluginRequest, await readJsonObject(context.req.raw))
   return changed(deps, context, { do: 'accept', id: idOf(context), hash: seen })
 }
 
 /** What was shown, with the hash it was shown for: anything else is refused. */
 const grantPlugin: Handle = (deps) => async (context) => {
-  const { hash, permit } = parseFields(grantRequest, await readJsonObject(context.req.raw))
+  const { hash, permit } = parseFields(grantPluginRequest, await readJsonObject(context.req.raw))
   return changed(deps, context, { do: 'grant', id: idOf(context), hash, permit })
 }
 
 const enablePlugin: Handle = (deps) => async (context) => {
   const body = await readJsonObject(context.req.raw, { whenEmpty: {} })
-  const { config, hash: seen } = parseFields(enableRequest, body)
+  const { config, hash: seen } = parseFields(enablePluginRequest, body)
   const more = { ...(config && { config }), ...(seen !== undefined && { hash: seen }) }
   return changed(deps, context, { do: 'enable', id: idOf(context), ...more })
 }
 
 /** `?purge=true`: with all that it keeps outside of sessions. */
 const removePlugin: Handle = (deps) => async (context) => {
-  const { purge } = parseFields(removeQuery, context.req.query())
+  const { purge } = parseFields(removePluginQuery, context.req.query())
   const id = idOf(context)
   const isPurge = purge === 'true'
   const response = await changed(deps, context, { do: 'remove', id }).catch((error: unknown) => {

@@ -1,11 +1,10 @@
-import * as z from 'zod'
+import { setPolicyRequest, testPolicyRequest } from '#contracts/api/requests/settings.ts'
 import { toolDestroys } from '#contracts/destructive.ts'
 import {
   defaultToolPolicy,
   isMatch,
   patternsIn,
   policyLines,
-  toolPolicySchema,
   type ToolPolicy,
 } from '#contracts/tool-policy.ts'
 import { capped, toVisible } from '#contracts/visible-text.ts'
@@ -17,13 +16,6 @@ import { changeBy } from './change-by.ts'
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
-const setRequest = z.strictObject({ policy: toolPolicySchema })
-const testRequest = z.strictObject({
-  tool: z.string().min(1).max(100),
-  agent: z.string().min(1).max(200).default('orchestrator'),
-  principal: z.string().min(1).max(200).default('operator'),
-})
-
 /** `GET /api/operator/policy`: which tools may be called, as a document and in lines. */
 export const readPolicy: Handle = (deps) => async () => {
   const { generation, policy } = await deps.plugins.policy()
@@ -32,7 +24,7 @@ export const readPolicy: Handle = (deps) => async () => {
 
 /** Replaces the whole policy: what is left out is as it ships. What names nothing that is here is said, and holds: it may come. */
 export const setPolicy: Handle = (deps) => async (context) => {
-  const { policy } = parseFields(setRequest, await readJsonObject(context.req.raw))
+  const { policy } = parseFields(setPolicyRequest, await readJsonObject(context.req.raw))
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'policy', policy }, by)
   return jsonResponse({ generation, policy, notes: [...notes, ...unknownNames(deps, policy)] })
@@ -57,7 +49,7 @@ function unknownNames({ agents }: HttpDeps, policy: ToolPolicy): readonly string
 
 /** What the policy says of a call, without making it. */
 export const testPolicy: Handle = (deps) => async (context) => {
-  const asked = parseFields(testRequest, await readJsonObject(context.req.raw))
+  const asked = parseFields(testPolicyRequest, await readJsonObject(context.req.raw))
   const [{ policy }, isDestructive] = await Promise.all([
     deps.plugins.policy(),
     saysItDestroys(deps, asked.tool),

@@ -1,16 +1,11 @@
-import * as z from 'zod'
+import { noFields } from '#contracts/api/requests/lists.ts'
+import { setSecretRequest } from '#contracts/api/requests/settings.ts'
 import type { SecretView } from '#contracts/secrets.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-
-const setRequest = z.strictObject({
-  name: z.string('must be a text such as GITHUB_TOKEN'),
-  value: z.string('must be a text'),
-})
-const noFields = z.strictObject({})
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
@@ -36,7 +31,7 @@ export const listSecrets: Handle = (deps) => async () => {
 
 /** Puts a value in. No answer, event or log ever holds it again. */
 export const setSecret: Handle = (deps) => async (context) => {
-  const secret = parseFields(setRequest, await readJsonObject(context.req.raw))
+  const secret = parseFields(setSecretRequest, await readJsonObject(context.req.raw))
   return jsonResponse(shown(await deps.secrets.set(secret, administrator(deps, context))))
 }
 

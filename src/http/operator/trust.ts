@@ -1,22 +1,10 @@
-import * as z from 'zod'
+import { addTrustRequest } from '#contracts/api/requests/settings.ts'
 import type { TrustedKey } from '#contracts/trust.ts'
 import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { administrator } from './administrator.ts'
-
-const addRequest = z.strictObject({
-  name: z
-    .string()
-    .regex(
-      /^[a-z0-9][a-z0-9._@+-]{0,63}$/,
-      'must be 1 to 64 lowercase letters, digits or . _ @ + -, and begin with a letter or digit',
-    ),
-  publicKey: z
-    .string()
-    .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key, its 32 bytes as base64'),
-})
 
 type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 
@@ -26,7 +14,7 @@ export const listTrust: Handle = (deps) => async () =>
 
 /** Accepts a key. What is installed already stays in its tier. */
 export const addTrust: Handle = (deps) => async (context) => {
-  const request = parseFields(addRequest, await readJsonObject(context.req.raw))
+  const request = parseFields(addTrustRequest, await readJsonObject(context.req.raw))
   const key = await deps.trust.add(request, administrator(deps, context))
   return jsonResponse(shown(key), { status: 201 })
 }

@@ -1,22 +1,12 @@
-import * as z from 'zod'
+import { dayQuery, usageQuery } from '#contracts/api/requests/record.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
-import { usageKeys, type UsageSum } from '#contracts/operations.ts'
+import type { UsageSum } from '#contracts/operations.ts'
 import type { DayAmount } from '#contracts/principal.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { dayMs, defaultListLimit, listLimit, maxWindowMs, moment } from '../list-queries.ts'
+import { dayMs, defaultListLimit, maxWindowMs } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
-
-const principal = z.string().min(1).max(200).optional()
-const dayQuery = z.strictObject({ principal })
-const reportQuery = z.strictObject({
-  by: z.enum(usageKeys, `must be one of ${usageKeys.join(', ')}`),
-  principal,
-  since: moment.optional(),
-  until: moment.optional(),
-  limit: listLimit.optional(),
-})
 
 /** `GET /api/operator/usage`: a principal's day as it stands or, with `by`, what was spent, as the record has it. */
 export const readUsage =
@@ -44,7 +34,7 @@ async function readDay(deps: HttpDeps, context: HttpContext): Promise<Response> 
 }
 
 async function readReport(deps: HttpDeps, context: HttpContext): Promise<Response> {
-  const query = parseFields(reportQuery, context.req.query())
+  const query = parseFields(usageQuery, context.req.query())
   const { by, principal: of, limit = defaultListLimit } = query
   const untilMs = query.until ?? deps.sources.clock.nowMs() + 1
   const sinceMs = query.since ?? untilMs - dayMs

@@ -1,4 +1,5 @@
-import * as z from 'zod'
+import type * as z from 'zod'
+import { compactRequest } from '#contracts/api/requests/sessions.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { CompactionOutcome } from '#contracts/compaction-outcome.ts'
 import { unwrap } from '#contracts/reply.ts'
@@ -11,13 +12,8 @@ import type { AddRoute } from '../routes.ts'
 import { checkModel } from '../targets.ts'
 import { parseFields } from '../validate.ts'
 import { record } from './for-others.ts'
-import { runLimits, toLimits } from './limits.ts'
+import { toLimits } from './limits.ts'
 import { inSession, type OpenSession } from './open-session.ts'
-
-const compactRequest = z.strictObject({
-  model: z.string().min(1).max(200).optional(),
-  limits: runLimits.optional(),
-})
 
 /** What a model would be sent next in a session, and to make it less at rest: its owner, or an operator. */
 export function addContextRoutes(addRoute: AddRoute, deps: HttpDeps): void {

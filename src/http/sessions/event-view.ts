@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { eventsQuery } from '#contracts/api/requests/sessions.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { EventType, StreamItem } from '#contracts/event.ts'
 import { noSuchSession } from '#contracts/reply.ts'
@@ -7,18 +7,13 @@ import { brokenOff, type StreamView } from '../event-stream.ts'
 import { isRunId } from '../headers.ts'
 import { parseFields } from '../validate.ts'
 
-const flag = z.enum(['true', 'false', '1', '0'])
-const eventsQuery = z.strictObject({
-  run: z.string().optional(),
-  follow: flag.optional(),
-  cursor: z.string().optional(),
-})
-
 /** From where on events are read, of which run, and whether those that come are waited for. */
 export interface EventsQuery {
   readonly afterSeq: number
   readonly run?: string
   readonly follow: boolean
+  /** The run that the place is of, where it names one. */
+  readonly cursor?: { readonly run: string; readonly param: string }
 }
 
 /** `Last-Event-ID` wins over `?cursor=`: a reader that reconnects sends its first URL again. */
@@ -29,19 +24,21 @@ export function parseEventsQuery(
   const { run, follow, cursor } = parseFields(eventsQuery, query)
   if (run !== undefined && !isRunId(run)) throw noSuchSession()
   return {
-    afterSeq:
-      lastEventId === null || lastEventId === ''
-        ? parseCursor(cursor ?? '0', 'cursor')
-        : parseCursor(lastEventId, 'last-event-id'),
+    ...(lastEventId === null || lastEventId === ''
+      ? parseCursor(cursor ?? '0', 'cursor')
+      : parseCursor(lastEventId, 'last-event-id')),
     ...(run !== undefined && { run }),
     follow: follow !== 'false' && follow !== '0',
   }
 }
 
-/** `<run>:<seq>` or a bare seq. The seq counts per session, so the run is not needed. */
-function parseCursor(text: string, param: string): number {
-  const match = /^(?:run_[0-9A-Za-z]{22}:)?(\d{1,15})$/.exec(text)
-  if (match) return Number(match[1])
+/** `<run>:<seq>` or a bare seq. The seq counts per session: the run says whether it is of this one. */
+function parseCursor(text: string, param: string): Pick<EventsQuery, 'afterSeq' | 'cursor'> {
+  const match = /^(?:(run_[0-9A-Za-z]{22}):)?(\d{1,15})$/.exec(text)
+  if (match) {
+    const [, run, seq] = match
+    return { afterSeq: Number(seq), ...(run !== undefined && { cursor: { run, param } }) }
+  }
   const message = `${param}: must be <run>:<seq>, the id of an event, or a seq.`
   throw new IsolaError('request_invalid', message, { param })
 }

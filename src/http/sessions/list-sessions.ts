@@ -1,35 +1,13 @@
-import * as z from 'zod'
+import { sessionsQuery } from '#contracts/api/requests/sessions.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import type { Principal, SessionCursor, SessionQuery } from '#contracts/operations.ts'
+import type { Principal, SessionQuery } from '#contracts/operations.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
-import { defaultListLimit, listLimit } from '../list-queries.ts'
+import { defaultListLimit } from '../list-queries.ts'
 import { jsonResponse } from '../responses.ts'
 import { parseFields } from '../validate.ts'
 import { seesEverybody } from './open-session.ts'
 
-const states = [
-  'queued',
-  'running',
-  'parked',
-  'completed',
-  'stopped',
-  'failed',
-  'cancelled',
-] as const
 const everybody = '*'
-
-const listQuery = z.strictObject({
-  agent: z.string().min(1).max(200).optional(),
-  principal: z.string().min(1).max(200).optional(),
-  state: z.enum(states, `must be one of ${states.join(', ')}`).optional(),
-  stateless: z.enum(['true', 'false'], 'must be true or false').optional(),
-  limit: listLimit.optional(),
-  after: z
-    .string()
-    .regex(/^\d{1,15}-ses_[0-9A-Za-z]{22}$/, 'must be the `next` of another page')
-    .transform(toCursor)
-    .optional(),
-})
 
 /**
  * `GET /api/sessions`: the caller's own, newest made first. Operators and auditors may name another principal, or `*` for
@@ -46,7 +24,7 @@ function toQuery(
   given: Readonly<Record<string, string>>,
   { id, role }: Pick<Principal, 'id' | 'role'>,
 ): SessionQuery {
-  const { agent, state, stateless, limit, after, ...asked } = parseFields(listQuery, given)
+  const { agent, state, stateless, limit, after, ...asked } = parseFields(sessionsQuery, given)
   const { principal = role === 'auditor' ? everybody : id } = asked
   if (principal !== id && !seesEverybody(role)) {
     const message =
@@ -61,9 +39,4 @@ function toQuery(
     limit: limit ?? defaultListLimit,
     ...(after && { after }),
   }
-}
-
-function toCursor(text: string): SessionCursor {
-  const [sinceMs = '', id = ''] = text.split('-')
-  return { sinceMs: Number(sinceMs), id }
 }

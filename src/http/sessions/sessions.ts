@@ -1,10 +1,7 @@
-import * as z from 'zod'
+import { transcriptQuery, treeQuery } from '#contracts/api/requests/sessions.ts'
 import { unwrap } from '#contracts/reply.ts'
-import type { TranscriptQuery, TreeQuery } from '#contracts/session-view.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { toEventStream } from '../event-stream.ts'
-import { isRunId, isSessionId } from '../headers.ts'
-import { listLimit } from '../list-queries.ts'
 import { eventStreamResponse, jsonResponse } from '../responses.ts'
 import type { AddRoute } from '../routes.ts'
 import { parseFields } from '../validate.ts'
@@ -16,25 +13,6 @@ import { listSessions } from './list-sessions.ts'
 import { inSession } from './open-session.ts'
 import { addRunInputRoutes } from './run-input.ts'
 import { addRunRoutes } from './runs.ts'
-
-const runId = z.string().refine(isRunId, 'must be the id of a run')
-// What they do not know they pass over, as they always did.
-const treeQuery = z
-  .object({
-    before: runId.optional(),
-    limit: listLimit.optional(),
-    fromChild: z.string().refine(isSessionId, 'must be the id of a session').optional(),
-  })
-  .transform(({ before, limit, fromChild }): TreeQuery => {
-    return {
-      ...(before !== undefined && { before }),
-      ...(limit !== undefined && { limit }),
-      ...(fromChild !== undefined && { fromChild }),
-    }
-  })
-const transcriptQuery = z
-  .object({ after: runId.optional() })
-  .transform(({ after }): TranscriptQuery => (after === undefined ? {} : { after }))
 
 /** `/api/sessions…`, the native API: everything a program wants. Unknown fields are refused. */
 export function addSessionRoutes(addRoute: AddRoute, deps: HttpDeps): void {

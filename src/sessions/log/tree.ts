@@ -1,7 +1,7 @@
 import type { RunView } from '#contracts/run-view.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { SessionAbout, SessionTree, TreeQuery } from '#contracts/session-view.ts'
-import { noSuchChild, noSuchRun } from '../storage/not-found.ts'
+import { noSuchChild, noSuchPlace } from '../storage/not-found.ts'
 import type { Child } from '../storage/children.ts'
 import { noteOlderChildren, type ChildrenParts } from './older-children.ts'
 import type { SpentTotal } from './spent-total.ts'
@@ -73,7 +73,7 @@ const maxCharsOf = ({ maxChars = maxPageChars }: TreeQuery) => Math.min(maxChars
 function lastRuns({ parts: { store }, viewOf, query }: TreeOptions) {
   const { before, limit = defaultRuns, fromChild } = query
   const end = before === undefined ? undefined : store.findRun(before)
-  if (before !== undefined && !end) throw noSuchRun()
+  if (before !== undefined && !end) throw noSuchPlace('before')
   const to = (end?.order ?? store.lastOrder() + 1) - 1
   const runs: RunView[] = []
   let from = to + 1

@@ -113,6 +113,7 @@ describe('I26: an auditor', () => {
       ({ allowed }) => allowed !== 'anyone' && isFor(allowed, 'auditor'),
     )
     expect(readable.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /api/openapi.json',
       'GET /api/sessions',
       'GET /api/sessions/:id',
       'GET /api/sessions/:id/transcript',

@@ -747,6 +747,7 @@ describe('every field of a request for a response', () => {
       [item(said, call, output, output), 'input[3]'],
       [item({ role: 'assistant', content: 'x' }), 'input'],
       [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+      [{ previous_response_id: '' }, 'previous_response_id'],
       [{ conversation: 'conv_1' }, 'conversation'],
       [{ conversation: `conv_${'S'.repeat(22)}`, previous_response_id: 'x' }, 'conversation'],
       [{ background: true, store: false }, 'background'],

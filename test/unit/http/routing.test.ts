@@ -169,7 +169,7 @@ describe('what goes wrong inside', () => {
   ])('%s becomes %i', async (code, status) => {
     expect(statusOf(code)).toBe(status)
     const { send } = createFakeApp({ refusal: { code, message: 'Because.', param: 'x' } })
-    const response = await send(`/api/sessions/${testSession}`)
+    const response = await send(`/api/sessions/${testSession}/runs`, { json: { task: 'Hi' } })
     const error = await errorOf(response)
     expect([response.status, error.message, error.param]).toEqual([status, 'Because.', 'x'])
     expect(error.code).toBe(code.replace('request_', ''))

@@ -254,9 +254,18 @@ describe('GET /api/sessions/:id/events', () => {
     [
       `?cursor=${testRun}:7&run=${testRun}&follow=1`,
       {},
-      { afterSeq: 7, run: testRun, follow: true },
+      {
+        afterSeq: 7,
+        cursor: { run: testRun, param: 'cursor' },
+        run: testRun,
+        follow: true,
+      },
     ],
-    ['?cursor=7', { 'last-event-id': `${testRun}:12` }, { afterSeq: 12, follow: true }],
+    [
+      '?cursor=7',
+      { 'last-event-id': `${testRun}:12` },
+      { afterSeq: 12, cursor: { run: testRun, param: 'last-event-id' }, follow: true },
+    ],
   ])('with %s and %j reads %j', async (query, headers, expected) => {
     const { send, calls } = createFakeApp()
     await (await send(`${base}/events${query}`, { headers })).text()

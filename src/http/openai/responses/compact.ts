@@ -26,7 +26,7 @@ const compactRequest = z.object({
   model: z.string().min(1).max(200),
   input: z.union([z.string().min(1), z.array(inputItem).min(1)]),
   instructions: z.string().nullish(),
-  previous_response_id: z.string().nullish(),
+  previous_response_id: z.string().min(1, 'is empty: leave it out to begin').nullish(),
   conversation: z.unknown().optional(),
 })
 type CompactRequest = z.infer<typeof compactRequest>

@@ -26,7 +26,7 @@ const responseRequest = z.object({
   model: z.string().min(1).max(200),
   input: z.union([z.string().min(1, 'is empty: say what is wanted'), z.array(inputItem).min(1)]),
   instructions: z.string().nullish(),
-  previous_response_id: z.string().nullish(),
+  previous_response_id: z.string().min(1, 'is empty: leave it out to begin').nullish(),
   conversation: z.union([z.string(), z.object({ id: z.string() })]).nullish(),
   stream: z.boolean().nullish(),
   background: z.boolean().nullish(),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { JsonObject } from '#contracts/json.ts'
-import type { ToolDefinition } from '#contracts/model.ts'
+import type { JsonObject } from '../../json.ts'
+import type { ToolDefinition } from '../../model.ts'
 
 const maxTools = 64
 const maxDescriptionChars = 4_000

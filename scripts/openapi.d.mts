@@ -1,0 +1,2 @@
+/** The text of docs/openapi.json. */
+export declare function openApiText(): Promise<string>

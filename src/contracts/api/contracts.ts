@@ -1,0 +1,23 @@
+import type { ApiContracts } from './contract.ts'
+import { healthContracts } from './health.ts'
+import { keyContracts } from './keys.ts'
+import { mcpContracts } from './mcp.ts'
+import { openaiContracts } from './openai.ts'
+import { pluginContracts } from './plugins.ts'
+import { recordContracts } from './record.ts'
+import { runContracts } from './runs.ts'
+import { sessionContracts } from './sessions.ts'
+import { settingContracts } from './settings.ts'
+
+/** Every route that has a contract, by method and path. */
+export const apiContracts: ApiContracts = {
+  ...healthContracts,
+  ...openaiContracts,
+  ...sessionContracts,
+  ...runContracts,
+  ...recordContracts,
+  ...keyContracts,
+  ...settingContracts,
+  ...pluginContracts,
+  ...mcpContracts,
+}

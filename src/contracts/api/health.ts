@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import type { ApiContracts } from './contract.ts'
+import { atMs, count, text } from './shapes.ts'
+
+const problem = z.object({ plugin: text, code: text, message: text })
+const incident = z.object({
+  kind: text,
+  session: text,
+  run: text.optional(),
+  message: text,
+  count,
+  firstAtMs: atMs,
+  lastAtMs: atMs,
+})
+
+const health = z
+  .object({
+    status: z.enum(['ok', 'degraded']),
+    version: text,
+    database: z.enum(['ok', 'unreachable']),
+    migrations: z.discriminatedUnion('state', [
+      z.object({ state: z.literal('ready'), migration: text }),
+      z.object({ state: z.literal('not_migrated'), message: text }),
+      z.object({ state: z.literal('unreachable') }),
+    ]),
+    plugins: z.array(problem).describe('Those that are off, and why.'),
+    secrets: z.union([z.literal('ok'), z.object({ problem: text })]),
+    models: z.object({
+      default: text.nullable(),
+      served: z.array(text),
+      problem: text.optional(),
+    }),
+    incidents: z
+      .object({ counts: z.record(text, count), newest: z.array(incident) })
+      .nullable()
+      .describe('What has gone wrong; `null`: not known.'),
+  })
+  .meta({ id: 'Health' })
+
+/** How the deployment is, and this document. */
+export const healthContracts = {
+  'GET /healthz': {
+    summary: 'Whether the Worker answers.',
+    replies: { 200: { is: 'It does.', json: z.object({ status: z.literal('ok') }) } },
+  },
+  'GET /api/openapi.json': {
+    summary: 'This document.',
+    replies: {
+      200: { is: 'OpenAPI 3.1.', json: z.looseObject({ openapi: text, paths: z.looseObject({}) }) },
+    },
+  },
+  'GET /api/operator/health': {
+    summary: 'How the deployment is.',
+    replies: { 200: { is: 'Also where something is down.', json: health } },
+  },
+} satisfies ApiContracts

@@ -1,0 +1,62 @@
+import * as z from 'zod'
+import { usageKeys } from '../../operations.ts'
+import { digits, listLimit, moment, wantedName } from './lists.ts'
+
+/** `GET /api/operator/audit`. */
+export const auditQuery = z.strictObject({
+  trace: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/, 'must be a trace id: 32 lowercase hex characters')
+    .optional(),
+  session: z
+    .string()
+    .regex(/^(ses_[0-9A-Za-z]{22}|deployment)$/, 'must be a session id, or deployment')
+    .optional(),
+  principal: wantedName.optional(),
+  agent: wantedName.optional(),
+  type: z
+    .string()
+    .regex(/^[a-z_]{1,40}\*?$/, 'must be a type (tool_finished), or how it begins (tool_*)')
+    .optional(),
+  plugin: wantedName.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+  order: z.enum(['asc', 'desc'], 'must be asc or desc').optional(),
+  limit: listLimit.optional(),
+  after: z
+    .string()
+    .regex(/^(\d{1,15}-)?\d{1,15}$/, 'must be the `next` or `last` of another page')
+    .optional(),
+})
+
+/** `GET /api/operator/models`. */
+export const modelsQuery = z.strictObject({
+  hours: digits(24 * 31)
+    .refine((hours) => hours >= 1, 'must be 1 or more')
+    .describe('How far back, 1 to 744 hours; 24 if absent.')
+    .optional(),
+})
+
+/** `GET /api/operator/metrics`. */
+export const metricsQuery = z.strictObject({
+  since: moment.optional(),
+  format: z.enum(['json', 'prometheus'], 'must be json or prometheus').optional(),
+})
+
+/** `GET /api/operator/usage` of a principal's day. */
+export const dayQuery = z.strictObject({ principal: wantedName.optional() })
+
+/** `GET /api/operator/usage` of what was spent. */
+export const usageQuery = z.strictObject({
+  by: z.enum(usageKeys, `must be one of ${usageKeys.join(', ')}`),
+  principal: wantedName.optional(),
+  since: moment.optional(),
+  until: moment.optional(),
+  limit: listLimit.optional(),
+})
+
+/** `GET /api/operator/runs`. */
+export const givenUpQuery = z.strictObject({
+  state: z.enum(['open', 'retried', 'dropped'], 'must be one of open, retried, dropped').optional(),
+  limit: listLimit.optional(),
+})

@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import type { Json } from '../../json.ts'
+import { clientTools } from './client-tools.ts'
+import { runLimits } from './limits.ts'
+
+const toolPattern = z
+  .string()
+  .regex(/^(\*|[A-Za-z0-9_-]{1,64}|[A-Za-z0-9_-]{1,62}__\*)$/, 'must be a tool, <plugin>__* or *')
+
+/** `POST /api/sessions/:id/runs`. */
+export const runRequest = z.strictObject({
+  task: z.string().min(1),
+  context: z.string().min(1).optional(),
+  model: z.string().min(1).max(200).optional(),
+  parameters: z
+    .strictObject({
+      temperature: z.number().min(0).max(2).optional(),
+      topP: z.number().min(0).max(1).optional(),
+      maxOutputTokens: z.int().min(1).optional(),
+      stop: z.array(z.string()).max(4).optional(),
+      seed: z.int().optional(),
+      timeoutMs: z.int().min(1).optional(),
+    })
+    .optional(),
+  limits: runLimits.optional(),
+  requireApproval: z.array(toolPattern).max(100).optional(),
+  clientTools: clientTools.optional(),
+  mayAsk: z.boolean().optional(),
+  wait: z.boolean().optional(),
+})
+
+/** `POST …/runs/:run/cancel`. */
+export const cancelRequest = z.strictObject({ reason: z.string().min(1).max(500).optional() })
+
+/** `POST …/runs/:run/messages`. */
+export const messageRequest = z.strictObject({ message: z.string().min(1).max(500_000) })
+
+const call = z.string().min(1).max(200)
+const hash = z.string().min(1).max(200)
+const reason = z.string().min(1).max(4_000)
+const output = z.custom<Json>((value) => value !== undefined, 'any JSON: what came of the call')
+
+/** `POST …/runs/:run/decisions`. */
+export const decisionRequest = z.discriminatedUnion(
+  'decision',
+  [
+    z.strictObject({
+      call,
+      decision: z.literal('approve'),
+      argsHash: hash.exactOptional(),
+    }),
+    z.strictObject({ call, decision: z.literal('deny'), message: reason.exactOptional() }),
+    z.strictObject({ call, decision: z.literal('result'), output, asksHash: hash.exactOptional() }),
+    z.strictObject({ call, decision: z.literal('error'), message: reason }),
+  ],
+  {
+    error: (issue) =>
+      issue.code === 'invalid_union' ? 'must be approve, deny, result or error' : undefined,
+  },
+)

@@ -1,0 +1,40 @@
+import * as z from 'zod'
+import { exposureSchema } from '../../exposure.ts'
+import { elsewhere, maxOpenHosts, openHosts } from '../../network-rule.ts'
+import { toolPolicySchema } from '../../tool-policy.ts'
+import { principalName } from './lists.ts'
+
+/** `POST /api/operator/policy`: the whole policy. */
+export const setPolicyRequest = z.strictObject({ policy: toolPolicySchema })
+
+/** `POST /api/operator/policy/test`: a call that is not made. */
+export const testPolicyRequest = z.strictObject({
+  tool: z.string().min(1).max(100),
+  agent: z.string().min(1).max(200).default('orchestrator'),
+  principal: z.string().min(1).max(200).default('operator'),
+})
+
+/** `POST /api/operator/exposed`: the whole choice. */
+export const setExposedRequest = z.strictObject({ exposed: exposureSchema })
+
+/** `POST /api/operator/http`. */
+export const changeNetworkRequest = z.strictObject({
+  allow: openHosts.default([]),
+  // Whatever is in the list can be closed, by rules of a version before too.
+  deny: z.array(z.string().trim().toLowerCase().max(253)).max(maxOpenHosts).default([]),
+  elsewhere: elsewhere.optional(),
+})
+
+/** `POST /api/operator/secrets`. */
+export const setSecretRequest = z.strictObject({
+  name: z.string('must be a text such as GITHUB_TOKEN'),
+  value: z.string('must be a text'),
+})
+
+/** `POST /api/operator/trust`. */
+export const addTrustRequest = z.strictObject({
+  name: principalName,
+  publicKey: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be an Ed25519 public key, its 32 bytes as base64'),
+})

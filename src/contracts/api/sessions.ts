@@ -1,0 +1,177 @@
+import * as z from 'zod'
+import { contextPartKinds } from '../context-view.ts'
+import { compaction, usage } from '../event-fields.ts'
+import type { ApiContracts } from './contract.ts'
+import {
+  compactRequest,
+  createSessionRequest,
+  eventsQuery,
+  sessionsQuery,
+  transcriptQuery,
+  treeQuery,
+} from './requests/sessions.ts'
+import { runState, runView } from './run-view.ts'
+import { atMs, count, flag, json, object, text, usd } from './shapes.ts'
+
+const id = 'The session’s id: `ses_` and 22 characters.'
+const usageSum = usage.meta({ id: 'Usage' })
+
+const listed = z
+  .object({
+    id: text,
+    agent: text.nullable().describe('`null` until its first run says which.'),
+    principal: text,
+    createdAtMs: atMs,
+    usedAtMs: atMs,
+    runs: count,
+    state: runState.nullable().describe('Of the last run; `null` before the first.'),
+    isStateless: flag,
+  })
+  .meta({ id: 'SessionListing' })
+
+const session = z
+  .object({
+    id: text,
+    agent: text.describe('Empty until the first run says which.'),
+    principal: text,
+    createdAtMs: atMs,
+    metadata: object.optional(),
+    trace: text.optional(),
+    parent: z.object({ session: text, run: text, call: text }).optional(),
+    runs: z.array(runView).describe('In accept order: all of them, or the last ones.'),
+    earlier: text.optional().describe('There are earlier runs: send it as `before`.'),
+    usage: usageSum,
+    costEstimateUsd: usd,
+    get children() {
+      return z.array(session).describe('The sessions of its sub-agents.')
+    },
+    moreChildren: text.optional().describe('Not all of them fit: send it as `fromChild`.'),
+  })
+  .meta({ id: 'Session' })
+
+const taint = z.array(text).describe('Where it came from.')
+const message = z
+  .discriminatedUnion('role', [
+    z.object({ role: z.literal('system'), text }),
+    z.object({ role: z.literal('user'), text, images: z.array(text).optional(), taint }),
+    z.object({
+      role: z.literal('assistant'),
+      text,
+      toolCalls: z.array(z.object({ id: text, name: text, input: object })).optional(),
+      taint,
+    }),
+    z.object({
+      role: z.literal('tool'),
+      callId: text,
+      name: text,
+      output: json,
+      isError: flag,
+      decided: z.literal(true).optional().describe('A person allowed this call, or answered it.'),
+      taint,
+    }),
+  ])
+  .meta({ id: 'Message' })
+
+const contextView = z.object({
+  session: text,
+  agent: text,
+  model: text.optional(),
+  tokens: count,
+  windowTokens: count.optional(),
+  maxOutputTokens: count.optional(),
+  startTokens: count.optional(),
+  targetTokens: count.optional(),
+  parts: z.array(z.object({ kind: z.enum(contextPartKinds), tokens: count, count })),
+  saidMessages: count,
+  costUsd: z.object({ input: usd, atMost: usd }).optional(),
+})
+
+/** `/api/sessions…` but for runs. */
+export const sessionContracts = {
+  'GET /api/sessions': {
+    summary: 'Lists sessions, newest made first.',
+    query: sessionsQuery,
+    replies: {
+      200: {
+        is: 'A page of the list.',
+        json: z.object({
+          sessions: z.array(listed),
+          next: text.optional().describe('There may be more: send it as `after`.'),
+        }),
+      },
+    },
+  },
+  'POST /api/sessions': {
+    summary: 'Makes a session.',
+    headers: ['idempotency-key'],
+    body: createSessionRequest,
+    isBodyOptional: true,
+    replies: { 201: { is: 'The session as it was made.', headers: ['location'], json: session } },
+    errors: [404, 409, 422],
+  },
+  'GET /api/sessions/:id': {
+    summary: 'A session with its last runs and what hangs below them.',
+    params: { id },
+    query: treeQuery,
+    replies: { 200: { is: 'A page of it.', json: session } },
+  },
+  'DELETE /api/sessions/:id': {
+    summary: 'Cancels what runs, and deletes the session with those of its sub-agents.',
+    params: { id },
+    replies: { 200: { is: 'It is gone.', json: z.object({ id: text, deleted: z.literal(true) }) } },
+    errors: [409],
+  },
+  'GET /api/sessions/:id/transcript': {
+    summary: 'What was said and called, from the beginning.',
+    params: { id },
+    query: transcriptQuery,
+    replies: {
+      200: {
+        is: 'A page of it.',
+        json: z.object({
+          messages: z.array(message),
+          next: text.optional().describe('There is more: send it as `after`.'),
+        }),
+      },
+    },
+  },
+  'GET /api/sessions/:id/context': {
+    summary: 'What fills the window of its next model call.',
+    params: { id },
+    replies: { 200: { is: 'Part by part, with what the call costs.', json: contextView } },
+    errors: [409],
+  },
+  'POST /api/sessions/:id/compact': {
+    summary: 'Compacts what was said, at rest.',
+    params: { id },
+    headers: ['traceparent'],
+    body: compactRequest,
+    isBodyOptional: true,
+    replies: {
+      200: {
+        is: 'What it came to.',
+        headers: ['location'],
+        json: z.object({
+          session: text,
+          run: text,
+          state: runState,
+          compaction: z.object(compaction),
+        }),
+      },
+    },
+    errors: [409, 502, 504],
+  },
+  'GET /api/sessions/:id/events': {
+    summary: 'Everything that happened, then what happens, as it does.',
+    params: { id },
+    query: eventsQuery,
+    headers: ['last-event-id'],
+    replies: {
+      200: {
+        is: 'Events.',
+        events:
+          'Each has the kind as `event`, `<run>:<seq>` as `id`, and as `data` JSON with `type`, `data`, `seq`, `run`, `agent`, `trace` and `atMs`; `message_delta` has no id. The kinds are in docs/events.md.',
+      },
+    },
+  },
+} satisfies ApiContracts

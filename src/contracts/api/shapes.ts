@@ -1,0 +1,27 @@
+import * as z from 'zod'
+
+/** A text of ours or of somebody else: what is said of it stands beside it. */
+export const text = z.string()
+export const flag = z.boolean()
+/** Counts, places, bytes. */
+export const count = z.int()
+/** Epoch milliseconds. */
+export const atMs = z.int().describe('Epoch milliseconds.')
+export const usd = z.number().describe('US dollars.')
+export const notes = z.array(text).describe('What whoever asked should know.')
+
+export const json = z.unknown().meta({ id: 'Json', description: 'Any JSON.' })
+export const object = z.record(text, z.unknown()).meta({ id: 'JsonObject' })
+
+/** The one shape of an error, the same as OpenAI's, with an id to ask about. */
+export const apiError = z
+  .object({
+    error: z.object({
+      type: text.describe('The kind, by status, as OpenAI’s clients know it.'),
+      code: text.describe('What to match on.'),
+      message: text,
+      param: text.nullable().describe('The field that it is about.'),
+      request_id: text.describe('What to quote to the operator: the request, or the run.'),
+    }),
+  })
+  .meta({ id: 'Error' })
