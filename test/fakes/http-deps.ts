@@ -292,9 +292,9 @@ export function createFakeApp(options: FakeOptions = {}) {
       idFor: async (kind, parts) => `ses_${btoa([kind, ...parts].join('|')).replace(/\W/g, '')}`,
     },
     agents: {
-      tools: () => [],
-      offers: () => ({ resources: [], prompts: [] }),
-      toolNames: () => ['kv__get', 'kv__set', 'http__request', 'files__read'],
+      tools: async () => [],
+      offers: async () => ({ resources: [], prompts: [] }),
+      toolNames: async () => ['kv__get', 'kv__set', 'http__request', 'files__read'],
       list: () => [
         { name: 'code-reviewer', description: 'Reviews code.', integrationMode: 'tool' as const },
       ],
@@ -340,7 +340,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     version: '0.1.0',
     isDevelopment: true,
     stateKey: 'a key of at least thirty-two bytes',
-    pluginProblems: () => [],
+    pluginProblems: async () => [],
     tryPolicy,
     plugins: {
       list: async () => [],

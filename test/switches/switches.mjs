@@ -3417,13 +3417,13 @@ const uploads = [
       {
         name: 'revoked-stays-gone',
         what: 'G12: a rollback brings nothing back that was taken back',
-        find: 'if (number <= revokedIn) return undefined',
-        replace: '',
+        find: 'const after = revocationOf(await revocations(store), id)',
+        replace: 'const after = 0',
       },
       {
         name: 'restored-without-revoked',
         what: 'G12: nor does a restored generation',
-        find: 'const isTaken = revocationOf(taken, row.id) > number',
+        find: 'const isTaken = revocationOf(taken, row.id) > then.number',
         replace: 'const isTaken = false',
       },
     ],

@@ -1,5 +1,8 @@
+import type { Exposure } from '#contracts/exposure.ts'
+import type { ListedTool } from '#contracts/runtime.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
 import { sessionProtocol } from '#contracts/submission.ts'
+import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import { askedBy } from '../asked-by.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
@@ -36,11 +39,23 @@ export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<Mc
     inventory: {
       exposed,
       agents,
-      tools: isOrchestrators ? deps.agents.tools() : [],
-      offers: isOrchestrators ? deps.agents.offers() : nothing,
+      tools: isOrchestrators ? await toolsFor(deps, exposed) : [],
+      offers: isOrchestrators
+        ? await deps.agents.offers([...exposed.resources, ...exposed.prompts])
+        : nothing,
     },
     keepAlive: (work) => keepAlive(context, work),
   }
+}
+
+/** What is exposed, and those whose full name is what another would be called without its owner's. */
+async function toolsFor({ agents }: HttpDeps, exposed: Exposure): Promise<readonly ListedTool[]> {
+  const chosen = await agents.tools(exposed.tools)
+  const bare = chosen
+    .filter(({ name }) => isMatchOfAny(name, exposed.bare_names))
+    .map(({ name }) => name.slice(name.indexOf('__') + 2))
+    .filter((name) => name.includes('__'))
+  return bare.length === 0 ? chosen : [...chosen, ...(await agents.tools(bare))]
 }
 
 /** Without this what follows a closed connection would be dropped with it. In tests there is no such context. */

@@ -7,7 +7,7 @@ import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../he
 import { resolveTarget } from '../targets.ts'
 import { toConversation } from './chat-messages.ts'
 import { type ChatRequest, toResponseFormat } from './chat-request.ts'
-import { chooseTools, toClientTools } from './client-tools.ts'
+import { chooseTools, clientToolNames, toClientTools } from './client-tools.ts'
 import { type Plan, planAlone, planIn } from './plan.ts'
 
 /** Where a request goes, and what is submitted there once that is known. */
@@ -29,7 +29,7 @@ export async function toSubmission(
   const target = resolveTarget(deps, rights, request.model)
   const conversation = toConversation(request.messages, { appendOnly: named !== undefined })
   const tools = chooseTools(
-    toClientTools(request.tools, deps.agents.toolNames()),
+    toClientTools(request.tools, await deps.agents.toolNames(clientToolNames(request.tools))),
     request.tool_choice,
   )
   const session = await sessionFor(deps, { principal: rights, named, idempotencyKey })

@@ -47,7 +47,7 @@ export function addRunRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response> {
   const opened = openOwn(deps, context)
   const request = parseRunRequest(await readJsonObject(context.req.raw))
-  const submission = toSubmission(deps, { context, request })
+  const submission = await toSubmission(deps, { context, request })
   const { id, session } = opened
   const locate = (run: string) => ({ location: `/api/sessions/${id}/runs/${run}` })
   if (request.wait === true) {
@@ -77,13 +77,13 @@ function checkPatterns(patterns: readonly string[], tools: readonly string[]): v
   throw new IsolaError('request_invalid', message, { param })
 }
 
-function toSubmission(
+async function toSubmission(
   deps: HttpDeps,
   from: {
     readonly context: HttpContext
     readonly request: RunRequest
   },
-): SubmitRequest {
+): Promise<SubmitRequest> {
   const { request } = from
   const { headers } = from.context.req.raw
   const idempotencyKey = readIdempotencyKey(headers)
@@ -93,7 +93,7 @@ function toSubmission(
   const limits = toLimits(request.limits)
   const { requireApproval, clientTools } = request
   checkPatterns(requireApproval ?? [], [
-    ...deps.agents.toolNames(),
+    ...(await deps.agents.toolNames(requireApproval ?? [])),
     ...(clientTools ?? []).map(({ name }) => name),
   ])
   // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.

@@ -11,7 +11,7 @@ import { resolveTarget } from '../../targets.ts'
 import { toResponseFormat } from '../chat-request.ts'
 import { faultOf } from '../chat-response.ts'
 import { sessionFor } from '../chat-submission.ts'
-import { chooseTools, toClientTools } from '../client-tools.ts'
+import { chooseTools, clientToolNames, toClientTools } from '../client-tools.ts'
 import { type History, invalid, toHistory } from '../history.ts'
 import { carryOut, type Plan, planAfter, planAlone, planIn } from '../plan.ts'
 import { headersFor, streamRun } from '../run-response.ts'
@@ -71,7 +71,10 @@ async function toPlanned(
   const idempotencyKey = readIdempotencyKey(headers)
   const target = resolveTarget(deps, asking, request.model)
   const history = await readHistory(deps, principal, request.input)
-  const tools = toClientTools(request.tools, deps.agents.toolNames())
+  const tools = toClientTools(
+    request.tools,
+    await deps.agents.toolNames(clientToolNames(request.tools)),
+  )
   const { clientTools, toolChoice } = chooseTools(tools, request.tool_choice)
   const plan = await planOf(deps, { request, history, asking, headers, idempotencyKey })
   const conversation = request.conversation ? toConversationId(plan.session) : undefined
