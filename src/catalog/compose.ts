@@ -4,7 +4,6 @@ import type { PartKinds } from '#contracts/part-kind.ts'
 import type { BundleStore, PluginSource } from '#contracts/plugin-catalog.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { createBodies } from './bodies.ts'
 import {
   createCatalogGateway,
   emptySnapshot,
@@ -28,7 +27,8 @@ export function composeCatalog({ bundles, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
-  const { sourceOf } = createBodies(loadBody, parts)
+  // The object and the try-out look at what is there now: what they read once is not read again soon.
+  const sourceOf = (hash: string) => loadBody(hash).catch(() => undefined)
   return {
     installed: createCatalogGateway({ ...parts, loadBody }),
     initial: emptySnapshot,

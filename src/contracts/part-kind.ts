@@ -46,6 +46,8 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   /** Nothing if the change is not of this kind. Throws what is refused. */
   readonly decide: (change: PluginChange, now: DecidingPart) => Promise<PartOutcome> | undefined
   readonly restore: (going: RestoringPart) => Promise<RestoredPart>
+  /** Tries out what would be in force anew; the same with what was found out. Throws what does not start. */
+  readonly prove?: (outcome: PartOutcome, before: Generation) => Promise<PartOutcome>
   /** What goes with a part of another kind that was removed. */
   readonly left?: (
     id: string,

@@ -16,8 +16,8 @@ export interface DecisionDeps {
   readonly store: McpServerStore
   readonly nowMs: () => number
   readonly checkUrl: CheckUrl
-  /** Ids that are taken by plugins, or by the core. */
-  readonly isTaken: (id: string, now: Generation) => boolean
+  /** Ids that are taken by plugins that ship with the deployment, or by the core. */
+  readonly isTaken: (id: string) => boolean
 }
 
 const maxServers = 1_000
@@ -96,7 +96,7 @@ function add(
   { now, by, deps, before, count }: Adding,
 ): McpOutcome {
   const { id } = config
-  if (deps.isTaken(id, now))
+  if (deps.isTaken(id))
     throw new IsolaError(
       'request_conflict',
       `id: "${id}" is taken; tools of two owners would have one name.`,

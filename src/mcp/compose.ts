@@ -1,6 +1,6 @@
 import type { DeploymentDraft, DeploymentLog } from '#contracts/event.ts'
 import type { McpPin, McpServerStore } from '#contracts/mcp.ts'
-import { pinOf, type Generation, type PluginSnapshot } from '#contracts/generation.ts'
+import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createMcpAdministration } from './administration.ts'
@@ -29,11 +29,8 @@ export interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSi
 export function composeMcp(deps: McpParts) {
   const { store, bundles, clock, sha256, checkUrl, log, onFault } = deps
   const at = createMcpGateway(deps)
-  const isTaken = (id: string, now: Generation) =>
-    id === 'isola' ||
-    id === 'orchestrator' ||
-    deps.bundledIds().has(id) ||
-    pinOf(now, 'plugin', id) !== undefined
+  const isTaken = (id: string) =>
+    id === 'isola' || id === 'orchestrator' || deps.bundledIds().has(id)
   const append = (draft: DeploymentDraft) =>
     log
       .append({ ...draft, principal: '', trace: '', atMs: clock.nowMs() })

@@ -117,3 +117,36 @@ it.each([
     await expectNoMoreUse(poller)
   },
 )
+
+const catalogStub = () =>
+  env.CATALOG.getByName(sha256(lengthPrefixed(['catalog']))) as unknown as DurableObjectStub
+
+it('F15: a call under way goes on when the Catalog is killed, and is told of what is taken back after', async () => {
+  const poller = await startPoller('killed')
+  await runInDurableObject(catalogStub(), (_instance, state) => state.abort('killed')).catch(
+    () => {},
+  )
+  const before = uses
+  await eventually(() => expect(uses).toBeGreaterThan(before + 2))
+  await changePlugin('killed', 'disable')
+  await expectNoMoreUse(poller)
+})
+
+it('F15: a call under way goes on while the Catalog is slow', async () => {
+  const poller = await startPoller('slow')
+  const spy = await runInDurableObject(catalogStub(), (instance) => {
+    const proto = Object.getPrototypeOf(instance) as {
+      look: (...given: never[]) => Promise<unknown>
+    }
+    const { look } = proto
+    return vi.spyOn(proto, 'look').mockImplementation(async function (this: unknown, ...given) {
+      await wait(700)
+      return Reflect.apply(look, this, given)
+    })
+  })
+  const before = uses
+  await eventually(() => expect(uses).toBeGreaterThan(before + 2))
+  spy.mockRestore()
+  await changePlugin('slow', 'disable')
+  await expectNoMoreUse(poller)
+})

@@ -1,6 +1,13 @@
-import { pinsOf, withoutPin, withPin, type Generation, type Pins } from '#contracts/generation.ts'
+import {
+  pinOf,
+  pinsOf,
+  withoutPin,
+  withPin,
+  type Generation,
+  type Pins,
+} from '#contracts/generation.ts'
 import type { PartOutcome } from '#contracts/part-kind.ts'
-import type { ChangeBy, PluginChange, PluginRow } from '#contracts/plugin-catalog.ts'
+import type { ChangeBy, PluginChange, PluginPin, PluginRow } from '#contracts/plugin-catalog.ts'
 
 /** What a change of a plugin comes to: always with its rows. */
 export interface Outcome extends PartOutcome {
@@ -21,10 +28,20 @@ export const without = (generation: Generation, id: string): Pins => ({
 
 /** What is enabled with a row of an installed plugin in it, as the row is. */
 export function withRow(generation: Generation, row: PluginRow): Pins {
+  const pin = toPin(row, pinOf(generation, 'plugin', row.id))
+  return pin ? { plugin: withPin(pinsOf(generation, 'plugin'), pin) } : without(generation, row.id)
+}
+
+/**
+ * The pin of a row; nothing of one that is not an installed plugin with a permit. What was found out when a version was
+ * enabled holds for as long as it is.
+ */
+export function toPin(row: PluginRow, known: PluginPin | undefined): PluginPin | undefined {
   const { id, hash, version, tier, permit, grantEpoch, config } = row
-  if (tier === 'builtin' || !permit) return without(generation, id)
+  if (tier === 'builtin' || !permit) return undefined
+  const runsOwnAgent = known?.hash === hash ? known.runsOwnAgent : undefined
   const pin = { id, hash, version, tier, permit, grantEpoch, config }
-  return { plugin: withPin(pinsOf(generation, 'plugin'), pin) }
+  return runsOwnAgent === undefined ? pin : { ...pin, runsOwnAgent }
 }
 
 /** What is enabled with a plugin of the deployment switched. */

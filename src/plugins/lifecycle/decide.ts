@@ -2,14 +2,12 @@ import { withData, type DeploymentDraft } from '#contracts/event.ts'
 import { type Generation, type PartKind, type Pins } from '#contracts/generation.ts'
 import type { PartKindEntry, PartKinds, PartOutcome, RestoredPart } from '#contracts/part-kind.ts'
 import type { ChangeBy, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
-import type { Proof } from './prove.ts'
 import { generationOf } from './restore.ts'
 
-/** What decides a change: the table of kinds, and how what is new is tried out. */
+/** What decides a change: the table of kinds. */
 export interface DecideDeps {
   readonly store: Pick<PluginStore, 'generation'>
   readonly kinds: PartKinds
-  readonly proven: Proof
 }
 
 /** The generation before a change, and who asks for it. */
@@ -58,7 +56,7 @@ function withWhatLeaves(
 
 /** All of an earlier generation, each kind as it goes back. */
 async function goBack(
-  { store, kinds, proven }: DecideDeps,
+  { store, kinds }: DecideDeps,
   { generation: number, withPolicy = false }: Extract<PluginChange, { readonly do: 'restore' }>,
   now: Generation,
 ): Promise<PartOutcome> {
@@ -69,7 +67,9 @@ async function goBack(
   }
   for (const kind of Object.keys(kinds) as PartKind[])
     outcome = joined(outcome, await kinds[kind].restore({ then, now, withPolicy }))
-  return proven(outcome, now)
+  for (const entry of Object.values(kinds) as readonly PartKindEntry[])
+    outcome = (await entry.prove?.(outcome, now)) ?? outcome
+  return outcome
 }
 
 /** What one more kind has to say. */

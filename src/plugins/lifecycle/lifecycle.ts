@@ -78,7 +78,7 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
     async change(change, by, ports = {}) {
       const before = ports.before ?? (await current())
       const carryOut = async () => {
-        const outcome = await decide({ store, kinds, proven }, change, { before, by })
+        const outcome = await decide({ store, kinds }, change, { before, by })
         return { outcome, generation: await written(outcome, { ...ports, before, by }) }
       }
       const { outcome, generation } = await carryOut().catch(async (error: unknown) => {

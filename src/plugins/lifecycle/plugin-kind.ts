@@ -34,6 +34,7 @@ export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   },
   decide: (change, now) => (isOfPlugin(change) ? decidePlugin(deps, change, now) : undefined),
   restore: (going) => restorePlugins(deps.store, going),
+  prove: deps.proven,
   sources: ({ hash }) => [hash],
   epoch: ({ grantEpoch }) => grantEpoch,
   // What listens in, and what can be asked for by its name as an agent, is there before anything is called.

@@ -4,7 +4,7 @@ import type { RestoredPart, RestoringPart } from '#contracts/part-kind.ts'
 import { widened } from '#contracts/permit.ts'
 import type { PluginPin, PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
 import { installed } from './allow.ts'
-import { withRow, type Outcome, type Situation } from './changes.ts'
+import { toPin, withRow, type Outcome, type Situation } from './changes.ts'
 
 /** The version of a plugin that was enabled last before the one it has now, with what was allowed then. */
 export async function rollback(store: PluginStore, situation: Situation): Promise<Outcome> {
@@ -84,7 +84,7 @@ export async function restorePlugins(
     pins: {
       plugin: back
         .filter(({ state }) => state === 'enabled')
-        .flatMap((row) => withRow(noGeneration, row).plugin ?? []),
+        .flatMap((row) => toPin(row, pins.get(row.id)) ?? []),
     },
     ...(regainedNow.length > 0 && { told: { regained: regainedNow } }),
     notes: [...notes, ...regainedNow],

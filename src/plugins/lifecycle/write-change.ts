@@ -1,6 +1,6 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { withData, type DeploymentDraft, type DeploymentEventPlace } from '#contracts/event.ts'
-import { pinsOf, type Generation, type Pins } from '#contracts/generation.ts'
+import type { Generation } from '#contracts/generation.ts'
 import type { PartOutcome } from '#contracts/part-kind.ts'
 import type { ChangeBy, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
@@ -27,7 +27,7 @@ export function createChangeWriter({
     const number = before.number + 1
     const next = outcome.pins && {
       number,
-      pins: withKnownFacts({ ...before.pins, ...outcome.pins }, before),
+      pins: { ...before.pins, ...outcome.pins },
     }
     const { told, rows = [], version, servers } = outcome
     const reason = [told.type, ownerOf(told)].filter(Boolean).join(' ')
@@ -58,19 +58,6 @@ const requestOf = ({ requestId }: ChangeBy) => (requestId === '' ? {} : { reques
 function ownerOf({ data }: DeploymentDraft): unknown {
   if ('plugin' in data) return data.plugin
   return 'server' in data ? data.server : undefined
-}
-
-/** What was found out when a version was enabled holds for as long as it is. */
-function withKnownFacts(pins: Pins, before: Generation): Pins {
-  if (!pins.plugin || pins.plugin === before.pins.plugin) return pins
-  const known = new Map(pinsOf(before, 'plugin').map((pin) => [pin.hash, pin.runsOwnAgent]))
-  const plugin = pins.plugin.map((pin) => {
-    const runsOwnAgent = known.get(pin.hash)
-    return runsOwnAgent === undefined || pin.runsOwnAgent !== undefined
-      ? pin
-      : { ...pin, runsOwnAgent }
-  })
-  return { ...pins, plugin }
 }
 
 /** What was asked for, on the record. */

@@ -9,10 +9,12 @@ import { systemSources } from '../../../src/sources.ts'
 const installed = { manifest: { id: 'one' }, grantEpoch: 3 } as unknown as LoadedPlugin
 const bundled = { manifest: { id: 'one' } } as unknown as LoadedPlugin
 const never = () => new Promise<never>(() => {})
-const unreachable = () => Promise.reject(new Error('unreachable'))
+const late = (): Promise<boolean> =>
+  systemSources.clock.sleep(5_000).then(() => Promise.reject(new Error('late')))
+const unreachable = (): Promise<boolean> => Promise.reject(new Error('unreachable'))
 const silent = [
   ['nobody can be asked', unreachable],
-  ['nobody answers', () => vi.waitFor(unreachable, { timeout: 5_000, interval: 1_000 })],
+  ['nobody answers', late],
 ] as const
 
 beforeEach(() => void vi.useFakeTimers())
@@ -72,7 +74,7 @@ describe('G12: a call of an installed plugin', () => {
     async (_name, stands) => {
       const { catalog, take } = open()
       const { signal, check } = await take(installed)
-      catalog.hold.mockImplementation(unreachable)
+      catalog.hold.mockImplementation(() => Promise.reject(new Error('unreachable')))
       catalog.stands.mockImplementation(stands)
       const refused = expect(check()).rejects.toMatchObject({ code: 'tool_denied' })
       await vi.advanceTimersByTimeAsync(60_000)
@@ -87,7 +89,7 @@ describe('G12: a call of an installed plugin', () => {
     const { catalog, take } = open()
     const { signal } = await take(installed)
     const { hold } = catalog
-    hold.mockImplementationOnce(unreachable)
+    hold.mockImplementationOnce(() => Promise.reject(new Error('unreachable')))
     hold.mockImplementationOnce(async (_part, onGone) => onGone())
     await vi.advanceTimersByTimeAsync(1_250)
     expect(signal?.aborted).toBe(true)
