@@ -1,13 +1,19 @@
 // The product with a way to install very much at once, and to see what the Catalog answers, for `npm run catalog-size`
 // only: bundles, rows and generations are written by the product's own stores. Nothing of this is in a deployment.
 import { env as bindings } from 'cloudflare:workers'
-import { noGeneration, pinsOf, withPin, type Generation } from '#contracts/generation.ts'
+import {
+  noGeneration,
+  pinsOf,
+  withPin,
+  type Generation,
+  type PluginPin,
+} from '#contracts/generation.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import { mcpServerSchema, type McpServerRow } from '#contracts/mcp.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import { toPermit } from '#contracts/permit.ts'
 import { toBundleText, toCanonicalJson } from '#contracts/plugin-bundle.ts'
-import type { CatalogApi, PluginPin, PluginRow } from '#contracts/plugin-catalog.ts'
+import type { CatalogApi, PluginRow } from '#contracts/plugin-catalog.ts'
 import app, {
   Catalog,
   McpServer,

@@ -1,4 +1,4 @@
-import type { PluginSource } from '#contracts/plugin-catalog.ts'
+import type { PluginSource } from '#contracts/generation.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 /** So many characters of bodies are kept; what was used longest ago goes first. */

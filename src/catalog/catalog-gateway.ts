@@ -6,20 +6,17 @@ import {
   type HeldPart,
   type PluginSnapshot,
   type StoredPart,
+  type PluginSource,
 } from '#contracts/generation.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type {
-  CallReport,
-  CatalogApi,
-  PluginAdministration,
-  PluginSource,
-} from '#contracts/plugin-catalog.ts'
+import type { CallReport, CatalogApi, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import { createBodies } from './bodies.ts'
+import { createPartLookup } from './part-lookup.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createSharedRead, maxReadMs } from './shared-read.ts'
 
@@ -89,11 +86,6 @@ export function createCatalogGateway({
   let reader: string | undefined
   const readerId = () => (reader ??= ids.next('ref'))
   const { sourceOf } = createBodies(loadBody, { clock })
-  /** Of parts by name, as they were looked up last. */
-  const named = new Map<
-    string,
-    { readonly number: number; readonly parts: readonly StoredPart[] }
-  >()
 
   const answered = <T>(reply: Reply<T>): T => {
     deployment?.count(reply.billed?.own ?? {})
@@ -120,6 +112,7 @@ export function createCatalogGateway({
     shared.refuseIfAway()
     return ask(call, maxReadMs)
   }
+  const named = createPartLookup((missing) => askNow((api) => api.parts(missing)))
   const shared = createSharedRead<Looked>({
     clock,
     unavailable,
@@ -130,23 +123,13 @@ export function createCatalogGateway({
       )
       if (known?.number === number && isComplete(known)) return known
       if (!parts) throw unavailable()
-      const set = await withNeeds({ parts }, { find: (wanted) => lookUp(wanted, number), sourceOf })
+      const set = await withNeeds(
+        { parts },
+        { find: (wanted) => named.find(wanted, number), sourceOf },
+      )
       return { number, parts: set.parts, snapshot: toSnapshot(number, set) }
     },
   })
-  /** Parts by their ids, as they were in this generation or a later one. */
-  async function lookUp(wanted: readonly string[], since: number): Promise<readonly StoredPart[]> {
-    const missing = wanted.filter((id) => (named.get(id)?.number ?? -1) < since)
-    if (missing.length > 0) {
-      const { number, parts } = await askNow((api) => api.parts(missing))
-      if (named.size > maxNamed) named.clear()
-      for (const id of missing)
-        named.set(id, { number, parts: parts.filter((part) => part.id === id) })
-      return [...parts, ...wanted.filter((id) => !missing.includes(id)).flatMap(partsOf)]
-    }
-    return wanted.flatMap(partsOf)
-  }
-  const partsOf = (id: string): readonly StoredPart[] => named.get(id)?.parts ?? []
   const snapshot = async (): Promise<PluginSnapshot> =>
     namespace ? (await shared.now()).snapshot : emptySnapshot
 
@@ -157,13 +140,13 @@ export function createCatalogGateway({
       if (!namespace) return emptySnapshot
       const { number, parts } = await shared.now()
       // One that is not known may have come since: it is looked for, however lately it was not there.
-      for (const id of wanted) if (partsOf(id).length === 0) named.delete(id)
-      const find = (more: readonly string[]) => lookUp(more, number)
+      named.forgetMissing(wanted)
+      const find = (more: readonly string[]) => named.find(more, number)
       return toSnapshot(number, await withNeeds({ parts, ids: wanted }, { find, sourceOf }))
     },
     async stands({ kind, id, epoch }) {
       const { number, parts } = await shared.now()
-      const found = parts.some((part) => part.id === id) ? parts : await lookUp([id], number)
+      const found = parts.some((part) => part.id === id) ? parts : await named.find([id], number)
       return found.some((part) => part.kind === kind && part.id === id && part.epoch === epoch)
     },
     async hold(part, onGone, over) {
@@ -206,9 +189,6 @@ export function createCatalogGateway({
 
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000
-/** So many ids are kept that were looked up. */
-const maxNamed = 2_000
-
 const unavailable = () =>
   new IsolaError('request_unavailable', 'What is installed cannot be looked up. Try again.', {
     retryAfterMs: 2_000,

@@ -1,5 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
-import type { Generation, HeldPart, PluginSnapshot } from '#contracts/generation.ts'
+import type { Generation, HeldPart, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
@@ -11,7 +11,6 @@ import type {
   GenerationView,
   PartListener,
   PluginChange,
-  PluginSource,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
@@ -19,16 +18,10 @@ import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { concerns } from './concerns.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createInForce, type CatalogPorts } from './in-force.ts'
 import { createKeptParts } from './kept-parts.ts'
 import { createPartHolds } from './part-holds.ts'
 import { createToolIndex, type WiredParts } from './tool-index.ts'
-
-/** What is in force for whoever changes it, and when something of it is about to be written. */
-export interface CatalogPorts {
-  readonly before: Generation
-  readonly begin: () => void
-  readonly wrote: (generation: Generation) => void
-}
 
 /** What the object needs of the rest: how changes are decided and stored. */
 export interface CatalogRuntime {
@@ -62,16 +55,17 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     readonly #holds = createPartHolds(this.#runtime.clock)
     readonly #kept = createKeptParts(this.ctx.storage, () => this.#runtime.kinds)
     readonly #tools = createToolIndex({ ...this.#runtime, kept: this.#kept })
-    /** Whether what is kept is what is in force. */
-    #isKnown = false
-    #loading: Promise<void> | undefined
-    #writing: Promise<void> | undefined
+    readonly #inForce = createInForce({
+      ...this.#runtime,
+      kept: this.#kept,
+      onWritten: (rowsWritten) => this.#count({ rowsWritten }),
+    })
     #queue: Promise<unknown> = Promise.resolve()
     #counted: PlatformAmounts = {}
 
     look(reader: string, known?: number): ReturnType<CatalogApi['look']> {
       return this.#billed(async () => {
-        const number = await this.#known()
+        const number = await this.#inForce.known()
         this.#holds.note(reader)
         return number === known ? { number } : { number, parts: this.#kept.always() }
       })
@@ -79,34 +73,34 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     parts(ids: readonly string[]): ReturnType<CatalogApi['parts']> {
       return this.#billed(async () => {
-        const number = await this.#known()
+        const number = await this.#inForce.known()
         return { number, parts: this.#kept.named(ids) }
       })
     }
 
     search(queries: readonly string[], limit: number): ReturnType<CatalogApi['search']> {
       return this.#billed(async () => {
-        await this.#known()
+        await this.#inForce.known()
         return this.#tools.search(queries, limit)
       })
     }
 
     tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {
       return this.#billed(async () => {
-        await this.#known()
+        await this.#inForce.known()
         return this.#tools.tools(wanted)
       })
     }
 
     problems(): ReturnType<CatalogApi['problems']> {
       return this.#billed(async () => {
-        await this.#known()
+        await this.#inForce.known()
         return this.#tools.problems()
       })
     }
 
     async hold(part: HeldPart, listener: PartListener): Promise<void> {
-      await this.#known()
+      await this.#inForce.known()
       if (this.#stands(part)) await this.#holds.hold(part, listener)
       else await listener.gone()
     }
@@ -135,9 +129,9 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     /** One change after the other; then those are told, and waited for, whom it concerns. */
     async #changing<T>(reader: string, work: (ports: CatalogPorts) => Promise<T>): Promise<T> {
       const { result, before } = await this.#inTurn(async () => {
-        await this.#known()
+        await this.#inForce.known()
         const before = this.#kept.generation()
-        return { before, result: await this.#written(before, work) }
+        return { before, result: await this.#inForce.written(before, work) }
       })
       const after = this.#kept.generation()
       const whom = concerns(before.pins, after.pins, this.#runtime.kinds)
@@ -146,49 +140,6 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
         whom === 'everybody' && this.#holds.forgotten(reader),
       ])
       return result
-    }
-
-    /** From the moment something is written, nobody is told of the set that was before. */
-    async #written<T>(before: Generation, work: (ports: CatalogPorts) => Promise<T>): Promise<T> {
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const begin = () => {
-        this.#kept.begin()
-        this.#isKnown = false
-        this.#writing = promise
-        this.#count({ rowsWritten: 1 })
-      }
-      const wrote = (generation: Generation) => {
-        this.#count({ rowsWritten: this.#kept.replace(generation) })
-        this.#isKnown = true
-      }
-      try {
-        return await work({ before, begin, wrote })
-      } finally {
-        resolve()
-        if (this.#writing === promise) this.#writing = undefined
-        // It was cut: what is in force is read again, by whoever asks next if not now.
-        if (!this.#isKnown) await this.#known().catch(() => {})
-      }
-    }
-
-    /** The number of the generation in force, which is then kept here. */
-    async #known(): Promise<number> {
-      await this.#writing
-      if (!this.#isKnown)
-        await (this.#loading ??= this.#load().finally(() => (this.#loading = undefined)))
-      return this.#kept.number() ?? 0
-    }
-
-    async #load(): Promise<void> {
-      const kept = this.#kept.number()
-      const newest = await this.#runtime.newestNumber().catch((error: unknown) => {
-        if (kept === undefined) throw error
-        return undefined
-      })
-      if (kept === undefined || (newest !== undefined && newest !== kept))
-        this.#count({ rowsWritten: this.#kept.replace(await this.#runtime.current()) })
-      // While D1 is away it is looked at again.
-      this.#isKnown = newest !== undefined
     }
 
     #stands({ kind, id, epoch }: HeldPart): boolean {

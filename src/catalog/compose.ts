@@ -1,7 +1,7 @@
-import type { Generation, PluginSnapshot } from '#contracts/generation.ts'
+import type { Generation, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
 import { partsOf, type StoredPart } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
-import type { BundleStore, PluginSource } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-catalog.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import {

@@ -8,10 +8,9 @@ import {
   type PartKind,
   type StoredPart,
 } from '#contracts/generation.ts'
-import type { PluginProblem } from '#contracts/operations.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
-import type { ListedTool } from '#contracts/runtime.ts'
 import { entryOf } from './concerns.ts'
+import { createKeptTools } from './kept-tools.ts'
 
 const numberKey = 'number'
 const changingKey = 'changing'
@@ -24,21 +23,7 @@ const tables = [
   'CREATE INDEX IF NOT EXISTS parts_always ON parts (always) WHERE always = 1',
   'CREATE INDEX IF NOT EXISTS parts_indexed ON parts (indexed) WHERE indexed = 0',
   'CREATE INDEX IF NOT EXISTS parts_problems ON parts (id) WHERE problems IS NOT NULL',
-  `CREATE TABLE IF NOT EXISTS tools (name TEXT PRIMARY KEY, owner TEXT NOT NULL, place INTEGER NOT NULL,
-    tool TEXT NOT NULL) WITHOUT ROWID`,
-  'CREATE INDEX IF NOT EXISTS tools_owner ON tools (owner)',
-  'CREATE TABLE IF NOT EXISTS needs (needed TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (needed, owner)) WITHOUT ROWID',
 ]
-
-/** What was found out of one part when it was wired. */
-export interface IndexedPart {
-  readonly id: string
-  /** Ids of the parts that it is wired with. */
-  readonly needs: readonly string[]
-  /** Those of which an agent may be told that does not name them. */
-  readonly tools: readonly ListedTool[]
-  readonly problems: readonly PluginProblem[]
-}
 
 /**
  * The generation in force in the object's own tables, in parts: what is asked for by name is one indexed read, and a
@@ -46,6 +31,7 @@ export interface IndexedPart {
  */
 export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => PartKinds) {
   for (const table of tables) sql.exec(table)
+  const tools = createKeptTools(sql)
   let held: Generation | undefined
   const toStored = ({ kind, id, pin: text }: PartRow): StoredPart => {
     const pin = JSON.parse(text) as Part['pin']
@@ -70,24 +56,16 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
       always,
     )
   }
-  /** It is wired anew, and so is what was wired with it. */
-  const unindex = (id: string): void => {
-    sql.exec(
-      `UPDATE parts SET indexed = 0 WHERE id = ?1 OR id IN (SELECT owner FROM needs WHERE needed = ?1)`,
-      id,
-    )
-    sql.exec('DELETE FROM tools WHERE owner = ?', id)
-  }
   /** @returns Rows that were written. */
   const replace = (next: Generation): number => {
     const { came, gone } = partsDiff(generation().pins, next.pins)
     for (const { kind, id } of gone) {
       sql.exec('DELETE FROM parts WHERE id = ? AND kind = ?', id, kind)
-      unindex(id)
+      tools.forget(id)
     }
     for (const part of came) {
       put(part)
-      unindex(part.id)
+      tools.forget(part.id)
     }
     kv.put(numberKey, next.number)
     kv.delete(changingKey)
@@ -111,6 +89,7 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
   }
   return {
     generation,
+    tools,
     /** Rows that were read since this was asked last. */
     takeRead(): number {
       const count = read
@@ -137,53 +116,9 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
     always: () => rows('SELECT kind, id, pin FROM parts WHERE always = 1').map(toStored),
     named: (ids: readonly string[]) =>
       ids.flatMap((id) => rows('SELECT kind, id, pin FROM parts WHERE id = ?', id)).map(toStored),
-    /** Ids of parts whose tools are not known yet. */
-    unindexed: (): readonly string[] =>
-      rows('SELECT DISTINCT id FROM parts WHERE indexed = 0').map(({ id }) => id),
-    problems: (): readonly PluginProblem[] =>
-      sql
-        .exec<{ readonly problems: string }>(
-          'SELECT problems FROM parts WHERE problems IS NOT NULL',
-        )
-        .toArray()
-        .flatMap(({ problems }) => JSON.parse(problems) as readonly PluginProblem[]),
-    index({ id, needs, tools, problems }: IndexedPart): void {
-      sql.exec('DELETE FROM tools WHERE owner = ?', id)
-      sql.exec('DELETE FROM needs WHERE owner = ?', id)
-      for (const needed of needs)
-        sql.exec('INSERT OR REPLACE INTO needs (needed, owner) VALUES (?, ?)', needed, id)
-      for (const [place, tool] of tools.entries())
-        sql.exec(
-          'INSERT OR REPLACE INTO tools (name, owner, place, tool) VALUES (?, ?, ?, ?)',
-          tool.name,
-          id,
-          place,
-          JSON.stringify(tool),
-        )
-      // One whose bundle could not be read is looked at again: it may be there by then.
-      const isLost = problems.some(({ code }) => code === 'plugin_code_unavailable')
-      const told = problems.length > 0 ? JSON.stringify(problems) : null
-      sql.exec('UPDATE parts SET indexed = ?, problems = ? WHERE id = ?', isLost ? 0 : 1, told, id)
-    },
-    /** In the order of their owners. */
-    tools: () =>
-      sql.exec<ToolRow>('SELECT tool FROM tools ORDER BY owner, place').toArray().map(toListed),
-    toolsLike: (pattern: string) =>
-      (pattern.endsWith('*')
-        ? sql.exec<ToolRow>(
-            'SELECT tool FROM tools WHERE name >= ?1 AND name < ?1 || char(1114111)',
-            pattern.slice(0, -1),
-          )
-        : sql.exec<ToolRow>('SELECT tool FROM tools WHERE name = ?', pattern)
-      )
-        .toArray()
-        .map(toListed),
   }
 }
 
 type PartRow = { readonly kind: PartKind; readonly id: string; readonly pin: string }
-type ToolRow = { readonly tool: string }
-
-const toListed = ({ tool }: ToolRow): ListedTool => JSON.parse(tool) as ListedTool
 
 export type KeptParts = ReturnType<typeof createKeptParts>

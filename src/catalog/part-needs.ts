@@ -1,5 +1,9 @@
-import type { PluginSource } from '#contracts/plugin-catalog.ts'
-import { toPins, type PluginSnapshot, type StoredPart } from '#contracts/generation.ts'
+import {
+  toPins,
+  type PluginSnapshot,
+  type StoredPart,
+  type PluginSource,
+} from '#contracts/generation.ts'
 
 /** Where parts and what they are wired from are found. */
 export interface NeedsDeps {

@@ -54,7 +54,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     for (const id of ids) {
       const names = wired.ownerOf(id)?.names ?? []
       const isHidden = wired.ownerOf(id)?.isHidden === true
-      kept.index({
+      kept.tools.put({
         id,
         needs: needs.get(id) ?? [],
         problems: wired.problems.filter(({ plugin }) => plugin === id),
@@ -65,7 +65,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     }
   }
   const indexAll = async (): Promise<void> => {
-    const ids = kept.unindexed()
+    const ids = kept.tools.missing()
     for (let at = 0; at < ids.length; at += chunk) await indexNext(ids.slice(at, at + chunk))
   }
   /** One at a time, for all who wait. */
@@ -78,7 +78,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
         const always = await withNeeds({ parts: kept.always() }, { find, sourceOf })
         const base = wire(toSnapshot(number, always)).directory.tools()
         const own = new Set(base.map(({ name }) => name))
-        const others = kept.tools().filter((tool) => !own.has(tool.name) && !isHidden(tool))
+        const others = kept.tools.all().filter((tool) => !own.has(tool.name) && !isHidden(tool))
         built = { number, index: buildIndex([...base, ...others].map(toToolDocument)) }
       }
       return built.index.search(queries, limit).map(({ id }) => id)
@@ -86,13 +86,13 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     async tools(wanted: readonly string[]): Promise<readonly ListedTool[]> {
       await ready()
       const found = new Map(
-        wanted.flatMap((one) => kept.toolsLike(one)).map((tool) => [tool.name, tool]),
+        wanted.flatMap((one) => kept.tools.like(one)).map((tool) => [tool.name, tool]),
       )
       return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
     },
     async problems(): Promise<readonly PluginProblem[]> {
       await ready()
-      return kept.problems()
+      return kept.tools.problems()
     },
   }
 }

@@ -1,7 +1,29 @@
 import { defaultExposure, type Exposure } from './exposure.ts'
+import type { JsonObject } from './json.ts'
+import type { TrustTier } from './manifest.ts'
 import type { McpPin } from './mcp.ts'
-import type { PluginPin, PluginSource } from './plugin-catalog.ts'
+import type { Permit } from './permit.ts'
 import { defaultToolPolicy, type ToolPolicy } from './tool-policy.ts'
+
+/** An enabled plugin that was installed, as a generation has it. */
+export interface PluginPin {
+  readonly id: string
+  readonly hash: string
+  readonly version: string
+  readonly tier: Exclude<TrustTier, 'builtin'>
+  readonly permit: Permit
+  /** Counts up with each change of the permit: what runs under an older one is ended. */
+  readonly grantEpoch: number
+  readonly config: JsonObject
+  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or nobody has asked. */
+  readonly runsOwnAgent?: boolean
+}
+
+/** By hash: the manifest as its author wrote it, and its text files; of an MCP server what was approved of it. */
+export interface PluginSource {
+  readonly manifest: unknown
+  readonly files: Readonly<Record<string, string>>
+}
 
 /** What a generation holds of each kind of part: one pin for each that is in force. The id is unique in its kind. */
 export interface PinOfKind {
@@ -94,10 +116,12 @@ export const partsOf = ({ pins }: Pick<Generation, 'pins'>): readonly Part[] =>
 
 /** The other way round. */
 export function toPins(parts: readonly Part[]): Pins {
-  const pins: Record<string, Part['pin'][]> = {}
-  for (const { kind, pin } of parts) (pins[kind] ??= []).push(pin)
-  for (const list of Object.values(pins)) list.sort((a, b) => (a.id < b.id ? -1 : 1))
-  return pins as Pins // each is in the list of its kind
+  const byKind = Object.entries(Object.groupBy(parts, ({ kind }) => kind))
+  const lists = byKind.map(([kind, some]) => [
+    kind,
+    some.map(({ pin }) => pin).toSorted((x, y) => (x.id < y.id ? -1 : 1)),
+  ])
+  return Object.fromEntries(lists) as Pins // each is in the list of its kind
 }
 
 /** What is different between two sets of pins, whatever the kind: what has gone, and what came or is another now. */

@@ -31,7 +31,7 @@ export interface RestoredPart extends Pick<PartOutcome, 'rows' | 'servers' | 'pi
 
 /** Going back: the generation that comes back, and the one in force. */
 export interface RestoringPart {
-  readonly then: Generation
+  readonly target: Generation
   readonly now: Generation
   /** The policy of then comes back only if that is asked for. */
   readonly withPolicy: boolean

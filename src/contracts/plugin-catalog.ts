@@ -3,7 +3,7 @@ import type { Exposure } from './exposure.ts'
 import type { Administrator } from './keys.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
-import type { Generation, HeldPart, StoredPart } from './generation.ts'
+import type { Generation, HeldPart, PluginPin, StoredPart } from './generation.ts'
 import type { McpChange, McpServerRow } from './mcp.ts'
 import type { NetworkRule } from './network-rule.ts'
 import type { PluginProblem } from './operations.ts'
@@ -14,26 +14,6 @@ import type { ToolPolicy } from './tool-policy.ts'
 
 /** `installed`: there, and never enabled. Installing never enables. */
 export type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
-
-/** An enabled plugin that was installed, as a generation has it. */
-export interface PluginPin {
-  readonly id: string
-  readonly hash: string
-  readonly version: string
-  readonly tier: Exclude<TrustTier, 'builtin'>
-  readonly permit: Permit
-  /** Counts up with each change of the permit: what runs under an older one is ended. */
-  readonly grantEpoch: number
-  readonly config: JsonObject
-  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or nobody has asked. */
-  readonly runsOwnAgent?: boolean
-}
-
-/** By hash: the manifest as its author wrote it, and its text files; of an MCP server what was approved of it. */
-export interface PluginSource {
-  readonly manifest: unknown
-  readonly files: Readonly<Record<string, string>>
-}
 
 /** A version of a plugin that was brought once; its content never changes. */
 export interface PluginVersion {

@@ -57,7 +57,7 @@ export interface PluginParts extends Given, IsolateParts, Omit<ScopedParts, 'sha
 
 /** The hosts of plugins, what their code may reach, and how one comes in: leaves first. */
 export function composePlugins(parts: PluginParts) {
-  const { config, clock, sha256, ids, installed, store, bundles, trust, validator, fetch } = parts
+  const { config, clock, sha256, ids, installed, store, trust, validator, fetch } = parts
   const { isolates, modelCode, host } = composeIsolates(parts)
   const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
   const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }

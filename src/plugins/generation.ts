@@ -1,8 +1,12 @@
 import { parseManifest, type BundledPlugin } from '#contracts/manifest.ts'
 import { toPermit, widened } from '#contracts/permit.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { PluginPin, PluginSource } from '#contracts/plugin-catalog.ts'
-import { pinsOf, type PluginSnapshot } from '#contracts/generation.ts'
+import {
+  pinsOf,
+  type PluginSnapshot,
+  type PluginPin,
+  type PluginSource,
+} from '#contracts/generation.ts'
 
 /** The plugins of one generation, as the loader takes them. */
 export interface GenerationPlugins {

@@ -9,8 +9,9 @@ import {
   type PartKind,
   type PinOfKind,
   type Pins,
+  type PluginPin,
 } from '#contracts/generation.ts'
-import type { GenerationView, PluginPin, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { GenerationView, PluginStore } from '#contracts/plugin-catalog.ts'
 import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'

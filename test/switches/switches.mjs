@@ -3423,7 +3423,7 @@ const uploads = [
       {
         name: 'restored-without-revoked',
         what: 'G12: nor does a restored generation',
-        find: 'const isTaken = revocationOf(taken, row.id) > then.number',
+        find: 'const isTaken = revocationOf(taken, row.id) > target.number',
         replace: 'const isTaken = false',
       },
     ],

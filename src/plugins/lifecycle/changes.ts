@@ -5,9 +5,10 @@ import {
   withPin,
   type Generation,
   type Pins,
+  type PluginPin,
 } from '#contracts/generation.ts'
 import type { PartOutcome } from '#contracts/part-kind.ts'
-import type { ChangeBy, PluginChange, PluginPin, PluginRow } from '#contracts/plugin-catalog.ts'
+import type { ChangeBy, PluginChange, PluginRow } from '#contracts/plugin-catalog.ts'
 
 /** What a change of a plugin comes to: always with its rows. */
 export interface Outcome extends PartOutcome {

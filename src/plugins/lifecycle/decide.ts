@@ -60,13 +60,13 @@ async function goBack(
   { generation: number, withPolicy = false }: Extract<PluginChange, { readonly do: 'restore' }>,
   now: Generation,
 ): Promise<PartOutcome> {
-  const then = await generationOf(store, number)
+  const target = await generationOf(store, number)
   let outcome: PartOutcome = {
     told: { type: 'generation_restored', data: { restored: number } },
     notes: [],
   }
   for (const kind of Object.keys(kinds) as PartKind[])
-    outcome = joined(outcome, await kinds[kind].restore({ then, now, withPolicy }))
+    outcome = joined(outcome, await kinds[kind].restore({ target, now, withPolicy }))
   for (const entry of Object.values(kinds) as readonly PartKindEntry[])
     outcome = (await entry.prove?.(outcome, now)) ?? outcome
   return outcome

@@ -3,7 +3,7 @@ import type { PartKinds } from '#contracts/part-kind.ts'
 import { bundledKind, pluginKind, type PluginKindDeps } from './plugin-kind.ts'
 import { mcpKind } from './servers.ts'
 import { exposureKind } from './set-exposure.ts'
-import { policyKind } from './set-policy.ts'
+import { policyKind } from './policy-kind.ts'
 
 export interface KindsDeps extends PluginKindDeps {
   /** Decides changes of remote MCP servers; none are possible if absent. */

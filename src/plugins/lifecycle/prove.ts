@@ -1,8 +1,12 @@
-import { pinsOf, type Generation, type PluginSnapshot } from '#contracts/generation.ts'
+import {
+  pinsOf,
+  type Generation,
+  type PluginSnapshot,
+  type PluginPin,
+} from '#contracts/generation.ts'
 import type { PartOutcome } from '#contracts/part-kind.ts'
 import { isSamePermit } from '#contracts/permit.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
-import type { PluginPin } from '#contracts/plugin-catalog.ts'
 import type { PluginFacts } from '../isolate/isolate-host.ts'
 
 /** How code is started once. */

@@ -1,8 +1,8 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { noGeneration, pinsOf, type Generation, type PinOfKind } from '#contracts/generation.ts'
+import { pinsOf, type Generation, type PinOfKind, type PluginPin } from '#contracts/generation.ts'
 import type { RestoredPart, RestoringPart } from '#contracts/part-kind.ts'
 import { widened } from '#contracts/permit.ts'
-import type { PluginPin, PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
 import { installed } from './allow.ts'
 import { toPin, withRow, type Outcome, type Situation } from './changes.ts'
 
@@ -60,16 +60,16 @@ export async function generationOf(
 /** The plugins of an earlier generation: what was enabled then, and nothing else. */
 export async function restorePlugins(
   store: PluginStore,
-  { then }: RestoringPart,
+  { target }: RestoringPart,
 ): Promise<RestoredPart> {
   const [rows, taken] = await Promise.all([store.list(), revocations(store)])
-  const pins = new Map(pinsOf(then, 'plugin').map((pin) => [pin.id, pin]))
+  const pins = new Map(pinsOf(target, 'plugin').map((pin) => [pin.id, pin]))
   const back: PluginRow[] = []
   const notes: string[] = []
   const pairs: [PluginRow, PluginPin][] = []
   for (const row of rows.filter(({ tier }) => tier !== 'builtin')) {
     const pin = pins.get(row.id)
-    const isTaken = revocationOf(taken, row.id) > then.number
+    const isTaken = revocationOf(taken, row.id) > target.number
     if (pin && isTaken)
       notes.push(`"${row.id}" stays off: what it was allowed was taken back since.`)
     if (pin && !isTaken) {
@@ -94,15 +94,15 @@ export async function restorePlugins(
 /** Plugins of the deployment as they were then, or as their manifest says. */
 export async function restoreSwitches(
   store: PluginStore,
-  { then, now }: RestoringPart,
+  { target, now }: RestoringPart,
 ): Promise<RestoredPart> {
-  const [was, is] = [switchesOf(then), switchesOf(now)]
+  const [was, is] = [switchesOf(target), switchesOf(now)]
   const rows = (await store.list()).flatMap((row) => {
     if (row.tier !== 'builtin' || was.get(row.id) === is.get(row.id)) return []
     const isOn = Object(row.manifest).enabled !== false
     return [{ ...row, state: was.get(row.id) ?? (isOn ? 'enabled' : 'disabled') }]
   })
-  return { rows, pins: { bundled: pinsOf(then, 'bundled') }, notes: [] }
+  return { rows, pins: { bundled: pinsOf(target, 'bundled') }, notes: [] }
 }
 
 const switchesOf = (of: Generation): ReadonlyMap<string, PinOfKind['bundled']['state']> =>

@@ -17,9 +17,9 @@ export const mcpKind = (servers: McpDecisions | undefined): PartKindEntry<'mcp'>
   },
   decide: (change, { generation, by }) =>
     change.do === 'mcp' ? decided(servers, change.mcp, { generation, by }) : undefined,
-  async restore({ then }) {
+  async restore({ target }) {
     if (!servers) return { notes: [] }
-    const { mcp, servers: rows, notes, regained } = await servers.restore(then)
+    const { mcp, servers: rows, notes, regained } = await servers.restore(target)
     const told = { regainedServers: regained }
     return { pins: { mcp }, servers: rows, notes, ...(regained.length > 0 && { told }) }
   },
