@@ -11,11 +11,7 @@ import { build, makeTempDir, removeTempDir, serve, wranglerConfig } from './serv
 const isQuick = process.argv.includes('--quick')
 const rounds = isQuick ? 3 : 9
 /** Plugins with 4 tools each, servers with 10. */
-const sizes = [
-  [10, 1],
-  [200, 20],
-  [2_000, 200],
-]
+const sizes = [[10, 1], ...(isQuick ? [] : [[200, 20]]), [2_000, 200]]
 const maxRatio = 1.5
 const maxEnableMs = 1_000
 const chunk = 100
@@ -35,7 +31,8 @@ async function install(url, from, to) {
     ]
     const [p, s] = [part(0), part(1)]
     const query = `p0=${p[0]}&p1=${p[1]}&s0=${s[0]}&s1=${s[1]}`
-    const answer = await fetch(`${url}/__bench/seed?${query}`)
+    // Not over a connection that rested: the server may be closing it just then.
+    const answer = await fetch(`${url}/__bench/seed?${query}`, { headers: { connection: 'close' } })
     if (!answer.ok) throw new Error(await answer.text())
     await answer.text()
   }

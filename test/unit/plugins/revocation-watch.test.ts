@@ -9,9 +9,13 @@ import { systemSources } from '../../../src/sources.ts'
 const installed = { manifest: { id: 'one' }, grantEpoch: 3 } as unknown as LoadedPlugin
 const bundled = { manifest: { id: 'one' } } as unknown as LoadedPlugin
 const never = () => new Promise<never>(() => {})
-const late = (): Promise<boolean> =>
-  systemSources.clock.sleep(5_000).then(() => Promise.reject(new Error('late')))
-const unreachable = (): Promise<boolean> => Promise.reject(new Error('unreachable'))
+async function late(): Promise<boolean> {
+  await systemSources.clock.sleep(5_000)
+  throw new Error('late')
+}
+async function unreachable(): Promise<boolean> {
+  throw new Error('unreachable')
+}
 const silent = [
   ['nobody can be asked', unreachable],
   ['nobody answers', late],
@@ -40,16 +44,16 @@ function open() {
 }
 
 describe('G12: a call of an installed plugin', () => {
-  it.each([['it was switched off', async () => false], ...silent] as const)(
-    'does not begin if %s',
-    async (_name, stands) => {
-      const { catalog, take } = open()
-      catalog.stands.mockImplementation(stands)
-      const refused = expect(take(installed)).rejects.toMatchObject({ code: 'tool_denied' })
-      await vi.advanceTimersByTimeAsync(6_000)
-      await refused
-    },
-  )
+  it.each<readonly [string, () => Promise<boolean>]>([
+    ['it was switched off', async () => false],
+    ...silent,
+  ])('does not begin if %s', async (_name, stands) => {
+    const { catalog, take } = open()
+    catalog.stands.mockImplementation(stands)
+    const refused = expect(take(installed)).rejects.toMatchObject({ code: 'tool_denied' })
+    await vi.advanceTimersByTimeAsync(6_000)
+    await refused
+  })
 
   it('ends when it is told that it may not go on', async () => {
     const { take, listening } = open()
