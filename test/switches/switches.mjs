@@ -2418,7 +2418,7 @@ const rest = [
         what: 'T10: what a plugin was given is dead after its call',
         tests: [switchedSurfaces],
         find: 'over.throwIfAborted()\n      await check',
-        replace: 'const answer',
+        replace: 'await check',
       },
       {
         name: 'late-answers-held-back',
