@@ -94,6 +94,7 @@ export function createCatalogGateway({
   const ask = async <T>(
     call: (api: CatalogApi) => Promise<Reply<T>>,
     maxAskMs: number,
+    onLate: () => void = () => {},
   ): Promise<T> => {
     if (!namespace) throw unavailable()
     const late = new AbortController()
@@ -103,16 +104,22 @@ export function createCatalogGateway({
     ])
       .catch(() => undefined)
       .finally(() => late.abort())
-    if (reply === 'late') shared.missed()
+    if (reply === 'late') onLate()
     if (!reply || reply === 'late') throw unavailable()
     return answered(reply)
   }
   /** Not while nobody answers: who has waited once for it does not wait again. */
-  const askNow = async <T>(call: (api: CatalogApi) => Promise<Reply<T>>): Promise<T> => {
+  const askNow = async <T>(
+    call: (api: CatalogApi) => Promise<Reply<T>>,
+    onLate?: () => void,
+  ): Promise<T> => {
     shared.refuseIfAway()
-    return ask(call, maxReadMs)
+    return ask(call, maxReadMs, onLate)
   }
-  const named = createPartLookup((missing) => askNow((api) => api.parts(missing)))
+  const named = createPartLookup((missing) =>
+    // A search may have to find out much first; one read that does not come is an object that does not answer.
+    askNow((api) => api.parts(missing), shared.missed),
+  )
   const shared = createSharedRead<Looked>({
     clock,
     unavailable,
@@ -151,10 +158,7 @@ export function createCatalogGateway({
     },
     async hold(part, onGone, over) {
       if (!namespace) return
-      const ended = new Promise<void>((resolve) => {
-        if (over.aborted) resolve()
-        over.addEventListener('abort', () => resolve(), { once: true })
-      })
+      const ended = aborted(over)
       await catalog().hold(part, { gone: async () => onGone(), over: () => ended })
     },
     search: (queries, limit) => askNow((api) => api.search(queries, limit)),
@@ -186,6 +190,12 @@ export function createCatalogGateway({
     },
   }
 }
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000
