@@ -60,7 +60,7 @@ export function composeRuntime(
   platform: Platform = {},
 ): Runtime {
   const rooms = composeRooms(env, sources, platform)
-  const { config, storage, sessions, governance, plugins, agents } = rooms
+  const { config, storage, sessions, governance, plugins, agents, catalog } = rooms
   const { principals, logins } = governance
   const { createMeter, createSpace, gateway } = sessions
   const { keepNamedMs, keepAuditMs, keepUsageDays } = config
@@ -81,7 +81,14 @@ export function composeRuntime(
       ...(governance.telemetry && { telemetry: governance.telemetry }),
     },
     runner: { isolates: plugins.isolates, clock: sources.clock },
-    catalog: { ...rooms.lifecycle, ...plugins.views, clock: sources.clock },
+    catalog: {
+      ...rooms.lifecycle,
+      ...plugins.views,
+      ...catalog.objectParts,
+      newestNumber: storage.plugins.newestNumber,
+      wire: rooms.agents.wire,
+      clock: sources.clock,
+    },
     pluginService: { createSpace },
     mcpServer: rooms.mcp.runtime,
     daily: inTurn(
@@ -123,9 +130,13 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     principals,
     agents: agents.directory,
     refreshAgents: agents.refresh,
-    pluginProblems: () => agents.current().problems,
+    pluginProblems: async () => [
+      ...agents.current().problems,
+      // What is loaded by name is known there; while it does not answer, that is said elsewhere.
+      ...(await catalog.installed.problems().catch(() => [])),
+    ],
     plugins: catalog.installed,
-    mcp: mcp.administration(catalog.installed, agents.directory.toolNames),
+    mcp: mcp.administration(catalog.installed, () => agents.directory.toolNames(['*'])),
     bundles: storage.bundles,
     deploymentLog: storage.deploymentLog,
     readUpload: plugins.readUpload,
@@ -168,6 +179,7 @@ function composeBase(
   const catalog = composeCatalog({
     ...sources,
     namespace: env.CATALOG,
+    bundles: storage.bundles,
     sessions: gateway,
     deployment,
   })
@@ -253,7 +265,12 @@ function composeWork(parts: WorkParts) {
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,
   })
-  const lifecycle = plugins.lifecycle({ wire: agents.wire, servers: mcp.decisions, bundledIds })
+  const lifecycle = plugins.lifecycle({
+    wire: agents.wire,
+    around: (generation, ids) => catalog.around(generation, ids, lifecycle.kinds),
+    servers: mcp.decisions,
+    bundledIds,
+  })
   const thinking = composeThinking(hooks.around, validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const { provider: models, count } = parts.models

@@ -10,7 +10,7 @@ import type { AgentDirectory, ListedTool } from '#contracts/runtime.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitAs } from '#contracts/submit-as.ts'
-import type { ToolEntry, Toolset } from '#contracts/tool.ts'
+import type { MoreTools, ToolEntry, Toolset } from '#contracts/tool.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
 import { connectCode } from './code-reach.ts'
 import { summarizeCapabilities } from './capability-summary.ts'
@@ -42,6 +42,7 @@ export type BuildToolset = (
     /** Adds the core tools; only the orchestrator has them. */
     readonly core: 'with-core-tools' | 'without-core-tools'
     readonly isPinned: (entry: ToolEntry) => boolean
+    readonly beyond?: MoreTools | undefined
   },
 ) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
 
@@ -62,13 +63,31 @@ export interface AgentDirectoryDeps extends PinningDeps {
   readonly createToolset: BuildToolset
   /** Adds what the client of one run does or answers itself. */
   readonly withOutside: (toolset: Toolset, options: RunOptions) => Toolset
+  /** What the orchestrator reaches besides, by name. */
+  readonly beyond?: MoreTools | undefined
   /** What the orchestrator reaches; everything if left out. */
   readonly orchestratorUsesTools?: readonly string[]
 }
 
+/** The tools, resources and prompts of one owner. */
+export interface WiredOwner {
+  readonly entries: readonly ToolEntry[]
+  readonly names: readonly string[]
+  /** Only agents that name it have its tools. */
+  readonly isHidden: boolean
+}
+
+/** Agents and tools of the parts that were wired together. */
+export interface WiredDirectory extends Pick<AgentDirectory, 'load' | 'list'> {
+  /** All tools, in the order of their owners. */
+  readonly tools: () => readonly ListedTool[]
+  readonly offers: () => Offers
+}
+
 /** The agents of one generation, and what of it could not be wired. */
 export interface AgentCatalog {
-  readonly directory: AgentDirectory
+  readonly directory: WiredDirectory
+  readonly ownerOf: (id: string) => WiredOwner | undefined
   readonly problems: readonly PluginProblem[]
 }
 
@@ -101,20 +120,24 @@ export function createAgentDirectory(deps: AgentDirectoryDeps): AgentCatalog {
     ...owners.flatMap((owner) => (owner.agent ? [toDescriptor(owner.agent)] : [])),
   ]
   const tools = withServers(owners, deps).flatMap(({ entries }) => entries.map(toListed))
-  const toolNames = tools.map(({ name }) => name)
   const offers = offersOf(
     deps.plugins.map(({ manifest }) => manifest),
     deps.servers?.map((server) => server.offers),
   )
   return {
     problems,
+    ownerOf: (id) => {
+      const owner = withServers(owners, deps).find((one) => one.id === id)
+      const isHidden = deps.servers?.some((one) => one.id === id && one.isExclusive) ?? false
+      const { entries } = owner ?? {}
+      return entries && { entries, names: entries.map(({ tool }) => tool.name), isHidden }
+    },
     directory: {
       async load(agent, options, use = {}) {
         const ready = agents.get(agent)?.(options, use)
         return ready && { ...ready, toolset: deps.withOutside(ready.toolset, options) }
       },
       list: () => descriptors,
-      toolNames: () => toolNames,
       tools: () => tools,
       offers: () => offers,
     },
@@ -229,6 +252,7 @@ function prepareOrchestrator(
   const toolset = deps.createToolset(entries, {
     core: 'with-core-tools',
     isPinned: (entry) => builtin.has(entry),
+    beyond: deps.beyond,
   })
   report(orchestratorId, toolset, problems)
   const visible = new Set(toolset.definitions.map(({ name }) => name))

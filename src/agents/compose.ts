@@ -1,14 +1,14 @@
 import type { Planner, Reflector } from '#contracts/plan.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
-import type { SchemaValidator } from '#contracts/tool.ts'
+import type { PluginSnapshot } from '#contracts/generation.ts'
+import type { MoreTools, SchemaValidator } from '#contracts/tool.ts'
 import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
 import { withCompaction } from './compaction-run.ts'
 import { directPlanner, directReflector } from './direct-call.ts'
 import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
 import { createFinishReflector, modelPlanner } from './model-planner.ts'
 
-type DirectoryParts = Omit<AgentDirectoryDeps, 'plugins' | 'servers' | 'prompts'>
+type DirectoryParts = Omit<AgentDirectoryDeps, 'plugins' | 'servers' | 'prompts' | 'beyond'>
 
 interface Loaded {
   readonly plugins: AgentDirectoryDeps['plugins'] &
@@ -22,7 +22,10 @@ interface Remote {
 }
 
 export interface AgentParts<T extends Loaded> extends DirectoryParts {
-  readonly installed: Pick<LiveDirectoryDeps<never>, 'snapshot' | 'lastKnown'>
+  readonly installed: Pick<
+    LiveDirectoryDeps<never>,
+    'snapshot' | 'lastKnown' | 'around' | 'search' | 'tools'
+  >
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
   readonly createPrompts: () => AgentDirectoryDeps['prompts']
@@ -35,7 +38,7 @@ export interface AgentParts<T extends Loaded> extends DirectoryParts {
 /** The agents of whatever is enabled, wired anew with each generation. */
 export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
   const { installed, initial, onFault, load, wireServers, createPrompts, ...rest } = parts
-  const wire = (snapshot: PluginSnapshot) => {
+  const wire = (snapshot: PluginSnapshot, beyond?: MoreTools) => {
     const loaded = load(snapshot)
     const remote = wireServers(
       snapshot,
@@ -43,10 +46,11 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     )
     const { plugins } = loaded
     const { servers } = remote
-    const catalog = createAgentDirectory({ ...rest, plugins, servers, prompts: createPrompts() })
-    const { directory } = catalog
+    const prompts = createPrompts()
+    const catalog = createAgentDirectory({ ...rest, plugins, servers, prompts, beyond })
+    const { directory, ownerOf } = catalog
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
-    return { ...loaded, directory, problems }
+    return { ...loaded, directory, ownerOf, problems }
   }
   return { wire, ...createLiveDirectory({ ...installed, initial, onFault, build: wire }) }
 }

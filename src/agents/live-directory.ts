@@ -1,18 +1,26 @@
-import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
-import type { AgentDirectory } from '#contracts/runtime.ts'
+import type { PluginSnapshot } from '#contracts/generation.ts'
+import type { AgentDirectory, ListedTool } from '#contracts/runtime.ts'
+import type { MoreTools } from '#contracts/tool.ts'
+import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import type { AgentCatalog } from './agent-directory.ts'
+import { createNamedParts, ownerOf, type MoreToolsDeps } from './more-tools.ts'
 
 /** Where the generation in force is read, and how one is wired. */
-export interface LiveDirectoryDeps<T extends AgentCatalog> {
-  /** What is enabled now. May throw. */
+export interface LiveDirectoryDeps<T extends AgentCatalog> extends Pick<
+  MoreToolsDeps,
+  'around' | 'search'
+> {
+  /** What every run has now. May throw. */
   readonly snapshot: () => Promise<PluginSnapshot>
   /** The last generation that was heard of, however old; nothing if none ever was. */
   readonly lastKnown: () => PluginSnapshot | undefined
+  /** The tools of parts that are not in the snapshot, by patterns of their names. May throw. */
+  readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
   /** What there is before anything was heard: for lists only. */
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
-  /** Wires one generation. Runs no code of an installed plugin. */
-  readonly build: (snapshot: PluginSnapshot) => T
+  /** Wires some parts, with more behind their names. Runs no code of an installed plugin. */
+  readonly build: (snapshot: PluginSnapshot, beyond?: MoreTools) => T
 }
 
 /** The agents of the generation in force, which may change between two runs. */
@@ -20,7 +28,7 @@ export interface LiveDirectory<T extends AgentCatalog> {
   readonly directory: AgentDirectory
   /** The generation that is enabled now, as it was wired. Rejects if no generation was ever heard of. */
   readonly now: () => Promise<T>
-  /** Brings `list`, `toolNames` and `offers` up to date. Never throws: what was known last is better than nothing. */
+  /** Brings `list` up to date. Never throws: what was known last is better than nothing. */
   readonly refresh: () => Promise<void>
   /** The generation that was used last, as it was wired. */
   readonly current: () => T
@@ -31,19 +39,17 @@ export interface LiveDirectory<T extends AgentCatalog> {
  * While the Catalog cannot be asked, the last generation that was heard of goes on; what an installed plugin may do is
  * asked with each call anyway.
  */
-export function createLiveDirectory<T extends AgentCatalog>({
-  snapshot,
-  lastKnown,
-  initial,
-  build,
-  onFault,
-}: LiveDirectoryDeps<T>): LiveDirectory<T> {
+export function createLiveDirectory<T extends AgentCatalog>(
+  deps: LiveDirectoryDeps<T>,
+): LiveDirectory<T> {
+  const { snapshot, lastKnown, initial, build, onFault } = deps
   type Built = ReturnType<typeof wire>
   let last: Built | undefined
   /** What was wired last. Nothing is before somebody asks: an isolate that starts for a database row wires no plugin. */
   const built = (): Built => (last ??= wire(initial))
   function wire(given: PluginSnapshot) {
-    return { number: given.number, version: versionOf(given), catalog: build(given) }
+    const named = createNamedParts(deps)
+    return { number: given.number, version: versionOf(given), catalog: build(given, named), named }
   }
   /** What cannot be wired at all leaves the generation before in its place. */
   function rewire(given: PluginSnapshot): void {
@@ -65,19 +71,49 @@ export function createLiveDirectory<T extends AgentCatalog>({
     else if (versionOf(given) !== last.version && given.number >= last.number) rewire(given)
     return built().catalog
   }
+  /** Those that are here, and of what is not here those that fit. */
+  const tools = async (wanted: readonly string[]): Promise<readonly ListedTool[]> => {
+    const here = built().catalog.directory.tools()
+    const isHere = (one: string) => built().catalog.ownerOf(ownerOf(one)) !== undefined
+    const elsewhere = wanted.filter((one) => one.includes('__') && !isHere(one))
+    const byShape = wanted.filter((one) => !one.includes('__') && one.endsWith('*'))
+    const asked = [...elsewhere, ...byShape]
+    const more = asked.length > 0 ? await deps.tools(asked) : []
+    const names = new Set(here.map(({ name }) => name))
+    return [
+      ...here.filter(({ name }) => isMatchOfAny(name, wanted)),
+      ...more.filter(({ name }) => !names.has(name)),
+    ]
+  }
   return {
     directory: {
       load: async (agent, options, use) => (await now()).directory.load(agent, options, use),
       list: () => built().catalog.directory.list(),
-      toolNames: () => built().catalog.directory.toolNames(),
-      tools: () => built().catalog.directory.tools(),
-      offers: () => built().catalog.directory.offers(),
+      tools,
+      async toolNames(wanted) {
+        // Who only asks whether there is such a name goes on with those that are here.
+        const found = await tools(wanted).catch(() => built().catalog.directory.tools())
+        return found.map(({ name }) => name).filter((name) => isMatchOfAny(name, wanted))
+      },
+      async offers(owners) {
+        const { catalog, named } = built()
+        const missing = owners.filter((id) => !catalog.ownerOf(id))
+        const here = catalog.directory.offers()
+        const more = missing.length > 0 ? await named.offersOf(missing) : noOffers
+        const isAsked = ({ owner }: { readonly owner: string }) => owners.includes(owner)
+        return {
+          resources: [...here.resources.filter(isAsked), ...more.resources],
+          prompts: [...here.prompts.filter(isAsked), ...more.prompts],
+        }
+      },
     },
     now,
     refresh: async () => void (await now().catch(() => {})),
     current: () => built().catalog,
   }
 }
+
+const noOffers = { resources: [], prompts: [] }
 
 /** A bundle that could not be read may be there later, in the same generation. */
 const versionOf = ({ number, sources }: PluginSnapshot): string =>

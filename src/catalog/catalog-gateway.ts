@@ -1,132 +1,204 @@
 import { IsolaError } from '#contracts/errors.ts'
+import {
+  exposureOf,
+  noGeneration,
+  policyOf,
+  type HeldPart,
+  type PluginSnapshot,
+  type StoredPart,
+  type PluginSource,
+} from '#contracts/generation.ts'
 import { lengthPrefixed } from '#contracts/naming.ts'
-import type {
-  CallReport,
-  CatalogApi,
-  Generation,
-  PluginAdministration,
-  PluginSnapshot,
-} from '#contracts/plugin-catalog.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
+import type { CallReport, CatalogApi, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
-import type { Clock } from '#contracts/sources.ts'
-import { defaultToolPolicy } from '#contracts/tool-policy.ts'
-import { defaultExposure } from '#contracts/exposure.ts'
-
-/** So old may be what somebody believes to be enabled. */
-export const freshMs = 250
-
-/** Nobody waits longer to hear what is enabled. */
-const maxReadMs = 5_000
+import type { ListedTool } from '#contracts/runtime.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
+import { createBodies } from './bodies.ts'
+import { createPartLookup } from './part-lookup.ts'
+import { toSnapshot, withNeeds } from './part-needs.ts'
+import { createSharedRead, maxReadMs } from './shared-read.ts'
 
 /** What is enabled, as the rest of the Worker asks for it. */
 export interface PluginCatalog extends PluginAdministration {
-  /** At most `freshMs` old. Throws `request_unavailable`. */
+  /** What every run has, at most `freshMs` old. Throws `request_unavailable`. */
   readonly snapshot: () => Promise<PluginSnapshot>
   /** The last snapshot that the Catalog gave, however old; nothing if it never gave any. */
   readonly lastKnown: () => PluginSnapshot | undefined
+  /** The same with the parts of these ids, and what they are wired with. Throws `request_unavailable`. */
+  readonly around: (ids: readonly string[]) => Promise<PluginSnapshot>
+  /** Whether a part is in force as somebody knows it. Throws `request_unavailable`. */
+  readonly stands: (part: HeldPart) => Promise<boolean>
+  /** Calls `onGone` if the part goes before `over` fires. Answers when it is to be asked again; may throw. */
+  readonly hold: (part: HeldPart, onGone: () => void, over: AbortSignal) => Promise<void>
+  /** Names of tools, best first. Throws `request_unavailable`. */
+  readonly search: (queries: readonly string[], limit: number) => Promise<readonly string[]>
+  /** The tools of parts that fit one of these patterns. Throws `request_unavailable`. */
+  readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
+  readonly problems: () => Promise<readonly PluginProblem[]>
   /** Never throws; waits for nobody. */
   readonly report: (report: CallReport) => void
 }
 
-/** How the Catalog is reached, and how long its answer is kept. */
+/** How the Catalog is reached, and where bodies are. */
 export interface CatalogGatewayOptions {
   /** Missing where a deployment has no such binding. */
   readonly namespace: { readonly getByName: (name: string) => unknown } | undefined
   readonly sha256: (text: string) => string
   readonly clock: Clock
+  readonly ids: Pick<Ids, 'next'>
+  /** What a part is wired from, by its hash. Throws `plugin_code_unavailable`. */
+  readonly loadBody: (hash: string) => Promise<PluginSource>
   /** Takes what asking it makes the platform do: no run is booked with that, since many share an answer. */
   readonly deployment?: PlatformCount
 }
 
-/** Whether every bundle could be read; one that could not may be there again without a change. */
-export const isComplete = (snapshot: PluginSnapshot): boolean =>
-  hashesOf(snapshot).every((hash) => Object.hasOwn(snapshot.sources, hash))
-
-/** The bundles of a generation: those of plugins, and of what was approved of MCP servers. */
-export const hashesOf = ({ installed, mcp = [] }: Generation): readonly string[] =>
-  [...installed, ...mcp].map(({ hash }) => hash)
-
 /** Before anything was ever installed. */
-export const emptySnapshot: PluginSnapshot = { number: 0, installed: [], bundled: {}, sources: {} }
+export const emptySnapshot: PluginSnapshot = { ...noGeneration, sources: {} }
+
+/** What is read again and again: the parts that every run has. */
+interface Looked {
+  readonly number: number
+  readonly parts: readonly StoredPart[]
+  readonly snapshot: PluginSnapshot
+}
+
+/** Whether every body could be read; one that could not may be there again without a change. */
+const isComplete = ({ parts, snapshot }: Looked): boolean =>
+  parts.every(({ bodies }) => bodies.every((hash) => Object.hasOwn(snapshot.sources, hash)))
 
 /**
- * Reaches the one Catalog object. What it answered is kept for a moment, so that a busy Worker does not ask it for
- * each run; whoever changes something is answered only when that moment has passed everywhere.
+ * Reaches the one Catalog object. What every run has is read once for all who ask at the same time, and kept for a
+ * moment; what is asked for by its name is looked up then. Bodies come by their hash from where they are kept.
  */
 export function createCatalogGateway({
   namespace,
   sha256,
   clock,
+  ids,
+  loadBody,
   deployment,
 }: CatalogGatewayOptions): PluginCatalog {
   const name = sha256(lengthPrefixed(['catalog']))
-  // Written in one go, and only ever replaced by what is newer: sessions of one isolate share it.
-  let held: { readonly snapshot: PluginSnapshot; readonly atMs: number } | undefined
+  const catalog = () => namespace!.getByName(name) as CatalogApi
+  /** What this isolate is to the Catalog. */
+  let reader: string | undefined
+  const readerId = () => (reader ??= ids.next('ref'))
+  const { sourceOf } = createBodies(loadBody, { clock })
+
+  const answered = <T>(reply: Reply<T>): T => {
+    deployment?.count(reply.billed?.own ?? {})
+    return fromReply(reply)
+  }
   const ask = async <T>(
     call: (api: CatalogApi) => Promise<Reply<T>>,
-    maxAskMs = maxReadMs,
+    maxAskMs: number,
+    onLate: () => void = () => {},
   ): Promise<T> => {
     if (!namespace) throw unavailable()
     const late = new AbortController()
     const reply = await Promise.race([
-      call(namespace.getByName(name) as CatalogApi),
-      clock.sleep(maxAskMs, late.signal).then(() => undefined),
+      call(catalog()),
+      clock.sleep(maxAskMs, late.signal).then(() => 'late' as const),
     ])
       .catch(() => undefined)
       .finally(() => late.abort())
-    if (!reply) throw unavailable()
-    deployment?.count(reply.billed?.own ?? {})
-    return fromReply(reply)
+    if (reply === 'late') onLate()
+    if (!reply || reply === 'late') throw unavailable()
+    return answered(reply)
   }
-  /** Every request and every run comes by here: none hangs because the Catalog does. */
-  const snapshot = async (): Promise<PluginSnapshot> => {
-    if (!namespace) return emptySnapshot
-    const atMs = clock.nowMs()
-    if (held && atMs - held.atMs < freshMs && atMs >= held.atMs) return held.snapshot
-    const known = held?.snapshot
-    const number = known && isComplete(known) ? known.number : undefined
-    const { snapshot: read } = await ask((api) => api.read(number))
-    const fresh = read ? withWholePolicy(read) : known
-    if (!fresh) throw unavailable()
-    if (!held || held.atMs <= atMs) held = { snapshot: fresh, atMs }
-    return fresh
+  /** Not while nobody answers: who has waited once for it does not wait again. */
+  const askNow = async <T>(
+    call: (api: CatalogApi) => Promise<Reply<T>>,
+    onLate?: () => void,
+  ): Promise<T> => {
+    shared.refuseIfAway()
+    return ask(call, maxReadMs, onLate)
   }
+  const named = createPartLookup((missing) =>
+    // A search may have to find out much first; one read that does not come is an object that does not answer.
+    askNow((api) => api.parts(missing), shared.missed),
+  )
+  const shared = createSharedRead<Looked>({
+    clock,
+    unavailable,
+    async read(known) {
+      if (!namespace) throw unavailable()
+      const { number, parts = known?.parts } = answered(
+        await catalog().look(readerId(), known?.number),
+      )
+      if (known?.number === number && isComplete(known)) return known
+      if (!parts) throw unavailable()
+      const set = await withNeeds(
+        { parts },
+        { find: (wanted) => named.find(wanted, number), sourceOf },
+      )
+      return { number, parts: set.parts, snapshot: toSnapshot(number, set) }
+    },
+  })
+  const snapshot = async (): Promise<PluginSnapshot> =>
+    namespace ? (await shared.now()).snapshot : emptySnapshot
+
   return {
     snapshot,
-    lastKnown: () => held?.snapshot,
-    list: () => ask((api) => api.list()),
+    lastKnown: () => shared.last()?.snapshot,
+    async around(wanted) {
+      if (!namespace) return emptySnapshot
+      const { number, parts } = await shared.now()
+      // One that is not known may have come since: it is looked for, however lately it was not there.
+      named.forgetMissing(wanted)
+      const find = (more: readonly string[]) => named.find(more, number)
+      return toSnapshot(number, await withNeeds({ parts, ids: wanted }, { find, sourceOf }))
+    },
+    async stands({ kind, id, epoch }) {
+      const { number, parts } = await shared.now()
+      const found = parts.some((part) => part.id === id) ? parts : await named.find([id], number)
+      return found.some((part) => part.kind === kind && part.id === id && part.epoch === epoch)
+    },
+    async hold(part, onGone, over) {
+      if (!namespace) return
+      const ended = aborted(over)
+      await catalog().hold(part, { gone: async () => onGone(), over: () => ended })
+    },
+    search: (queries, limit) => askNow((api) => api.search(queries, limit)),
+    tools: (wanted) => askNow((api) => api.tools(wanted)),
+    problems: async () => (namespace ? askNow((api) => api.problems()) : []),
+    list: () => ask((api) => api.list(), maxReadMs),
     async policy() {
-      const { number, policy = defaultToolPolicy } = await snapshot()
-      return { generation: number, policy }
+      const now = await snapshot()
+      return { generation: now.number, policy: policyOf(now) }
     },
     async exposed() {
-      const { number, exposed = defaultExposure } = await snapshot()
-      return { generation: number, exposed }
+      const now = await snapshot()
+      return { generation: now.number, exposed: exposureOf(now) }
     },
-    generations: (limit) => ask((api) => api.generations(limit)),
+    generations: (limit) => ask((api) => api.generations(limit), maxReadMs),
     async change(change, by) {
-      const result = await ask((api) => api.change(change, by), maxChangeMs)
-      await clock.sleep(settleMs)
-      return result
+      try {
+        return await ask((api) => api.change(change, by, readerId()), maxChangeMs)
+      } finally {
+        shared.forget()
+        named.clear()
+      }
     },
     report(report) {
       if (namespace)
-        void (namespace.getByName(name) as CatalogApi).report(report).catch(() => undefined)
+        void catalog()
+          .report(report)
+          .catch(() => undefined)
     },
   }
 }
 
-/** While a new version rolls out, the object may still be of the one before: its policy says nothing of what came since. */
-const withWholePolicy = (snapshot: PluginSnapshot): PluginSnapshot =>
-  snapshot.policy ? { ...snapshot, policy: { ...defaultToolPolicy, ...snapshot.policy } } : snapshot
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000
-
-/** Until nobody believes the old set any more: what is held is asked anew, and calls under way look again. */
-const settleMs = 2 * freshMs + 100
-
 const unavailable = () =>
   new IsolaError('request_unavailable', 'What is installed cannot be looked up. Try again.', {
     retryAfterMs: 2_000,

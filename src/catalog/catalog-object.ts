@@ -1,70 +1,108 @@
 import { DurableObject } from 'cloudflare:workers'
+import type { Generation, HeldPart, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
+import type { PartKinds } from '#contracts/part-kind.ts'
+import { plusPlatform } from '#contracts/platform-sum.ts'
+import type { PlatformAmounts } from '#contracts/platform.ts'
 import type {
   CallReport,
   CatalogApi,
   ChangeBy,
   ChangeResult,
-  Generation,
   GenerationView,
+  PartListener,
   PluginChange,
-  PluginSnapshot,
-  PluginSource,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
-import { plusPlatform } from '#contracts/platform-sum.ts'
-import type { PlatformAmounts } from '#contracts/platform.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
+import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { hashesOf, isComplete } from './catalog-gateway.ts'
+import { concerns } from './concerns.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
+import { createInForce, type CatalogPorts } from './in-force.ts'
+import { createKeptParts } from './kept-parts.ts'
+import { createPartHolds } from './part-holds.ts'
+import { createToolIndex, type WiredParts } from './tool-index.ts'
 
 /** What the object needs of the rest: how changes are decided and stored. */
 export interface CatalogRuntime {
   readonly clock: Clock
+  readonly kinds: PartKinds
+  readonly newestNumber: () => Promise<number>
   readonly current: () => Promise<Generation>
-  readonly sourceOf: (hash: string) => Promise<PluginSource>
+  readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
+  /** Wires some parts as a session would. */
+  readonly wire: (snapshot: PluginSnapshot) => WiredParts
+  readonly buildIndex: BuildSearchIndex
   readonly change: (
     change: PluginChange,
     by: ChangeBy,
-    /** Called when something is about to be written. */
-    begin: () => void,
+    ports: CatalogPorts,
   ) => Promise<ChangeResult>
-  readonly trip: (id: string, hash: string, why: string, begin: () => void) => Promise<void>
+  readonly trip: (id: string, hash: string, why: string, ports: CatalogPorts) => Promise<void>
   readonly list: () => Promise<readonly PluginView[]>
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
 }
 
-const keptKey = 'generation'
-const changingKey = 'changing'
-/** So long a set is kept in which the bundle of a plugin could not be read. */
-const incompleteMs = 1_000
-
 /**
  * The class behind the `CATALOG` binding: one object, through which every change of what is enabled goes, one after the
- * other. D1 has the truth; a copy here answers while D1 is away, unless a change was cut and nobody knows how it ended.
+ * other. D1 has the truth; the parts that are kept here answer while D1 is away. Who reads waits for no change but one
+ * that is being written.
  */
 export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
   return class extends DurableObject<Env> implements CatalogApi {
     readonly #runtime = runtimeOf()
     readonly #breaker = createCircuitBreaker(this.#runtime.clock)
-    #snapshot: PluginSnapshot | undefined
-    #loadedAtMs = 0
+    readonly #holds = createPartHolds(this.#runtime.clock)
+    readonly #kept = createKeptParts(this.ctx.storage, () => this.#runtime.kinds)
+    readonly #tools = createToolIndex({ ...this.#runtime, kept: this.#kept })
+    readonly #inForce = createInForce({
+      ...this.#runtime,
+      kept: this.#kept,
+      onWritten: (rowsWritten) => this.#count({ rowsWritten }),
+    })
     #queue: Promise<unknown> = Promise.resolve()
     #counted: PlatformAmounts = {}
 
-    read(known?: number): ReturnType<CatalogApi['read']> {
+    look(reader: string, known?: number): ReturnType<CatalogApi['look']> {
       return this.#billed(async () => {
-        const held = this.#isWorthKeeping() ? this.#snapshot : undefined
-        const snapshot = held ?? (await this.#inTurn(() => this.#load()))
-        const { number } = snapshot
-        return number === known ? { number } : { number, snapshot }
+        const number = await this.#inForce.known()
+        this.#holds.note(reader)
+        return number === known ? { number } : { number, parts: this.#kept.always() }
       })
     }
 
-    /** A bundle that could not be read is looked for again, and not for each who asks. */
-    #isWorthKeeping(): boolean {
-      if (!this.#snapshot || isComplete(this.#snapshot)) return true
-      return this.#runtime.clock.nowMs() - this.#loadedAtMs < incompleteMs
+    parts(ids: readonly string[]): ReturnType<CatalogApi['parts']> {
+      return this.#billed(async () => {
+        const number = await this.#inForce.known()
+        return { number, parts: this.#kept.named(ids) }
+      })
+    }
+
+    search(queries: readonly string[], limit: number): ReturnType<CatalogApi['search']> {
+      return this.#billed(async () => {
+        await this.#inForce.known()
+        return this.#tools.search(queries, limit)
+      })
+    }
+
+    tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {
+      return this.#billed(async () => {
+        await this.#inForce.known()
+        return this.#tools.tools(wanted)
+      })
+    }
+
+    problems(): ReturnType<CatalogApi['problems']> {
+      return this.#billed(async () => {
+        await this.#inForce.known()
+        return this.#tools.problems()
+      })
+    }
+
+    async hold(part: HeldPart, listener: PartListener): Promise<void> {
+      await this.#inForce.known()
+      if (this.#stands(part)) await this.#holds.hold(part, listener)
+      else await listener.gone()
     }
 
     list(): Promise<Reply<readonly PluginView[]>> {
@@ -75,65 +113,37 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#billed(() => this.#runtime.generations(limit))
     }
 
-    change(change: PluginChange, by: ChangeBy): Promise<Reply<ChangeResult>> {
+    change(change: PluginChange, by: ChangeBy, reader = ''): Promise<Reply<ChangeResult>> {
       return this.#billed(() =>
-        this.#inTurn(() => this.#changing((begin) => this.#runtime.change(change, by, begin))),
+        this.#changing(reader, (ports) => this.#runtime.change(change, by, ports)),
       )
     }
 
     async report(report: CallReport): Promise<void> {
       const why = this.#breaker.note(report)
       if (why === undefined) return
-      await this.#inTurn(() =>
-        this.#changing((begin) => this.#runtime.trip(report.id, report.hash, why, begin)),
-      ).catch(() => {})
+      const { id, hash } = report
+      await this.#changing('', (ports) => this.#runtime.trip(id, hash, why, ports)).catch(() => {})
     }
 
-    /** From the moment something is written, nobody is told of the set that was before until it was read again. */
-    async #changing<T>(work: (begin: () => void) => Promise<T>): Promise<T> {
-      let hasBegun = false
-      const begin = () => {
-        hasBegun = true
-        this.ctx.storage.kv.put(changingKey, true)
-        this.#count({ rowsWritten: 1 })
-      }
-      try {
-        return await work(begin)
-      } finally {
-        if (hasBegun) {
-          this.#snapshot = undefined
-          await this.#load().catch(() => {})
-        }
-      }
-    }
-
-    async #load(): Promise<PluginSnapshot> {
-      const generation = await this.#generation()
-      const sources = await Promise.all(
-        hashesOf(generation).map(async (hash) => [hash, await this.#source(hash)] as const),
-      )
-      const found = sources.flatMap(([hash, source]) => (source ? [[hash, source] as const] : []))
-      this.#loadedAtMs = this.#runtime.clock.nowMs()
-      this.#snapshot = { ...generation, sources: Object.fromEntries(found) }
-      return this.#snapshot
-    }
-
-    /** A plugin whose bundle is gone is off and listed: the others go on. */
-    #source(hash: string): Promise<PluginSource | undefined> {
-      return this.#runtime.sourceOf(hash).catch(() => undefined)
-    }
-
-    async #generation(): Promise<Generation> {
-      const { kv } = this.ctx.storage
-      const generation = await this.#runtime.current().catch((error: unknown) => {
-        const kept = kv.get<string>(keptKey)
-        if (kept === undefined || kv.get(changingKey) === true) throw error
-        return JSON.parse(kept) as Generation
+    /** One change after the other; then those are told, and waited for, whom it concerns. */
+    async #changing<T>(reader: string, work: (ports: CatalogPorts) => Promise<T>): Promise<T> {
+      const { result, before } = await this.#inTurn(async () => {
+        await this.#inForce.known()
+        const before = this.#kept.generation()
+        return { before, result: await this.#inForce.written(before, work) }
       })
-      kv.put(keptKey, JSON.stringify(generation))
-      kv.delete(changingKey)
-      this.#count({ rowsWritten: 2 })
-      return generation
+      const after = this.#kept.generation()
+      const whom = concerns(before.pins, after.pins, this.#runtime.kinds)
+      await Promise.all([
+        this.#holds.tell((part) => this.#stands(part)),
+        whom === 'everybody' && this.#holds.forgotten(reader),
+      ])
+      return result
+    }
+
+    #stands({ kind, id, epoch }: HeldPart): boolean {
+      return this.#kept.named([id]).some((part) => part.kind === kind && part.epoch === epoch)
     }
 
     #count(amounts: PlatformAmounts): void {
@@ -144,6 +154,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     async #billed<T>(work: () => Promise<T>): Promise<Reply<T>> {
       this.#count({ requests: 1 })
       const reply = await toReply(work)
+      this.#count({ rowsRead: this.#kept.takeRead() })
       const own = this.#counted
       this.#counted = {}
       return { ...reply, billed: { own, others: {} } }

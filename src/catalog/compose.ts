@@ -1,27 +1,76 @@
+import type { Generation, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
+import { partsOf, type StoredPart } from '#contracts/generation.ts'
+import type { PartKinds } from '#contracts/part-kind.ts'
+import type { BundleStore } from '#contracts/plugin-catalog.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
-import { createCatalogGateway, emptySnapshot } from './catalog-gateway.ts'
+import {
+  createCatalogGateway,
+  emptySnapshot,
+  type CatalogGatewayOptions,
+} from './catalog-gateway.ts'
+import { entryOf } from './concerns.ts'
 import { createOutputStore, createOutputTool } from './output-tool.ts'
 import { withOutsideTools } from './outside-tools.ts'
+import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createSchemaValidator } from './schema-validator.ts'
 import { createSearchIndex } from './search/search-index.ts'
 import { createToolset, type ToolsetOptions } from './toolset.ts'
 
-type GatewayParts = Parameters<typeof createCatalogGateway>[0]
+interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
+  readonly sessions: SessionGateway
+  readonly bundles: Pick<BundleStore, 'load'>
+}
 
 /** What is installed, and what an agent's set of tools is made of, for the composition. */
-export function composeCatalog(parts: GatewayParts & { readonly sessions: SessionGateway }) {
+export function composeCatalog({ bundles, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
+  const loadBody = async (hash: string) =>
+    toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
+  // The object and the try-out look at what is there now: what they read once is not read again soon.
+  const sourceOf = (hash: string) => loadBody(hash).catch(() => undefined)
   return {
-    installed: createCatalogGateway(parts),
+    installed: createCatalogGateway({ ...parts, loadBody }),
     initial: emptySnapshot,
     validator: createSchemaValidator(),
     outputs: createOutputStore(parts.sessions),
     buildIndex: createSearchIndex,
+    /** What the object itself works with. */
+    objectParts: { sourceOf, buildIndex: createSearchIndex },
+    /** The parts of these ids in a generation that is not in force yet, with what every run has. */
+    around: (generation: Generation, ids: readonly string[], kinds: PartKinds) =>
+      aroundIn(generation, ids, { kinds, sourceOf }),
     createToolset: (
       entries: readonly ToolEntry[],
       options: Omit<ToolsetOptions, 'buildIndex' | 'more'>,
     ) => createToolset(entries, { ...options, buildIndex: createSearchIndex, more }),
     withOutside: withOutsideTools,
   }
+}
+
+async function aroundIn(
+  generation: Generation,
+  ids: readonly string[],
+  {
+    kinds,
+    sourceOf,
+  }: {
+    readonly kinds: PartKinds
+    readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
+  },
+): Promise<PluginSnapshot> {
+  const all = partsOf(generation).map((part): StoredPart => {
+    const entry = entryOf(kinds, part.kind)
+    return { ...part, epoch: entry.epoch(part.pin), bodies: entry.sources(part.pin) }
+  })
+  const parts = all.filter(({ kind, pin }) => entryOf(kinds, kind).wire(pin) === 'always')
+  const find = async (wanted: readonly string[]) => all.filter(({ id }) => wanted.includes(id))
+  return toSnapshot(generation.number, await withNeeds({ parts, ids }, { find, sourceOf }))
+}
+
+/** Only what wiring needs: code is loaded where it runs. */
+function toSource({ manifest, files }: PluginSource): PluginSource {
+  const { agent } = Object(manifest) as { readonly agent?: { readonly instructions?: unknown } }
+  const needed = Object.entries(files).filter(([path]) => path === agent?.instructions)
+  return { manifest, files: Object.fromEntries(needed) }
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
-import type { Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
+import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { toToolDocument } from './tool-document.ts'
 
 /** Names that begin so are ours. */
@@ -24,8 +24,12 @@ const maxQueries = 8
 export function createCoreTools(
   reach: readonly ToolEntry[],
   buildIndex: BuildSearchIndex,
+  beyond?: MoreTools,
 ): readonly ToolEntry[] {
-  return [toEntry(createFind(reach, buildIndex), 'repeatable'), toEntry(callTool, 'effectful')]
+  return [
+    toEntry(createFind(reach, buildIndex, beyond), 'repeatable'),
+    toEntry(callTool, 'effectful'),
+  ]
 }
 
 function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
@@ -40,9 +44,25 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
   }
 }
 
-function createFind(reach: readonly ToolEntry[], buildIndex: BuildSearchIndex): Tool {
+function createFind(
+  reach: readonly ToolEntry[],
+  buildIndex: BuildSearchIndex,
+  beyond: MoreTools | undefined,
+): Tool {
   const entries = new Map(reach.map((entry) => [entry.tool.name, entry]))
   let index: SearchIndex | undefined
+  /** Of what is here: where nothing else is, or nobody can be asked about it. */
+  const searchHere = (queries: readonly string[], limit: number): readonly string[] => {
+    // Built at the first search: most sessions need none.
+    index ??= buildIndex([...entries.values()].map(({ tool }) => toToolDocument(tool)))
+    return index.search(queries, limit).map(({ id }) => id)
+  }
+  const searchAll = async (queries: readonly string[], limit: number) => {
+    if (!beyond) return searchHere(queries, limit)
+    const names = await beyond.search(queries, limit)
+    await beyond.ready(names.filter((name) => !entries.has(name)))
+    return names
+  }
   return {
     name: findName,
     description:
@@ -68,10 +88,9 @@ function createFind(reach: readonly ToolEntry[], buildIndex: BuildSearchIndex): 
       additionalProperties: false,
     },
     execute: async (input) => {
-      // Built at the first search: most sessions need none.
-      index ??= buildIndex([...entries.values()].map(({ tool }) => toToolDocument(tool)))
-      const hits = index.search(parseQueries(input.queries), parseLimit(input.limit))
-      const found = hits.flatMap(({ id }) => entries.get(id) ?? [])
+      const [queries, limit] = [parseQueries(input.queries), parseLimit(input.limit)]
+      const names = await searchAll(queries, limit).catch(() => searchHere(queries, limit))
+      const found = names.flatMap((name) => entries.get(name) ?? beyond?.entry(name) ?? [])
       const shows = found.map(({ tool, definitionHash }) => [tool.name, definitionHash] as const)
       const tools = found.map(({ tool }) => describe(tool))
       return { ok: true, output: { tools }, shows: Object.fromEntries(shows) }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
-import type { ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
+import type { MoreTools, ResolvedTool, ToolEntry, Toolset } from '#contracts/tool.ts'
 import { callName, corePrefix, createCoreTools, findName } from './core-tools.ts'
 
 const maxPinned = 24
@@ -13,6 +13,8 @@ export interface ToolsetOptions {
   /** Which tools the model sees from the start; at most 24 with core tools. All by default. */
   readonly isPinned?: (entry: ToolEntry) => boolean
   readonly buildIndex: BuildSearchIndex
+  /** With core tools: what is found and called besides, each looked up when it is named. */
+  readonly beyond?: MoreTools | undefined
   /** Further core tools, after `isola__find` and `isola__call`; without core tools they resolve but are not defined. */
   readonly more?: readonly ToolEntry[]
 }
@@ -56,22 +58,37 @@ export function createToolset(
     }
   }
   const core = [
-    ...createCoreTools([...reach.values()], options.buildIndex),
+    ...createCoreTools([...reach.values()], options.buildIndex, options.beyond),
     ...(options.more ?? []),
   ]
   const direct = toToolset([...core, ...pinned.slice(0, maxPinned)])
+  const { beyond } = options
+  const find = (name: string) => reach.get(name) ?? beyond?.entry(name)
+  let isAway = false
   return {
     definitions: direct.definitions,
     finder: findName,
+    ...(beyond && {
+      async ready(calls) {
+        const wanted = calls.flatMap(({ name, input }) =>
+          name === callName && typeof input['name'] === 'string' ? input['name'] : [],
+        )
+        const missing = wanted.filter((name) => !find(name))
+        isAway = false
+        if (missing.length > 0) await beyond.ready(missing).catch(() => (isAway = true))
+      },
+    }),
     resolve: (name, input) =>
-      name === callName ? resolveInner(reach, input) : direct.resolve(name, input),
+      name === callName ? resolveInner(find, input) : direct.resolve(name, input),
     missing(name, input) {
       const wanted = name === callName ? input['name'] : name
       if (typeof wanted !== 'string' || wanted === '')
         return `${callName} needs "name": the id of a tool, as ${findName} answers it.`
-      if (reach.has(wanted)) return `The tool "${wanted}" is called with ${callName}.`
+      if (find(wanted)) return `The tool "${wanted}" is called with ${callName}.`
       if (direct.resolve(wanted, {})) return `${wanted} is called by its own name.`
       const shown = wanted.slice(0, maxNameChars)
+      if (isAway)
+        return `What is installed cannot be looked up now, nor "${shown}". Try again later.`
       return `There is no tool named "${shown}" here. Look for one with ${findName}.`
     },
     problems,
@@ -103,10 +120,10 @@ function toToolset(entries: readonly ToolEntry[]): Toolset {
 
 /** `isola__call` stands for the tool it names; the core tools are not in `reach`, so it cannot name itself. */
 function resolveInner(
-  reach: ReadonlyMap<string, ToolEntry>,
+  find: (name: string) => ToolEntry | undefined,
   { name, input }: JsonObject,
 ): ResolvedTool | undefined {
-  const entry = typeof name === 'string' ? reach.get(name) : undefined
+  const entry = typeof name === 'string' ? find(name) : undefined
   return entry && { entry, input: toInput(input) }
 }
 

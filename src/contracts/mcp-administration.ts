@@ -8,7 +8,8 @@ import type {
   McpServerRow,
   McpStanding,
 } from './mcp.ts'
-import type { ChangeBy, Generation } from './plugin-catalog.ts'
+import type { Generation } from './generation.ts'
+import type { ChangeBy } from './plugin-catalog.ts'
 
 /** What a change of a server comes to, before any of it is written. */
 export interface McpOutcome {

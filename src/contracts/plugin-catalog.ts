@@ -3,54 +3,17 @@ import type { Exposure } from './exposure.ts'
 import type { Administrator } from './keys.ts'
 import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
-import type { McpChange, McpPin, McpServerRow } from './mcp.ts'
+import type { Generation, HeldPart, PluginPin, StoredPart } from './generation.ts'
+import type { McpChange, McpServerRow } from './mcp.ts'
 import type { NetworkRule } from './network-rule.ts'
+import type { PluginProblem } from './operations.ts'
 import type { Permit, PermitLine } from './permit.ts'
 import type { Reply } from './reply.ts'
+import type { ListedTool } from './runtime.ts'
 import type { ToolPolicy } from './tool-policy.ts'
 
 /** `installed`: there, and never enabled. Installing never enables. */
 export type PluginState = 'installed' | 'enabled' | 'disabled' | 'removed'
-
-/** An enabled plugin that was installed, as a generation has it. */
-export interface PluginPin {
-  readonly id: string
-  readonly hash: string
-  readonly version: string
-  readonly tier: Exclude<TrustTier, 'builtin'>
-  readonly permit: Permit
-  /** Counts up with each change of the permit: what runs under an older one is ended. */
-  readonly grantEpoch: number
-  readonly config: JsonObject
-  /** Its code runs its agent; found out when it was enabled. Absent: it has no agent, or nobody has asked. */
-  readonly runsOwnAgent?: boolean
-}
-
-/** One numbered set of enabled versions and what they may do. A change or a rollback makes a new one. */
-export interface Generation {
-  /** 0: nothing was ever changed. */
-  readonly number: number
-  readonly installed: readonly PluginPin[]
-  /** Ids of plugins that ship with the deployment and are not as their manifest says: on or off. */
-  readonly bundled: Readonly<Record<string, 'enabled' | 'disabled'>>
-  /** Which tools may be called; what ships if nobody said. */
-  readonly policy?: ToolPolicy
-  /** Remote MCP servers that are enabled; none if absent. */
-  readonly mcp?: readonly McpPin[]
-  /** What MCP clients are offered; what ships if nobody said. */
-  readonly exposed?: Exposure
-}
-
-/** A generation with what is needed to wire it without running code. */
-export interface PluginSnapshot extends Generation {
-  readonly sources: Readonly<Record<string, PluginSource>>
-}
-
-/** By hash: the manifest as its author wrote it, and its text files; of an MCP server what was approved of it. */
-export interface PluginSource {
-  readonly manifest: unknown
-  readonly files: Readonly<Record<string, string>>
-}
 
 /** A version of a plugin that was brought once; its content never changes. */
 export interface PluginVersion {
@@ -171,15 +134,45 @@ export interface CallReport {
   readonly fault?: string
 }
 
+/** Who works with a part, and is told when that ends. */
+export interface PartListener {
+  /** It is not in force any more: answers when whatever ran under it has ended here. */
+  readonly gone: () => Promise<void>
+  /** Answers when nobody here works with it any more. */
+  readonly over: () => Promise<void>
+}
+
 /** What the `Catalog` object answers: the one writer of what is installed and enabled. */
 export interface CatalogApi {
-  /** The snapshot only if its number is another than `known`. */
-  readonly read: (
+  /**
+   * The parts that every run has, whatever it does; only if the generation is another than `known`. Waits for no change
+   * that is not being written.
+   *
+   * @param reader Who asks: what it was answered it may believe for `freshMs`.
+   */
+  readonly look: (
+    reader: string,
     known?: number,
-  ) => Promise<Reply<{ readonly number: number; readonly snapshot?: PluginSnapshot }>>
+  ) => Promise<Reply<{ readonly number: number; readonly parts?: readonly StoredPart[] }>>
+  /** The parts in force whose tools begin with one of these ids, each by one indexed read. */
+  readonly parts: (
+    ids: readonly string[],
+  ) => Promise<Reply<{ readonly number: number; readonly parts: readonly StoredPart[] }>>
+  /** Names of tools, best first. */
+  readonly search: (queries: readonly string[], limit: number) => Promise<Reply<readonly string[]>>
+  /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */
+  readonly tools: (wanted: readonly string[]) => Promise<Reply<readonly ListedTool[]>>
+  /** Why parts that are loaded by name cannot be used. */
+  readonly problems: () => Promise<Reply<readonly PluginProblem[]>>
+  /** Answers when the part is gone, or nobody works with it any more, or after half a minute. */
+  readonly hold: (part: HeldPart, listener: PartListener) => Promise<void>
   readonly list: () => Promise<Reply<readonly PluginView[]>>
   readonly generations: (limit: number) => Promise<Reply<readonly GenerationView[]>>
-  readonly change: (change: PluginChange, by: ChangeBy) => Promise<Reply<ChangeResult>>
+  readonly change: (
+    change: PluginChange,
+    by: ChangeBy,
+    reader?: string,
+  ) => Promise<Reply<ChangeResult>>
   readonly report: (report: CallReport) => Promise<void>
 }
 
@@ -228,18 +221,27 @@ export interface PluginStore {
   readonly numbered: (id: string, version: string) => Promise<readonly { readonly hash: string }[]>
   /** Who brought the oldest version. */
   readonly firstBy: (id: string) => Promise<string | undefined>
+  /** Of the newest generation; 0 before the first change. */
+  readonly newestNumber: () => Promise<number>
+  /** Ids of what is there, whatever its state. */
+  readonly ids: () => Promise<readonly string[]>
   /** The newest; `undefined` before the first change. */
   readonly generation: (number?: number) => Promise<Generation | undefined>
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
   /** By reason, such as `plugin_revoked <id>`, the newest generation it made; of these kinds of event. */
   readonly newest: (kinds: readonly string[]) => Promise<ReadonlyMap<string, number>>
+  /** The pin of a plugin that was in force last with another hash, in a generation after this one. */
+  readonly earlier: (asked: {
+    readonly id: string
+    readonly hash: string
+    readonly after: number
+  }) => Promise<PluginPin | undefined>
   /** The row, the new generation and the event in one go: all of them or none. */
   readonly commit: (write: {
     readonly rows: readonly PluginRow[]
     readonly version?: NewPluginVersion
     readonly servers?: readonly McpServerRow[]
-    /** With a policy or a choice of what is offered only if that is another now. */
-    readonly generation?: Generation & { readonly reason: string }
+    readonly generation?: Generation & { readonly before: Generation; readonly reason: string }
     readonly event: DeploymentEvent
   }) => Promise<void>
 }

@@ -44,12 +44,12 @@ export interface AgentDirectory {
     use?: AgentUse,
   ) => Promise<ReadyAgent | undefined>
   readonly list: () => readonly AgentDescriptor[]
-  /** Every tool that an enabled agent may call. */
-  readonly toolNames: () => readonly string[]
-  /** The same with what they are, in the same order. */
-  readonly tools: () => readonly ListedTool[]
-  /** What enabled plugins have besides tools, in their order: read from their manifests, without running anything. */
-  readonly offers: () => Offers
+  /** Of these names and patterns (`kv__*`) the full names of the tools that there are; while the Catalog does not answer, of those that every run has. */
+  readonly toolNames: (wanted: readonly string[]) => Promise<readonly string[]>
+  /** The same with what they are. May throw `request_unavailable`. */
+  readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
+  /** What these plugins and servers have besides tools, read without running anything. May throw `request_unavailable`. */
+  readonly offers: (owners: readonly string[]) => Promise<Offers>
 }
 
 /** A tool as somebody outside sees it; the hints are those that the host goes by. */

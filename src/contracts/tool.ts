@@ -179,6 +179,13 @@ export interface Toolset {
   /** What the model sees, in a fixed order: byte-identical from turn to turn. */
   readonly definitions: readonly ToolDefinition[]
   /**
+   * Looks up what these calls name and is not here yet, so that `resolve` finds it. Never rejects: what cannot be looked
+   * up is not found. Absent where all there is is here.
+   */
+  readonly ready?: (
+    calls: readonly { readonly name: string; readonly input: JsonObject }[],
+  ) => Promise<void>
+  /**
    * The entry a call means, with the input for it; `undefined` if this agent has no such tool.
    * A tool that stands for another (`isola__call`) resolves to that other one.
    */
@@ -189,6 +196,16 @@ export interface Toolset {
   readonly finder?: string
   /** Why a call must not be made: the tool is not the one that its run knows. Absent: nothing is known of before. */
   readonly refuse?: (call: string, entry: ToolEntry) => ToolResult | undefined
+}
+
+/** The tools of a set that are not in it from the start: each is looked up when it is named. */
+export interface MoreTools {
+  /** Looks up the tools of these names. Rejects if nobody can be asked. */
+  readonly ready: (names: readonly string[]) => Promise<void>
+  /** One that was looked up. */
+  readonly entry: (name: string) => ToolEntry | undefined
+  /** The best of all there are, those of the set included. Rejects if nobody can be asked. */
+  readonly search: (queries: readonly string[], limit: number) => Promise<readonly string[]>
 }
 
 /** The tool behind a name, and the input it gets. */

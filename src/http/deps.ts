@@ -94,7 +94,7 @@ export interface HttpDeps {
   readonly hosts?: readonly string[]
   /** Seals what MCP clients carry from one request to the next. At least 32 bytes. */
   readonly stateKey: string | undefined
-  readonly pluginProblems: () => readonly PluginProblem[]
+  readonly pluginProblems: () => Promise<readonly PluginProblem[]>
   /** Kept alive with `waitUntil` where there is one. */
   readonly onClientGone?: (gone: GoneClient) => Promise<void> | void
   /** Gets what a caller never sees: the error behind a 5xx. */

@@ -19,7 +19,7 @@ export interface McpAdministrationDeps {
   ) => Pick<McpServerApi, 'look' | 'standing' | 'forget' | 'login' | 'finishLogin'>
   readonly sha256: (text: string) => string
   /** Full names of the tools that are here. */
-  readonly toolNames: () => readonly string[]
+  readonly toolNames: () => Promise<readonly string[]>
 }
 
 /** What an operator does about remote MCP servers: list, look, sign in, approve. Errors are `request_` codes. */

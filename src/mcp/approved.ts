@@ -1,7 +1,7 @@
+import { pinsOf, type PluginSnapshot } from '#contracts/generation.ts'
 import { parseApproval, type McpItem, type McpPin } from '#contracts/mcp.ts'
 import type { Offers } from '#contracts/offer.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { PluginSource } from '#contracts/plugin-catalog.ts'
 import { toOffers } from './offer-entries.ts'
 
 /** The tools, resources and prompts of all servers that are on, as they were approved. */
@@ -18,10 +18,7 @@ export interface WiredServers<Entry> {
 
 /** The servers of one generation with their tools; one whose bundle is gone, or whose id a plugin has, is off and listed. */
 export function wireServers<Entry>(
-  {
-    mcp = [],
-    sources,
-  }: { readonly mcp?: readonly McpPin[]; readonly sources: Readonly<Record<string, PluginSource>> },
+  snapshot: Pick<PluginSnapshot, 'pins' | 'sources'>,
   {
     taken,
     toEntries,
@@ -31,8 +28,8 @@ export function wireServers<Entry>(
   },
 ): WiredServers<Entry> {
   const problems: PluginProblem[] = []
-  const servers = mcp.flatMap((pin) => {
-    const source = sources[pin.hash]
+  const servers = pinsOf(snapshot, 'mcp').flatMap((pin) => {
+    const source = snapshot.sources[pin.hash]
     const { id } = pin
     if (taken.has(id)) {
       problems.push({

@@ -7,19 +7,20 @@ import {
   type McpServerStore,
 } from '#contracts/mcp.ts'
 import type { McpDecisions, McpOutcome } from '#contracts/mcp-administration.ts'
+import { pinsOf, withoutPin, withPin, type Generation } from '#contracts/generation.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
-import type { ChangeBy, Generation } from '#contracts/plugin-catalog.ts'
+import type { ChangeBy } from '#contracts/plugin-catalog.ts'
 
 /** What a change of the servers is decided from. */
 export interface DecisionDeps {
   readonly store: McpServerStore
   readonly nowMs: () => number
   readonly checkUrl: CheckUrl
-  /** Ids that are taken by plugins, or by the core. */
-  readonly isTaken: (id: string, now: Generation) => boolean
+  /** Ids that are taken by plugins that ship with the deployment, or by the core. */
+  readonly isTaken: (id: string) => boolean
 }
 
-const maxServers = 100
+const maxServers = 1_000
 
 /** Changes of remote servers, decided where every change of what is enabled is: one after the other. */
 export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
@@ -39,7 +40,8 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
         throw new IsolaError('request_not_found', 'There is no such MCP server.')
       return changeRow(change, row, now)
     },
-    async restore({ mcp: then = [] }) {
+    async restore(generation) {
+      const then = pinsOf(generation, 'mcp')
       const rows = await store.list()
       const notes: string[] = []
       const regained: string[] = []
@@ -94,7 +96,7 @@ function add(
   { now, by, deps, before, count }: Adding,
 ): McpOutcome {
   const { id } = config
-  if (deps.isTaken(id, now))
+  if (deps.isTaken(id))
     throw new IsolaError(
       'request_conflict',
       `id: "${id}" is taken; tools of two owners would have one name.`,
@@ -247,11 +249,13 @@ function changeRow(change: RowChange, row: McpServerRow, now: Generation): McpOu
   }
 }
 
-const without = ({ mcp = [] }: Generation, id: string): readonly McpPin[] =>
-  mcp.filter((pin) => pin.id !== id)
+const without = (now: Generation, id: string): readonly McpPin[] =>
+  withoutPin(pinsOf(now, 'mcp'), id)
 
-const withRow = (now: Generation, row: McpServerRow): readonly McpPin[] =>
-  [...without(now, row.id), ...toPin(row)].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+const withRow = (now: Generation, row: McpServerRow): readonly McpPin[] => {
+  const [pin] = toPin(row)
+  return pin ? withPin(pinsOf(now, 'mcp'), pin) : without(now, row.id)
+}
 
 function toPin({
   id,

@@ -1,11 +1,7 @@
 import type { DeploymentDraft, DeploymentLog } from '#contracts/event.ts'
 import type { McpPin, McpServerStore } from '#contracts/mcp.ts'
-import type {
-  BundleStore,
-  Generation,
-  PluginAdministration,
-  PluginSnapshot,
-} from '#contracts/plugin-catalog.ts'
+import type { PluginSnapshot } from '#contracts/generation.ts'
+import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { createMcpAdministration } from './administration.ts'
 import { wireServers } from './approved.ts'
@@ -33,11 +29,8 @@ export interface McpParts extends Omit<McpServerRuntime, 'onQuarantined' | 'onSi
 export function composeMcp(deps: McpParts) {
   const { store, bundles, clock, sha256, checkUrl, log, onFault } = deps
   const at = createMcpGateway(deps)
-  const isTaken = (id: string, { installed }: Generation) =>
-    id === 'isola' ||
-    id === 'orchestrator' ||
-    deps.bundledIds().has(id) ||
-    installed.some((pin) => pin.id === id)
+  const isTaken = (id: string) =>
+    id === 'isola' || id === 'orchestrator' || deps.bundledIds().has(id)
   const append = (draft: DeploymentDraft) =>
     log
       .append({ ...draft, principal: '', trace: '', atMs: clock.nowMs() })
@@ -68,7 +61,7 @@ export function composeMcp(deps: McpParts) {
       }),
     administration: (
       catalog: Pick<PluginAdministration, 'change'>,
-      toolNames: () => readonly string[],
+      toolNames: () => Promise<readonly string[]>,
     ) => createMcpAdministration({ store, catalog, bundles, at, sha256, toolNames }),
   }
 }

@@ -21,6 +21,8 @@ import { untilAborted } from './until-aborted.ts'
 /** Whether one call may go on: `signal` fires when the server is switched off, or what was approved of it changes. */
 export interface RevocationWatch {
   readonly signal?: AbortSignal
+  /** Throws if nothing may be done for it now, or nobody knows. */
+  readonly check: () => Promise<void>
   readonly end: () => void
 }
 
@@ -127,7 +129,9 @@ export async function callServer(
       }),
       timeoutMs: config.timeoutMs,
     }
-    const result = await untilAborted(api.call(call, tellOf(context), answers.asked), signal)
+    // What it may ask for is looked up each time it asks.
+    const asked: typeof answers.asked = (what) => watch.check().then(() => answers.asked(what))
+    const result = await untilAborted(api.call(call, tellOf(context), asked), signal)
     // Whatever it made of it: it asked, and the answer decides.
     const asks = answers.asks()
     if (asks) return waitingFor(asks)

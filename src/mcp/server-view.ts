@@ -18,7 +18,7 @@ export interface ServerViewDeps {
   readonly store: Pick<McpServerStore, 'find'>
   readonly bundles: Pick<BundleStore, 'load'>
   /** Full names of the tools that are here. */
-  readonly toolNames: () => readonly string[]
+  readonly toolNames: () => Promise<readonly string[]>
 }
 
 /** What an operator is shown of one remote server: its row, what it offers now, and how that differs from what was approved. */
@@ -47,7 +47,7 @@ export function createServerViews({ store, bundles, toolNames }: ServerViewDeps)
     return {
       ...row,
       ...standing,
-      ...(listing && { listing: withLookAlikes(listing, row.id) }),
+      ...(listing && { listing: await withLookAlikes(listing, row.id) }),
       differences: compare(approved, items),
       asking: items
         .filter((item) => destroys(item) !== false && !isHarmless(item))
@@ -55,9 +55,9 @@ export function createServerViews({ store, bundles, toolNames }: ServerViewDeps)
       harmless: harmless.map(({ key }) => key),
     }
   }
-  const withLookAlikes = (listing: McpListing, id: string): McpListing => ({
+  const withLookAlikes = async (listing: McpListing, id: string): Promise<McpListing> => ({
     ...listing,
-    notes: [...listing.notes, ...lookAlikeNotes(listing, id, toolNames())],
+    notes: [...listing.notes, ...lookAlikeNotes(listing, id, await toolNames())],
   })
   return { rowOf, approvedOf, viewOf }
 }

@@ -5,11 +5,16 @@ export type Guard = <A extends unknown[], R>(
   run: (...args: A) => Promise<R>,
 ) => (...args: A) => Promise<R>
 
-/** A function kept beyond its call must not work, nor answer late. */
-export function createGuard(over: CallEnd): Guard {
+/**
+ * A function kept beyond its call must not work, nor answer late.
+ *
+ * @param check Throws if what was granted may not be used now.
+ */
+export function createGuard(over: CallEnd, check?: () => Promise<void>): Guard {
   return (run) =>
     async (...args) => {
       over.throwIfAborted()
+      await check?.()
       const answer = await run(...args)
       over.throwIfAborted()
       return answer

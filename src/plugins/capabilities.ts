@@ -38,6 +38,8 @@ export interface OpenOptions {
   readonly as?: 'tool' | 'agent' | undefined
   /** Where the call goes by its input. */
   readonly goesTo?: OutsideAddress | undefined
+  /** Before each use of something: throws if it may not be used now. */
+  readonly check?: (() => Promise<void>) | undefined
   /** Ends the call until there are answers; absent where a call cannot wait. */
   readonly onAsk?: OnAsk
 }
@@ -47,11 +49,11 @@ export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
-  { as = 'tool', onAsk, goesTo }: OpenOptions = {},
+  { as = 'tool', onAsk, goesTo, check }: OpenOptions = {},
 ): OpenCapabilities {
   const over = createCallEnd()
   const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
-  const guard = createGuard(over)
+  const guard = createGuard(over, check)
   const log = createLog(context, over)
   const refuse = createRefuse(context)
   const secrets = createCallSecrets(plugin.granted.secrets, context, deps)

@@ -1,5 +1,6 @@
 import type { DeploymentLog } from '#contracts/event.ts'
-import type { PluginSnapshot, PluginStore, BundleStore } from '#contracts/plugin-catalog.ts'
+import type { PluginSnapshot } from '#contracts/generation.ts'
+import type { PluginStore, BundleStore } from '#contracts/plugin-catalog.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import type { CapabilityDeps } from './capability-deps.ts'
@@ -19,7 +20,11 @@ import { createPluginViews } from './lifecycle/view.ts'
 import { createNetworkNow, type NetworkNowDeps } from './open-network.ts'
 import { createScopedStorage } from './scoped-storage.ts'
 import { createReplyRedactor } from './secrets/reply-redactor.ts'
-import { createRevocationWatch, createServerRevocationWatch } from './revocation-watch.ts'
+import {
+  createRevocationWatch,
+  createServerRevocationWatch,
+  type RevocationDeps,
+} from './revocation-watch.ts'
 import { toToolEntries } from './tool-entries.ts'
 
 type Given = Pick<
@@ -42,10 +47,10 @@ export interface PluginParts
   readonly bindings: object
   readonly clock: Clock
   readonly ids: Ids
-  readonly installed: Omit<NetworkNowDeps, 'ownHosts'> & {
-    readonly report: Parameters<typeof createFaultReport>[0]
-    readonly list: () => Promise<readonly { readonly id: string }[]>
-  }
+  readonly installed: Omit<NetworkNowDeps, 'ownHosts'> &
+    Omit<RevocationDeps, 'clock'> & {
+      readonly report: Parameters<typeof createFaultReport>[0]
+    }
   readonly store: PluginStore
   readonly bundles: BundleStore
   readonly trust: TrustStore
@@ -56,7 +61,7 @@ export interface PluginParts
 
 /** The hosts of plugins, what their code may reach, and how one comes in: leaves first. */
 export function composePlugins(parts: PluginParts) {
-  const { clock, sha256, ids, installed, store, bundles, trust, validator, send } = parts
+  const { clock, sha256, ids, installed, store, trust, validator, send } = parts
   const { isolates, modelCode, host } = composeIsolates(parts)
   const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
   const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }
@@ -66,7 +71,7 @@ export function composePlugins(parts: PluginParts) {
     scopedStorage,
     views: createPluginViews(store),
     redactorOf: (values: Iterable<string>) => createReplyRedactor(values).text,
-    watchServer: createServerRevocationWatch({ snapshot: installed.snapshot, clock }),
+    watchServer: createServerRevocationWatch({ ...installed, clock }),
     liveHooks: createLiveHooks,
     load: (snapshot: PluginSnapshot) => {
       const { plugins, problems } = pluginsOf(parts.bundled, snapshot)
@@ -81,11 +86,12 @@ export function composePlugins(parts: PluginParts) {
         problems: [...problems, ...loaded.problems, ...loaded.warnings],
       }
     },
-    lifecycle: (rest: Pick<LifecycleDeps, 'bundledIds' | 'servers'> & Pick<TryOutDeps, 'wire'>) =>
+    lifecycle: (
+      rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'around'> & Pick<TryOutDeps, 'wire'>,
+    ) =>
       createPluginLifecycle({
         ...rest,
         store,
-        bundles,
         clock,
         signers: async () => (await trust.list()).map(({ name }) => name),
         tryOut: createTryOut({ wire: rest.wire, isolates: host }),
@@ -95,7 +101,7 @@ export function composePlugins(parts: PluginParts) {
       trust,
       sha256,
       send,
-      known: async () => (await installed.list()).map(({ id }) => id),
+      known: store.ids,
     }),
   }
 }
@@ -116,7 +122,7 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
     readSecrets: parts.readSecrets,
     databases: toPluginDatabases(config.sqlDatabases, parts.bindings),
     network: createNetworkNow({ ...installed, ...config }),
-    watchRevocation: createRevocationWatch({ snapshot: installed.snapshot, clock }),
+    watchRevocation: createRevocationWatch({ ...installed, clock }),
     faults: createFaultReport(installed.report),
     meter: createIsolateMeter({ priceNanoUsd, clock, sessions, scopedStorage }),
     ...(modelCode && { modelCode }),

@@ -1,7 +1,12 @@
 import { parseManifest, type BundledPlugin } from '#contracts/manifest.ts'
 import { toPermit, widened } from '#contracts/permit.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { PluginPin, PluginSnapshot, PluginSource } from '#contracts/plugin-catalog.ts'
+import {
+  pinsOf,
+  type PluginSnapshot,
+  type PluginPin,
+  type PluginSource,
+} from '#contracts/generation.ts'
 
 /** The plugins of one generation, as the loader takes them. */
 export interface GenerationPlugins {
@@ -12,10 +17,12 @@ export interface GenerationPlugins {
 /** What ships with the deployment, switched as the operator wants it, and what was installed beside it. */
 export function pluginsOf(
   bundled: readonly BundledPlugin[],
-  { installed, bundled: switches, sources }: PluginSnapshot,
+  snapshot: PluginSnapshot,
 ): GenerationPlugins {
+  const { sources } = snapshot
+  const switches = new Map(pinsOf(snapshot, 'bundled').map(({ id, state }) => [id, state]))
   const problems: PluginProblem[] = []
-  const added = installed.flatMap((pin) => {
+  const added = pinsOf(snapshot, 'plugin').flatMap((pin) => {
     const source = sources[pin.hash]
     if (source && !isCovered(pin, source)) {
       const why = 'its manifest asks for more than it was allowed; grant it again'
@@ -39,9 +46,9 @@ function isCovered({ permit }: PluginPin, { manifest }: PluginSource): boolean {
   }
 }
 
-function switchedBy(plugin: BundledPlugin, switches: PluginSnapshot['bundled']): BundledPlugin {
+function switchedBy(plugin: BundledPlugin, switches: ReadonlyMap<string, string>): BundledPlugin {
   const { id } = Object(plugin.manifest) as { readonly id?: unknown }
-  const state = typeof id === 'string' && Object.hasOwn(switches, id) ? switches[id] : undefined
+  const state = typeof id === 'string' ? switches.get(id) : undefined
   if (state === undefined) return plugin
   return {
     ...plugin,

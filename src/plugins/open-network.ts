@@ -1,9 +1,8 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import { isOpen, type NetworkRule, type OutsideAddress } from '#contracts/network-rule.ts'
+import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
-import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
-import { defaultToolPolicy } from '#contracts/tool-policy.ts'
 import type { IsOpen } from './egress.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 
@@ -34,7 +33,7 @@ export const createNetworkNow = ({
 }: NetworkNowDeps): NetworkNow => ({
   async rule() {
     const known = await snapshot().catch(lastKnown)
-    return known && (known.policy ?? defaultToolPolicy).network
+    return known && policyOf(known).network
   },
   ownHosts,
 })

@@ -1,98 +1,82 @@
 import { IsolaError } from '#contracts/errors.ts'
+import type { HeldPart } from '#contracts/generation.ts'
 import type { McpPin } from '#contracts/mcp.ts'
-import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
 
-/** While a call runs, this often it is looked up whether the plugin may still do what it does. */
-const lookEveryMs = 250
-/** If it cannot be looked up for so long, it may not; an answer that does not come is none. */
-const maxBlindMs = 800
-/** Before it begins it has nothing in its hands, and whoever is asked may have to start first. */
-const maxFirstLookMs = 5_000
+/** A call that is over sooner listens to nobody: what it does is looked up before each thing it does. */
+const listenAfterMs = 250
+/** Whoever cannot listen tries again after so long. */
+const againAfterMs = 1_000
 
 /** Whether one call may go on. */
 export interface RevocationWatch {
   /** Fires when the plugin was switched off, or something it was allowed was taken back; absent where neither can be. */
   readonly signal?: AbortSignal
+  /** Before each use of what it was allowed. Throws `tool_denied` if it is not now, or nobody knows. */
+  readonly check: () => Promise<void>
   readonly end: () => void
 }
 
 /** Throws `tool_denied` if the plugin may not begin now. */
 export type WatchRevocation = (plugin: LoadedPlugin) => Promise<RevocationWatch>
 
-/** Where it is looked up what is enabled now. */
+/** Where it is looked up what is in force now, and who tells when it is not any more. */
 export interface RevocationDeps {
-  readonly snapshot: () => Promise<PluginSnapshot>
+  /** May throw: then nobody knows. */
+  readonly stands: (part: HeldPart) => Promise<boolean>
+  /** Calls `onGone` if the part goes before `over` fires. Answers when it is to be asked again; may throw. */
+  readonly hold: (part: HeldPart, onGone: () => void, over: AbortSignal) => Promise<void>
   readonly clock: Clock
 }
 
-const endless: RevocationWatch = { end: () => {} }
+const endless: RevocationWatch = { check: async () => {}, end: () => {} }
 
 /**
- * Whoever runs an installed plugin looks, before and while it runs, whether the permit it runs under still holds:
- * what is revoked has ended within a second, wherever it runs, and also if nobody can be asked (docs/security.md G12).
+ * Whoever runs an installed plugin looks, before each thing it does, whether the permit it runs under still holds, and is
+ * told when it does not any more: what is revoked has ended within a second, wherever it runs (docs/security.md G12).
+ * While nobody can be asked nothing that was allowed is used; what is under way goes on.
  */
-export function createRevocationWatch({ snapshot, clock }: RevocationDeps): WatchRevocation {
-  const isPermitted = async ({ manifest, grantEpoch }: LoadedPlugin): Promise<boolean> => {
-    const { installed } = await snapshot()
-    return installed.some((pin) => pin.id === manifest.id && pin.grantEpoch === grantEpoch)
-  }
-  return async (plugin) =>
-    plugin.grantEpoch === undefined ? endless : watchPermit(() => isPermitted(plugin), clock)
-}
+export const createRevocationWatch =
+  (deps: RevocationDeps): WatchRevocation =>
+  async ({ manifest: { id }, grantEpoch: epoch }) =>
+    epoch === undefined ? endless : watchPart({ kind: 'plugin', id, epoch }, deps)
 
 /** The same for a remote server: its calls go on while it is enabled as it was when they began. */
-export function createServerRevocationWatch({ snapshot, clock }: RevocationDeps) {
-  return (server: Pick<McpPin, 'id' | 'epoch'>): Promise<RevocationWatch> =>
-    watchPermit(async () => {
-      const { mcp = [] } = await snapshot()
-      return mcp.some((pin) => pin.id === server.id && pin.epoch === server.epoch)
-    }, clock)
-}
+export const createServerRevocationWatch =
+  (deps: RevocationDeps) =>
+  ({ id, epoch }: Pick<McpPin, 'id' | 'epoch'>): Promise<RevocationWatch> =>
+    watchPart({ kind: 'mcp', id, epoch }, deps)
 
-/** @throws `tool_denied` if it is not permitted now. */
-async function watchPermit(
-  isPermitted: () => Promise<boolean>,
-  clock: Clock,
-): Promise<RevocationWatch> {
-  if (!(await within(maxFirstLookMs, isPermitted, clock))) throw revoked()
+/** @throws `tool_denied` if it is not in force now. */
+async function watchPart(part: HeldPart, deps: RevocationDeps): Promise<RevocationWatch> {
   const gone = new AbortController()
   const over = new AbortController()
-  void untilRevoked(isPermitted, { clock, over: over.signal }).then(() => gone.abort(revoked()))
-  return { signal: gone.signal, end: () => over.abort() }
-}
-
-/** Resolves when it is permitted no more; never once the call is over. */
-async function untilRevoked(
-  isPermitted: () => Promise<boolean>,
-  { clock, over }: { readonly clock: Clock; readonly over: AbortSignal },
-): Promise<void> {
-  let seenAtMs = clock.nowMs()
-  for (;;) {
-    await clock.sleep(lookEveryMs, over)
-    if (over.aborted) return new Promise(() => {})
-    const askedAtMs = clock.nowMs()
-    const answer = await within(seenAtMs + maxBlindMs - askedAtMs, isPermitted, clock)
-    if (over.aborted) return new Promise(() => {})
-    // It was permitted when it was asked; the answer may be late.
-    if (answer === true) seenAtMs = askedAtMs
-    if (answer === false || clock.nowMs() - seenAtMs >= maxBlindMs) return
+  const check = async (): Promise<void> => {
+    const stands = await deps.stands(part).catch(() => undefined)
+    // Only what is known to be gone ends what is under way.
+    if (stands === false) gone.abort(revoked())
+    if (!stands) throw revoked()
   }
+  await check()
+  void listen(part, deps, { gone, over: over.signal })
+  return { signal: gone.signal, check, end: () => over.abort() }
 }
 
-/** The answer, or `undefined` if there is none in time. */
-async function within(
-  ms: number,
-  ask: () => Promise<boolean>,
-  clock: Clock,
-): Promise<boolean | undefined> {
-  const answered = new AbortController()
-  const late = clock.sleep(Math.max(ms, 0), answered.signal).then(() => undefined)
-  try {
-    return await Promise.race([ask().catch(() => undefined), late])
-  } finally {
-    answered.abort()
+/** Until the part goes or the call is over; who cannot be told looks again. Never rejects. */
+async function listen(
+  part: HeldPart,
+  { hold, clock }: RevocationDeps,
+  { gone, over }: { readonly gone: AbortController; readonly over: AbortSignal },
+): Promise<void> {
+  const onGone = () => gone.abort(revoked())
+  await clock.sleep(listenAfterMs, over)
+  while (!over.aborted && !gone.signal.aborted) {
+    const isHeard = await hold(part, onGone, over).then(
+      () => true,
+      () => false,
+    )
+    if (!isHeard) await clock.sleep(againAfterMs, over)
   }
 }
 

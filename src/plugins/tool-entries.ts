@@ -178,7 +178,7 @@ async function callPlugin(
   const ends = [watch?.signal, asking?.signal].filter((one) => one !== undefined)
   const signal = ends.length > 0 ? AbortSignal.any([context.signal, ...ends]) : context.signal
   const held = { ...context, signal }
-  const opening = { as, goesTo, ...(asking && { onAsk: asking.onAsk }) }
+  const opening = { as, goesTo, check: watch?.check, ...(asking && { onAsk: asking.onAsk }) }
   const { capabilities, close, spent } = openCapabilities(plugin, held, deps, opening)
   const paid: { usage?: Usage } = {}
   const usage = () => usageOf(paid.usage, spent())

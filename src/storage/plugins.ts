@@ -1,18 +1,14 @@
 import type { JsonObject } from '#contracts/json.ts'
-import type { Exposure } from '#contracts/exposure.ts'
 import type { Permit } from '#contracts/permit.ts'
 import type {
-  Generation,
-  GenerationView,
   NewPluginVersion,
-  PluginPin,
   PluginRow,
   PluginStore,
   PluginVersion,
 } from '#contracts/plugin-catalog.ts'
-import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
+import { createGenerations, generationRows } from './generations.ts'
 import { mcpServerRow } from './mcp-servers.ts'
 import { reached } from './outage.ts'
 
@@ -28,12 +24,6 @@ const versionColumns =
 const insertVersion = `
   INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
   ON CONFLICT (plugin, hash) DO UPDATE SET (tier, signer) = (?4, ?6) WHERE ?6 IS NOT NULL`
-const insertPolicy = `
-  INSERT INTO policies (generation, policy, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4)`
-const insertExposure = `
-  INSERT INTO exposures (generation, exposure, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4)`
-const insertGeneration = `
-  INSERT INTO generations (number, plugins, reason, made_by, made_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)`
 
 /** The tables of what is installed, which versions there are, and which sets of them were enabled. */
 export function createPluginStore(database: Database): PluginStore {
@@ -53,6 +43,10 @@ export function createPluginStore(database: Database): PluginStore {
     },
     list: async () =>
       (await all<Row>(`SELECT ${rowColumns} FROM manifests ORDER BY id`)).map(toRow),
+    async ids() {
+      const sql = `SELECT id FROM manifests WHERE state <> 'removed' ORDER BY id`
+      return (await all<{ readonly id: string }>(sql)).map(({ id }) => id)
+    },
     async versions(id) {
       // Of each plugin so many: nobody pushes another's out of sight.
       const sql = `SELECT ${versionColumns} FROM (SELECT *, row_number() OVER (PARTITION BY plugin
@@ -72,25 +66,7 @@ export function createPluginStore(database: Database): PluginStore {
       const [row] = await all<Pick<VersionRow, 'installed_by'>>(sql, id)
       return row?.installed_by
     },
-    async generation(number) {
-      const sql = `SELECT number, plugins, (SELECT policy FROM policies WHERE generation <= number
-          ORDER BY generation DESC LIMIT 1) AS policy, (SELECT exposure FROM exposures WHERE generation <= number
-          ORDER BY generation DESC LIMIT 1) AS exposure FROM generations WHERE ?1 IS NULL OR number = ?1
-        ORDER BY number DESC LIMIT 1`
-      const [row] = await all<GenerationRow>(sql, number ?? null)
-      return row && toGeneration(row)
-    },
-    async generations(limit) {
-      const sql = `SELECT number, plugins, reason, made_by, made_at_ms FROM generations
-        ORDER BY number DESC LIMIT ?1`
-      return (await all<GenerationRow>(sql, limit)).map(toGenerationView)
-    },
-    async newest(kinds) {
-      const sql = `SELECT reason, MAX(number) AS number FROM generations
-        WHERE substr(reason, 1, instr(reason || ' ', ' ') - 1) IN (SELECT value FROM json_each(?1)) GROUP BY reason`
-      const found = await all<{ reason: string; number: number }>(sql, JSON.stringify(kinds))
-      return new Map(found.map(({ reason, number }) => [reason, number]))
-    },
+    ...createGenerations(database),
     async commit({ rows, version, servers = [], generation, event }) {
       const { principal, atMs } = event
       const statements: Statement[] = [
@@ -100,16 +76,8 @@ export function createPluginStore(database: Database): PluginStore {
       ]
       if (version)
         statements.push(database.prepare(insertVersion).bind(...toVersionColumns(version)))
-      if (generation) {
-        const { number, installed, bundled, reason, policy, mcp, exposed } = generation
-        const plugins = JSON.stringify({ installed, bundled, ...(mcp && { mcp }) })
-        const insert = database.prepare(insertGeneration)
-        statements.push(insert.bind(number, plugins, reason, principal, atMs))
-        const change = database.prepare(insertPolicy)
-        if (policy) statements.push(change.bind(number, JSON.stringify(policy), principal, atMs))
-        const offer = database.prepare(insertExposure)
-        if (exposed) statements.push(offer.bind(number, JSON.stringify(exposed), principal, atMs))
-      }
+      if (generation)
+        statements.push(...(await generationRows(database, generation, { principal, atMs })))
       await reached(() => database.batch(statements))
     },
   }
@@ -210,39 +178,3 @@ const toVersionColumns = (plugin: NewPluginVersion) => [
   plugin.installedBy,
   plugin.installedAtMs,
 ]
-
-interface GenerationRow {
-  readonly number: number
-  readonly plugins: string
-  readonly policy?: string | null
-  readonly exposure?: string | null
-  readonly reason: string
-  readonly made_by: string
-  readonly made_at_ms: number
-}
-
-function toGeneration({
-  number,
-  plugins,
-  policy,
-  exposure,
-}: Pick<GenerationRow, 'number' | 'plugins' | 'policy' | 'exposure'>): Generation {
-  const { installed, bundled, mcp } = JSON.parse(plugins) as Omit<Generation, 'number'>
-  return {
-    number,
-    installed,
-    bundled,
-    ...(mcp && { mcp }),
-    // One of a version before says nothing of what came since.
-    ...(typeof policy === 'string' && {
-      policy: { ...defaultToolPolicy, ...(JSON.parse(policy) as Partial<ToolPolicy>) },
-    }),
-    ...(typeof exposure === 'string' && { exposed: JSON.parse(exposure) as Exposure }),
-  }
-}
-
-function toGenerationView(row: GenerationRow): GenerationView {
-  const { number, reason, made_by: madeBy, made_at_ms: madeAtMs } = row
-  const plugins = toGeneration(row).installed.map(({ id, version }: PluginPin) => ({ id, version }))
-  return { number, reason, madeBy, madeAtMs, plugins }
-}

@@ -90,7 +90,7 @@ async function open(confirmed: readonly string[] = []) {
         world.call(call, { tell, asked }),
       cancel: async (id: string) => world.cancel(id),
     }),
-    watchRevocation: async () => ({ end: () => {} }),
+    watchRevocation: async () => ({ check: async () => {}, end: () => {} }),
     sha256,
     validator: createSchemaValidator(),
   }

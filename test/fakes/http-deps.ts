@@ -305,9 +305,9 @@ export function createFakeApp(options: FakeOptions = {}) {
     sessions,
     entry: composeEntry({ ...sources, sessions, usage: (id) => principals.usage(id) }),
     agents: {
-      tools: () => [],
-      offers: () => ({ resources: [], prompts: [] }),
-      toolNames: () => ['kv__get', 'kv__set', 'http__request', 'files__read'],
+      tools: async () => [],
+      offers: async () => ({ resources: [], prompts: [] }),
+      toolNames: async () => ['kv__get', 'kv__set', 'http__request', 'files__read'],
       list: () => [
         { name: 'code-reviewer', description: 'Reviews code.', integrationMode: 'tool' as const },
       ],
@@ -344,7 +344,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     version: '0.1.0',
     isDevelopment: true,
     stateKey: 'a key of at least thirty-two bytes',
-    pluginProblems: () => [],
+    pluginProblems: async () => [],
     tryPolicy,
     plugins: {
       list: async () => [],

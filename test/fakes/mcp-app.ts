@@ -28,9 +28,9 @@ export function createMcpApp(world: McpWorld = {}) {
     deps: {
       agents: {
         list: () => [descriptor],
-        tools: () => tools,
-        toolNames: () => tools.map(({ name }) => name),
-        offers: () => offers,
+        tools: async () => tools,
+        toolNames: async () => tools.map(({ name }) => name),
+        offers: async () => offers,
       },
       plugins: {
         list: async () => [],

@@ -131,7 +131,7 @@ function open() {
   const store = createPluginStore(database)
   const { change } = createPluginLifecycle({
     store,
-    bundles,
+    around: async (generation) => ({ ...generation, sources: {} }),
     clock: { nowMs: () => 1, sleep: async () => {} },
     bundledIds: () => new Set(['kv']),
     signers: async () => [],

@@ -174,9 +174,9 @@ export function createSessionWorld(options: WorldOptions) {
     sessions: createFakeGateway(options.others),
     agents: {
       list: () => [],
-      toolNames: () => [],
-      tools: () => [],
-      offers: () => ({ resources: [], prompts: [] }),
+      toolNames: async () => [],
+      tools: async () => [],
+      offers: async () => ({ resources: [], prompts: [] }),
       async load(...asked) {
         await options.loading?.()
         if (options.load) return options.load(...asked)

@@ -2173,7 +2173,7 @@ const secrets = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/decide.ts',
+    'src/plugins/lifecycle/plugin-kind.ts',
     ['test/unit/plugins/lifecycle.test.ts'],
     [
       {
@@ -2182,6 +2182,12 @@ const secrets = [
         find: "const tier = isSigned ? version.tier : 'community'",
         replace: 'const { tier } = version',
       },
+    ],
+  ),
+  ...of(
+    'src/plugins/lifecycle/servers.ts',
+    ['test/unit/plugins/lifecycle.test.ts'],
+    [
       {
         name: 'one-owner-of-an-id',
         what: 'T24: a plugin takes no id of a remote MCP server',
@@ -2441,8 +2447,8 @@ const rest = [
         name: 'dead-after-call',
         what: 'T10: what a plugin was given is dead after its call',
         tests: [switchedSurfaces],
-        find: 'over.throwIfAborted()\n      const answer',
-        replace: 'const answer',
+        find: 'over.throwIfAborted()\n      await check',
+        replace: 'await check',
       },
       {
         name: 'late-answers-held-back',
@@ -3393,26 +3399,44 @@ const uploads = [
       {
         name: 'permit-before-call',
         what: 'G12: a plugin that was switched off begins nothing',
-        find: 'if (!(await within(maxFirstLookMs, isPermitted, clock))) throw revoked()',
-        replace: '',
+        find: '  await check()\n  void listen(',
+        replace: '  void listen(',
       },
       {
         name: 'revoked-during-call',
         what: 'G12: what is switched off ends in the middle of a call',
-        find: 'answer === false ||',
-        replace: '',
+        find: 'const onGone = () => gone.abort(revoked())',
+        replace: 'const onGone = () => {}',
       },
       {
         name: 'leave-blind',
-        what: 'G12: whoever cannot look it up for a second has no leave',
-        find: ' || clock.nowMs() - seenAtMs >= maxBlindMs',
-        replace: '',
+        what: 'G12: whoever cannot look it up has no leave',
+        find: 'if (!stands) throw revoked()',
+        replace: 'if (stands === false) throw revoked()',
       },
       {
         name: 'leave-deaf',
-        what: 'G12: an answer that does not come is none',
-        find: 'Promise.race([ask().catch(() => undefined), late])',
-        replace: 'ask().catch(() => undefined)',
+        what: 'G12: what is found to be gone ends the call that uses it',
+        find: 'if (stands === false) gone.abort(revoked())',
+        replace: '',
+      },
+    ],
+  ),
+  ...of(
+    'src/catalog/shared-read.ts',
+    ['test/unit/catalog/catalog-gateway.test.ts'],
+    [
+      {
+        name: 'catalog-deaf',
+        what: 'P25: a Catalog that does not answer holds up nobody',
+        find: 'if (leftMs <= 0) {',
+        replace: 'if (leftMs < -600_000) {',
+      },
+      {
+        name: 'waited-for-once',
+        what: 'F15: whoever waited once for a Catalog that does not answer does not wait again',
+        find: 'if (!isSilent || since(failedAtMs) >= silentMs) return',
+        replace: 'if (isSilent || !isSilent) return',
       },
     ],
   ),
@@ -3421,16 +3445,10 @@ const uploads = [
     ['test/unit/catalog/catalog-gateway.test.ts'],
     [
       {
-        name: 'catalog-deaf',
-        what: 'P25: a Catalog that does not answer holds up nobody',
-        find: 'clock.sleep(maxAskMs, late.signal).then(() => undefined),',
-        replace: '',
-      },
-      {
         name: 'catalog-incomplete',
-        what: 'P25: a set with a bundle missing is asked for again',
-        find: 'known && isComplete(known) ? known.number : undefined',
-        replace: 'known?.number',
+        what: 'P25: a set with a bundle missing is put together again',
+        find: 'known?.number === number && isComplete(known)',
+        replace: 'known?.number === number',
       },
     ],
   ),
@@ -3441,13 +3459,13 @@ const uploads = [
       {
         name: 'revoked-stays-gone',
         what: 'G12: a rollback brings nothing back that was taken back',
-        find: 'if (number <= revokedIn) return undefined',
-        replace: '',
+        find: 'const after = revocationOf(await revocations(store), id)',
+        replace: 'const after = 0',
       },
       {
         name: 'restored-without-revoked',
         what: 'G12: nor does a restored generation',
-        find: 'const isTaken = revocationOf(taken, row.id) > number',
+        find: 'const isTaken = revocationOf(taken, row.id) > target.number',
         replace: 'const isTaken = false',
       },
     ],
@@ -3812,27 +3830,27 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/decide.ts',
+    'src/plugins/lifecycle/plugin-kind.ts',
     ['test/unit/plugins/lifecycle.test.ts'],
     [
       {
         name: 'exposed-by-name-only',
         what: 'issue 6: what comes under the name of one that was removed is not exposed',
-        find: 'withoutExposed(remove(situation), change.id, generation)',
+        find: '{ ...remove(situation), removed: change.id }',
         replace: 'remove(situation)',
       },
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/decide.ts',
+    'src/plugins/lifecycle/servers.ts',
     ['test/workers/mcp.workers.test.ts'],
     [
       {
         name: 'exposed-by-server-name',
         what: 'issue 6: nor is a server under the name of one that was removed',
         filter: 'is not exposed',
-        find: '? withoutExposed(outcome, change.mcp.id, generation)',
-        replace: '? outcome',
+        find: "...(change.do === 'remove' && { removed: change.id }),",
+        replace: '',
       },
     ],
     'workers',
@@ -3972,8 +3990,8 @@ const endpoint = [
       {
         name: 'mcp-key-reach',
         what: 'I26: a key that may not talk to the orchestrator is offered none of its tools',
-        find: 'tools: isOrchestrators ? deps.agents.tools() : [],',
-        replace: 'tools: deps.agents.tools(),',
+        find: 'tools: isOrchestrators ? await toolsFor(deps, exposed) : [],',
+        replace: 'tools: await toolsFor(deps, exposed),',
       },
     ],
     'workers',

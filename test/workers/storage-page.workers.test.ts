@@ -1,10 +1,12 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { lengthPrefixed } from '#contracts/naming.ts'
 import type { PrincipalApi } from '#contracts/principal.ts'
 import type { PluginServiceApi } from '#contracts/plugin-service.ts'
 import page from '../../docs/storage.md?raw'
 import { callJson } from '../fakes/client.ts'
+import { sha256 } from '../fakes/kernel.ts'
 import { sessions, stubOf } from '../fakes/objects.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 
@@ -74,6 +76,14 @@ describe('the page about storage', () => {
     const storage = { space: 'plugin:kv', key: 'a', value: 1, quotaBytes: 100 } as const
     await (stub as unknown as PluginServiceApi).storage({ verb: 'set', ...storage })
     expect(await madeIn(stub)).toEqual(toldOf('A plugin service'))
+  })
+
+  it('names every table and column of the Catalog', async () => {
+    await callJson('/api/operator/health')
+    const stub = (env.CATALOG as unknown as DurableObjectNamespace).getByName(
+      sha256(lengthPrefixed(['catalog'])),
+    )
+    expect(await madeIn(stub)).toEqual(toldOf('The catalog and an MCP server'))
   })
 
   it('names every table and column of D1', async () => {

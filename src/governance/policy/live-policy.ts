@@ -1,4 +1,4 @@
-import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
 import type {
   Approvals,
   CallSubject,
@@ -9,7 +9,7 @@ import type {
 } from '#contracts/policy.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
-import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
+import type { ToolPolicy } from '#contracts/tool-policy.ts'
 import { decideTool, ratesOf } from './decide-tool.ts'
 
 /** Where the policy in force is read, and who counts calls. */
@@ -42,7 +42,7 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   const { snapshot, lastKnown, takeRate, ownHosts } = deps
   const look = async (): Promise<ToolPolicy | undefined> => {
     const known = await snapshot().catch(lastKnown)
-    return known && (known.policy ?? defaultToolPolicy)
+    return known && policyOf(known)
   }
   /**
    * Calls of a turn come here in the same moment, and ask once: one that comes later asks anew, since what is allowed

@@ -1,4 +1,7 @@
+import type { Exposure } from '#contracts/exposure.ts'
+import type { ListedTool } from '#contracts/runtime.ts'
 import type { Ask, Asker } from '#contracts/submit-as.ts'
+import { isMatchOfAny } from '#contracts/tool-policy.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readTrace } from '../headers.ts'
 import { agentNames, orchestrator } from '../targets.ts'
@@ -31,11 +34,23 @@ export async function callerOf(deps: HttpDeps, context: HttpContext): Promise<Mc
     inventory: {
       exposed,
       agents,
-      tools: isOrchestrators ? deps.agents.tools() : [],
-      offers: isOrchestrators ? deps.agents.offers() : nothing,
+      tools: isOrchestrators ? await toolsFor(deps, exposed) : [],
+      offers: isOrchestrators
+        ? await deps.agents.offers([...exposed.resources, ...exposed.prompts])
+        : nothing,
     },
     keepAlive: (work) => keepAlive(context, work),
   }
+}
+
+/** What is exposed, and those whose full name is what another would be called without its owner's. */
+async function toolsFor({ agents }: HttpDeps, exposed: Exposure): Promise<readonly ListedTool[]> {
+  const chosen = await agents.tools(exposed.tools)
+  const bare = chosen
+    .filter(({ name }) => isMatchOfAny(name, exposed.bare_names))
+    .map(({ name }) => name.slice(name.indexOf('__') + 2))
+    .filter((name) => name.includes('__'))
+  return bare.length === 0 ? chosen : [...chosen, ...(await agents.tools(bare))]
 }
 
 /** Without this what follows a closed connection would be dropped with it. In tests there is no such context. */

@@ -52,6 +52,12 @@ export interface ClientTool extends ToolDefinition {
   readonly strict: boolean | null
 }
 
+/** The names of those functions, as their client wrote them. */
+export const clientToolNames = (tools: readonly unknown[] | null | undefined): readonly string[] =>
+  (tools ?? [])
+    .flatMap((tool) => functionsOf(tool as JsonObject))
+    .flatMap(({ name }) => (typeof name === 'string' ? name : []))
+
 /**
  * The functions among a client's tools; the rest is left out. Throws `request_invalid`.
  *

@@ -12,7 +12,13 @@ import type { HttpContext, HttpDeps } from '../deps.ts'
 import { isSessionId, readIdempotencyKey, readPrintable, readTrace } from '../headers.ts'
 import { toParameters } from '../parameters.ts'
 import { resolveTarget } from '../targets.ts'
-import { chooseTools, type ClientTool, toClientTools, type toolChoice } from './client-tools.ts'
+import {
+  chooseTools,
+  type ClientTool,
+  clientToolNames,
+  toClientTools,
+  type toolChoice,
+} from './client-tools.ts'
 import type { History } from './history.ts'
 import { carryOut, type Plan, planAfter, planAlone, planIn } from './plan.ts'
 import type { PlaceInSession } from './wire-ids.ts'
@@ -70,7 +76,8 @@ export async function toWork(
   const named = parsed.place ? undefined : readPrintable(headers, 'x-isola-session', 200)
   const target = resolveTarget(deps, asking, parsed.model)
   const history = await parsed.history(named !== undefined)
-  const tools = toClientTools(parsed.tools, deps.agents.toolNames())
+  const taken = await deps.agents.toolNames(clientToolNames(parsed.tools))
+  const tools = toClientTools(parsed.tools, taken)
   const { clientTools, toolChoice: held } = chooseTools(tools, parsed.toolChoice)
   const plan = await planOf(deps, { place: parsed.place?.(), history, asking, named, key })
   const echo = parsed.echo?.(plan.session, tools)

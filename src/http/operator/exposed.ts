@@ -13,7 +13,7 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 export const readExposed: Handle = (deps) => async () => {
   const { generation, exposed } = await deps.plugins.exposed()
   const lines = exposureLines(exposed)
-  return jsonResponse({ generation, exposed, lines, notes: contestedIn(deps, exposed) })
+  return jsonResponse({ generation, exposed, lines, notes: await contestedIn(deps, exposed) })
 }
 
 /** Replaces the whole choice: what is left out is as it ships, which is nothing but the orchestrator. */
@@ -21,20 +21,20 @@ export const setExposed: Handle = (deps) => async (context) => {
   const { exposed } = parseFields(setExposedRequest, await readJsonObject(context.req.raw))
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'expose', exposed }, by)
-  const more = [...unknownNames(deps, exposed), ...contestedIn(deps, exposed)]
+  const more = [...(await unknownNames(deps, exposed)), ...(await contestedIn(deps, exposed))]
   return jsonResponse({ generation, exposed, notes: [...notes, ...more] })
 }
 
-const contestedIn = ({ agents }: HttpDeps, exposed: Exposure): readonly string[] =>
-  contestedNotes(offeredResources({ exposed, offers: agents.offers() }))
+const contestedIn = async ({ agents }: HttpDeps, exposed: Exposure): Promise<readonly string[]> =>
+  contestedNotes(offeredResources({ exposed, offers: await agents.offers(exposed.resources) }))
 
 /** One that names nothing offers nothing, and whoever wrote it may have meant something else. */
-function unknownNames(
+async function unknownNames(
   { agents }: HttpDeps,
   { agents: wanted, tools }: Exposure,
-): readonly string[] {
+): Promise<readonly string[]> {
   const known = new Set(['orchestrator', ...agents.list().map(({ name }) => name)])
-  const all = agents.toolNames()
+  const all = await agents.toolNames(tools)
   const isThere = (one: string) =>
     one.endsWith('*') ? all.some((tool) => tool.startsWith(one.slice(0, -1))) : all.includes(one)
   return [

@@ -11,14 +11,15 @@ const maxShown = 20
 
 /** How the deployment is. Answers 200 with whatever is down: that is what it is for. */
 export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
-  const [migrations, database, listed, incidents] = await Promise.all([
+  const [migrations, database, listed, incidents, problems] = await Promise.all([
     deps.readiness(),
     deps.database(),
     deps.plugins.list().catch(() => []), // then the database is not well either
     deps.principals.incidents(maxCounted).catch(() => undefined), // it is null below
+    deps.pluginProblems(),
   ])
   const plugins = [
-    ...deps.pluginProblems(),
+    ...problems,
     ...listed.flatMap(({ id, problem }) => (problem ? [{ plugin: id, ...problem }] : [])),
   ]
   const selected = selectedModel(deps)

@@ -27,15 +27,17 @@ export const setPolicy: Handle = (deps) => async (context) => {
   const { policy } = parseFields(setPolicyRequest, await readJsonObject(context.req.raw))
   const by = changeBy(deps, context)
   const { generation, notes } = await deps.plugins.change({ do: 'policy', policy }, by)
-  return jsonResponse({ generation, policy, notes: [...notes, ...unknownNames(deps, policy)] })
+  const unknown = await unknownNames(deps, policy)
+  return jsonResponse({ generation, policy, notes: [...notes, ...unknown] })
 }
 
 /** A pattern that matches nothing may be a slip, and then denies or allows something else than was meant. */
-function unknownNames({ agents }: HttpDeps, policy: ToolPolicy): readonly string[] {
+async function unknownNames({ agents }: HttpDeps, policy: ToolPolicy): Promise<readonly string[]> {
   const shipped = new Set(patternsIn(defaultToolPolicy))
-  const tools = agents.toolNames()
-  const isThere = (wanted: string) =>
-    shipped.has(wanted) || wanted.startsWith('isola__') || tools.some((one) => isMatch(one, wanted))
+  const isKnown = (wanted: string) =>
+    wanted === '*' || shipped.has(wanted) || wanted.startsWith('isola__')
+  const tools = await agents.toolNames(patternsIn(policy).filter((wanted) => !isKnown(wanted)))
+  const isThere = (wanted: string) => isKnown(wanted) || tools.some((one) => isMatch(one, wanted))
   const known = new Set(['orchestrator', ...agents.list().map(({ name }) => name)])
   return [
     ...patternsIn(policy)
@@ -59,7 +61,7 @@ export const testPolicy: Handle = (deps) => async (context) => {
 }
 
 async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {
-  const known = deps.agents.tools().find((one) => one.name === name)
+  const known = (await deps.agents.tools([name])).find((one) => one.name === name)
   if (known) return Boolean(known.isDestructive)
   const [id, tool] = name.split('__')
   const plugin = (await deps.plugins.list()).find((one) => one.id === id)

@@ -43,7 +43,7 @@ async function startRun(deps: HttpDeps, context: HttpContext): Promise<Response>
   const opened = openOwn(deps, context)
   const request = parseRunRequest(await readJsonObject(context.req.raw))
   const { id, session } = opened
-  const work = toWork(deps, { context, request, session: id })
+  const work = await toWork(deps, { context, request, session: id })
   const locate = (run: string) => ({ location: `/api/sessions/${id}/runs/${run}` })
   if (request.wait === true) {
     const { id: run } = unwrap(await work.run())
@@ -72,14 +72,14 @@ function checkPatterns(patterns: readonly string[], tools: readonly string[]): v
   throw new IsolaError('request_invalid', message, { param })
 }
 
-function toWork(
+async function toWork(
   deps: HttpDeps,
   from: {
     readonly context: HttpContext
     readonly request: RunRequest
     readonly session: string
   },
-): Submitted {
+): Promise<Submitted> {
   const { request, session, context } = from
   const key = readIdempotencyKey(context.req.raw.headers)
   const asking = context.get('principal')
@@ -87,7 +87,7 @@ function toWork(
   const limits = toLimits(request.limits)
   const { requireApproval, clientTools, parameters } = request
   checkPatterns(requireApproval ?? [], [
-    ...deps.agents.toolNames(),
+    ...(await deps.agents.toolNames(requireApproval ?? [])),
     ...(clientTools ?? []).map(({ name }) => name),
   ])
   // No agent: a session that is not there is not made by a run. An empty list and no list are the same request.

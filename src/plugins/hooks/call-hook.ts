@@ -76,7 +76,7 @@ async function ask(
   if (!run || signal.aborted) return failedAll(events)
   const held = watch?.signal ? AbortSignal.any([signal, watch.signal]) : signal
   const within = { ...context, signal: held }
-  const { capabilities, close } = openCapabilities(plugin, within, deps)
+  const { capabilities, close } = openCapabilities(plugin, within, deps, { check: watch?.check })
   try {
     const work = run(events, toHookCapabilities(capabilities, context), within)
     const outcomes = readOutcomes(await Promise.race([work, aborted(held)]))

@@ -75,7 +75,7 @@ export function add(
     // What it does not ask for any more it does not have any more.
     const permit = toPermit(parseManifest(plugin.manifest))
     const carried: PluginRow = { ...arrived, state: 'enabled', permit, permitHash: hash }
-    return { ...base, rows: [carried], generation: withRow(generation, carried), notes }
+    return { ...base, rows: [carried], pins: withRow(generation, carried), notes }
   }
   const why =
     more.length > 0
@@ -84,7 +84,7 @@ export function add(
   return {
     ...base,
     rows: [{ ...arrived, state: 'disabled', grantEpoch: arrived.grantEpoch + 1 }],
-    generation: without(generation, id),
+    pins: without(generation, id),
     notes: [...notes, why],
   }
 }

@@ -21,10 +21,10 @@ export function grant(
     grantEpoch: row.grantEpoch + 1,
   }
   const data = { plugin: row.id, hash, lines: permitLines(asks).map(toText) }
-  const generation = row.state === 'enabled' ? withRow(situation.generation, granted) : undefined
+  const pins = row.state === 'enabled' ? withRow(situation.generation, granted) : undefined
   return {
     rows: [granted],
-    ...(generation && { generation }),
+    ...(pins && { pins }),
     told: { type: 'plugin_granted', data },
     notes: [],
   }
@@ -39,7 +39,7 @@ export function revoke(situation: Situation): Outcome {
   const state = row.state === 'enabled' ? 'disabled' : row.state
   return {
     rows: [{ ...row, state, grantEpoch: row.grantEpoch + 1 }],
-    generation: without(situation.generation, row.id),
+    pins: without(situation.generation, row.id),
     told: { type: 'plugin_revoked', data: { plugin: row.id, hash: row.hash } },
     notes: [],
   }
@@ -60,7 +60,7 @@ export function enable(
   if (row.tier === 'builtin') {
     if (config) throw noConfig(row.id)
     if (row.state === 'enabled') return { ...base, ...already, rows: [enabled] }
-    return { ...base, rows: [enabled], generation: switched(generation, row.id, 'enabled') }
+    return { ...base, rows: [enabled], pins: switched(generation, row.id, 'enabled') }
   }
   const asks = toPermit(parseManifest(row.manifest))
   const needsGrant = permitLines(asks).length > 0
@@ -68,7 +68,7 @@ export function enable(
     throw notGranted(row)
   const granted: PluginRow = { ...enabled, permit: asks, permitHash: row.hash }
   if (row.state === 'enabled' && !config) return { ...base, ...already, rows: [granted] }
-  return { ...base, rows: [granted], generation: withRow(generation, granted) }
+  return { ...base, rows: [granted], pins: withRow(generation, granted) }
 }
 
 const already = { notes: ['It is enabled already.'] }
@@ -94,7 +94,7 @@ export function disable(
   const told = trip
     ? ({ type: 'plugin_tripped', data: { ...data, ...trip } } as const)
     : ({ type: 'plugin_disabled', data } as const)
-  return { rows: [off], generation: next, told, notes: [] }
+  return { rows: [off], pins: next, told, notes: [] }
 }
 
 /** Gone from the list; its versions stay, so that the record can say what ran. */
@@ -102,7 +102,7 @@ export function remove(situation: Situation): Outcome {
   const { permit: _gone, permitHash: _too, problem: _this, ...row } = installed(situation)
   return {
     rows: [{ ...row, state: 'removed', grantEpoch: row.grantEpoch + 1 }],
-    generation: without(situation.generation, row.id),
+    pins: without(situation.generation, row.id),
     told: { type: 'plugin_removed', data: { plugin: row.id, hash: row.hash } },
     notes: [],
   }

@@ -1,63 +1,56 @@
-import type { DeploymentDraft } from '#contracts/event.ts'
-import type { McpServerRow } from '#contracts/mcp.ts'
-import type {
-  ChangeBy,
-  Generation,
-  NewPluginVersion,
-  PluginChange,
-  PluginRow,
-} from '#contracts/plugin-catalog.ts'
+import {
+  pinOf,
+  pinsOf,
+  withoutPin,
+  withPin,
+  type Generation,
+  type Pins,
+  type PluginPin,
+} from '#contracts/generation.ts'
+import type { PartOutcome } from '#contracts/part-kind.ts'
+import type { ChangeBy, PluginChange, PluginRow } from '#contracts/plugin-catalog.ts'
 
-/** What a change comes to, before any of it is written. */
-export interface Outcome {
+/** What a change of a plugin comes to: always with its rows. */
+export interface Outcome extends PartOutcome {
   readonly rows: readonly PluginRow[]
-  readonly version?: NewPluginVersion
-  /** Rows of MCP servers. */
-  readonly servers?: readonly McpServerRow[]
-  /** Absent if what is enabled stays as it is. */
-  readonly generation?: Pick<Generation, 'installed' | 'bundled' | 'policy' | 'mcp' | 'exposed'>
-  /** What the record says of it. */
-  readonly told: DeploymentDraft
-  readonly notes: readonly string[]
 }
 
-/** Everything a change is decided from. */
+/** Everything a change of a plugin is decided from. */
 export interface Situation {
   readonly row: PluginRow | undefined
   readonly generation: Generation
   readonly by: ChangeBy
 }
 
-/** The enabled set without a plugin. */
-export const without = (
-  { installed, bundled }: Generation,
-  id: string,
-): Pick<Generation, 'installed' | 'bundled'> => ({
-  installed: installed.filter((pin) => pin.id !== id),
-  bundled,
+/** What is enabled without a plugin. */
+export const without = (generation: Generation, id: string): Pins => ({
+  plugin: withoutPin(pinsOf(generation, 'plugin'), id),
 })
 
-/** The enabled set with a row of an installed plugin in it, as the row is. */
-export function withRow(
-  generation: Generation,
-  row: PluginRow,
-): Pick<Generation, 'installed' | 'bundled'> {
-  const { installed, bundled } = without(generation, row.id)
-  const { id, hash, version, tier, permit, grantEpoch, config } = row
-  if (tier === 'builtin' || !permit) return { installed, bundled }
-  const pin = { id, hash, version, tier, permit, grantEpoch, config }
-  return { installed: [...installed, pin].sort((a, b) => (a.id < b.id ? -1 : 1)), bundled }
+/** What is enabled with a row of an installed plugin in it, as the row is. */
+export function withRow(generation: Generation, row: PluginRow): Pins {
+  const pin = toPin(row, pinOf(generation, 'plugin', row.id))
+  return pin ? { plugin: withPin(pinsOf(generation, 'plugin'), pin) } : without(generation, row.id)
 }
 
-/** The enabled set with a plugin of the deployment switched. */
+/**
+ * The pin of a row; nothing of one that is not an installed plugin with a permit. What was found out when a version was
+ * enabled holds for as long as it is.
+ */
+export function toPin(row: PluginRow, known: PluginPin | undefined): PluginPin | undefined {
+  const { id, hash, version, tier, permit, grantEpoch, config } = row
+  if (tier === 'builtin' || !permit) return undefined
+  const runsOwnAgent = known?.hash === hash ? known.runsOwnAgent : undefined
+  const pin = { id, hash, version, tier, permit, grantEpoch, config }
+  return runsOwnAgent === undefined ? pin : { ...pin, runsOwnAgent }
+}
+
+/** What is enabled with a plugin of the deployment switched. */
 export const switched = (
-  { installed, bundled }: Generation,
+  generation: Generation,
   id: string,
   state: 'enabled' | 'disabled',
-): Pick<Generation, 'installed' | 'bundled'> => ({
-  installed,
-  bundled: { ...bundled, [id]: state },
-})
+): Pins => ({ bundled: withPin(pinsOf(generation, 'bundled'), { id, state }) })
 
 /** The plugin that a change is about. */
 export const idOf = (change: PluginChange): string | undefined =>

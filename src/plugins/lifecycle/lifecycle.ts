@@ -1,78 +1,91 @@
+import { noGeneration, type Generation } from '#contracts/generation.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
+import type { PartKinds, PartOutcome } from '#contracts/part-kind.ts'
 import type {
-  BundleStore,
   ChangeBy,
   ChangeResult,
-  Generation,
   PluginChange,
-  PluginSource,
+  PluginStore,
 } from '#contracts/plugin-catalog.ts'
 import { disable } from './allow.ts'
 import { idOf } from './changes.ts'
-import { decide, type DecideDeps } from './decide.ts'
+import { decide } from './decide.ts'
+import { createKinds, type KindsDeps } from './kinds.ts'
 import { createProof, type ProveDeps } from './prove.ts'
 import { findEarlier } from './restore.ts'
 import { toView } from './view.ts'
 import { createChangeWriter } from './write-change.ts'
 
 /** What is kept of plugins, and how code is tried out. */
-export interface LifecycleDeps extends DecideDeps, Pick<ProveDeps, 'tryOut'> {
-  readonly bundles: BundleStore
+export interface LifecycleDeps
+  extends Omit<KindsDeps, 'proven'>, Pick<ProveDeps, 'around' | 'tryOut'> {
+  readonly store: PluginStore
+}
+
+/** The generation in force for whoever holds it, and when something of it is about to be written. */
+export interface ChangePorts {
+  /** What is in force; read if absent. */
+  readonly before?: Generation
+  /** Called when something is about to be written. */
+  readonly begin?: () => void
+  /** What is in force from now on. */
+  readonly wrote?: (generation: Generation) => void
 }
 
 /** One writer at a time calls this: what it decides from is what is there. */
 export interface PluginLifecycle {
+  readonly kinds: PartKinds
   readonly current: () => Promise<Generation>
-  readonly sourceOf: (hash: string) => Promise<PluginSource>
   /** Throws what was refused; that is on the record too. */
   readonly change: (
     change: PluginChange,
     by: ChangeBy,
-    /** Called when something is about to be written. */
-    begin?: () => void,
+    ports?: ChangePorts,
   ) => Promise<ChangeResult>
   /** Switches a plugin off that keeps failing. */
-  readonly trip: (id: string, hash: string, why: string, begin?: () => void) => Promise<void>
+  readonly trip: (id: string, hash: string, why: string, ports?: ChangePorts) => Promise<void>
 }
-
-/** Before anything was ever enabled. */
-export const noGeneration: Generation = { number: 0, installed: [], bundled: {} }
 
 /** Who acts where nobody asked. */
 const isolaItself: ChangeBy = { principal: '', trace: '', requestId: '', mayEnable: true }
 
 /** Decides changes of what is enabled, tries them out, and writes them. Refusals are thrown, with `plugin_` or `request_` codes. */
 export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
-  const { store, bundles, tryOut } = deps
+  const { store } = deps
   const { placeOf, write, refuse } = createChangeWriter(deps)
   const current = async (): Promise<Generation> => (await store.generation()) ?? noGeneration
-  const sourceOf = async (hash: string): Promise<PluginSource> => {
-    return toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
-  }
-  const proven = createProof({ sourceOf, tryOut })
+  const proven = createProof(deps)
+  const kinds = createKinds({ ...deps, proven })
 
-  const carryOut = async (
-    change: PluginChange,
-    by: ChangeBy,
-    { before, begin }: { readonly before: Generation; readonly begin: (() => void) | undefined },
-  ) => {
-    const outcome = await decide(deps, change, { before, by, proven })
+  const written = async (
+    outcome: PartOutcome,
+    {
+      before,
+      by,
+      begin,
+      wrote,
+    }: ChangePorts & { readonly before: Generation; readonly by: ChangeBy },
+  ): Promise<Generation> => {
     begin?.()
-    return { outcome, generation: await write(outcome, before, by) }
+    const generation = await write(outcome, before, by)
+    wrote?.(generation)
+    return generation
   }
 
   return {
+    kinds,
     current,
-    sourceOf,
-    async change(change, by, begin) {
-      const before = await current()
-      const { outcome, generation } = await carryOut(change, by, { before, begin }).catch(
-        async (error: unknown) => {
-          // That it was refused is on the record; if that cannot be written, the refusal still stands.
-          await refuse(change, by, error).catch(() => {})
-          throw error
-        },
-      )
+    async change(change, by, ports = {}) {
+      const before = ports.before ?? (await current())
+      const carryOut = async () => {
+        const outcome = await decide({ store, kinds }, change, { before, by })
+        return { outcome, generation: await written(outcome, { ...ports, before, by }) }
+      }
+      const { outcome, generation } = await carryOut().catch(async (error: unknown) => {
+        // That it was refused is on the record; if that cannot be written, the refusal still stands.
+        await refuse(change, by, error).catch(() => {})
+        throw error
+      })
       const id = idOf(change)
       const row = id === undefined ? undefined : await store.find(id)
       return {
@@ -81,8 +94,8 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
         notes: outcome.notes,
       }
     },
-    async trip(id, hash, why, begin) {
-      const generation = await current()
+    async trip(id, hash, why, ports = {}) {
+      const before = ports.before ?? (await current())
       const row = await store.find(id)
       if (row?.hash !== hash || row.state !== 'enabled') return
       const last = await findEarlier(store, row)
@@ -95,17 +108,10 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
         await store.commit({ rows: [{ ...row, problem }], event })
         return
       }
-      begin?.()
-      await write(disable({ row, generation, by: isolaItself }, problem), generation, isolaItself)
+      const outcome = disable({ row, generation: before, by: isolaItself }, problem)
+      await written(outcome, { ...ports, before, by: isolaItself })
     },
   }
-}
-
-/** Only the files that wiring needs: all sources of a generation travel together. */
-function toSource({ manifest, files }: PluginSource): PluginSource {
-  const { agent } = Object(manifest) as { readonly agent?: { readonly instructions?: unknown } }
-  const needed = Object.entries(files).filter(([path]) => path === agent?.instructions)
-  return { manifest, files: Object.fromEntries(needed) }
 }
 
 /** Where a hook may say no: one that is gone says yes. */

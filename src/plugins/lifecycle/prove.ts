@@ -1,47 +1,50 @@
+import {
+  pinsOf,
+  type Generation,
+  type PluginSnapshot,
+  type PluginPin,
+} from '#contracts/generation.ts'
+import type { PartOutcome } from '#contracts/part-kind.ts'
 import { isSamePermit } from '#contracts/permit.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
-import type {
-  Generation,
-  PluginPin,
-  PluginSnapshot,
-  PluginSource,
-} from '#contracts/plugin-catalog.ts'
 import type { PluginFacts } from '../isolate/isolate-host.ts'
-import type { Outcome } from './changes.ts'
 
-/** Where code comes from, and how it is started once. */
+/** How code is started once. */
 export interface ProveDeps {
-  readonly sourceOf: (hash: string) => Promise<PluginSource>
+  /** The pins of a generation that a plugin is wired with, and their sources. */
+  readonly around: (generation: Generation, ids: readonly string[]) => Promise<PluginSnapshot>
   /** Loads the set as a session would, and has this plugin's code registered; throws `plugin_…` saying why not. */
   readonly tryOut: (snapshot: PluginSnapshot, pin: PluginPin) => Promise<PluginFacts>
 }
 
+/** The same outcome with what was found out; throws `plugin_…` if something in it does not start. */
+export type Proof = <T extends PartOutcome>(outcome: T, before: Generation) => Promise<T>
+
 /** What would be enabled is tried first: a plugin that cannot start does not go live. */
 export const createProof =
-  ({ sourceOf, tryOut }: ProveDeps) =>
-  async (outcome: Outcome, before: Generation): Promise<Outcome> => {
-    const fresh = (outcome.generation?.installed ?? []).filter(
-      (pin) => !before.installed.some((was) => isSameToStart(was, pin)),
-    )
-    if (fresh.length === 0 || !outcome.generation) return outcome
-    const { installed } = outcome.generation
-    const sources = await Promise.all(
-      installed.map(
-        async ({ hash }) => [hash, await sourceOf(hash).catch(() => undefined)] as const,
-      ),
-    )
-    const found = sources.flatMap(([hash, source]) => (source ? [[hash, source] as const] : []))
-    const next = { number: before.number + 1, ...outcome.generation }
-    const snapshot: PluginSnapshot = { ...next, sources: Object.fromEntries(found) }
+  ({ around, tryOut }: ProveDeps): Proof =>
+  async (outcome, before) => {
+    const was = pinsOf(before, 'plugin')
+    const next: Generation = {
+      number: before.number + 1,
+      pins: { ...before.pins, ...outcome.pins },
+    }
+    const plugins = pinsOf(next, 'plugin')
+    const known = new Map(was.map((pin) => [pin.id, pin]))
+    const fresh = plugins.filter((pin) => !isSameToStart(known.get(pin.id), pin))
+    if (fresh.length === 0) return outcome
     const facts = new Map<string, PluginFacts>()
-    for (const pin of fresh) facts.set(pin.hash, await tryOut(snapshot, pin))
-    const told = installed.map((pin) => ({ ...pin, ...facts.get(pin.hash) }))
-    return { ...outcome, generation: { ...outcome.generation, installed: told } }
+    for (const pin of fresh) facts.set(pin.hash, await tryOut(await around(next, [pin.id]), pin))
+    const plugin = plugins.map((pin) => {
+      const found = facts.get(pin.hash)
+      return found ? { ...pin, ...found } : pin
+    })
+    return { ...outcome, pins: { ...outcome.pins, plugin } }
   }
 
 /** Whether a pin would start as it did: another permit or configuration may not. */
-const isSameToStart = (was: PluginPin, { id, hash, config, permit }: PluginPin): boolean =>
-  was.id === id &&
+const isSameToStart = (was: PluginPin | undefined, { hash, config, permit }: PluginPin): boolean =>
+  was !== undefined &&
+  (was.config === config || toCanonicalJson(was.config) === toCanonicalJson(config)) &&
   was.hash === hash &&
-  toCanonicalJson(was.config) === toCanonicalJson(config) &&
-  isSamePermit(was.permit, permit)
+  (was.permit === permit || isSamePermit(was.permit, permit))

@@ -1,12 +1,10 @@
 import { IsolaError } from '#contracts/errors.ts'
+import { pinsOf, type Generation, type PinOfKind, type PluginPin } from '#contracts/generation.ts'
+import type { RestoredPart, RestoringPart } from '#contracts/part-kind.ts'
 import { widened } from '#contracts/permit.ts'
-import type { Generation, PluginPin, PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
-import { defaultToolPolicy, policyDiff } from '#contracts/tool-policy.ts'
+import type { PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
 import { installed } from './allow.ts'
-import { withRow, type Outcome, type Situation } from './changes.ts'
-
-/** How far back a rollback looks for another version. */
-const maxGenerations = 200
+import { toPin, withRow, type Outcome, type Situation } from './changes.ts'
 
 /** The version of a plugin that was enabled last before the one it has now, with what was allowed then. */
 export async function rollback(store: PluginStore, situation: Situation): Promise<Outcome> {
@@ -19,7 +17,7 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
   const back = toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest)
   return {
     rows: [back],
-    generation: withRow(situation.generation, back),
+    pins: withRow(situation.generation, back),
     told: {
       type: 'plugin_rolled_back',
       data: { plugin: row.id, version: pin.version, hash: pin.hash, from: row.hash },
@@ -31,23 +29,13 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
   }
 }
 
-/** What a rollback goes back to. */
+/** What a rollback goes back to: never the one it has, and nothing that was taken back since. */
 export async function findEarlier(
   store: PluginStore,
-  row: PluginRow,
+  { id, hash }: PluginRow,
 ): Promise<PluginPin | undefined> {
-  const [latest] = await store.generations(1)
-  const revokedIn = revocationOf(await revocations(store), row.id)
-  for (let number = latest?.number ?? 0, seen = 0; number > 0 && seen < maxGenerations; seen += 1) {
-    // What was taken back is not had back by going back: it is granted again, or not.
-    if (number <= revokedIn) return undefined
-    const generation = await store.generation(number)
-    const pin = generation?.installed.find(({ id }) => id === row.id)
-    // Never the one it has: to go on with that is to enable it.
-    if (pin && pin.hash !== row.hash) return pin
-    number -= 1
-  }
-  return undefined
+  const after = revocationOf(await revocations(store), id)
+  return store.earlier({ id, hash, after })
 }
 
 /** The last generation in which what a plugin was allowed was taken back; 0 if there is none. */
@@ -60,26 +48,28 @@ const revoking = ['plugin_revoked', 'plugin_removed']
 const revocations = (store: PluginStore) => store.newest(revoking)
 
 /** @throws `request_not_found` */
-export async function generationOf(store: PluginStore, number: number): Promise<Generation> {
+export async function generationOf(
+  store: Pick<PluginStore, 'generation'>,
+  number: number,
+): Promise<Generation> {
   const then = await store.generation(number)
   if (then?.number === number) return then
   throw new IsolaError('request_not_found', 'There is no such generation.')
 }
 
-/** All of an earlier generation: what was enabled then, and nothing else. */
-export async function restore(
+/** The plugins of an earlier generation: what was enabled then, and nothing else. */
+export async function restorePlugins(
   store: PluginStore,
-  { target, withPolicy }: { readonly target: Generation; readonly withPolicy?: boolean },
-  now: Generation,
-): Promise<Outcome> {
-  const { number } = target
+  { target }: RestoringPart,
+): Promise<RestoredPart> {
   const [rows, taken] = await Promise.all([store.list(), revocations(store)])
+  const pins = new Map(pinsOf(target, 'plugin').map((pin) => [pin.id, pin]))
   const back: PluginRow[] = []
   const notes: string[] = []
   const pairs: [PluginRow, PluginPin][] = []
   for (const row of rows.filter(({ tier }) => tier !== 'builtin')) {
-    const pin = target.installed.find(({ id }) => id === row.id)
-    const isTaken = revocationOf(taken, row.id) > number
+    const pin = pins.get(row.id)
+    const isTaken = revocationOf(taken, row.id) > target.number
     if (pin && isTaken)
       notes.push(`"${row.id}" stays off: what it was allowed was taken back since.`)
     if (pin && !isTaken) {
@@ -90,25 +80,33 @@ export async function restore(
   }
   const regainedNow = regained(pairs)
   return {
-    rows: [...back, ...switchedBack(rows, target, now)],
-    generation: {
-      installed: back
+    rows: back,
+    pins: {
+      plugin: back
         .filter(({ state }) => state === 'enabled')
-        .flatMap((row) => withRow({ number: 0, installed: [], bundled: {} }, row).installed),
-      bundled: target.bundled,
-      ...(withPolicy && { policy: target.policy ?? defaultToolPolicy }),
+        .flatMap((row) => toPin(row, pins.get(row.id)) ?? []),
     },
-    told: {
-      type: 'generation_restored',
-      data: {
-        restored: number,
-        ...(regainedNow.length > 0 && { regained: regainedNow }),
-        ...(withPolicy && { policy: policyDiff(policyOf(now), policyOf(target)) }),
-      },
-    },
+    ...(regainedNow.length > 0 && { told: { regained: regainedNow } }),
     notes: [...notes, ...regainedNow],
   }
 }
+
+/** Plugins of the deployment as they were then, or as their manifest says. */
+export async function restoreSwitches(
+  store: PluginStore,
+  { target, now }: RestoringPart,
+): Promise<RestoredPart> {
+  const [was, is] = [switchesOf(target), switchesOf(now)]
+  const rows = (await store.list()).flatMap((row) => {
+    if (row.tier !== 'builtin' || was.get(row.id) === is.get(row.id)) return []
+    const isOn = Object(row.manifest).enabled !== false
+    return [{ ...row, state: was.get(row.id) ?? (isOn ? 'enabled' : 'disabled') }]
+  })
+  return { rows, pins: { bundled: pinsOf(target, 'bundled') }, notes: [] }
+}
+
+const switchesOf = (of: Generation): ReadonlyMap<string, PinOfKind['bundled']['state']> =>
+  new Map(pinsOf(of, 'bundled').map(({ id, state }) => [id, state]))
 
 /** What was taken back since, and is allowed again by going back: the operator is told, so that nobody gets it unseen. */
 const regained = (pairs: readonly (readonly [PluginRow, PluginPin])[]): readonly string[] =>
@@ -119,22 +117,6 @@ const regained = (pairs: readonly (readonly [PluginRow, PluginPin])[]): readonly
       ? []
       : [`"${row.id}" may again${isBack}: ${lines.join('; ') || 'run'}.`]
   })
-
-const policyOf = ({ policy = defaultToolPolicy }: Generation) => policy
-
-/** Plugins of the deployment that were as now, or as their manifest says, another way. */
-function switchedBack(
-  rows: readonly PluginRow[],
-  target: Generation,
-  now: Generation,
-): readonly PluginRow[] {
-  return rows.flatMap((row) => {
-    if (row.tier !== 'builtin' || target.bundled[row.id] === now.bundled[row.id]) return []
-    const isOn = Object(row.manifest).enabled !== false
-    const state = target.bundled[row.id] ?? (isOn ? 'enabled' : 'disabled')
-    return [{ ...row, state }]
-  })
-}
 
 function toRow(pin: PluginPin, row: PluginRow, manifest: unknown): PluginRow {
   const { problem: _solved, ...rest } = row

@@ -1,35 +1,43 @@
 import { IsolaError } from '#contracts/errors.ts'
-import { withData } from '#contracts/event.ts'
-import type { McpChange } from '#contracts/mcp.ts'
 import type { McpDecisions } from '#contracts/mcp-administration.ts'
-import type { Generation } from '#contracts/plugin-catalog.ts'
-import type { Outcome, Situation } from './changes.ts'
+import type { DecidingPart, PartKindEntry, PartOutcome } from '#contracts/part-kind.ts'
 
-/** A change of remote servers over the same plugins: a generation of its own if what is enabled is another. */
-export async function changeServers(
+/** Remote servers, as their room decides; none can be added where there is no such room. */
+export const mcpKind = (servers: McpDecisions | undefined): PartKindEntry<'mcp'> => ({
+  kind: 'mcp',
+  async refuse(id) {
+    if (!(await servers?.has(id))) return
+    const message = `id: "${id}" is that of a remote MCP server, which it would displace. Choose another id in plugin.yaml, or take the server away: isola mcp remove ${id}`
+    throw new IsolaError('request_conflict', message, { param: 'id' })
+  },
+  claims(change) {
+    if (change.do !== 'mcp') return undefined
+    if (change.mcp.do === 'add') return change.mcp.config.id
+    return change.mcp.do === 'enable' ? change.mcp.id : undefined
+  },
+  decide: (change, { generation, by }) =>
+    change.do === 'mcp' ? decided(servers, change.mcp, { generation, by }) : undefined,
+  async restore({ target }) {
+    if (!servers) return { notes: [] }
+    const { mcp, servers: rows, notes, regained } = await servers.restore(target)
+    const told = { regainedServers: regained }
+    return { pins: { mcp }, servers: rows, notes, ...(regained.length > 0 && { told }) }
+  },
+  sources: ({ hash }) => [hash],
+  epoch: ({ epoch }) => epoch,
+  wire: () => 'by name',
+})
+
+async function decided(
   servers: McpDecisions | undefined,
-  change: McpChange,
-  { generation, by }: Pick<Situation, 'generation' | 'by'>,
-): Promise<Outcome> {
+  change: Parameters<McpDecisions['decide']>[0],
+  { generation, by }: Pick<DecidingPart, 'generation' | 'by'>,
+): Promise<PartOutcome> {
   if (!servers) throw new IsolaError('request_unavailable', 'There are no MCP servers here.')
-  const { installed, bundled } = generation
   const { mcp, ...outcome } = await servers.decide(change, generation, by)
-  return { ...outcome, rows: [], ...(mcp && { generation: { installed, bundled, mcp } }) }
-}
-
-/** The servers of the generation that comes back, with its plugins. */
-export async function withServers(
-  servers: McpDecisions | undefined,
-  then: Generation,
-  outcome: Outcome,
-): Promise<Outcome> {
-  if (!servers || !outcome.generation) return outcome
-  const { mcp, servers: rows, notes, regained } = await servers.restore(then)
   return {
     ...outcome,
-    servers: rows,
-    ...(regained.length > 0 && { told: withData(outcome.told, { regainedServers: regained }) }),
-    generation: { ...outcome.generation, mcp },
-    notes: [...outcome.notes, ...notes],
+    ...(mcp && { pins: { mcp } }),
+    ...(change.do === 'remove' && { removed: change.id }),
   }
 }

@@ -1,18 +1,15 @@
-import { withData } from '#contracts/event.ts'
-import { defaultExposure, exposureDiff, withoutOwner, type Exposure } from '#contracts/exposure.ts'
-import type { Generation } from '#contracts/plugin-catalog.ts'
-import type { Outcome } from './changes.ts'
+import { exposureDiff, withoutOwner, type Exposure } from '#contracts/exposure.ts'
+import { exposureOf, type Generation } from '#contracts/generation.ts'
+import type { PartKindEntry, PartOutcome } from '#contracts/part-kind.ts'
+
+const pinned = (exposed: Exposure) => ({ exposure: [{ id: 'exposure' as const, exposed }] })
 
 /** Another choice of what is offered over the same plugins: a generation of its own, with what is different on the record. */
-export function setExposure(
-  exposed: Exposure,
-  { installed, bundled, exposed: before = defaultExposure }: Generation,
-): Outcome {
-  const { added, removed } = exposureDiff(before, exposed)
+export function setExposure(exposed: Exposure, now: Generation): PartOutcome {
+  const { added, removed } = exposureDiff(exposureOf(now), exposed)
   const isSame = added.length + removed.length === 0
   return {
-    rows: [],
-    ...(!isSame && { generation: { installed, bundled, exposed } }),
+    ...(!isSame && { pins: pinned(exposed) }),
     told: { type: 'exposure_changed', data: { added, removed } },
     notes: isSame
       ? ['This is offered already.']
@@ -20,19 +17,24 @@ export function setExposure(
   }
 }
 
-/** What a plugin or server was offered with goes with it: another that comes by its name is not exposed by that. */
-export function withoutExposed(
-  outcome: Outcome,
-  id: string,
-  { installed, bundled, exposed: before = defaultExposure }: Generation,
-): Outcome {
-  const exposed = withoutOwner(before, id)
-  const { removed } = exposureDiff(before, exposed)
-  if (removed.length === 0) return outcome
-  return {
-    ...outcome,
-    generation: { installed, bundled, ...outcome.generation, exposed },
-    told: withData(outcome.told, { unexposed: removed }),
-    notes: [...outcome.notes, ...removed.map((line) => `No longer offered at /mcp: ${line}`)],
-  }
+/** What MCP clients are offered: it stays as it is, whatever goes back. */
+export const exposureKind: PartKindEntry<'exposure'> = {
+  kind: 'exposure',
+  decide: (change, { generation }) =>
+    change.do === 'expose' ? Promise.resolve(setExposure(change.exposed, generation)) : undefined,
+  restore: async () => ({ notes: [] }),
+  // What a plugin or server was offered with goes with it: another that comes by its name is not exposed by that.
+  left(id, now) {
+    const exposed = withoutOwner(exposureOf(now), id)
+    const { removed } = exposureDiff(exposureOf(now), exposed)
+    if (removed.length === 0) return undefined
+    return {
+      pins: pinned(exposed),
+      told: { unexposed: removed },
+      notes: removed.map((line) => `No longer offered at /mcp: ${line}`),
+    }
+  },
+  sources: () => [],
+  epoch: () => 0,
+  wire: () => 'always',
 }

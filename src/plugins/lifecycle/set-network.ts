@@ -1,14 +1,17 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { isOfThisMachine, maxOpenHosts } from '#contracts/network-rule.ts'
-import type { Generation, NetworkChange } from '#contracts/plugin-catalog.ts'
-import { defaultToolPolicy } from '#contracts/tool-policy.ts'
+import { policyOf, type Generation } from '#contracts/generation.ts'
+import type { PartOutcome } from '#contracts/part-kind.ts'
+import type { NetworkChange } from '#contracts/plugin-catalog.ts'
 import { isPublicHost } from '#contracts/public-host.ts'
-import type { Outcome } from './changes.ts'
 import { setPolicy } from './set-policy.ts'
 
 /** Hosts opened and closed over the policy of now, whatever else is in it: two who change it at once lose nothing. */
-export function setNetwork({ allow, deny, elsewhere }: NetworkChange, now: Generation): Outcome {
-  const { policy = defaultToolPolicy } = now
+export function setNetwork(
+  { allow, deny, elsewhere }: NetworkChange,
+  now: Generation,
+): PartOutcome {
+  const policy = policyOf(now)
   const { network } = policy
   const unknown = deny.filter((host) => !network.hosts.includes(host))
   for (const [index, host] of allow.entries()) refuseUnreachable(host, index)

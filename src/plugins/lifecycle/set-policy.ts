@@ -1,17 +1,16 @@
-import type { Generation } from '#contracts/plugin-catalog.ts'
-import { defaultToolPolicy, policyDiff, type ToolPolicy } from '#contracts/tool-policy.ts'
-import type { Outcome } from './changes.ts'
+import { policyOf, type Generation } from '#contracts/generation.ts'
+import type { PartOutcome } from '#contracts/part-kind.ts'
+import { policyDiff, type ToolPolicy } from '#contracts/tool-policy.ts'
+
+/** A policy as it is pinned. */
+export const pinned = (policy: ToolPolicy) => ({ policy: [{ id: 'policy' as const, policy }] })
 
 /** Another policy over the same plugins: a generation of its own, with what is different on the record. */
-export function setPolicy(
-  policy: ToolPolicy,
-  { installed, bundled, policy: before = defaultToolPolicy }: Generation,
-): Outcome {
-  const { added, removed } = policyDiff(before, policy)
+export function setPolicy(policy: ToolPolicy, now: Generation): PartOutcome {
+  const { added, removed } = policyDiff(policyOf(now), policy)
   const isSame = added.length + removed.length === 0
   return {
-    rows: [],
-    ...(!isSame && { generation: { installed, bundled, policy } }),
+    ...(!isSame && { pins: pinned(policy) }),
     told: { type: 'policy_changed', data: { added, removed } },
     notes: isSame
       ? ['This is the policy already.']

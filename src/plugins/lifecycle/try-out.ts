@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { IsolateHost } from '../isolate/isolate-host.ts'
 import { quoted } from '../install/refused.ts'
 import { OutputError } from '../output-error.ts'

@@ -1,35 +1,42 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { withData, type DeploymentDraft, type DeploymentEventPlace } from '#contracts/event.ts'
-import type { ChangeBy, Generation, PluginChange, PluginPin } from '#contracts/plugin-catalog.ts'
-import { idOf, type Outcome } from './changes.ts'
-import type { DecideDeps } from './decide.ts'
+import type { Generation } from '#contracts/generation.ts'
+import type { PartOutcome } from '#contracts/part-kind.ts'
+import type { ChangeBy, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { Clock } from '#contracts/sources.ts'
+import { idOf } from './changes.ts'
 
 /** Writes what a change comes to, each in one go with its event: the next generation, or that it was refused. */
-export function createChangeWriter({ store, clock }: Pick<DecideDeps, 'store' | 'clock'>) {
+export function createChangeWriter({
+  store,
+  clock,
+}: {
+  readonly store: PluginStore
+  readonly clock: Clock
+}) {
   /** Whoever asked, and now. */
   const placeOf = ({ principal, trace }: ChangeBy): DeploymentEventPlace => {
     return { principal, trace, atMs: clock.nowMs() }
   }
 
-  const write = async (outcome: Outcome, before: Generation, by: ChangeBy): Promise<Generation> => {
+  const write = async (
+    outcome: PartOutcome,
+    before: Generation,
+    by: ChangeBy,
+  ): Promise<Generation> => {
     const number = before.number + 1
-    const { policy, exposed, mcp = before.mcp } = outcome.generation ?? {}
-    const next = outcome.generation && {
+    const next = outcome.pins && {
       number,
-      installed: withKnownFacts(outcome.generation.installed, before),
-      bundled: outcome.generation.bundled,
-      ...(policy && { policy }),
-      ...(mcp && { mcp }),
-      ...(exposed && { exposed }),
+      pins: { ...before.pins, ...outcome.pins },
     }
-    const { told } = outcome
+    const { told, rows = [], version, servers } = outcome
     const reason = [told.type, ownerOf(told)].filter(Boolean).join(' ')
     const event = withData(told, { ...(next && { generation: number }), ...requestOf(by) })
     await store.commit({
-      rows: outcome.rows,
-      ...(outcome.version && { version: outcome.version }),
-      ...(outcome.servers && { servers: outcome.servers }),
-      ...(next && { generation: { ...next, reason } }),
+      rows,
+      ...(version && { version }),
+      ...(servers && { servers }),
+      ...(next && { generation: { ...next, before, reason } }),
       event: { ...event, ...placeOf(by) },
     })
     return next ?? before
@@ -51,14 +58,6 @@ const requestOf = ({ requestId }: ChangeBy) => (requestId === '' ? {} : { reques
 function ownerOf({ data }: DeploymentDraft): unknown {
   if ('plugin' in data) return data.plugin
   return 'server' in data ? data.server : undefined
-}
-
-/** What was found out when a version was enabled holds for as long as it is. */
-function withKnownFacts(pins: readonly PluginPin[], before: Generation): readonly PluginPin[] {
-  return pins.map((pin) => {
-    const known = before.installed.find(({ hash }) => hash === pin.hash)?.runsOwnAgent
-    return known === undefined ? pin : { runsOwnAgent: known, ...pin }
-  })
 }
 
 /** What was asked for, on the record. */

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCatalog } from '../../../src/agents/agent-directory.ts'
 import { createLiveDirectory } from '../../../src/agents/live-directory.ts'
-import type { PluginSnapshot } from '../../../src/contracts/plugin-catalog.ts'
+import type { PluginSnapshot } from '../../../src/contracts/generation.ts'
 
 const generation = (number: number): PluginSnapshot => ({
   number,
-  installed: [],
-  bundled: {},
+  pins: {},
   sources: {},
 })
 
@@ -16,6 +15,9 @@ function setUp(snapshot: () => Promise<PluginSnapshot>) {
     initial: generation(0),
     snapshot,
     lastKnown: () => undefined,
+    around: snapshot,
+    search: async () => [],
+    tools: async () => [],
     onFault: () => {},
     build: ({ number }) => {
       wired.push(number)

@@ -17,7 +17,7 @@ const source = { manifest: { server: 'x', items: [item] }, files: {} }
 
 it('I7: a server whose approval is gone, or whose id a plugin has, is off and listed; the others go on', () => {
   const snapshot = {
-    mcp: [pin('good', { exclusive: true }), pin('lost'), pin('kv')],
+    pins: { mcp: [pin('good', { exclusive: true }), pin('lost'), pin('kv')] },
     sources: { 'hash-of-good': source, 'hash-of-kv': source },
   }
   const { servers, problems } = wireServers(snapshot, {

@@ -1,44 +1,165 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import type { CatalogApi, PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import { policyOf, type StoredPart } from '#contracts/generation.ts'
+import type { CatalogApi } from '#contracts/plugin-catalog.ts'
 import { createCatalogGateway } from '../../../src/catalog/catalog-gateway.ts'
-import { toolPolicySchema } from '../../../src/contracts/tool-policy.ts'
 import { systemSources } from '../../../src/sources.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-const pin = { id: 'one', hash: 'a' } as unknown as PluginSnapshot['installed'][number]
-const snapshot: PluginSnapshot = { number: 7, installed: [pin], bundled: {}, sources: {} }
-const source = { manifest: {}, files: {} }
-const withCatalog = (read: CatalogApi['read']) =>
-  createCatalogGateway({ ...systemSources, namespace: { getByName: () => ({ read }) } })
+const partOf = (id: string, more: Partial<StoredPart> = {}) =>
+  ({
+    kind: 'plugin',
+    id,
+    pin: { id, hash: `h-${id}` },
+    epoch: 1,
+    bodies: [`h-${id}`],
+    ...more,
+  }) as StoredPart
+const never = () => new Promise<never>(() => {})
+const ok = <T>(value: T) => Promise.resolve({ ok: true as const, value })
+
+/** A Catalog as the test has it, with every body there but those that are lost. */
+function open(api: Partial<CatalogApi>, lost: ReadonlySet<string> = new Set()) {
+  const look = vi.fn<CatalogApi['look']>(
+    api.look ??
+      ((_reader, known) => ok({ number: 7, ...(known !== 7 && { parts: [partOf('a')] }) })),
+  )
+  const parts = vi.fn<CatalogApi['parts']>(api.parts ?? (() => ok({ number: 7, parts: [] })))
+  const loaded: string[] = []
+  const gateway = createCatalogGateway({
+    ...systemSources,
+    namespace: { getByName: () => ({ ...api, look, parts }) },
+    async loadBody(hash) {
+      loaded.push(hash)
+      if (lost.has(hash)) throw new Error('lost')
+      return { manifest: { id: hash }, files: {} }
+    },
+  })
+  return { gateway, look, parts, loaded }
+}
 
 it('a Catalog that does not answer holds up nobody for more than five seconds', async () => {
-  const asked = withCatalog(() => new Promise(() => {})).snapshot()
+  const asked = open({ look: never }).gateway.snapshot()
   const refused = expect(asked).rejects.toMatchObject({ code: 'request_unavailable' })
   await vi.advanceTimersByTimeAsync(5_000)
   await refused
 })
 
-it.each([
-  ['complete', { a: source }, [undefined, 7]],
-  ['without a bundle', {}, [undefined, undefined]],
-])('P25: a set that is %s is asked for with %j known', async (_name, sources, expected) => {
-  const known: (number | undefined)[] = []
-  const gateway = withCatalog(async (number) => {
-    known.push(number)
-    return { ok: true, value: { number: 7, snapshot: { ...snapshot, sources } } }
-  })
-  await gateway.snapshot()
-  await vi.advanceTimersByTimeAsync(1_000)
-  await gateway.snapshot()
-  expect(known).toEqual(expected)
+it('F15: whoever waited once for a Catalog that does not answer does not wait again', async () => {
+  const { gateway } = open({ look: never, search: never })
+  const first = expect(gateway.snapshot()).rejects.toMatchObject({ code: 'request_unavailable' })
+  await vi.advanceTimersByTimeAsync(5_000)
+  await first
+  const waits: number[] = []
+  for (const wait of [0, 500, 1_000, 2_000]) {
+    await vi.advanceTimersByTimeAsync(wait)
+    const begunAtMs = Date.now()
+    for (const ask of [gateway.snapshot(), gateway.around(['x']), gateway.search(['x'], 8)])
+      await expect(ask).rejects.toMatchObject({ code: 'request_unavailable' })
+    waits.push(Date.now() - begunAtMs)
+  }
+  expect(waits).toEqual([0, 0, 0, 0])
 })
 
-it('P4: a policy of a Catalog of the version before says nothing of what came since: there it is as shipped', async () => {
-  const { network, ...before } = toolPolicySchema.parse({ deny: ['kv__*'] })
-  const old = { ...snapshot, policy: before } as unknown as PluginSnapshot
-  const gateway = withCatalog(async () => ({ ok: true, value: { number: 7, snapshot: old } }))
-  expect((await gateway.snapshot()).policy).toEqual({ ...before, network })
-  expect(network).toEqual({ hosts: [], elsewhere: 'ask' })
+it('F15: one that answers again is heard, though nobody waits for it', async () => {
+  const { gateway, look } = open({ look: never })
+  const first = expect(gateway.snapshot()).rejects.toThrow()
+  await vi.advanceTimersByTimeAsync(5_000)
+  await first
+  look.mockImplementation(() => ok({ number: 7, parts: [] }))
+  await vi.advanceTimersByTimeAsync(1_000)
+  await gateway.snapshot().catch(() => {})
+  await vi.advanceTimersByTimeAsync(0)
+  expect((await gateway.snapshot()).number).toBe(7)
+})
+
+it('all who ask at the same time wait for one read', async () => {
+  const { gateway, look } = open({})
+  const asked = Promise.all(Array.from({ length: 50 }, () => gateway.snapshot()))
+  await vi.advanceTimersByTimeAsync(10)
+  const all = await asked
+  expect([look.mock.calls.length, new Set(all).size]).toEqual([1, 1])
+})
+
+it('a read that failed is what everybody is told for a second', async () => {
+  const { gateway, look } = open({ look: () => Promise.reject(new Error('away')) })
+  const ask = () =>
+    gateway.snapshot().then(
+      () => 'known',
+      () => 'away',
+    )
+  const all = Promise.all([ask(), ask(), ask()])
+  await vi.advanceTimersByTimeAsync(10)
+  expect(await all).toEqual(['away', 'away', 'away'])
+  const asked = look.mock.calls.length
+  await vi.advanceTimersByTimeAsync(900)
+  expect(await ask()).toBe('away')
+  expect(look.mock.calls.length).toBe(asked)
+  look.mockImplementation(() => ok({ number: 7, parts: [] }))
+  await vi.advanceTimersByTimeAsync(100)
+  expect(await ask()).toBe('known')
+})
+
+it('F15: one that was killed while it was asked is asked once more', async () => {
+  const { gateway, look } = open({})
+  look.mockImplementationOnce(() => Promise.reject(new Error('the object was reset')))
+  expect((await gateway.snapshot()).number).toBe(7)
+})
+
+it('whoever asked first and went away with the answer holds up nobody for long', async () => {
+  const { gateway, look } = open({})
+  look.mockImplementationOnce(never)
+  void gateway.snapshot().catch(() => {})
+  await vi.advanceTimersByTimeAsync(100)
+  const second = gateway.snapshot()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect((await second).number).toBe(7)
+})
+
+it('what is read again says what is known, and has its bodies already', async () => {
+  const { gateway, look, loaded } = open({})
+  const first = await gateway.snapshot()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(await gateway.snapshot()).toBe(first)
+  expect(look.mock.calls.map(([, known]) => known)).toEqual([undefined, 7])
+  expect(loaded).toEqual(['h-a'])
+})
+
+it('P25: a set without a body is put together again until it is there', async () => {
+  const lost = new Set(['h-a'])
+  const { gateway } = open({}, lost)
+  expect((await gateway.snapshot()).sources).toEqual({})
+  lost.clear()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(Object.keys((await gateway.snapshot()).sources)).toEqual(['h-a'])
+})
+
+it('a part is looked up by its name with what it needs, and kept for its generation', async () => {
+  const { gateway, parts, loaded } = open({
+    parts: (ids) => ok({ number: 7, parts: ids.map((id) => partOf(id)) }),
+  })
+  const { pins, sources } = await gateway.around(['b'])
+  expect(pins.plugin?.map(({ id }) => id)).toEqual(['a', 'b'])
+  expect(Object.keys(sources)).toEqual(['h-a', 'h-b'])
+  await gateway.around(['b'])
+  expect([
+    await gateway.stands(partOf('b')),
+    await gateway.stands(partOf('b', { epoch: 2 })),
+  ]).toEqual([true, false])
+  expect(parts.mock.calls).toEqual([[['b']]])
+  expect(loaded).toEqual(['h-a', 'h-b'])
+})
+
+it('one that was not there is looked for again: it may have come', async () => {
+  const there: StoredPart[] = []
+  const { gateway } = open({ parts: () => ok({ number: 7, parts: there }) })
+  expect((await gateway.around(['b'])).pins.plugin).toHaveLength(1)
+  there.push(partOf('b'))
+  expect((await gateway.around(['b'])).pins.plugin).toHaveLength(2)
+})
+
+it('P4: where nobody said which tools may be called it is as shipped', async () => {
+  const { gateway } = open({})
+  expect(policyOf(await gateway.snapshot()).network).toEqual({ hosts: [], elsewhere: 'ask' })
 })

@@ -275,7 +275,7 @@ describe('GET /api/operator/health', () => {
 
   it('is degraded when a plugin is off, and says which and why', async () => {
     const problem = { plugin: 'bad', code: 'plugin_register_failed', message: 'It threw.' }
-    const answer = await healthWith({ deps: { pluginProblems: () => [problem] } })
+    const answer = await healthWith({ deps: { pluginProblems: async () => [problem] } })
     expect(answer).toEqual([200, { ...well, status: 'degraded', plugins: [problem] }])
   })
 

@@ -7,7 +7,7 @@ import {
   type McpListing,
   type McpServerRow,
 } from '../../../src/contracts/mcp.ts'
-import type { Generation } from '../../../src/contracts/plugin-catalog.ts'
+import { noGeneration, type Generation } from '../../../src/contracts/generation.ts'
 import { createMcpAdministration } from '../../../src/mcp/administration.ts'
 import { createMcpDecisions } from '../../../src/mcp/change-server.ts'
 import { sha256 } from '../../fakes/mcp-link.ts'
@@ -27,7 +27,7 @@ const listing: McpListing = {
 /** Servers in memory, each change decided as it comes in. */
 function createWorld() {
   const rows = new Map<string, McpServerRow>()
-  let generation: Generation = { number: 0, installed: [], bundled: {} }
+  let generation: Generation = noGeneration
   const bundles = new Map<string, string>()
   const forgotten: string[] = []
   /** What happens to an object that shall forget, and before a change comes in. */
@@ -45,7 +45,11 @@ function createWorld() {
   const decide = async (change: McpChange) => {
     const { servers, mcp, notes } = await decisions.decide(change, generation, by)
     for (const row of servers) rows.set(row.id, row)
-    generation = { ...generation, number: generation.number + 1, ...(mcp && { mcp }) }
+    generation = {
+      ...generation,
+      number: generation.number + 1,
+      pins: { ...generation.pins, ...(mcp && { mcp }) },
+    }
     return { generation: generation.number, notes }
   }
   const never = async () => {
@@ -75,7 +79,7 @@ function createWorld() {
       },
     }),
     sha256,
-    toolNames: () => [],
+    toolNames: async () => [],
   })
   const change = (given: McpChange) => administration.change(given, by)
   const add = (url = 'https://mcp.example.com/mcp', more: { readonly replace?: boolean } = {}) =>

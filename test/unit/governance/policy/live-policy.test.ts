@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PluginSnapshot } from '#contracts/plugin-catalog.ts'
+import type { PluginSnapshot } from '#contracts/generation.ts'
 import type { HookSubject } from '#contracts/policy.ts'
 import type { RateRequest, RateVerdict } from '#contracts/principal.ts'
 import { emptySnapshot } from '../../../../src/catalog/catalog-gateway.ts'
@@ -10,7 +10,7 @@ import { dataOf } from '../../../fakes/events.ts'
 
 const withPolicy = (given: object): PluginSnapshot => ({
   ...emptySnapshot,
-  policy: toolPolicySchema.parse(given),
+  pins: { policy: [{ id: 'policy', policy: toolPolicySchema.parse(given) }] },
 })
 
 function open(given: object, deps: Partial<Parameters<typeof createLivePolicy>[0]> = {}) {

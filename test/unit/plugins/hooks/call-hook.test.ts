@@ -87,7 +87,11 @@ describe('P16: a hook of a plugin that an operator may switch off', () => {
   it('ends when it is switched off under way, and gives its leave back', async () => {
     const off = new AbortController()
     let ended = 0
-    const watchRevocation = async () => ({ signal: off.signal, end: () => void (ended += 1) })
+    const watchRevocation = async () => ({
+      signal: off.signal,
+      check: async () => {},
+      end: () => void (ended += 1),
+    })
     const { outcomes } = ask(
       () => {
         off.abort(new Error('off'))

@@ -1,0 +1,67 @@
+import type { Generation } from '#contracts/generation.ts'
+import type { KeptParts } from './kept-parts.ts'
+
+/** What is in force for whoever changes it, and when something of it is about to be written. */
+export interface CatalogPorts {
+  readonly before: Generation
+  readonly begin: () => void
+  readonly wrote: (generation: Generation) => void
+}
+
+export interface InForceDeps {
+  readonly kept: KeptParts
+  readonly newestNumber: () => Promise<number>
+  readonly current: () => Promise<Generation>
+  /** Told how many rows were written here. */
+  readonly onWritten: (rows: number) => void
+}
+
+/** Keeps what is in force as D1 has it. Who asks waits for no change but one that is being written. */
+export function createInForce({ kept, newestNumber, current, onWritten }: InForceDeps) {
+  let isKnown = false
+  let loading: Promise<void> | undefined
+  let writing: Promise<void> | undefined
+
+  const load = async (): Promise<void> => {
+    const number = kept.number()
+    const newest = await newestNumber().catch((error: unknown) => {
+      if (number === undefined) throw error
+      return undefined
+    })
+    if (number === undefined || (newest !== undefined && newest !== number))
+      onWritten(kept.replace(await current()))
+    // While D1 is away it is looked at again.
+    isKnown = newest !== undefined
+  }
+  /** The number of the generation in force, which is then kept here. */
+  const known = async (): Promise<number> => {
+    await writing
+    if (!isKnown) await (loading ??= load().finally(() => (loading = undefined)))
+    return kept.number() ?? 0
+  }
+  return {
+    known,
+    /** From the moment something is written, nobody is told of the set that was before. */
+    async written<T>(before: Generation, work: (ports: CatalogPorts) => Promise<T>): Promise<T> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const begin = () => {
+        kept.begin()
+        isKnown = false
+        writing = promise
+        onWritten(1)
+      }
+      const wrote = (generation: Generation) => {
+        onWritten(kept.replace(generation))
+        isKnown = true
+      }
+      try {
+        return await work({ before, begin, wrote })
+      } finally {
+        resolve()
+        if (writing === promise) writing = undefined
+        // It was cut: what is in force is read again, by whoever asks next if not now.
+        if (!isKnown) await known().catch(() => {})
+      }
+    },
+  }
+}

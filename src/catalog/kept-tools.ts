@@ -1,0 +1,80 @@
+import type { PluginProblem } from '#contracts/operations.ts'
+import type { ListedTool } from '#contracts/runtime.ts'
+
+const tables = [
+  `CREATE TABLE IF NOT EXISTS tools (name TEXT PRIMARY KEY, owner TEXT NOT NULL, place INTEGER NOT NULL,
+    tool TEXT NOT NULL) WITHOUT ROWID`,
+  'CREATE INDEX IF NOT EXISTS tools_owner ON tools (owner)',
+  `CREATE TABLE IF NOT EXISTS needs (needed TEXT NOT NULL, owner TEXT NOT NULL, PRIMARY KEY (needed, owner))
+    WITHOUT ROWID`,
+]
+
+/** What was found out of one part when it was wired. */
+export interface IndexedPart {
+  readonly id: string
+  /** Ids of the parts that it is wired with. */
+  readonly needs: readonly string[]
+  readonly tools: readonly ListedTool[]
+  readonly problems: readonly PluginProblem[]
+}
+
+/** The tools of the parts in `parts`, in tables beside it, as far as somebody has looked for them. */
+export function createKeptTools(sql: SqlStorage) {
+  for (const table of tables) sql.exec(table)
+  const listed = (query: string, ...values: string[]): readonly ListedTool[] =>
+    sql
+      .exec<{ readonly tool: string }>(query, ...values)
+      .toArray()
+      .map(({ tool }) => JSON.parse(tool) as ListedTool)
+  return {
+    /** It is wired anew, and so is what was wired with it. */
+    forget(id: string): void {
+      sql.exec(
+        'UPDATE parts SET indexed = 0 WHERE id = ?1 OR id IN (SELECT owner FROM needs WHERE needed = ?1)',
+        id,
+      )
+      sql.exec('DELETE FROM tools WHERE owner = ?', id)
+    },
+    /** Ids of parts whose tools are not known yet. */
+    missing: (): readonly string[] =>
+      sql
+        .exec<{ readonly id: string }>('SELECT DISTINCT id FROM parts WHERE indexed = 0')
+        .toArray()
+        .map(({ id }) => id),
+    problems: (): readonly PluginProblem[] =>
+      sql
+        .exec<{ readonly problems: string }>(
+          'SELECT problems FROM parts WHERE problems IS NOT NULL',
+        )
+        .toArray()
+        .flatMap(({ problems }) => JSON.parse(problems) as readonly PluginProblem[]),
+    put({ id, needs, tools, problems }: IndexedPart): void {
+      sql.exec('DELETE FROM tools WHERE owner = ?', id)
+      sql.exec('DELETE FROM needs WHERE owner = ?', id)
+      for (const needed of needs)
+        sql.exec('INSERT OR REPLACE INTO needs (needed, owner) VALUES (?, ?)', needed, id)
+      for (const [place, tool] of tools.entries())
+        sql.exec(
+          'INSERT OR REPLACE INTO tools (name, owner, place, tool) VALUES (?, ?, ?, ?)',
+          tool.name,
+          id,
+          place,
+          JSON.stringify(tool),
+        )
+      // One whose bundle could not be read is looked at again: it may be there by then.
+      const isLost = problems.some(({ code }) => code === 'plugin_code_unavailable')
+      const told = problems.length > 0 ? JSON.stringify(problems) : null
+      sql.exec('UPDATE parts SET indexed = ?, problems = ? WHERE id = ?', isLost ? 0 : 1, told, id)
+    },
+    /** In the order of their owners. */
+    all: () => listed('SELECT tool FROM tools ORDER BY owner, place'),
+    /** Those of one name, or of one beginning (`kv__*`). */
+    like: (pattern: string) =>
+      pattern.endsWith('*')
+        ? listed(
+            'SELECT tool FROM tools WHERE name >= ?1 AND name < ?1 || char(1114111)',
+            pattern.slice(0, -1),
+          )
+        : listed('SELECT tool FROM tools WHERE name = ?', pattern),
+  }
+}

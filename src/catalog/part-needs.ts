@@ -1,0 +1,77 @@
+import {
+  toPins,
+  type PluginSnapshot,
+  type StoredPart,
+  type PluginSource,
+} from '#contracts/generation.ts'
+
+/** Where parts and what they are wired from are found. */
+export interface NeedsDeps {
+  readonly find: (ids: readonly string[]) => Promise<readonly StoredPart[]>
+  /** `undefined` if it cannot be read. */
+  readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
+}
+
+/** Parts with what they are wired from. */
+export interface WithNeeds {
+  readonly parts: readonly StoredPart[]
+  readonly sources: PluginSnapshot['sources']
+}
+
+/** So many together at most: what is wired for one call stays small, whatever names whatever. */
+const maxParts = 500
+
+/** These parts, and all that they cannot be wired without: what they depend on, and whose tools they may call. */
+export async function withNeeds(
+  {
+    parts: begun,
+    ids = [],
+  }: { readonly parts?: readonly StoredPart[]; readonly ids?: readonly string[] },
+  { find, sourceOf }: NeedsDeps,
+): Promise<WithNeeds> {
+  const parts: StoredPart[] = []
+  const sources: Record<string, PluginSource> = {}
+  const asked = new Set<string>(begun?.map(({ id }) => id))
+  const fresh = (wanted: readonly string[]) => wanted.filter((id) => !asked.has(id))
+  let found: readonly StoredPart[] = begun ?? []
+  let wanted = fresh(ids)
+  while (found.length > 0 || wanted.length > 0) {
+    for (const id of wanted) asked.add(id)
+    const more = wanted.length > 0 ? await find(wanted) : []
+    const next = [...found, ...more]
+    parts.push(...next)
+    const read = await Promise.all(
+      next
+        .flatMap(({ bodies }) => bodies)
+        .map(async (hash) => [hash, await sourceOf(hash)] as const),
+    )
+    for (const [hash, source] of read) if (source) sources[hash] = source
+    const named = read.flatMap(([, source]) => (source ? needsOf(source.manifest) : []))
+    found = []
+    wanted = parts.length > maxParts ? [] : fresh([...new Set(named)])
+  }
+  return { parts, sources }
+}
+
+/** Ids of the owners that a manifest names, and nobody has checked yet. */
+export function needsOf(manifest: unknown): readonly string[] {
+  const {
+    depends_on: needed,
+    uses_tools: used,
+    agent,
+  } = Object(manifest) as Record<string, unknown>
+  const { uses_tools: ofAgent } = Object(agent) as { readonly uses_tools?: unknown }
+  return [needed, used, ofAgent].flatMap((list) =>
+    Array.isArray(list) ? list.filter((one) => typeof one === 'string').map(ownerOf) : [],
+  )
+}
+
+/** Whose a tool of this name is: all of them begin with their owner's id. */
+export const ownerOf = (tool: string): string => tool.split('__', 1)[0] ?? tool
+
+/** What parts are wired as. */
+export const toSnapshot = (number: number, { parts, sources }: WithNeeds): PluginSnapshot => ({
+  number,
+  pins: toPins(parts),
+  sources,
+})

@@ -1,0 +1,125 @@
+import type { Clock } from '#contracts/sources.ts'
+
+/** So old may be what somebody believes to be in force. */
+export const freshMs = 250
+/** Nobody waits longer for an answer. */
+export const maxReadMs = 5_000
+/** So long a failed read is what everybody is told. */
+const failedMs = 1_000
+/** After no answer at all nobody waits for one, until there is one, or for so long. */
+const silentMs = 10_000
+/** A read that takes longer is asked anew, beside it: whoever asked may be gone, and with it the answer. */
+const takeOverMs = 1_000
+
+export interface SharedReadDeps<T> {
+  readonly clock: Clock
+  /** Told what was read last, and when that was asked. May throw. */
+  readonly read: (known: T | undefined) => Promise<T>
+  readonly unavailable: () => Error
+}
+
+/** Whoever waits for what another asks looks this often at most. */
+const maxPauseMs = 50
+
+/** One read in flight for all who wait. */
+export interface SharedRead<T> {
+  /** At most `freshMs` old. Throws if there is no answer within `maxReadMs`; not again, in vain, for a while. */
+  readonly now: () => Promise<T>
+  readonly last: () => T | undefined
+  /** What was read is not believed any more, nor what is being read. */
+  readonly forget: () => void
+  /** Throws at once while nobody answers; asks without waiting whether somebody does again. */
+  readonly refuseIfAway: () => void
+  /** An answer to something else did not come. */
+  readonly missed: () => void
+}
+
+/**
+ * Requests and objects of one isolate share what one of them reads. Whoever did not ask itself looks every few
+ * milliseconds whether the answer is there, by its own clock: no object waits for a promise of another, which may end
+ * before it has an answer.
+ */
+export function createSharedRead<T>({
+  clock,
+  read,
+  unavailable,
+}: SharedReadDeps<T>): SharedRead<T> {
+  let held: { readonly value: T; readonly atMs: number } | undefined
+  let notBefore = 0
+  let flight: { readonly atMs: number; readonly done: Promise<void> } | undefined
+  let failedAtMs: number | undefined
+  let isSilent = false
+
+  const note = (outcome: 'answered' | 'failed' | 'silent'): void => {
+    failedAtMs = outcome === 'answered' ? undefined : clock.nowMs()
+    isSilent = outcome === 'silent'
+  }
+  const since = (atMs: number | undefined): number =>
+    atMs === undefined ? Infinity : Math.max(0, clock.nowMs() - atMs)
+  const isFresh = () =>
+    held !== undefined && clock.nowMs() >= held.atMs && since(held.atMs) < freshMs
+  /** Begins a read, unless one is on its way. */
+  const begin = () => {
+    if (flight && since(flight.atMs) < takeOverMs) return flight
+    const atMs = clock.nowMs()
+    const from = notBefore
+    const take = (value: T) => {
+      // What came in late does not bring back what was before.
+      if (from === notBefore && (!held || held.atMs <= atMs)) held = { value, atMs }
+      note('answered')
+    }
+    const again = () => read(held?.value)
+    // Who was cut off once is asked once more: an object that was killed is there again at once.
+    const done = again()
+      .catch(again)
+      .then(take, () => note('failed'))
+      .then(() => {
+        if (flight === mine) flight = undefined
+      })
+    const mine = { atMs, done }
+    flight = mine
+    return mine
+  }
+  /** Until the read is done, or for so long. */
+  const wait = async (ms: number, { done }: { readonly done: Promise<void> }): Promise<void> => {
+    const late = new AbortController()
+    await Promise.race([done, clock.sleep(ms, late.signal)])
+    late.abort()
+  }
+  const refuseIfAway = (): void => {
+    if (since(failedAtMs) < failedMs) throw unavailable()
+    if (!isSilent || since(failedAtMs) >= silentMs) return
+    begin()
+    throw unavailable()
+  }
+  return {
+    last: () => held?.value,
+    forget() {
+      notBefore += 1
+      held = held && { ...held, atMs: -Infinity }
+      flight = undefined
+    },
+    refuseIfAway,
+    missed: () => note('silent'),
+    async now() {
+      if (isFresh()) return held!.value
+      refuseIfAway()
+      const untilMs = clock.nowMs() + maxReadMs
+      let pauseMs = 1
+      for (;;) {
+        const leftMs = untilMs - clock.nowMs()
+        if (leftMs <= 0) {
+          note('silent')
+          throw unavailable()
+        }
+        const before = flight
+        const mine = begin()
+        if (mine === before)
+          await clock.sleep(Math.min(leftMs, (pauseMs = Math.min(pauseMs * 2, maxPauseMs))))
+        else await wait(Math.min(leftMs, takeOverMs), mine)
+        if (held && held.atMs >= mine.atMs) return held.value
+        if (flight === undefined && failedAtMs !== undefined) throw unavailable()
+      }
+    },
+  }
+}

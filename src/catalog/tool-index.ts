@@ -1,0 +1,100 @@
+import type { PluginSnapshot } from '#contracts/generation.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
+import type { ListedTool } from '#contracts/runtime.ts'
+import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
+import type { KeptParts } from './kept-parts.ts'
+import { toSnapshot, withNeeds, type NeedsDeps } from './part-needs.ts'
+import { toToolDocument } from './tool-document.ts'
+
+/** A set of parts as a session would wire it. */
+export interface WiredParts {
+  readonly directory: { readonly tools: () => readonly ListedTool[] }
+  /** Of one owner; `isHidden` if only agents that name it have its tools. */
+  readonly ownerOf: (
+    id: string,
+  ) => { readonly isHidden: boolean; readonly names: readonly string[] } | undefined
+  readonly problems: readonly PluginProblem[]
+}
+
+export interface ToolIndexDeps {
+  readonly kept: KeptParts
+  readonly sourceOf: NeedsDeps['sourceOf']
+  readonly wire: (snapshot: PluginSnapshot) => WiredParts
+  readonly buildIndex: BuildSearchIndex
+}
+
+/** So many parts are wired at once. */
+const chunk = 40
+
+/**
+ * Which tools there are, of all that is in force: found out once for each part, when somebody looks for the first time
+ * since it came, and kept in the object's tables. The search index over them is in memory, one for all sessions.
+ */
+export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexDeps) {
+  const find = async (ids: readonly string[]) => kept.named(ids)
+  let built: { readonly number: number; readonly index: SearchIndex } | undefined
+  let working: Promise<void> | undefined
+
+  const indexNext = async (ids: readonly string[]): Promise<void> => {
+    const number = kept.generation().number
+    const always = kept.always()
+    const needs = new Map(
+      await Promise.all(
+        ids.map(async (id) => {
+          const { parts } = await withNeeds({ ids: [id] }, { find, sourceOf })
+          return [id, parts.map((part) => part.id).filter((one) => one !== id)] as const
+        }),
+      ),
+    )
+    const set = await withNeeds({ parts: always, ids }, { find, sourceOf })
+    const wired = wire(toSnapshot(number, set))
+    // It changed meanwhile: the next look begins anew.
+    if (kept.generation().number !== number) return
+    const tools = new Map(wired.directory.tools().map((tool) => [tool.name, tool]))
+    for (const id of ids) {
+      const names = wired.ownerOf(id)?.names ?? []
+      const isHidden = wired.ownerOf(id)?.isHidden === true
+      kept.tools.put({
+        id,
+        needs: needs.get(id) ?? [],
+        problems: wired.problems.filter(({ plugin }) => plugin === id),
+        tools: names
+          .flatMap((name) => tools.get(name) ?? [])
+          .map((tool) => ({ ...tool, isHidden })),
+      })
+    }
+  }
+  const indexAll = async (): Promise<void> => {
+    const ids = kept.tools.missing()
+    for (let at = 0; at < ids.length; at += chunk) await indexNext(ids.slice(at, at + chunk))
+  }
+  /** One at a time, for all who wait. */
+  const ready = (): Promise<void> => (working ??= indexAll().finally(() => (working = undefined)))
+  return {
+    async search(queries: readonly string[], limit: number): Promise<readonly string[]> {
+      await ready()
+      const { number } = kept.generation()
+      if (built?.number !== number) {
+        const always = await withNeeds({ parts: kept.always() }, { find, sourceOf })
+        const base = wire(toSnapshot(number, always)).directory.tools()
+        const own = new Set(base.map(({ name }) => name))
+        const others = kept.tools.all().filter((tool) => !own.has(tool.name) && !isHidden(tool))
+        built = { number, index: buildIndex([...base, ...others].map(toToolDocument)) }
+      }
+      return built.index.search(queries, limit).map(({ id }) => id)
+    },
+    async tools(wanted: readonly string[]): Promise<readonly ListedTool[]> {
+      await ready()
+      const found = new Map(
+        wanted.flatMap((one) => kept.tools.like(one)).map((tool) => [tool.name, tool]),
+      )
+      return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    },
+    async problems(): Promise<readonly PluginProblem[]> {
+      await ready()
+      return kept.tools.problems()
+    },
+  }
+}
+
+const isHidden = (tool: ListedTool): boolean => Object(tool).isHidden === true

@@ -1,0 +1,69 @@
+import type { DeploymentDraft } from './event.ts'
+import type { Generation, PartKind, PinOfKind, Pins } from './generation.ts'
+import type { McpServerRow } from './mcp.ts'
+import type { ChangeBy, NewPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
+
+/** What a change comes to, before any of it is written. */
+export interface PartOutcome {
+  readonly rows?: readonly PluginRow[]
+  readonly version?: NewPluginVersion
+  readonly servers?: readonly McpServerRow[]
+  /** All pins of each kind that is another now; what is in force stays as it is if absent. */
+  readonly pins?: Pins
+  /** The id of a part that is gone: what other kinds hold of it goes with it. */
+  readonly removed?: string
+  /** What the record says of it. */
+  readonly told: DeploymentDraft
+  readonly notes: readonly string[]
+}
+
+/** What every change is decided from. */
+export interface DecidingPart {
+  readonly generation: Generation
+  readonly by: ChangeBy
+}
+
+/** What going back to an earlier generation comes to for one kind. */
+export interface RestoredPart extends Pick<PartOutcome, 'rows' | 'servers' | 'pins' | 'notes'> {
+  /** Goes into the event, beside what the other kinds say. */
+  readonly told?: Readonly<Record<string, unknown>>
+}
+
+/** Going back: the generation that comes back, and the one in force. */
+export interface RestoringPart {
+  readonly target: Generation
+  readonly now: Generation
+  /** The policy of then comes back only if that is asked for. */
+  readonly withPolicy: boolean
+}
+
+/**
+ * All that is particular to one kind of installed thing. What is the same for all of them (numbering, storing, comparing,
+ * the record, going back) knows no kind.
+ */
+export interface PartKindEntry<K extends PartKind = PartKind> {
+  readonly kind: K
+  /** Nothing if the change is not of this kind. Throws what is refused. */
+  readonly decide: (change: PluginChange, now: DecidingPart) => Promise<PartOutcome> | undefined
+  readonly restore: (going: RestoringPart) => Promise<RestoredPart>
+  /** Tries out what would be in force anew; the same with what was found out. Throws what does not start. */
+  readonly prove?: (outcome: PartOutcome, before: Generation) => Promise<PartOutcome>
+  /** What goes with a part of another kind that was removed. */
+  readonly left?: (
+    id: string,
+    now: Generation,
+  ) => Pick<RestoredPart, 'pins' | 'told' | 'notes'> | undefined
+  /** The name that a change takes for a part of this kind, of which tools may then have theirs. */
+  readonly claims?: (change: PluginChange) => string | undefined
+  /** Throws if a part of this kind has that name. */
+  readonly refuse?: (id: string) => Promise<void>
+  /** Hashes of the bodies that a pin needs to be wired. */
+  sources(pin: PinOfKind[K]): readonly string[]
+  /** What runs under an older one is ended; 0 where nothing runs under it. */
+  epoch(pin: PinOfKind[K]): number
+  /** `always`: every run has it, so it is wired from the start; `by name`: when something of it is named. */
+  wire(pin: PinOfKind[K]): 'always' | 'by name'
+}
+
+/** One entry for each kind that there is. */
+export type PartKinds = { readonly [K in PartKind]: PartKindEntry<K> }

@@ -1,0 +1,26 @@
+import { policyOf } from '#contracts/generation.ts'
+import type { PartKindEntry, PartOutcome } from '#contracts/part-kind.ts'
+import { policyDiff } from '#contracts/tool-policy.ts'
+import { setNetwork } from './set-network.ts'
+import { pinned, setPolicy } from './set-policy.ts'
+
+/** Which tools may be called: it stays as it is where plugins go back, unless the operator asks for that of then. */
+export const policyKind: PartKindEntry<'policy'> = {
+  kind: 'policy',
+  decide(change, { generation }) {
+    if (change.do === 'policy') return toOutcome(() => setPolicy(change.policy, generation))
+    if (change.do === 'network') return toOutcome(() => setNetwork(change, generation))
+    return undefined
+  },
+  async restore({ target, now, withPolicy }) {
+    if (!withPolicy) return { notes: [] }
+    const policy = policyDiff(policyOf(now), policyOf(target))
+    return { pins: pinned(policyOf(target)), told: { policy }, notes: [] }
+  },
+  sources: () => [],
+  epoch: () => 0,
+  wire: () => 'always',
+}
+
+/** What is refused is a rejection. */
+const toOutcome = async (decided: () => PartOutcome): Promise<PartOutcome> => decided()
