@@ -1,7 +1,7 @@
 // Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts,
-// src/mcp-core.gen.js, and what reads archives (assets/, src/archive-reader.gen.ts).
+// src/mcp-core.gen.js, and what is uploaded as a file: what reads archives (src/archive-reader.gen.ts pins it) and docs/openapi.json.
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LineCounter, parseDocument } from 'yaml'
@@ -138,10 +138,29 @@ export function generate(base) {
 
 const target = join(root, 'src', 'bundled.gen.ts')
 
+const openApi = [join(root, 'docs', 'openapi.json'), join(root, 'assets', 'openapi.json')]
+
+/** The document as it is uploaded, for `GET /api/openapi.json`. */
+const openApiText = () => JSON.stringify(JSON.parse(readFileSync(openApi[0], 'utf8')))
+const isOpenApiCurrent = () =>
+  existsSync(openApi[1]) && readFileSync(openApi[1], 'utf8') === openApiText()
+
+function updateOpenApi() {
+  if (isOpenApiCurrent()) return
+  mkdirSync(join(root, 'assets'), { recursive: true })
+  writeFileSync(openApi[1], openApiText())
+}
+
 /** Whether what is generated says what is there. Throws what is wrong with a manifest. */
 export function isCurrent() {
   const isListed = existsSync(target) && readFileSync(target, 'utf8') === generate(root)
-  return isListed && isIsolateCurrent() && isMcpCoreCurrent() && isArchiveReaderCurrent()
+  return (
+    isListed &&
+    isIsolateCurrent() &&
+    isMcpCoreCurrent() &&
+    isArchiveReaderCurrent() &&
+    isOpenApiCurrent()
+  )
 }
 
 /** Brings all of them up to date. An unchanged file keeps its time, so a running dev server does not rebuild. */
@@ -151,6 +170,7 @@ export function update() {
   updateIsolate()
   updateMcpCore()
   updateArchiveReader()
+  updateOpenApi()
 }
 
 // In an installed package this is a part of the command, and there is nothing to write.

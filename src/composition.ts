@@ -140,6 +140,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     bundles: storage.bundles,
     deploymentLog: storage.deploymentLog,
     readUpload: plugins.readUpload,
+    readAsset: rooms.readAsset,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
     configProblem: config.problem,
     readReadiness: storage.readiness,
@@ -205,7 +206,8 @@ function composeBase(
   const { deploymentLog } = storage
   const common = { ...shared, validator, readSecrets, log: deploymentLog, onFault: log.fault }
   const models = composeModels({ ...common, ai: env.AI, buildIndex })
-  return { config, storage, sessions, catalog, governance, models, common }
+  const readAsset = createReadAsset(env.ASSETS)
+  return { config, storage, sessions, catalog, governance, models, readAsset, common }
 }
 
 interface WorkParts extends ReturnType<typeof composeBase> {
@@ -229,7 +231,7 @@ function composeWork(parts: WorkParts) {
     store: storage.plugins,
     trust: storage.trust,
     loader: env.LOADER,
-    readAsset: createReadAsset(env.ASSETS),
+    readAsset: parts.readAsset,
     reader: archiveReader,
     runner: parts.runner,
     shim: { modules: isolateModules, modelModules, version: isolateVersion },

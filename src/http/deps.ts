@@ -63,6 +63,8 @@ export interface HttpDeps {
   readonly purgePlugin: (id: string) => Promise<void>
   readonly deploymentLog: DeploymentLog
   readonly readUpload: ReadPluginUpload
+  /** Reads a file that was uploaded with the Worker; absent where there are none. */
+  readonly readAsset?: ((path: string) => Promise<Response>) | undefined
   readonly models: HttpModels
   readonly authenticate: Authenticate
   readonly limits: Pick<RequestLimits, 'request' | 'newSession'>

@@ -30,6 +30,7 @@ import type { ErrorBody } from '../../src/http/errors.ts'
 import { createMemoryKeys, noOtherKeys } from './keys.ts'
 import { createMemoryTrust } from './trust.ts'
 import { createMemorySecrets, masterKeyOf, sealingSources } from './secrets.ts'
+import openApi from '../../docs/openapi.json' with { type: 'json' }
 
 const noSuchServer = async () => {
   throw new IsolaError('request_not_found', 'There is no such MCP server.')
@@ -357,6 +358,10 @@ export function createFakeApp(options: FakeOptions = {}) {
     bundles: { save: async () => {} },
     purgePlugin: async () => {},
     deploymentLog: { append: async () => {} },
+    readAsset: async (path) =>
+      path === '/openapi.json'
+        ? new Response(JSON.stringify(openApi))
+        : new Response('', { status: 404 }),
     readUpload: async () => {
       throw new IsolaError('plugin_upload_invalid', 'Not in this test.')
     },

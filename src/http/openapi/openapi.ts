@@ -1,10 +1,17 @@
-import { lazily } from '../lazily.ts'
-import { jsonResponse } from '../responses.ts'
+import { IsolaError } from '#contracts/errors.ts'
+import type { HttpDeps } from '../deps.ts'
 import type { AddRoute } from '../routes.ts'
-import { toOpenApiDocument } from './document.ts'
 
-/** `GET /api/openapi.json`: the contracts of all routes, made when it is first asked for. */
-export function addOpenApiRoute(addRoute: AddRoute): void {
-  const make = lazily(async () => toOpenApiDocument())
-  addRoute('/api/openapi.json', { GET: async () => jsonResponse(await make()) })
+/** `GET /api/openapi.json`: docs/openapi.json, which was uploaded with the Worker as a file. */
+export function addOpenApiRoute(addRoute: AddRoute, { readAsset }: HttpDeps): void {
+  addRoute('/api/openapi.json', {
+    GET: async () => {
+      const file = await readAsset?.('/openapi.json')
+      if (file?.ok)
+        return new Response(file.body, { headers: { 'content-type': 'application/json' } })
+      const message =
+        'This deployment was uploaded without its files; the document is docs/openapi.json of the repository.'
+      throw new IsolaError('request_not_found', message)
+    },
+  })
 }
