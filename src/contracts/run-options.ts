@@ -85,8 +85,8 @@ const given = (entries: readonly (readonly [string, unknown])[]): RunOptions =>
 export const toRunOptions = (from: RunOptions): RunOptions =>
   given(names.map((name) => [name, from[name]]))
 
-/** What the record says of where a run came in: nothing of one that an older version accepted. */
-export const toOrigin = ({ origin }: RunOptions): Pick<RunOptions, 'origin'> =>
+/** By which way in a run came, for the record: nothing of one that an older version accepted. */
+export const toEntry = ({ origin }: RunOptions): Pick<RunOptions, 'origin'> =>
   given([['origin', origin]])
 
 function inherited<Name extends keyof RunOptions>(name: Name, options: RunOptions) {

@@ -135,7 +135,9 @@ export const refusals: readonly Fault[] = [
     code: 'model_auth',
     requests: 1,
   })),
-  ...[400, 404, 413, 418, 422].map((code): Fault => ({
+  // What was sent is too large for somebody on the way, and nothing of so little can leave.
+  { name: '413', answers: [status(413)], code: 'model_context_exceeded', requests: 1 },
+  ...[400, 404, 418, 422].map((code): Fault => ({
     name: `${code}`,
     answers: [status(code)],
     code: 'model_refused_request',

@@ -230,7 +230,7 @@ describe('the embeddable agent', () => {
       if (last?.role === 'user' && last.text === 'Which number?' && handle)
         return { calls: [{ name: 'isola__read_output', input: { handle, query: 'number is' } }] }
       return { text: 'Noted.' }
-    })
+    }, 16_000)
     const agent = agentWith([], { modelProviders: [models] })
     const session = agent.createSession()
     const random = createRandom(16)

@@ -1,6 +1,6 @@
 import type { SessionEvent, ToldEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
-import { toOrigin } from '#contracts/run-options.ts'
+import { toEntry } from '#contracts/run-options.ts'
 import { toTurnSaid, type TurnSaid } from '#contracts/turn-said.ts'
 import type { LogRow, RunRow, SessionStore } from '../storage/store.ts'
 
@@ -85,7 +85,7 @@ export function runStarted({
       data: {
         principal,
         ...(key !== undefined && { key }),
-        ...toOrigin(submission),
+        ...toEntry(submission),
         depth: lineage?.depth ?? 0,
         ...(lineage && { parentCall: lineage.parentCall }),
         ...(begunBy && { begunBy: { ...begunBy } }),
