@@ -1,3 +1,4 @@
+import type { ModelCallSummary } from './agent.ts'
 import { plusPlatform } from './platform-sum.ts'
 import type { PlatformAmounts } from './platform.ts'
 
@@ -135,6 +136,12 @@ export const besides = (limit: number, spent: number): number =>
 
 /** The output cap of a model call in tokens, unless an agent sets one. */
 export const defaultMaxOutputTokens = 4_096
+
+/** What one more model call is taken to need: the next input is a little longer, its answer may be longer by far. */
+export const callAfter = (last?: ModelCallSummary, maxOutputTokens = defaultMaxOutputTokens) => ({
+  tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + maxOutputTokens : 0,
+  costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
+})
 
 /** What was asked for as a limit of its own, as limits that hold nothing else back. */
 export const onlyLimited = (some: Partial<Limits> = {}): Limits => ({ ...noLimits, ...some })

@@ -1,11 +1,9 @@
 import type { Ending } from '#contracts/agent-result.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
-import { unlimited, type LimitReached, type Limits, type Amount } from '#contracts/lease.ts'
+import { unlimited, type LimitReached, type Limits } from '#contracts/lease.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { Submission } from '#contracts/submission.ts'
-
-/** What there is a limit of. */
-type Spending = keyof Amount | 'timeMs'
+import { neededIn, type NeededOptions, type Spending } from './needed-limit.ts'
 
 /** A limit by the code with which it refuses, what is booked of it, and how a person names it. */
 interface Dimension {
@@ -30,7 +28,7 @@ const dimensions: Readonly<Record<string, Dimension>> = {
 }
 
 /** What a run that reached a limit, or seems to go round in circles, waits for until somebody answers. */
-export interface ReachedOptions {
+export interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNanoUsd'> {
   readonly limits: Limits
   /** How often its limits had been changed when this segment began. */
   readonly changes: number
@@ -41,14 +39,15 @@ export interface ReachedOptions {
 export function pauseAt(
   ending: Ending,
   turns: readonly TurnRecord[],
-  { limits, changes, nowMs }: ReachedOptions,
+  options: ReachedOptions,
 ): Pause & { readonly reached: LimitReached } {
+  const { changes, nowMs } = options
   const { turn, events } = turns.at(-1)!
   const parks = events.filter(({ type }) => type === 'run_parked').length
   return {
     kind: 'budget',
     expires: true,
-    reached: reachedOf(ending, turns, limits),
+    reached: reachedOf(ending, turns, options),
     changes,
     call: `limit_${turn}_${parks + 1}`,
     tool: '',
@@ -63,7 +62,7 @@ export function pauseAt(
 export function reachedOf(
   { code = '', message = '' }: Ending,
   turns: readonly TurnRecord[],
-  limits: Limits,
+  { limits, ...more }: Omit<ReachedOptions, 'changes' | 'nowMs'>,
 ): LimitReached {
   const dimension = dimensions[code]
   if (!dimension) return { code: 'loop_suspected', message }
@@ -72,33 +71,11 @@ export function reachedOf(
   const spent = key ? turns.reduce((sum, { usage }) => sum + (usage[key] ?? 0), 0) : 0
   const calls = key && key !== 'timeMs' ? spentByCalls(turns, key) : []
   const own = spent - calls.reduce((sum, call) => sum + call.spent, 0)
-  const needed = neededIn(turns, { code, allowed, spent })
+  const needed = neededIn(turns, { ...more, code, key, allowed, spent })
   const about = { limit, allowed, spent, needed, own, ...(calls.length > 0 && { calls }) }
   const [has, used, wants] = [allowed, spent, needed].map((amount) => shown(code, amount))
   const text = `The limit of ${has} ${unit} is reached: ${used} spent, the next step needs a limit of at least ${wants}.`
   return { code: code as LimitReached['code'], ...about, message: text } // by its entry above
-}
-
-/** What the calls that a limit refused asked for besides what was left; of a limit that is asked for nothing, one more. */
-function neededIn(
-  turns: readonly TurnRecord[],
-  {
-    code,
-    allowed,
-    spent,
-  }: { readonly code: string; readonly allowed: number; readonly spent: number },
-): number {
-  const events = turns.at(-1)?.events ?? []
-  const from = events.findLastIndex(({ type }) => type === 'run_parked')
-  const refused = events
-    .slice(from + 1)
-    .flatMap((event) =>
-      event.type === 'lease_refused' && event.data.code === code ? [event.data] : [],
-    )
-  const asked = refused.reduce((sum, one) => sum + (one.asked ?? 0), 0)
-  const left = Math.min(...refused.map((one) => one.left ?? 0), Infinity)
-  const missing = refused.length > 0 ? asked - left : 1
-  return Math.min(Math.max(allowed + Math.max(missing, 1), spent + 1), unlimited)
 }
 
 /** The calls that themselves spent, with what each took. */

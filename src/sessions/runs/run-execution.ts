@@ -103,10 +103,12 @@ export async function executeRun(
       platform: { turnNanoUsd: () => bill().turnNanoUsd(), beyond: () => bill().beyond() },
       atLimit(ending, turns) {
         const nowMs = runtime.clock.nowMs()
-        const pause = pauseAt(ending, bill().billed(turns), {
+        const pause = pauseAt(ending, bill().ifParked(turns), {
           limits,
           changes: options.changes,
           nowMs,
+          maxOutputTokens: spec.parameters.maxOutputTokens,
+          turnNanoUsd: bill().turnNanoUsd(),
         })
         const { message } = pause.reached
         return mayRaise ? { message, pause } : { message: `${message}${adviceFor(submission)}` }
