@@ -31,6 +31,8 @@ export type Change =
       readonly turn: number
       readonly code: string
       readonly message: string
+      /** What is decided, where it seems to go round in circles. */
+      readonly call: string
       readonly atMs: number
     }
   | { readonly type: 'end'; readonly result: AgentResult; readonly atMs: number }
@@ -48,6 +50,9 @@ export interface Fold {
   /** The message that was begun last, as far as it has come. */
   readonly lastMessage: () => string
 }
+
+const loopText = (calls: readonly string[], rounds: number): string =>
+  `${calls.join(', ')} came ${rounds} times in a row with the same arguments and results.`
 
 /** As a result joins the messages of several turns. */
 export const betweenTurns = '\n\n'
@@ -99,8 +104,8 @@ export function createFold({
     const turn = turnOf(data)
     if (turn <= after) return []
     const isAsked = pauses.some(({ kind }) => kind === 'client_tool')
-    if (!isAsked && pauses.some(({ kind }) => kind === 'budget'))
-      return [...close(turn), { type: 'limit', turn, ...reached, atMs }]
+    const limit = isAsked ? undefined : pauses.find(({ kind }) => kind === 'budget')
+    if (limit) return [...close(turn), { type: 'limit', turn, ...reached, call: limit.call, atMs }]
     isOver = true
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
     return [...close(turn), { type: 'calls', turn, calls: waiting, atMs }]
@@ -130,6 +135,11 @@ export function createFold({
       case 'budget_reached': {
         const { code, message } = event.data
         reached = { code, message }
+        return []
+      }
+      case 'loop_suspected': {
+        const { calls, rounds } = event.data
+        reached = { code: event.type, message: loopText(calls, rounds) }
         return []
       }
       case 'run_parked':
