@@ -105,6 +105,12 @@ export interface LeaseRefusal {
   readonly left: number
 }
 
+/**
+ * Whose a limit is: what agent, request or session allow; what was set for the run since; what the day of its principal
+ * had left; or what a sub-agent was given by its caller.
+ */
+export type LimitOwner = 'agent' | 'request' | 'session' | 'run' | 'day' | 'caller'
+
 /** A limit that a run has reached, for whoever may raise it. Costs in billionths of a US dollar, time in milliseconds. */
 export interface LimitReached {
   readonly code: LeaseRefusal['code'] | 'loop_suspected'
@@ -112,6 +118,7 @@ export interface LimitReached {
   readonly limit?: keyof Limits
   /** The limit in force. */
   readonly allowed?: number
+  readonly of?: LimitOwner
   /** What is booked of it by now, everything below the run included. */
   readonly spent?: number
   /** The least limit with which the next step may begin; a guess where the step is one that may itself spend. */

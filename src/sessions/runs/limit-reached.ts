@@ -1,8 +1,9 @@
 import type { Ending } from '#contracts/agent-result.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
-import { unlimited, type LimitReached, type Limits } from '#contracts/lease.ts'
+import { unlimited, type LimitOwner, type LimitReached, type Limits } from '#contracts/lease.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { Submission } from '#contracts/submission.ts'
+import type { OwnedLimit } from './limit-owner.ts'
 import { neededIn, type NeededOptions, type Spending } from './needed-limit.ts'
 
 /** A limit by the code with which it refuses, what is booked of it, and how a person names it. */
@@ -30,6 +31,8 @@ const dimensions: Readonly<Record<string, Dimension>> = {
 /** What a run that reached a limit, or seems to go round in circles, waits for until somebody answers. */
 export interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNanoUsd'> {
   readonly limits: Limits
+  /** Absent: it is not said. */
+  readonly ownerOf?: (limit: keyof Limits, allowed: number) => OwnedLimit
   /** How often its limits had been changed when this segment began. */
   readonly changes: number
   readonly nowMs: number
@@ -62,20 +65,50 @@ export function pauseAt(
 export function reachedOf(
   { code = '', message = '' }: Ending,
   turns: readonly TurnRecord[],
-  { limits, ...more }: Omit<ReachedOptions, 'changes' | 'nowMs'>,
+  { limits, ownerOf, ...more }: Omit<ReachedOptions, 'changes' | 'nowMs'>,
 ): LimitReached {
   const dimension = dimensions[code]
   if (!dimension) return { code: 'loop_suspected', message }
-  const { limit, key, unit } = dimension
+  const { limit, key } = dimension
   const allowed = limits[limit] ?? unlimited
   const spent = key ? turns.reduce((sum, { usage }) => sum + (usage[key] ?? 0), 0) : 0
   const calls = key && key !== 'timeMs' ? spentByCalls(turns, key) : []
   const own = spent - calls.reduce((sum, call) => sum + call.spent, 0)
   const needed = neededIn(turns, { ...more, code, key, allowed, spent })
-  const about = { limit, allowed, spent, needed, own, ...(calls.length > 0 && { calls }) }
-  const [has, used, wants] = [allowed, spent, needed].map((amount) => shown(code, amount))
-  const text = `The limit of ${has} ${unit} is reached: ${used} spent, the next step needs a limit of at least ${wants}.`
+  const owned = ownerOf?.(limit, allowed)
+  const of = owned && { of: owned.of }
+  const about = { limit, allowed, ...of, spent, needed, own, ...(calls.length > 0 && { calls }) }
+  const text = textOf({ ...dimension, code, allowed, spent, needed }, owned)
   return { code: code as LimitReached['code'], ...about, message: text } // by its entry above
+}
+
+const whose: Readonly<Record<LimitOwner, string>> = {
+  agent: ' of the agent',
+  request: ' of the request',
+  session: ' of the session',
+  run: ' that was set for the run',
+  day: ' that the day of its principal had left',
+  caller: ' that its caller gave it',
+}
+
+interface Said extends Dimension {
+  readonly code: string
+  readonly allowed: number
+  readonly spent: number
+  readonly needed: number
+}
+
+function textOf({ code, unit, ...amounts }: Said, owned: OwnedLimit | undefined): string {
+  const { session, of } = owned ?? {}
+  const say = (amount: number) => shown(code, amount)
+  const limit = `The limit of ${say(session?.allowed ?? amounts.allowed)} ${unit}${of ? whose[of] : ''}`
+  const used = say(amounts.spent)
+  const spent = session
+    ? `${say(session.spent)} spent by its other runs, ${used} by this one`
+    : `${used} spent`
+  const run = session || of === 'day' ? ' of its own' : ''
+  const beyond = of === 'day' ? ' An operator may give it that.' : ''
+  return `${limit} is reached: ${spent}, the next step needs a limit${run} of at least ${say(amounts.needed)}.${beyond}`
 }
 
 /** The calls that themselves spent, with what each took. */
@@ -93,10 +126,24 @@ const shown = (code: string, amount: number): string =>
     : String(amount)
 
 /** How somebody who was not there to be asked gets further; a sub-agent's limits are its caller's to give. */
-export const adviceFor = ({ lineage, mayRaise }: Submission): string =>
-  lineage || mayRaise
-    ? ''
-    : ' Nobody could be asked: name a session, or run it through /api/sessions, where somebody can, or give the agent more.'
+export function adviceFor({ lineage, mayRaise }: Submission, reached: LimitReached): string {
+  if (lineage) return reached.limit ? ofCaller : ''
+  if (mayRaise) return ''
+  const more = reached.limit ? orMore[reached.of ?? 'agent'] : ', or raise the agent’s max_repeats'
+  return ` Nobody could be asked: name a session, or run it through /api/sessions, where somebody can${more}.`
+}
+
+const ofCaller =
+  ' That was its agent’s limit, or an equal share of what its caller had left: called again, alone, it gets what is left then.'
+
+const orMore: Readonly<Record<LimitOwner, string>> = {
+  agent: ', or give the agent more',
+  request: ', or ask for more',
+  session: ', or begin another session',
+  run: '',
+  day: ', or have the limits of the day raised',
+  caller: '',
+}
 
 /** At this part of a limit whoever follows the run is told. */
 const soft = 0.8
