@@ -100,7 +100,7 @@ function createRun(seed: number, name: (typeof names)[number]) {
         const more = { inputTokens: tokens, outputTokens: 0, modelCalls: 1, timeMs: 0 }
         return { ok: true, output: 'done', usage: { ...usage, ...more } }
       },
-      { spends: defaultAgentLimits },
+      { spends: defaultAgentLimits, callsTools: true },
     ),
   ]
   const segment = async (): Promise<{ outcome: Outcome; begun: number }> => {
