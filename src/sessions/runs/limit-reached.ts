@@ -3,6 +3,7 @@ import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { unlimited, type LimitOwner, type LimitReached, type Limits } from '#contracts/lease.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { Submission } from '#contracts/submission.ts'
+import type { RunRow } from '../storage/store.ts'
 import type { OwnedLimit } from './limit-owner.ts'
 import { neededIn, type NeededOptions, type Spending } from './needed-limit.ts'
 
@@ -110,6 +111,32 @@ function textOf({ code, unit, ...amounts }: Said, owned: OwnedLimit | undefined)
   const beyond = of === 'day' ? ' An operator may give it that.' : ''
   return `${limit} is reached: ${spent}, the next step needs a limit${run} of at least ${say(amounts.needed)}.${beyond}`
 }
+
+/** The same with the limit that was set since; that was not enough to go on with, or it would not wait. */
+export function reachedNow(
+  reached: LimitReached,
+  { changed }: Pick<RunRow, 'changed'>,
+): LimitReached {
+  const dimension = dimensions[reached.code]
+  const { limit, spent = 0, needed = 0 } = reached
+  const allowed = limit && changed?.limits[limit]
+  if (!dimension || allowed === undefined || allowed === reached.allowed) return reached
+  const message = textOf(
+    { ...dimension, code: reached.code, allowed, spent, needed },
+    { of: 'run' },
+  )
+  return { ...reached, allowed, of: 'run', message }
+}
+
+/** What was said when somebody left a limit as it was, or nobody raised it in time. */
+export const whyRefused = ({ answers = {} }: Pick<RunRow, 'answers'>): string =>
+  Object.entries(answers)
+    .flatMap(([call, answer]) =>
+      call.startsWith('limit_') && answer.kind === 'outcome' && !answer.result.ok
+        ? [` ${answer.result.error.message}`]
+        : [],
+    )
+    .join('')
 
 /** The calls that themselves spent, with what each took. */
 const spentByCalls = (turns: readonly TurnRecord[], key: Spending) =>

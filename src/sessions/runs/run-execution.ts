@@ -12,7 +12,7 @@ import { childrenIn, type BegunChild, type ChildNames, type Children } from '../
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
 import { limitsInForce, mayAsk } from './limits-in-force.ts'
-import { adviceFor, pauseAt, type ReachedOptions } from './limit-reached.ts'
+import { adviceFor, pauseAt, whyRefused, type ReachedOptions } from './limit-reached.ts'
 import { review } from './review.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { RunBill } from './run-bill.ts'
@@ -116,7 +116,7 @@ export async function executeRun(
         const { message } = pause.reached
         return mayRaise
           ? { message, pause }
-          : { message: `${message}${adviceFor(submission, pause.reached)}` }
+          : { message: `${message}${adviceFor(submission, pause.reached)}${whyRefused(row())}` }
       },
       review: (turns) =>
         review(bill().billed(turns), { limits, rounds: spec.maxRepeats, row: row() }),

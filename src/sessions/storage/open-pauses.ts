@@ -17,7 +17,11 @@ export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pa
 /** A hash of a text, as hex. */
 export type Hash = (text: string) => string
 
-export function toView(pause: Pause, pauseMs: number, sha256: Hash): PauseView {
+export function toView(
+  { changes: _ofLimits, ...pause }: Pause,
+  pauseMs: number,
+  sha256: Hash,
+): PauseView {
   return {
     ...pause,
     ...(pause.expires && { expiresAtMs: pause.sinceMs + pauseMs }),

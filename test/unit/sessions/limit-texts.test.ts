@@ -4,7 +4,14 @@ import type { TurnRecord } from '#contracts/journal.ts'
 import { zeroUsage, type LimitOwner } from '#contracts/lease.ts'
 import type { Submission } from '#contracts/submission.ts'
 import { createLimitOwner, type OwnedLimit } from '../../../src/sessions/runs/limit-owner.ts'
-import { adviceFor, reachedOf } from '../../../src/sessions/runs/limit-reached.ts'
+import {
+  adviceFor,
+  pauseAt,
+  reachedNow,
+  reachedOf,
+  whyRefused,
+} from '../../../src/sessions/runs/limit-reached.ts'
+import { toView } from '../../../src/sessions/storage/open-pauses.ts'
 import type { RunRow, SessionStore } from '../../../src/sessions/storage/store.ts'
 
 const turn: TurnRecord = {
@@ -58,6 +65,38 @@ describe('E1: a limit that is reached', () => {
     const advice = adviceFor(submission({ lineage }), reachedBy({ of: 'caller' }))
     expect(advice).toContain('called again, alone, it gets what is left then')
     expect(advice).not.toContain('Nobody could be asked')
+  })
+})
+
+describe('E1: a run that waits at a limit', () => {
+  const at = { changed: { limits: { maxTurns: 1 }, count: 1 } }
+
+  it('shows the limit that was set since, which is not enough', () => {
+    const reached = reachedBy({ of: 'agent' }, 5)
+    expect(reachedNow(reached, {})).toBe(reached)
+    const now = reachedNow(reached, at)
+    expect(now).toMatchObject({ allowed: 1, of: 'run', needed: 1 })
+    expect(now.message).toContain('The limit of 1 turns that was set for the run is reached')
+    const loop = { code: 'loop_suspected', message: 'Round and round.' } as const
+    expect(reachedNow(loop, at)).toBe(loop)
+  })
+
+  it('ends with what was said when its limit was left as it was', () => {
+    const message = 'It is dear enough.'
+    const denied = { ok: false, error: { code: 'tool_denied', message } } as const
+    const answers = {
+      call_1_0: { kind: 'outcome', result: { ok: true, output: 'Not this.' } },
+      limit_2_1: { kind: 'outcome', result: denied },
+    } as const
+    expect(whyRefused({ answers })).toBe(' It is dear enough.')
+    expect(whyRefused({})).toBe('')
+  })
+
+  it('shows nothing of how it is kept', () => {
+    const options = { limits: defaultAgentLimits, changes: 3, nowMs: 1 }
+    const view = toView(pauseAt(ending, [turn], options), 10, () => '')
+    expect(view).toMatchObject({ kind: 'budget', call: 'limit_1_1', expiresAtMs: 11 })
+    expect(view).not.toHaveProperty('changes')
   })
 })
 
