@@ -1,4 +1,3 @@
-import type { ModelCallSummary } from './agent.ts'
 import { plusPlatform } from './platform-sum.ts'
 import type { PlatformAmounts } from './platform.ts'
 
@@ -144,8 +143,10 @@ export const besides = (limit: number, spent: number): number =>
 /** The output cap of a model call in tokens, unless an agent sets one. */
 export const defaultMaxOutputTokens = 4_096
 
+type ModelBill = Pick<Usage, 'inputTokens' | 'outputTokens' | 'costNanoUsd'>
+
 /** What one more model call is taken to need: the next input is a little longer, its answer may be longer by far. */
-export const callAfter = (last?: ModelCallSummary, maxOutputTokens = defaultMaxOutputTokens) => ({
+export const callAfter = (last?: ModelBill, maxOutputTokens = defaultMaxOutputTokens) => ({
   tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + maxOutputTokens : 0,
   costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
 })

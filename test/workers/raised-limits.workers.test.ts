@@ -120,6 +120,9 @@ describe('a run that reaches a limit where somebody can be asked', { timeout: 60
       limit: 'maxTimeMs',
       allowed: 1_500,
     })
+    // A model call that is cut at once is booked in full: there is time for one.
+    const { spent, needed } = pauses[0].reached
+    expect(needed - spent).toBeGreaterThanOrEqual(10_000)
     await abortAllDurableObjects()
     isSlow = false
     expect((await raise(place, { maxTimeMs: 600_000 })).status).toBe(200)
@@ -344,7 +347,8 @@ describe('who may raise a limit', { timeout: 60_000 }, () => {
     await reached(place, 'completed')
     const answer = String(requests.at(-1)!.messages.at(-1)!.content)
     expect(answer).toMatch(/lease_turns/)
-    expect(answer).toMatch(/limit/)
+    expect(answer).toMatch(/limit of \d+ turns that its caller gave it.* called again, alone/)
+    expect(answer).toMatch(/^\{"error":/)
     const tree = await callJson(`/api/sessions/${place.session}`)
     const [child] = tree.children
     const refused = await raise({ session: child.id, run: child.runs[0].id }, { maxTurns: 9 })

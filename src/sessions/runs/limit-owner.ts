@@ -1,12 +1,7 @@
-import { onlyLimited, unlimited, type LimitOwner, type Limits } from '#contracts/lease.ts'
+import { onlyLimited, unlimited, type Limits } from '#contracts/lease.ts'
+import type { OwnedLimit } from '../log/limit-text.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import { leftOfSession } from './run-limits.ts'
-
-/** Whose a limit in force is, and of a session's what all its runs may and what the others have spent. */
-export interface OwnedLimit {
-  readonly of: LimitOwner
-  readonly session?: { readonly allowed: number; readonly spent: number }
-}
 
 export interface LimitOwnerOptions {
   readonly row: () => RunRow

@@ -4,30 +4,8 @@ import { unlimited, type LimitOwner, type LimitReached, type Limits } from '#con
 import type { Pause } from '#contracts/pause.ts'
 import type { Submission } from '#contracts/submission.ts'
 import type { RunRow } from '../storage/store.ts'
-import type { OwnedLimit } from './limit-owner.ts'
-import { neededIn, type NeededOptions, type Spending } from './needed-limit.ts'
-
-/** A limit by the code with which it refuses, what is booked of it, and how a person names it. */
-interface Dimension {
-  readonly limit: keyof Limits
-  readonly key?: Spending
-  readonly unit: string
-}
-
-const dimensions: Readonly<Record<string, Dimension>> = {
-  lease_tokens: { limit: 'maxTokens', key: 'tokens', unit: 'tokens' },
-  lease_cost: { limit: 'maxCostNanoUsd', key: 'costNanoUsd', unit: 'US dollars' },
-  lease_time: { limit: 'maxTimeMs', key: 'timeMs', unit: 'milliseconds' },
-  lease_turns: { limit: 'maxTurns', key: 'turns', unit: 'turns' },
-  lease_tool_calls: { limit: 'maxToolCalls', key: 'toolCalls', unit: 'tool calls' },
-  lease_children: { limit: 'maxChildren', key: 'children', unit: 'sub-agents' },
-  lease_platform: {
-    limit: 'maxPlatformNanoUsd',
-    key: 'platformNanoUsd',
-    unit: 'US dollars of the platform',
-  },
-  lease_depth: { limit: 'maxDepth', unit: 'levels of sub-agents' },
-}
+import { dimensions, textOf, type OwnedLimit, type Spending } from '../log/limit-text.ts'
+import { neededIn, type NeededOptions } from './needed-limit.ts'
 
 /** What a run that reached a limit, or seems to go round in circles, waits for until somebody answers. */
 export interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNanoUsd'> {
@@ -83,51 +61,6 @@ export function reachedOf(
   return { code: code as LimitReached['code'], ...about, message: text } // by its entry above
 }
 
-const whose: Readonly<Record<LimitOwner, string>> = {
-  agent: ' of the agent',
-  request: ' of the request',
-  session: ' of the session',
-  run: ' that was set for the run',
-  day: ' that the day of its principal had left',
-  caller: ' that its caller gave it',
-}
-
-interface Said extends Dimension {
-  readonly code: string
-  readonly allowed: number
-  readonly spent: number
-  readonly needed: number
-}
-
-function textOf({ code, unit, ...amounts }: Said, owned: OwnedLimit | undefined): string {
-  const { session, of } = owned ?? {}
-  const say = (amount: number) => shown(code, amount)
-  const limit = `The limit of ${say(session?.allowed ?? amounts.allowed)} ${unit}${of ? whose[of] : ''}`
-  const used = say(amounts.spent)
-  const spent = session
-    ? `${say(session.spent)} spent by its other runs, ${used} by this one`
-    : `${used} spent`
-  const run = session || of === 'day' ? ' of its own' : ''
-  const beyond = of === 'day' ? ' An operator may give it that.' : ''
-  return `${limit} is reached: ${spent}, the next step needs a limit${run} of at least ${say(amounts.needed)}.${beyond}`
-}
-
-/** The same with the limit that was set since; that was not enough to go on with, or it would not wait. */
-export function reachedNow(
-  reached: LimitReached,
-  { changed }: Pick<RunRow, 'changed'>,
-): LimitReached {
-  const dimension = dimensions[reached.code]
-  const { limit, spent = 0, needed = 0 } = reached
-  const allowed = limit && changed?.limits[limit]
-  if (!dimension || allowed === undefined || allowed === reached.allowed) return reached
-  const message = textOf(
-    { ...dimension, code: reached.code, allowed, spent, needed },
-    { of: 'run' },
-  )
-  return { ...reached, allowed, of: 'run', message }
-}
-
 /** What was said when somebody left a limit as it was, or nobody raised it in time. */
 export const whyRefused = ({ answers = {} }: Pick<RunRow, 'answers'>): string =>
   Object.entries(answers)
@@ -146,11 +79,6 @@ const spentByCalls = (turns: readonly TurnRecord[], key: Spending) =>
       const spent = outcome?.usage?.[key] ?? 0
       return spent > 0 ? [{ call, tool, spent }] : []
     })
-
-const shown = (code: string, amount: number): string =>
-  code === 'lease_cost' || code === 'lease_platform'
-    ? String(Number((amount / 1e9).toPrecision(6)))
-    : String(amount)
 
 /** How somebody who was not there to be asked gets further; a sub-agent's limits are its caller's to give. */
 export function adviceFor({ lineage, mayRaise }: Submission, reached: LimitReached): string {

@@ -1,9 +1,7 @@
 import type { EventData } from '#contracts/event.ts'
 import { heldBy, type TurnRecord } from '#contracts/journal.ts'
-import { callAfter, unlimited, type Amount, type LeaseRefusal } from '#contracts/lease.ts'
-
-/** What there is a limit of. */
-export type Spending = keyof Amount | 'timeMs'
+import { callAfter, unlimited, type LeaseRefusal } from '#contracts/lease.ts'
+import type { Spending } from '../log/limit-text.ts'
 
 export interface NeededOptions {
   readonly code: string

@@ -1,14 +1,13 @@
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { loadAgent } from '../runs/load-agent.ts'
-import type { SessionParts } from '../session-parts.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import { pinnedIn } from '../storage/run-pin.ts'
-import type { RunRow } from '../storage/store.ts'
+import type { RunRow, SessionStore } from '../storage/store.ts'
 import { conflict } from './pauses.ts'
 
 export interface AgentThereOptions {
   readonly runtime: Pick<SessionRuntime, 'agents'>
-  readonly parts: () => Pick<SessionParts, 'store'>
+  readonly parts: () => { readonly store: SessionStore }
 }
 
 /**

@@ -3,11 +3,11 @@ import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { zeroUsage, type LimitOwner } from '#contracts/lease.ts'
 import type { Submission } from '#contracts/submission.ts'
-import { createLimitOwner, type OwnedLimit } from '../../../src/sessions/runs/limit-owner.ts'
+import { reachedNow, type OwnedLimit } from '../../../src/sessions/log/limit-text.ts'
+import { createLimitOwner } from '../../../src/sessions/runs/limit-owner.ts'
 import {
   adviceFor,
   pauseAt,
-  reachedNow,
   reachedOf,
   whyRefused,
 } from '../../../src/sessions/runs/limit-reached.ts'
