@@ -21,15 +21,14 @@ export interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 
 export function pauseAt(
   ending: Ending,
   turns: readonly TurnRecord[],
-  options: ReachedOptions,
+  { limits, changes, nowMs, ...more }: ReachedOptions,
 ): Pause & { readonly reached: LimitReached } {
-  const { changes, nowMs } = options
   const { turn, events } = turns.at(-1)!
   const parks = events.filter(({ type }) => type === 'run_parked').length
   return {
     kind: 'budget',
     expires: true,
-    reached: reachedOf(ending, turns, options),
+    reached: reachedOf(ending, turns, { limits, ...more }),
     changes,
     call: `limit_${turn}_${parks + 1}`,
     tool: '',
