@@ -31,6 +31,8 @@ export type Change =
       readonly turn: number
       readonly code: string
       readonly message: string
+      /** What is decided, where it seems to go round in circles. */
+      readonly call: string
       readonly atMs: number
     }
   | { readonly type: 'end'; readonly result: AgentResult; readonly atMs: number }
@@ -41,6 +43,9 @@ export interface Fold {
   /** What the response's own model calls took, and what its sub-agents took. */
   readonly tokens: () => TokenCount
 }
+
+const loopText = (calls: readonly string[], rounds: number): string =>
+  `${calls.join(', ')} came ${rounds} times in a row with the same arguments and results.`
 
 /** As a result joins the messages of several turns. */
 export const betweenTurns = '\n\n'
@@ -120,8 +125,8 @@ export function createFold({
     const before = close(turn)
     told = turn
     const isAsked = pauses.some(({ kind }) => kind === 'client_tool')
-    if (!isAsked && pauses.some(({ kind }) => kind === 'budget'))
-      return [...before, { type: 'limit', turn, ...reached, atMs }]
+    const limit = isAsked ? undefined : pauses.find(({ kind }) => kind === 'budget')
+    if (limit) return [...before, { type: 'limit', turn, ...reached, call: limit.call, atMs }]
     isOver = true
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
     return [...before, { type: 'calls', turn, calls: waiting, atMs }]
@@ -158,6 +163,11 @@ export function createFold({
       case 'budget_reached': {
         const { code, message } = event.data
         reached = { code, message }
+        return []
+      }
+      case 'loop_suspected': {
+        const { calls, rounds } = event.data
+        reached = { code: event.type, message: loopText(calls, rounds) }
         return []
       }
       case 'run_parked':
