@@ -44,8 +44,16 @@ export interface Fold {
   readonly tokens: () => TokenCount
 }
 
-const loopText = (calls: readonly string[], rounds: number): string =>
-  `${calls.join(', ')} came ${rounds} times in a row with the same arguments and results.`
+/** What a run came to that waits as a whole. */
+function reachedBy(event: ToldEvent<'budget_reached'> | ToldEvent<'loop_suspected'>) {
+  if (event.type === 'budget_reached') {
+    const { code, message } = event.data
+    return { code, message }
+  }
+  const { calls, rounds } = event.data
+  const message = `${calls.join(', ')} came ${rounds} times in a row with the same arguments and results.`
+  return { code: event.type, message }
+}
 
 /** As a result joins the messages of several turns. */
 export const betweenTurns = '\n\n'
@@ -160,16 +168,10 @@ export function createFold({
         calls.set(call, { call, tool, input })
         return []
       }
-      case 'budget_reached': {
-        const { code, message } = event.data
-        reached = { code, message }
+      case 'budget_reached':
+      case 'loop_suspected':
+        reached = reachedBy(event)
         return []
-      }
-      case 'loop_suspected': {
-        const { calls, rounds } = event.data
-        reached = { code: event.type, message: loopText(calls, rounds) }
-        return []
-      }
       case 'run_parked':
         return park(event)
       case 'run_finished': {
