@@ -76,11 +76,15 @@ async function approve({ args: [session, call], values, request, print, stdin, s
 }
 
 async function deny({ args: [session, call], values, request, print }) {
-  const { session: id, run } = await find(request, session, call)
+  const { session: id, run, pause } = await find(request, session, call)
   const { message } = values
   const json = { call, decision: 'deny', ...(message !== undefined && { message }) }
   const view = await request(`${pathOf(id)}/runs/${run}/decisions`, { method: 'POST', json })
-  print(view, `${call} is denied; ${run} goes on without it.`)
+  const what =
+    pause.kind === 'budget'
+      ? `The limit stays; ${run} ends with what it has so far.`
+      : `${call} is denied; ${run} goes on without it.`
+  print(view, what)
 }
 
 export default {

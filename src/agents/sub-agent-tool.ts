@@ -84,6 +84,7 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
     isIdempotent: true,
     timeoutMs: limits.maxTimeMs + timeoutGraceMs,
     spends: limits,
+    ...(agent.uses_tools.length > 0 && limits.maxToolCalls > 0 && { callsTools: true }),
     agent: manifest.id,
     definitionHash: `${hash}:${name}`,
     record: { plugin: manifest.id, version: manifest.version, tier },

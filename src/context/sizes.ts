@@ -39,13 +39,14 @@ export function toSizes(
   const takes = Math.min(window, isAsked ? Infinity : budget)
   const orAll = (tokens: number) => (Number.isFinite(tokens) ? tokens : size)
   const room = orAll(Math.min(takes, refused))
-  const target = Math.floor(settings.target * room)
   const said = Math.max(0, size - fixed)
   return {
     window,
     budget,
     start: settings.start * window,
-    target: isAsked ? Math.min(target, fixed + Math.floor(settings.target * said)) : target,
+    target: isAsked
+      ? Math.floor(Math.min(settings.target * window, fixed + settings.target * said))
+      : Math.floor(settings.target * room),
     room: orAll(takes),
     lastTurns: Math.min(maxLastTurns, Math.floor((isAsked ? Math.min(room, said) : room) / 4)),
   }

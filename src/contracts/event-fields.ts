@@ -136,6 +136,12 @@ export const limitReached = {
   code: leaseCode,
   limit: limitName.exactOptional().describe('absent for a suspected loop'),
   allowed: number.exactOptional().describe('the limit in force'),
+  of: z
+    .enum(['agent', 'request', 'session', 'run', 'day', 'caller'])
+    .exactOptional()
+    .describe(
+      'whose limit it is: `run` was set for the run since, `day` is what its principal’s day had left',
+    ),
   spent: number.exactOptional().describe('by the run and everything below it'),
   needed: number.exactOptional().describe('the least limit with which it may go on'),
   own: number.exactOptional().describe('of `spent`, by the run itself'),

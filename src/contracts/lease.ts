@@ -104,6 +104,12 @@ export interface LeaseRefusal {
   readonly left: number
 }
 
+/**
+ * Whose a limit is: what agent, request or session allow; what was set for the run since; what the day of its principal
+ * had left; or what a sub-agent was given by its caller.
+ */
+export type LimitOwner = 'agent' | 'request' | 'session' | 'run' | 'day' | 'caller'
+
 /** A limit that a run has reached, for whoever may raise it. Costs in billionths of a US dollar, time in milliseconds. */
 export interface LimitReached {
   readonly code: LeaseRefusal['code'] | 'loop_suspected'
@@ -111,6 +117,7 @@ export interface LimitReached {
   readonly limit?: keyof Limits
   /** The limit in force. */
   readonly allowed?: number
+  readonly of?: LimitOwner
   /** What is booked of it by now, everything below the run included. */
   readonly spent?: number
   /** The least limit with which the next step may begin; a guess where the step is one that may itself spend. */
@@ -135,6 +142,14 @@ export const besides = (limit: number, spent: number): number =>
 
 /** The output cap of a model call in tokens, unless an agent sets one. */
 export const defaultMaxOutputTokens = 4_096
+
+type ModelBill = Pick<Usage, 'inputTokens' | 'outputTokens' | 'costNanoUsd'>
+
+/** What one more model call is taken to need: the next input is a little longer, its answer may be longer by far. */
+export const callAfter = (last?: ModelBill, maxOutputTokens = defaultMaxOutputTokens) => ({
+  tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + maxOutputTokens : 0,
+  costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
+})
 
 /** What was asked for as a limit of its own, as limits that hold nothing else back. */
 export const onlyLimited = (some: Partial<Limits> = {}): Limits => ({ ...noLimits, ...some })

@@ -44,6 +44,8 @@ const toolManifest = z.strictObject({
   requires_approval: z.boolean().optional(),
 })
 
+const repeats = 'must be 0 (never) or 2 to 100'
+
 const limits = z.strictObject({
   max_turns: z.int().min(1).max(1_000).default(10),
   max_tokens_per_invocation: z.int().min(1).default(50_000),
@@ -56,7 +58,9 @@ const limits = z.strictObject({
   max_concurrency: z.int().min(1).max(64).optional(),
   max_children: z.int().min(0).max(1_000).optional(),
   /** So often in a row the same calls with the same results are taken for a loop; 0 never, 5 unless set. */
-  max_repeats: z.union([z.literal(0), z.int().min(2).max(100)]).optional(),
+  max_repeats: z
+    .union([z.literal(0), z.int().min(2, repeats).max(100, repeats)], repeats)
+    .optional(),
 })
 
 const agentManifest = z.strictObject({

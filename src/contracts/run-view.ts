@@ -16,7 +16,7 @@ export interface ParkedView {
 }
 
 /** A waiting call as someone outside sees it. */
-export interface PauseView extends Omit<Pause, 'limits'> {
+export interface PauseView extends Omit<Pause, 'changes' | 'limits'> {
   /** Names exactly what this call asks now, where it has `asks`: an answer says which it was given to. */
   readonly asksHash?: string
   /** Epoch milliseconds; absent if it does not expire. */

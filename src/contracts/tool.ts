@@ -156,6 +156,8 @@ export interface ToolEntry {
   readonly timeoutMs: number
   /** Set if a call may itself spend: the most it may take out of the caller's lease. */
   readonly spends?: Limits
+  /** Set, with `spends`, if a call works with tools: it is not begun where its share has no call of one. */
+  readonly callsTools?: boolean
   /** Set, with `spends`, if a call works in a session of its own: that of this agent. */
   readonly agent?: string
   /** What a call may cost besides: taken out of the caller's lease, and given back unless its `usage` has it. */

@@ -1,6 +1,7 @@
 import { finishedEvent } from './call-events.ts'
 import type { LeaseErrorCode } from '#contracts/errors.ts'
 import type { Limits } from '#contracts/lease.ts'
+import type { ToolEntry } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentBy, subjectOf, type Gate } from './call.ts'
 import { execute } from './execute.ts'
 import { heldBack, needsApproval, outOfTime, pauseOrDeny } from './approval.ts'
@@ -118,7 +119,7 @@ const lease: Gate = {
     const { ledger, share, timeLeftMs } = scope
     const entry = call.entry!
     const { limits, amount } = leaseFor(entry, share)
-    const missing = entry.spends && widthOf(entry) > 0 && firstMissing(limits)
+    const missing = entry.spends && widthOf(entry) > 0 && firstMissing(limits, entry)
     const reservation = missing
       ? ({ ok: false, refusal: { code: missing } } as const)
       : ledger.reserve(amount)
@@ -217,11 +218,12 @@ export const gates: readonly Gate[] = [
 ]
 
 /** The first dimension in which a share is too small to start anything. */
-function firstMissing(limits: Limits): LeaseErrorCode | undefined {
+function firstMissing(limits: Limits, { callsTools }: ToolEntry): LeaseErrorCode | undefined {
   if (limits.maxDepth < 0) return 'lease_depth'
   if (limits.maxTokens < 1) return 'lease_tokens'
   if (limits.maxTurns < 1) return 'lease_turns'
   if (limits.maxTimeMs < 1) return 'lease_time'
+  if (callsTools && limits.maxToolCalls < 1) return 'lease_tool_calls'
   if (limits.maxPlatformNanoUsd === 0) return 'lease_platform'
   return undefined
 }

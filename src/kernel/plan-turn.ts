@@ -1,6 +1,6 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { addUsage, defaultMaxOutputTokens } from '#contracts/lease.ts'
+import { addUsage, callAfter } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { PlannerState } from '#contracts/plan.ts'
@@ -127,12 +127,8 @@ export const receivedBy = (turns: readonly Pick<TurnRecord, 'received'>[]): numb
 export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
   const { parts, input, ports, ledger, signal, timeLeftMs, deadlines } = segment
   const { agent } = input
-  const last = draft.modelCalls.at(-1)
-  const cap = agent.parameters.maxOutputTokens ?? defaultMaxOutputTokens
   const finalCall = {
-    tokens: last ? Math.ceil((last.inputTokens + last.outputTokens) * 1.25) + cap : 0,
-    // The next input is a little longer, and its answer may be longer by far.
-    costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
+    ...callAfter(draft.modelCalls.at(-1), agent.parameters.maxOutputTokens),
     platformNanoUsd: ports.platform?.turnNanoUsd() ?? 0,
   }
   return {

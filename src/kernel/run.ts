@@ -106,6 +106,7 @@ async function runTurn(segment: Segment, open: OpenTurn): Promise<Ending | Parke
 function leave(segment: Segment, left: Left): AgentResult | Parked {
   const { draft, turns, ending } = left
   if (ending.state !== 'stopped') return end(segment, left)
+  draft.usage = { ...draft.usage, timeMs: timeOf(draft, segment) }
   const answer = segment.ports.atLimit?.(ending, [...turns, recordOf(draft, false)])
   if (!answer?.pause) return end(segment, { ...left, ending: { ...ending, ...answer } })
   draft.pause = answer.pause

@@ -9,6 +9,7 @@ import type { Scope } from './scope.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
 import { changeLimits, type LimitsChange } from './waiting/change-limits.ts'
+import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { decideCalls, steerRun, takeDelivery } from './waiting/outside.ts'
 
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
@@ -26,8 +27,8 @@ export interface Arrivals {
       readonly decision: Decision
       readonly by: string | undefined
     },
-  ) => RunView
-  readonly changeLimits: (principal: string, run: string, change: LimitsChange) => RunView
+  ) => Promise<RunView>
+  readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
   readonly deliver: (delivery: Delivery) => Promise<null>
   readonly spentBy: (run: string) => RunSpending
@@ -43,8 +44,9 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const place = steerRun(row(run), { id, message }, parts())
       return { session: scope.id(), run, place }
     },
-    decide(principal, run, { call, decision, by }) {
+    async decide(principal, run, { call, decision, by }) {
       own(principal)
+      await refuseWithoutAgent(row(run), scope)
       refuseWhileDeleting()
       const { clock, timing, sha256 } = runtime
       const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
@@ -52,8 +54,9 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       decideCalls(row(run), options, parts())
       return view(run)
     },
-    changeLimits(principal, run, change) {
+    async changeLimits(principal, run, change) {
       own(principal)
+      await refuseWithoutAgent(row(run), scope)
       refuseWhileDeleting()
       changeLimits(row(run), change, parts())
       return view(run)

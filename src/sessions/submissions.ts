@@ -7,6 +7,7 @@ import { eventsPage } from './log/log-view.ts'
 import { memoOf, outcomeOf } from './log/views.ts'
 import type { Scope } from './scope.ts'
 import { stopped } from './upkeep/subtree.ts'
+import { refuseWithoutAgent } from './waiting/agent-there.ts'
 import { answerRun, type AnswerRequest } from './waiting/client-answers.ts'
 import { admit, type Admitted } from './runs/admission.ts'
 import type { Audience } from './runs/runs.ts'
@@ -43,7 +44,12 @@ export function createSubmissions(scope: Scope, onSession: (session: string) => 
     const { state, createdAtMs } = view(receipt.run)
     return { ...receipt, state, createdAtMs }
   }
-  const giveAnswers = (asked: AnswerRequest) => answerRun(asked, { ...parts(), runtime })
+  const giveAnswers = async (asked: AnswerRequest) => {
+    const waiting = parts().store.findRun(asked.answers.run)
+    if (waiting) await refuseWithoutAgent(waiting, scope)
+    refuseWhileDeleting()
+    return answerRun(asked, { ...parts(), runtime })
+  }
   const admitTo: Submissions['admit'] = async (session, request, audience) => {
     refuseWhileDeleting()
     onSession(session)

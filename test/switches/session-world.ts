@@ -247,7 +247,7 @@ export function createSessionWorld(options: WorldOptions) {
           runtime,
           session,
           audience: 'reader',
-          answerRun: (asked) => answerRun(asked, { ...parts, runtime }),
+          answerRun: async (asked) => answerRun(asked, { ...parts, runtime }),
         },
       )
     const scope = createScope({

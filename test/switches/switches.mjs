@@ -854,8 +854,8 @@ const session = [
       {
         name: 'session-limits',
         what: 'E1: the runs of a session together spend no more than its limits',
-        find: 'session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked',
-        replace: 'asked',
+        find: 'const allowed = narrower(asked, onlyLimited(leftOfSession(row, store)))',
+        replace: 'const allowed = asked',
       },
       {
         name: 'day-reserved',

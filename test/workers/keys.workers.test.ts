@@ -385,12 +385,14 @@ describe("a principal's own limits", () => {
         expect(result).toBeDefined()
         return result
       })
-    // What the first one had reserved is its own; the second one gets nothing any more.
+    // What the first one had reserved is its own; the second one gets nothing any more, and waits for more.
     expect(await resultOf(first.run)).toMatchObject({ state: 'completed' })
-    expect(await resultOf(second.run)).toMatchObject({
-      state: 'stopped',
-      error: { code: 'lease_tokens' },
-    })
+    await vi.waitFor(async () =>
+      expect(await asJson(key, `/api/sessions/${id}/runs/${second.run}`)).toMatchObject({
+        state: 'parked',
+        pauses: [{ kind: 'budget', reached: { code: 'lease_tokens' } }],
+      }),
+    )
   })
 })
 

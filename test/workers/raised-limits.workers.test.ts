@@ -120,6 +120,9 @@ describe('a run that reaches a limit where somebody can be asked', () => {
       limit: 'maxTimeMs',
       allowed: 1_500,
     })
+    // A model call that is cut at once is booked in full: there is time for one.
+    const { spent, needed } = pauses[0].reached
+    expect(needed - spent).toBeGreaterThanOrEqual(10_000)
     await abortAllDurableObjects()
     isSlow = false
     expect((await raise(place, { maxTimeMs: 600_000 })).status).toBe(200)
@@ -154,10 +157,10 @@ describe('a run that reaches a limit where somebody can be asked', () => {
     const decide = (json: object) => call(`${pathOf(place)}/decisions`, { json })
     const { call: id } = pauses[0]
     expect((await decide({ call: id, decision: 'approve' })).status).toBe(409)
-    expect((await decide({ call: id, decision: 'deny' })).status).toBe(200)
+    expect((await decide({ call: id, decision: 'deny', message: 'Enough.' })).status).toBe(200)
     const { result } = await reached(place, 'stopped')
     expect(result).toMatchObject({
-      error: { code: 'lease_tool_calls' },
+      error: { code: 'lease_tool_calls', message: expect.stringMatching(/at least 2\. Enough\.$/) },
       result: 'fact 0\n\nfact 1',
     })
     expect(result.actions).toMatchObject([{ ok: true }, { ok: false, code: 'lease_tool_calls' }])
@@ -204,6 +207,45 @@ describe('a run that reaches a limit where somebody can be asked', () => {
     second.resolve()
     const { pauses } = await reached(other, 'parked')
     expect(pauses[0].reached).toMatchObject({ limit: 'maxTurns', allowed: 2, spent: 2, needed: 3 })
+  })
+
+  it('E1: raised to exactly what it needs of the platform it takes a step each time', async () => {
+    const { requests } = withModel(threeFacts)
+    const place = await start({ maxPlatformUsd: 0.00003 })
+    let needed = 0
+    for (let raises = 0; raises < 9; raises += 1) {
+      const view = await eventually(async () => {
+        const now = await callJson(pathOf(place))
+        expect(now.state).not.toBe('running')
+        expect(now.pauses?.[0].reached.needed).not.toBe(needed)
+        return now
+      })
+      if (view.state !== 'parked') break
+      const before = requests.length
+      const { reached: limit } = view.pauses[0]
+      expect(limit).toMatchObject({ code: 'lease_platform', limit: 'maxPlatformNanoUsd' })
+      needed = limit.needed
+      if (raises % 2 === 0) await abortAllDurableObjects()
+      expect((await raise(place, { maxPlatformUsd: needed / 1e9 })).status).toBe(200)
+      await eventually(() => expect(requests.length).toBeGreaterThan(before))
+    }
+    await reached(place, 'completed')
+    expect(requests).toHaveLength(4)
+  })
+
+  it('E1: a limit of the session says so, with what its other runs have spent', async () => {
+    withModel(() => ({ text: 'done' }))
+    const json = { limits: { maxTurns: 1 } }
+    const { id: session } = await callJson('/api/sessions', { json })
+    const path = `/api/sessions/${session}/runs`
+    const first = await callJson(path, { json: { task: 'one', wait: true } })
+    expect(first.state).toBe('completed')
+    const second = await callJson(path, { json: { task: 'two', wait: true } })
+    const limit = second.pauses[0].reached
+    expect(limit).toMatchObject({ of: 'session', allowed: 0, spent: 0, needed: 1 })
+    expect(limit.message).toContain('The limit of 1 turns of the session is reached: 1 spent by')
+    await callJson(`${path}/${second.id}/limits`, { json: { maxTurns: 1 } })
+    await reached({ session, run: second.id }, 'completed')
   })
 
   it('E1, N13: a soft line at four fifths is told once', async () => {
@@ -305,7 +347,8 @@ describe('who may raise a limit', () => {
     await reached(place, 'completed')
     const answer = String(requests.at(-1)!.messages.at(-1)!.content)
     expect(answer).toMatch(/lease_turns/)
-    expect(answer).toMatch(/limit/)
+    expect(answer).toMatch(/limit of \d+ turns that its caller gave it.* called again, alone/)
+    expect(answer).toMatch(/^\{"error":/)
     const tree = await callJson(`/api/sessions/${place.session}`)
     const [child] = tree.children
     const refused = await raise({ session: child.id, run: child.runs[0].id }, { maxTurns: 9 })

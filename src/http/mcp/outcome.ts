@@ -94,7 +94,9 @@ function waitText({ id, session }: RunView, pauses: readonly PauseView[]): strin
   const limit = pauses.find(({ reached }) => reached?.limit !== undefined)?.reached
   if (limit)
     return `${limit.message} Raise it with POST /api/sessions/${session}/runs/${id}/limits, then ask isola__run_status with session ${session} and run ${id}.`
-  const what = pauses.map(({ kind, tool }) => `${kind} (${tool})`).join(', ')
+  const what = pauses
+    .map(({ kind, tool, reached }) => reached?.message ?? `${kind} (${tool})`)
+    .join(', ')
   return `The run waits for someone: ${what}. Decide it with POST /api/sessions/${session}/runs/${id}/decisions, then ask isola__run_status with session ${session} and run ${id}.`
 }
 

@@ -72,7 +72,7 @@ async function answerFromLog(
     return jsonResponse(toCallingCompletion(head, { text, toolCalls, tokens }), { headers })
   }
   if (end?.type === 'limit') {
-    const note = waitingNote(end.message, place)
+    const note = waitingNote(end, place)
     const head = headOf(request, place, end.atMs)
     return jsonResponse(toWaitingCompletion(head, { text: textOf(changes), note, tokens }), {
       headers,

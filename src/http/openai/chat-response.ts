@@ -1,6 +1,6 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { betweenTurns, contentOf, type TokenCount, type ClientCall } from './fold.ts'
+import { betweenTurns, type Change, type ClientCall, contentOf, type TokenCount } from './fold.ts'
 import { type RunPlace, toCallId } from './wire-ids.ts'
 
 /** What a chat completion and each of its chunks have in common. */
@@ -23,9 +23,13 @@ export function noteOf({ state, result, error }: AgentResult): string {
   return isTold ? '' : `(Stopped: ${error.message} ${error.code})`
 }
 
-/** How a run goes on that waits at a limit. */
-export const howToRaise = ({ session, run }: RunPlace): string =>
-  `Raise it with POST /api/sessions/${session}/runs/${run}/limits or \`isola run raise ${session} ${run}\`: it goes on then.`
+type Waiting = Pick<Extract<Change, { readonly type: 'limit' }>, 'code' | 'message' | 'call'>
+
+/** How a run goes on that waits at a limit, or goes round in circles. */
+export const howToGoOn = ({ session, run }: RunPlace, { code, call }: Waiting): string =>
+  code === 'loop_suspected'
+    ? `Let it go on with POST /api/sessions/${session}/runs/${run}/decisions {"call":"${call}","decision":"approve"} or \`isola approval approve ${session} ${call}\`; "deny" ends it.`
+    : `Raise it with POST /api/sessions/${session}/runs/${run}/limits or \`isola run raise ${session} ${run}\`: it goes on then.`
 
 /** The error of a run that has no answer to give; `undefined` for one that has. */
 export function faultOf(result: AgentResult): Error | undefined {
@@ -91,8 +95,8 @@ export const toWaitingCompletion = (
 }
 
 /** What a chat client reads of a limit that its run waits at. */
-export const waitingNote = (message: string, place: RunPlace): string =>
-  `(${message} ${howToRaise(place)})`
+export const waitingNote = (waiting: Waiting, place: RunPlace): string =>
+  `(${waiting.message} ${howToGoOn(place, waiting)})`
 
 /** An answer that asks the client to run its own tools. */
 export function toCallingCompletion(

@@ -91,7 +91,7 @@ export function createChatStream(options: ChatStreamOptions): StreamView {
         return callOut(change.calls)
       case 'limit':
         isComplete = true
-        return begin(waitingNote(change.message, place)) + last('length', fold.tokens())
+        return begin(waitingNote(change, place)) + last('length', fold.tokens())
       case 'end':
         return finish(change.result)
     }

@@ -31,6 +31,8 @@ export type Change =
       readonly turn: number
       readonly code: string
       readonly message: string
+      /** What is decided, where it seems to go round in circles. */
+      readonly call: string
       readonly atMs: number
     }
   | { readonly type: 'end'; readonly result: AgentResult; readonly atMs: number }
@@ -40,6 +42,17 @@ export interface Fold {
   readonly apply: (item: StreamItem) => readonly Change[]
   /** What the response's own model calls took, and what its sub-agents took. */
   readonly tokens: () => TokenCount
+}
+
+/** What a run came to that waits as a whole. */
+function reachedBy(event: ToldEvent<'budget_reached'> | ToldEvent<'loop_suspected'>) {
+  if (event.type === 'budget_reached') {
+    const { code, message } = event.data
+    return { code, message }
+  }
+  const { calls, rounds } = event.data
+  const message = `${calls.join(', ')} came ${rounds} times in a row with the same arguments and results.`
+  return { code: event.type, message }
 }
 
 /** As a result joins the messages of several turns. */
@@ -120,8 +133,8 @@ export function createFold({
     const before = close(turn)
     told = turn
     const isAsked = pauses.some(({ kind }) => kind === 'client_tool')
-    if (!isAsked && pauses.some(({ kind }) => kind === 'budget'))
-      return [...before, { type: 'limit', turn, ...reached, atMs }]
+    const limit = isAsked ? undefined : pauses.find(({ kind }) => kind === 'budget')
+    if (limit) return [...before, { type: 'limit', turn, ...reached, call: limit.call, atMs }]
     isOver = true
     const waiting = pauses.flatMap(({ call }) => calls.get(call) ?? [])
     return [...before, { type: 'calls', turn, calls: waiting, atMs }]
@@ -155,11 +168,10 @@ export function createFold({
         calls.set(call, { call, tool, input })
         return []
       }
-      case 'budget_reached': {
-        const { code, message } = event.data
-        reached = { code, message }
+      case 'budget_reached':
+      case 'loop_suspected':
+        reached = reachedBy(event)
         return []
-      }
       case 'run_parked':
         return park(event)
       case 'run_finished': {

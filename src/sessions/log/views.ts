@@ -2,6 +2,7 @@ import { zeroUsage } from '#contracts/lease.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import type { RunSpending } from '#contracts/lineage.ts'
 import type { RunMemo, RunOutcome, RunView } from '#contracts/run-view.ts'
+import { reachedNow } from './limit-text.ts'
 import { pausesOf, toView } from '../storage/open-pauses.ts'
 import { heldByRun, spentByRun, stepOf } from './spending.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
@@ -24,7 +25,13 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))
   if (pauses.length > 0) {
     const { pauseMs } = runtime.timing
-    const views = pauses.map((pause) => toView(pause, pauseMs, runtime.sha256))
+    const views = pauses.map((pause) =>
+      toView(
+        pause.reached ? { ...pause, reached: reachedNow(pause.reached, row) } : pause,
+        pauseMs,
+        runtime.sha256,
+      ),
+    )
     return { ...base, state: 'parked', pauses: views }
   }
   return { ...base, state: openState(row) }

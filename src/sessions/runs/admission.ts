@@ -34,7 +34,7 @@ export interface AdmissionOptions {
   readonly answerRun: (asked: {
     readonly request: SubmitRequest
     readonly answers: ClientAnswers
-  }) => boolean
+  }) => Promise<boolean>
 }
 
 export interface Admitted {
@@ -106,7 +106,7 @@ async function answered(
   answers: ClientAnswers,
   { runs, session, answerRun }: AdmissionOptions,
 ): Promise<Admitted> {
-  const isJoined = answerRun({ request, answers })
+  const isJoined = await answerRun({ request, answers })
   const { run } = answers
   return { receipt: { session, run, isJoined }, live: runs.live(run) }
 }

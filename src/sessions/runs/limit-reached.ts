@@ -1,37 +1,17 @@
 import type { Ending } from '#contracts/agent-result.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
-import { unlimited, type LimitReached, type Limits, type Amount } from '#contracts/lease.ts'
+import { unlimited, type LimitOwner, type LimitReached, type Limits } from '#contracts/lease.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { Submission } from '#contracts/submission.ts'
-
-/** What there is a limit of. */
-type Spending = keyof Amount | 'timeMs'
-
-/** A limit by the code with which it refuses, what is booked of it, and how a person names it. */
-interface Dimension {
-  readonly limit: keyof Limits
-  readonly key?: Spending
-  readonly unit: string
-}
-
-const dimensions: Readonly<Record<string, Dimension>> = {
-  lease_tokens: { limit: 'maxTokens', key: 'tokens', unit: 'tokens' },
-  lease_cost: { limit: 'maxCostNanoUsd', key: 'costNanoUsd', unit: 'US dollars' },
-  lease_time: { limit: 'maxTimeMs', key: 'timeMs', unit: 'milliseconds' },
-  lease_turns: { limit: 'maxTurns', key: 'turns', unit: 'turns' },
-  lease_tool_calls: { limit: 'maxToolCalls', key: 'toolCalls', unit: 'tool calls' },
-  lease_children: { limit: 'maxChildren', key: 'children', unit: 'sub-agents' },
-  lease_platform: {
-    limit: 'maxPlatformNanoUsd',
-    key: 'platformNanoUsd',
-    unit: 'US dollars of the platform',
-  },
-  lease_depth: { limit: 'maxDepth', unit: 'levels of sub-agents' },
-}
+import type { RunRow } from '../storage/store.ts'
+import { dimensions, textOf, type OwnedLimit, type Spending } from '../log/limit-text.ts'
+import { neededIn, type NeededOptions } from './needed-limit.ts'
 
 /** What a run that reached a limit, or seems to go round in circles, waits for until somebody answers. */
-export interface ReachedOptions {
+export interface ReachedOptions extends Pick<NeededOptions, 'maxOutputTokens' | 'turnNanoUsd'> {
   readonly limits: Limits
+  /** Absent: it is not said. */
+  readonly ownerOf?: (limit: keyof Limits, allowed: number) => OwnedLimit
   /** How often its limits had been changed when this segment began. */
   readonly changes: number
   readonly nowMs: number
@@ -41,14 +21,14 @@ export interface ReachedOptions {
 export function pauseAt(
   ending: Ending,
   turns: readonly TurnRecord[],
-  { limits, changes, nowMs }: ReachedOptions,
+  { limits, changes, nowMs, ...more }: ReachedOptions,
 ): Pause & { readonly reached: LimitReached } {
   const { turn, events } = turns.at(-1)!
   const parks = events.filter(({ type }) => type === 'run_parked').length
   return {
     kind: 'budget',
     expires: true,
-    reached: reachedOf(ending, turns, limits),
+    reached: reachedOf(ending, turns, { limits, ...more }),
     changes,
     limits: { ...limits },
     call: `limit_${turn}_${parks + 1}`,
@@ -67,43 +47,32 @@ export const turnOfPause = (call: string): number => Number(/^limit_(\d+)_/.exec
 export function reachedOf(
   { code = '', message = '' }: Ending,
   turns: readonly TurnRecord[],
-  limits: Limits,
+  { limits, ownerOf, ...more }: Omit<ReachedOptions, 'changes' | 'nowMs'>,
 ): LimitReached {
   const dimension = dimensions[code]
   if (!dimension) return { code: 'loop_suspected', message }
-  const { limit, key, unit } = dimension
+  const { limit, key } = dimension
   const allowed = limits[limit] ?? unlimited
   const spent = key ? turns.reduce((sum, { usage }) => sum + (usage[key] ?? 0), 0) : 0
   const calls = key && key !== 'timeMs' ? spentByCalls(turns, key) : []
   const own = spent - calls.reduce((sum, call) => sum + call.spent, 0)
-  const needed = neededIn(turns, { code, allowed, spent })
-  const about = { limit, allowed, spent, needed, own, ...(calls.length > 0 && { calls }) }
-  const [has, used, wants] = [allowed, spent, needed].map((amount) => shown(code, amount))
-  const text = `The limit of ${has} ${unit} is reached: ${used} spent, the next step needs a limit of at least ${wants}.`
+  const needed = neededIn(turns, { ...more, code, key, allowed, spent })
+  const owned = ownerOf?.(limit, allowed)
+  const of = owned && { of: owned.of }
+  const about = { limit, allowed, ...of, spent, needed, own, ...(calls.length > 0 && { calls }) }
+  const text = textOf({ ...dimension, code, allowed, spent, needed }, owned)
   return { code: code as LimitReached['code'], ...about, message: text } // by its entry above
 }
 
-/** What the calls that a limit refused asked for besides what was left; of a limit that is asked for nothing, one more. */
-function neededIn(
-  turns: readonly TurnRecord[],
-  {
-    code,
-    allowed,
-    spent,
-  }: { readonly code: string; readonly allowed: number; readonly spent: number },
-): number {
-  const events = turns.at(-1)?.events ?? []
-  const from = events.findLastIndex(({ type }) => type === 'run_parked')
-  const refused = events
-    .slice(from + 1)
-    .flatMap((event) =>
-      event.type === 'lease_refused' && event.data.code === code ? [event.data] : [],
+/** What was said when somebody left a limit as it was, or nobody raised it in time. */
+export const whyRefused = ({ answers = {} }: Pick<RunRow, 'answers'>): string =>
+  Object.entries(answers)
+    .flatMap(([call, answer]) =>
+      call.startsWith('limit_') && answer.kind === 'outcome' && !answer.result.ok
+        ? [` ${answer.result.error.message}`]
+        : [],
     )
-  const asked = refused.reduce((sum, one) => sum + (one.asked ?? 0), 0)
-  const left = Math.min(...refused.map((one) => one.left ?? 0), Infinity)
-  const missing = refused.length > 0 ? asked - left : 1
-  return Math.min(Math.max(allowed + Math.max(missing, 1), spent + 1), unlimited)
-}
+    .join('')
 
 /** The calls that themselves spent, with what each took. */
 const spentByCalls = (turns: readonly TurnRecord[], key: Spending) =>
@@ -114,16 +83,25 @@ const spentByCalls = (turns: readonly TurnRecord[], key: Spending) =>
       return spent > 0 ? [{ call, tool, spent }] : []
     })
 
-const shown = (code: string, amount: number): string =>
-  code === 'lease_cost' || code === 'lease_platform'
-    ? String(Number((amount / 1e9).toPrecision(6)))
-    : String(amount)
-
 /** How somebody who was not there to be asked gets further; a sub-agent's limits are its caller's to give. */
-export const adviceFor = ({ lineage, mayRaise }: Submission): string =>
-  lineage || mayRaise
-    ? ''
-    : ' Nobody could be asked: name a session, or run it through /api/sessions, where somebody can, or give the agent more.'
+export function adviceFor({ lineage, mayRaise }: Submission, reached: LimitReached): string {
+  if (lineage) return reached.limit ? ofCaller : ''
+  if (mayRaise) return ''
+  const more = reached.limit ? orMore[reached.of ?? 'agent'] : ', or raise the agent’s max_repeats'
+  return ` Nobody could be asked: name a session, or run it through /api/sessions, where somebody can${more}.`
+}
+
+const ofCaller =
+  ' That was its agent’s limit, or an equal share of what its caller had left: called again, alone, it gets what is left then.'
+
+const orMore: Readonly<Record<LimitOwner, string>> = {
+  agent: ', or give the agent more',
+  request: ', or ask for more',
+  session: ', or begin another session',
+  run: '',
+  day: ', or have the limits of the day raised',
+  caller: '',
+}
 
 /** At this part of a limit whoever follows the run is told. */
 const soft = 0.8

@@ -30,6 +30,8 @@ export interface RunBill extends PlatformLease {
   readonly undo: () => void
   /** Turns as the kernel has them, with what they were billed. */
   readonly billed: (turns: readonly TurnRecord[]) => readonly TurnRecord[]
+  /** The same with what the last one will be billed if its run is parked in it now. */
+  readonly ifParked: (turns: readonly TurnRecord[]) => readonly TurnRecord[]
 }
 
 export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions): RunBill {
@@ -42,7 +44,6 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
   const estimated = new Map(turns.map(({ turn, calls }) => [turn, calls.length]))
   const cpuOf = ({ turn, calls }: TurnRecord, { requests = 0 }: PlatformAmounts) => {
     const before = estimated.get(turn)
-    estimated.set(turn, calls.length)
     const newTurns = before === undefined ? 1 : 0
     return cpuEstimate({ requests, turns: newTurns, calls: calls.length - (before ?? 0) })
   }
@@ -51,12 +52,32 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
   const spent = () => platformCostNanoUsd([...own.values()].reduce(plusPlatform, {}))
   /** What of it the lease of the run has. */
   let leased = spent()
+  /** Of each turn that has begun a step: how often work on it began. What it is to wait without one is none of it. */
+  const segments = new Map<number, number>()
+  const note = ({ turn, steps, events }: TurnRecord) => {
+    const parks = events.filter(({ type }) => type === 'run_parked').length
+    if (steps.length > 0) segments.set(turn, parks + 1)
+  }
+  turns.forEach(note)
   // As much as the dearest so far, since those of a run are alike.
   const turnNanoUsd = () =>
     Math.max(
       platformCostNanoUsd(plusPlatform(usualTurn, closing())),
-      ...[...own.values()].map(platformCostNanoUsd),
+      ...[...segments].map(([turn, count]) =>
+        Math.ceil(platformCostNanoUsd(own.get(turn) ?? {}) / count),
+      ),
     )
+  /** What is booked with a turn besides what it was before. */
+  const moreOf = (turn: TurnRecord, counted: PlatformAmounts, ending: PlatformAmounts) => {
+    const before = own.get(turn.turn)
+    return [
+      counted,
+      ending,
+      { activeMs: turn.usage.timeMs - (before?.activeMs ?? 0) },
+      isolatesIn(turn, before),
+      cpuOf(turn, counted),
+    ].reduce(plusPlatform)
+  }
 
   return {
     turnNanoUsd,
@@ -67,25 +88,30 @@ export function createRunBill({ meter, turns, kind, isListed }: RunBillOptions):
     },
     billed: (told) =>
       told.map((turn) => ({ ...turn, usage: withPlatform(turn.usage, added.get(turn.turn)) })),
+    ifParked(told) {
+      const counted = meter.take()
+      meter.count(counted)
+      return told.map((turn, index) => {
+        const isLast = index === told.length - 1
+        const park = isLast ? plusPlatform(moreOf(turn, counted, closing()), aMoment) : {}
+        const usage = withPlatform(turn.usage, plusPlatform(added.get(turn.turn), park))
+        return { ...turn, usage }
+      })
+    },
     into(turn) {
       const end = turn.events.at(-1)
       const isLast = turn.final !== undefined || end?.type === 'run_parked'
       const ending = isLast ? closing() : {}
-      const before = own.get(turn.turn)
       const counted = meter.take()
       last = plusPlatform(counted, ending)
       if (isLast) {
         meter.count(minusPlatform({}, ending))
         meter.owe()
       }
-      const more = [
-        counted,
-        ending,
-        { activeMs: turn.usage.timeMs - (before?.activeMs ?? 0) },
-        isolatesIn(turn, before),
-        cpuOf(turn, counted),
-      ].reduce(plusPlatform)
-      own.set(turn.turn, plusPlatform(before, more))
+      const more = moreOf(turn, counted, ending)
+      estimated.set(turn.turn, turn.calls.length)
+      note(turn)
+      own.set(turn.turn, plusPlatform(own.get(turn.turn), more))
       added.set(turn.turn, plusPlatform(added.get(turn.turn), more))
       const platform = own.get(turn.turn) ?? {}
       const total = [...own.values()].reduce(plusPlatform, {})
@@ -120,6 +146,9 @@ const usualTurn: PlatformAmounts = {
   activeMs: 5_000,
   cpuMs: 10,
 }
+
+/** Until what is reckoned is written. */
+const aMoment: PlatformAmounts = { activeMs: 100 }
 
 /** The row that is being written, the alarm that is set to the next timer, and the record. */
 const closingOf = (d1RowsWritten: number): PlatformAmounts => ({

@@ -12,7 +12,7 @@ import { childrenIn, type BegunChild, type ChildNames, type Children } from '../
 import { fullEvents } from '../log/log-view.ts'
 import { toView } from '../storage/open-pauses.ts'
 import { limitsInForce, mayAsk } from './limits-in-force.ts'
-import { adviceFor, pauseAt } from './limit-reached.ts'
+import { adviceFor, pauseAt, whyRefused, type ReachedOptions } from './limit-reached.ts'
 import { review } from './review.ts'
 import { runBefore } from '../storage/run-order.ts'
 import type { RunBill } from './run-bill.ts'
@@ -44,6 +44,8 @@ export interface ExecutionOptions {
   readonly persist: () => void
   /** How often its limits had been changed when those that it works with were looked up. */
   readonly changes: number
+  /** Whose each of them is. */
+  readonly ownerOf: NonNullable<ReachedOptions['ownerOf']>
   readonly writeFinal: (turn: TurnRecord, final: AgentResult) => void
 }
 
@@ -103,13 +105,18 @@ export async function executeRun(
       platform: { turnNanoUsd: () => bill().turnNanoUsd(), beyond: () => bill().beyond() },
       atLimit(ending, turns) {
         const nowMs = runtime.clock.nowMs()
-        const pause = pauseAt(ending, bill().billed(turns), {
+        const pause = pauseAt(ending, bill().ifParked(turns), {
           limits,
           changes: options.changes,
           nowMs,
+          maxOutputTokens: spec.parameters.maxOutputTokens,
+          turnNanoUsd: bill().turnNanoUsd(),
+          ownerOf: options.ownerOf,
         })
         const { message } = pause.reached
-        return mayRaise ? { message, pause } : { message: `${message}${adviceFor(submission)}` }
+        return mayRaise
+          ? { message, pause }
+          : { message: `${message}${adviceFor(submission, pause.reached)}${whyRefused(row())}` }
       },
       review: (turns) =>
         review(bill().billed(turns), { limits, rounds: spec.maxRepeats, row: row() }),

@@ -36,8 +36,7 @@ export async function leaseOf(
   const { store } = options
   const { lineage, limits, begunBy } = row.submission
   const asked = narrower(own, begunBy ? leftOfFirst(row, options) : onlyLimited(limits))
-  const session = store.session()?.limits
-  const allowed = session ? narrower(asked, leftOf(onlyLimited(session), row, store)) : asked
+  const allowed = narrower(asked, onlyLimited(leftOfSession(row, store)))
   if (lineage) return allowed
   const { changed } = row
   const lease = { ...allowed, ...changed?.limits }
@@ -50,6 +49,12 @@ export async function leaseOf(
     maxTokens: Math.max(granted.maxTokens, beyond.maxTokens),
     maxCostNanoUsd: Math.max(granted.maxCostNanoUsd, beyond.maxCostNanoUsd),
   }
+}
+
+/** What the limits of its session leave for a run; nothing if the session has none. */
+export function leftOfSession(row: RunRow, store: SessionStore): Partial<Limits> {
+  const limits = store.session()?.limits
+  return limits ? leftOf(onlyLimited(limits), row, store) : {}
 }
 
 /** What of a lease the principal's day has. */

@@ -9,6 +9,7 @@ import { isStorageFault } from '../storage/storage-fault.ts'
 import type { RunRow } from '../storage/store.ts'
 import { createAcceptance } from './acceptance.ts'
 import type { LogPlaces } from './log-places.ts'
+import { createLimitOwner } from './limit-owner.ts'
 import { limitsThatStay } from './limits-in-force.ts'
 import { loadAgent } from './load-agent.ts'
 import { loweredSince, ownLimits } from './lowered-limits.ts'
@@ -103,7 +104,8 @@ export function createRunWork(options: RunWorkOptions): RunWork {
         loweredSince(row, ready.pin?.agent.spec.limits ?? ready.spec.limits, ready.limitsNow)
       if (lowered) change(lowered)
       const changes = row.changed?.count ?? 0
-      const limits = await lease(ownLimits(ready.spec.limits, row))
+      const own = ownLimits(ready.spec.limits, row)
+      const limits = await lease(own)
       begin()
       const outcome = await executeRun(
         { ...ready, spec: { ...ready.spec, limits } },
@@ -111,6 +113,7 @@ export function createRunWork(options: RunWorkOptions): RunWork {
           ...options,
           audience,
           changes,
+          ownerOf: createLimitOwner({ row: () => row, store, own }),
           nextSeq: places.next,
           persist: acceptance.persist,
           row: () => row,

@@ -18,7 +18,7 @@ export function pausesOf(row: RunRow, last: TurnRecord | undefined): readonly Pa
 export type Hash = (text: string) => string
 
 export function toView(
-  { limits: _inForce, ...pause }: Pause,
+  { changes: _ofLimits, limits: _inForce, ...pause }: Pause,
   pauseMs: number,
   sha256: Hash,
 ): PauseView {

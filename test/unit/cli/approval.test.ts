@@ -10,19 +10,16 @@ const pause = {
   kind: 'approval',
   sinceMs: 0,
 }
-const child = {
-  id: 'ses_2',
-  runs: [{ id: 'run_2', state: 'parked', pauses: [pause] }],
-  children: [],
-}
-const tree = {
+const treeOf = (waits: object) => ({
   id: 'ses_1',
   runs: [{ id: 'run_1', state: 'parked', pauses: [{ ...pause, kind: 'session' }] }],
-  children: [child],
-}
+  children: [
+    { id: 'ses_2', runs: [{ id: 'run_2', state: 'parked', pauses: [waits] }], children: [] },
+  ],
+})
 
 /** A server with one parked session of ada's, whose sub-agent waits. */
-function fakeServer() {
+function fakeServer(waits: object = pause) {
   const asked: { readonly path: string; readonly body?: unknown }[] = []
   const fetch = async (url: unknown, init: RequestInit = {}) => {
     const { pathname, search } = new URL(String(url))
@@ -30,7 +27,7 @@ function fakeServer() {
     asked.push({ path: pathname + search, ...(body !== undefined && { body }) })
     if (pathname === '/api/sessions')
       return Response.json({ sessions: [{ id: 'ses_1', principal: 'ada' }] })
-    return Response.json(pathname.endsWith('/decisions') ? { id: 'run_2' } : tree)
+    return Response.json(pathname.endsWith('/decisions') ? { id: 'run_2' } : treeOf(waits))
   }
   return { asked, fetch: fetch as typeof globalThis.fetch }
 }
@@ -78,5 +75,13 @@ describe('isola approval', () => {
       decision: 'deny',
       message: 'not today',
     })
+  })
+
+  it('E1: says that a run ends whose limit stays', async () => {
+    const reached = { code: 'lease_turns', limit: 'maxTurns', message: 'Reached.' }
+    const { fetch } = fakeServer({ ...pause, call: 'limit_2_1', kind: 'budget', tool: '', reached })
+    const { stdout } = await isola(['approval', 'deny', 'ses_1', 'limit_2_1'], { env, fetch })
+    expect(stdout).toContain('The limit stays; run_2 ends with what it has so far.')
+    expect(stdout).not.toContain('goes on')
   })
 })

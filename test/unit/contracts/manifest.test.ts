@@ -61,6 +61,12 @@ describe('a manifest', () => {
     })
   })
 
+  it.each([-1, 1, 101, 2.5])('I12: says what max_repeats may be, not %s', (max_repeats) => {
+    expect(() => parseManifest(withAgent({ limits: { max_repeats } }))).toThrow(
+      'agent.limits.max_repeats: must be 0 (never) or 2 to 100',
+    )
+  })
+
   it('Y14: the agent section is optional', () => {
     expect(parseManifest(base)).not.toHaveProperty('agent')
   })

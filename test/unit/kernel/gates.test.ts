@@ -333,6 +333,22 @@ describe('the gate pipeline', () => {
     expect(call.refused).toBe(expected)
   })
 
+  it.each([
+    [true, 'lease_tool_calls', false],
+    [undefined, undefined, true],
+  ])(
+    'N6: begins no agent that works with tools where none could be called (%s)',
+    async (callsTools, refused, isBegun) => {
+      let hasBegun = false
+      const begin = async () => ((hasBegun = true), says('done'))
+      const more = { spends: defaultAgentLimits, ...(callsTools && { callsTools }) }
+      const share = { maxTurns: 5, maxTokens: 100, maxChildren: 2, maxToolCalls: 0, maxDepth: 1 }
+      const { scope, call } = setUp({ entry: toolEntry('clock', begin, more), share })
+      await passGates(call, scope)
+      expect([call.refused, hasBegun]).toEqual([refused, isBegun])
+    },
+  )
+
   it('keeps an output that is too long behind a handle', async () => {
     const entry = toolEntry('clock', async () => says('x'.repeat(2_000)))
     const { scope, call } = setUp({ entry })

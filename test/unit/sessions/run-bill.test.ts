@@ -113,6 +113,36 @@ describe('E9: what a run is billed', () => {
     expect(last.usage.platform?.rowsWritten).toBe(9)
   })
 
+  it('E1: what a turn was parked and woken for without a step makes none the dearest', () => {
+    const meter = createHandMeter()
+    const usual = billOf(meter).turnNanoUsd()
+    let parked: TurnRecord = { ...turnOf(1), isDone: false }
+    for (let park = 1; park <= 9; park += 1) {
+      meter.count({ rowsRead: 100, rowsWritten: 9 })
+      const bill = billOf(meter, park === 1 ? [] : [parked])
+      parked = bill.into({ ...parked, events: [...parked.events, event('run_parked', park)] })
+      expect(bill.turnNanoUsd()).toBe(usual)
+    }
+    // Once it has a step it counts as it was each time that somebody worked on it.
+    const step = { type: 'finish', message: 'done' } as const
+    expect(billOf(meter, [{ ...parked, steps: [step] }]).turnNanoUsd()).toBe(usual)
+    meter.count({ rowsWritten: 1_000 })
+    const dear = billOf(meter).into({ ...turnOf(1), steps: [step] })
+    expect(billOf(meter, [dear]).turnNanoUsd()).toBeGreaterThan(10 * usual)
+  })
+
+  it('E1: says what it will be if it is parked now, and books nothing with that', () => {
+    const meter = createHandMeter()
+    const bill = billOf(meter)
+    meter.count({ rowsWritten: 7 })
+    const turn = turnOf(1, [event('run_parked')])
+    const [reckoned] = bill.ifParked([turn])
+    const booked = bill.into(turn).usage.platformNanoUsd!
+    expect(reckoned!.usage.platformNanoUsd).toBeGreaterThanOrEqual(booked)
+    expect(reckoned!.usage.platformNanoUsd! - booked).toBeLessThan(1_000)
+    expect(reckoned!.platform).toBeUndefined()
+  })
+
   it('costs in all what its turns cost, to the billionth', () => {
     const bill = billOf(createHandMeter())
     const usage = { ...zeroUsage, timeMs: 1 }

@@ -1,6 +1,6 @@
 import { toOutgoingError } from '../../errors.ts'
 import { brokenOff, type StreamView } from '../../event-stream.ts'
-import { howToRaise } from '../chat-response.ts'
+import { howToGoOn } from '../chat-response.ts'
 import { type Change, createFold } from '../fold.ts'
 import { createOutputStream } from './output-stream.ts'
 import { type ResponseBody, type ResponseHead, toResource } from './resource.ts'
@@ -64,7 +64,7 @@ export function createResponseView(options: ResponseViewOptions): ResponseView {
         lastTurn = change.turn
         // Nobody waits for it here: it is read when it is over.
         if (options.isFollowed || head.echo['background'] === true) return ''
-        const message = `${change.message} ${howToRaise(place)}`
+        const message = `${change.message} ${howToGoOn(place, change)}`
         return end(incomplete(fold.tokens(), { code: change.code, message }))
       }
       case 'end': {

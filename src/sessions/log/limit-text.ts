@@ -1,0 +1,84 @@
+import type { Amount, LimitOwner, LimitReached, Limits } from '#contracts/lease.ts'
+import type { RunRow } from '../storage/store.ts'
+
+/** What there is a limit of. */
+export type Spending = keyof Amount | 'timeMs'
+
+/** Whose a limit in force is, and of a session's what all its runs may and what the others have spent. */
+export interface OwnedLimit {
+  readonly of: LimitOwner
+  readonly session?: { readonly allowed: number; readonly spent: number }
+}
+
+/** A limit by the code with which it refuses, what is booked of it, and how a person names it. */
+export interface Dimension {
+  readonly limit: keyof Limits
+  readonly key?: Spending
+  readonly unit: string
+}
+
+export const dimensions: Readonly<Record<string, Dimension>> = {
+  lease_tokens: { limit: 'maxTokens', key: 'tokens', unit: 'tokens' },
+  lease_cost: { limit: 'maxCostNanoUsd', key: 'costNanoUsd', unit: 'US dollars' },
+  lease_time: { limit: 'maxTimeMs', key: 'timeMs', unit: 'milliseconds' },
+  lease_turns: { limit: 'maxTurns', key: 'turns', unit: 'turns' },
+  lease_tool_calls: { limit: 'maxToolCalls', key: 'toolCalls', unit: 'tool calls' },
+  lease_children: { limit: 'maxChildren', key: 'children', unit: 'sub-agents' },
+  lease_platform: {
+    limit: 'maxPlatformNanoUsd',
+    key: 'platformNanoUsd',
+    unit: 'US dollars of the platform',
+  },
+  lease_depth: { limit: 'maxDepth', unit: 'levels of sub-agents' },
+}
+
+const whose: Readonly<Record<LimitOwner, string>> = {
+  agent: ' of the agent',
+  request: ' of the request',
+  session: ' of the session',
+  run: ' that was set for the run',
+  day: ' that the day of its principal had left',
+  caller: ' that its caller gave it',
+}
+
+interface Said extends Dimension {
+  readonly code: string
+  readonly allowed: number
+  readonly spent: number
+  readonly needed: number
+}
+
+/** A limit that was reached, in words for a person. */
+export function textOf({ code, unit, ...amounts }: Said, owned: OwnedLimit | undefined): string {
+  const { session, of } = owned ?? {}
+  const say = (amount: number) => shown(code, amount)
+  const limit = `The limit of ${say(session?.allowed ?? amounts.allowed)} ${unit}${of ? whose[of] : ''}`
+  const used = say(amounts.spent)
+  const spent = session
+    ? `${say(session.spent)} spent by its other runs, ${used} by this one`
+    : `${used} spent`
+  const run = session || of === 'day' ? ' of its own' : ''
+  const beyond = of === 'day' ? ' An operator may give it that.' : ''
+  return `${limit} is reached: ${spent}, the next step needs a limit${run} of at least ${say(amounts.needed)}.${beyond}`
+}
+
+const shown = (code: string, amount: number): string =>
+  code === 'lease_cost' || code === 'lease_platform'
+    ? String(Number((amount / 1e9).toPrecision(6)))
+    : String(amount)
+
+/** The same with the limit that was set since; that was not enough to go on with, or it would not wait. */
+export function reachedNow(
+  reached: LimitReached,
+  { changed }: Pick<RunRow, 'changed'>,
+): LimitReached {
+  const dimension = dimensions[reached.code]
+  const { limit, spent = 0, needed = 0 } = reached
+  const allowed = limit && changed?.limits[limit]
+  if (!dimension || allowed === undefined || allowed === reached.allowed) return reached
+  const message = textOf(
+    { ...dimension, code: reached.code, allowed, spent, needed },
+    { of: 'run' },
+  )
+  return { ...reached, allowed, of: 'run', message }
+}
