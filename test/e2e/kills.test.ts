@@ -15,6 +15,6 @@ it('F4, G2: a server that is killed again and again loses nothing it acknowledge
     },
   )
   expect(output).toMatch(/persistence is on, a loss is seen/)
-  expect(output.split('\n').at(-1), output).toMatch(/^kills 3 acknowledged \d+ lost 0$/)
+  expect(output.split('\n').at(-1), output).toMatch(/^kills 2 acknowledged \d+ lost 0$/)
   expect(error).toBeNull()
 })

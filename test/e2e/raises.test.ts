@@ -96,7 +96,9 @@ describe('a server that is killed while runs wait', { timeout: 900_000 }, () => 
   /** A limit that is enough for a first turn, and not for all: what the first one needs, and a little. */
   const enoughForOne = async (limit: string, least: number, perUnit = 1): Promise<object> => {
     const { pauses } = await reached(await begin({ [limit]: least }), 'parked')
-    return { [limit]: (pauses[0].reached.needed / perUnit) * 1.02 }
+    const { needed, spent } = pauses[0].reached
+    // What it had spent is what waiting cost.
+    return { [limit]: ((needed - spent) / perUnit) * 1.05 }
   }
   const whole = (limits: object) =>
     Object.fromEntries(

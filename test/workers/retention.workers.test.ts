@@ -103,11 +103,18 @@ it('docs/design.md section 11: nothing is left of the database of a deleted sess
 
 it('docs/design.md section 11: nothing is left of it either if its object ends before that', async () => {
   upstream = installUpstream(() => ({ text: 'Hello' }))
-  const session = await chat({ 'x-isola-session': 'interrupted' })
-  await callJson(`/api/sessions/${session}`, { method: 'DELETE' })
-  await runInDurableObject(stubOf(session), (_instance, state) => state.abort('injected')).catch(
-    () => {},
-  )
+  const interrupt = async (name: string) => {
+    const session = await chat({ 'x-isola-session': name })
+    await callJson(`/api/sessions/${session}`, { method: 'DELETE' })
+    await runInDurableObject(stubOf(session), (_instance, state) => state.abort('injected')).catch(
+      () => {},
+    )
+    return session
+  }
+  let session = await interrupt('interrupted')
+  // It goes within a second: on a machine with much else to do that may be before it can be ended.
+  for (let tries = 2; tries < 10 && (await tablesOf(session)).length === 0; tries += 1)
+    session = await interrupt(`interrupted, ${tries}`)
   expect(await tablesOf(session)).not.toEqual([])
   vi.setSystemTime(Date.now() + 61_000)
   await runDurableObjectAlarm(stubOf(session))
