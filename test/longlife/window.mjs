@@ -219,11 +219,12 @@ function checkCompactions(events) {
     if (type === 'model_called') turns += 1
     if (type !== 'context_compacted') continue
     const { reason, stage, by, tokensBefore, tokensAfter, targetTokens, roomTokens, left } = data
+    const how = [by ?? stage, ...data.unpinned].join(', ')
     made[reason] += 1
     made[by ?? stage] += 1
     made.lost += left.notKept
     filled = Math.max(filled, tokensAfter / roomTokens)
-    const what = `${tokensBefore} → ${tokensAfter} of ${roomTokens} tokens after ${turns} turns (${reason})`
+    const what = `${tokensBefore} → ${tokensAfter} of ${roomTokens} tokens after ${turns} turns (${reason}: ${how})`
     check(tokensAfter < tokensBefore, `larger than before: ${what}`)
     // Of a request that was refused although it is small, its fixed part may be more than half.
     const most = reason === 'context_error' ? roomTokens / 2 : targetTokens

@@ -26,9 +26,16 @@ function often(schema: JsonSchema, keyword = 'anyOf'): JsonSchema {
 }
 
 /** One after the other, each of which hands on what it looked at. */
-function chain(length: number, last: JsonSchema): JsonSchema {
+const chain = (length: number, last: JsonSchema): JsonSchema =>
+  chainOf(length, last, (next) => ({ allOf: [next] }))
+
+function chainOf(
+  length: number,
+  last: JsonSchema,
+  link: (next: JsonSchema) => JsonSchema,
+): JsonSchema {
   const $defs: Record<string, Json> = { d0: last }
-  for (let n = 1; n <= length; n += 1) $defs[`d${n}`] = { allOf: [{ $ref: `#/$defs/d${n - 1}` }] }
+  for (let n = 1; n <= length; n += 1) $defs[`d${n}`] = link({ $ref: `#/$defs/d${n - 1}` })
   return { $ref: `#/$defs/d${length}`, $defs }
 }
 
@@ -135,6 +142,19 @@ describe('T9: the work of a schema is counted where it is done', () => {
     // It ends with the step that is one too many, which reads one list, name or text at most.
     expect(work.spent()).toBeLessThan(max + 210_000)
     expect(looks.count).toBeLessThan(5 * work.spent() + 10_000)
+  })
+
+  // The first long way of a process goes through code that nothing has optimized, whose frames are the largest.
+  it.each<readonly [string, (next: JsonSchema) => JsonSchema]>([
+    ['anyOf', (next) => ({ anyOf: [next] })],
+    ['oneOf', (next) => ({ oneOf: [next] })],
+    ['not', (next) => ({ not: next })],
+    ['if', (next) => conditions(() => next)],
+    ['dependentSchemas', (next) => ({ dependentSchemas: { a: next } })],
+    ['$ref', (next) => next],
+  ])('is too much before the stack is: a long way of %s', (_name, link) => {
+    const safe = toSafeSchema(chainOf(3_000, {}, link))
+    expect(() => evaluate(safe, { a: 1 }, createWork())).toThrow(TooMuchWork)
   })
 
   it('and most of it comes to an end before that: a list of 3,000 costs ten steps an item', () => {
