@@ -44,6 +44,16 @@ const neighbours = { kernel: ['leases'] }
  */
 const folderOrders = {
   sessions: ['storage', 'entry', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
+  plugins: [
+    'secrets',
+    'sandbox',
+    'loading',
+    'admission',
+    'capabilities',
+    'hooks',
+    'tools',
+    'lifecycle',
+  ],
 }
 
 /** The reason why one file of a room may not import another, or undefined. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createPluginLifecycle } from '../../src/plugins/lifecycle/lifecycle.ts'
-import { readUpload } from '../../src/plugins/install/read-upload.ts'
+import { readUpload } from '../../src/plugins/admission/read-upload.ts'
 import { createBundleStore } from '../../src/storage/bundles.ts'
 import { createPluginStore } from '../../src/storage/plugins.ts'
 import { createFakeApp } from '../fakes/http-deps.ts'

@@ -2,8 +2,8 @@ import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import { toPermit, widened } from '#contracts/permit.ts'
 import type { NewPluginVersion, PluginRow } from '#contracts/plugin-catalog.ts'
-import { builtinCollision } from '../install/plugin-names.ts'
-import { compareVersions } from '../version-range.ts'
+import { builtinCollision } from '../admission/plugin-names.ts'
+import { compareVersions } from '../loading/version-range.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
 
 /** What an operator allows of an upload that would be refused else. */

@@ -7,7 +7,7 @@ import {
 import type { PartOutcome } from '#contracts/part-kind.ts'
 import { isSamePermit } from '#contracts/permit.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
-import type { PluginFacts } from '../isolate/isolate-host.ts'
+import type { PluginFacts } from '../sandbox/isolate-host.ts'
 
 /** How code is started once. */
 export interface ProveDeps {

@@ -2,9 +2,9 @@ import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
-import type { IsolateHost } from '../isolate/isolate-host.ts'
-import { quoted } from '../install/refused.ts'
-import { OutputError } from '../output-error.ts'
+import type { IsolateHost } from '../sandbox/isolate-host.ts'
+import { quoted } from '../admission/refused.ts'
+import { OutputError } from '../sandbox/output-error.ts'
 import type { LifecycleDeps } from './lifecycle.ts'
 
 /** How a generation is put together, and code started once. */

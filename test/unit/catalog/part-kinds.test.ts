@@ -20,13 +20,13 @@ const all = Object.keys(kinds) as PartKind[]
 /** Where a kind is named: its entry of the table with what decides for it, and what wires its pins. */
 const places: Record<PartKind, readonly string[]> = {
   plugin: [
-    'src/plugins/generation.ts',
+    'src/plugins/loading/generation.ts',
     'src/plugins/lifecycle/changes.ts',
     'src/plugins/lifecycle/prove.ts',
     'src/plugins/lifecycle/restore.ts',
   ],
   bundled: [
-    'src/plugins/generation.ts',
+    'src/plugins/loading/generation.ts',
     'src/plugins/lifecycle/changes.ts',
     'src/plugins/lifecycle/restore.ts',
   ],
