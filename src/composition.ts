@@ -83,11 +83,8 @@ export function composeRuntime(
     runner: { isolates: plugins.isolates, clock: sources.clock },
     catalog: {
       ...rooms.lifecycle,
-      ...plugins.views,
       ...catalog.objectParts,
-      newestNumber: storage.plugins.newestNumber,
       wire: rooms.agents.wire,
-      clock: sources.clock,
     },
     pluginService: { createSpace },
     mcpServer: rooms.mcp.runtime,
@@ -181,6 +178,8 @@ function composeBase(
     ...sources,
     namespace: env.CATALOG,
     bundles: storage.bundles,
+    store: storage.plugins,
+    trust: storage.trust,
     sessions: gateway,
     deployment,
   })
@@ -228,8 +227,8 @@ function composeWork(parts: WorkParts) {
     installed,
     bundles,
     bundled: bundledPlugins,
-    store: storage.plugins,
     trust: storage.trust,
+    lookAlikes: catalog.lookAlikes,
     loader: env.LOADER,
     readAsset: parts.readAsset,
     reader: archiveReader,
@@ -267,12 +266,8 @@ function composeWork(parts: WorkParts) {
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,
   })
-  const lifecycle = plugins.lifecycle({
-    wire: agents.wire,
-    around: (generation, ids) => catalog.around(generation, ids, lifecycle.kinds),
-    servers: mcp.decisions,
-    bundledIds,
-  })
+  const tryOut = plugins.tryOut(agents.wire)
+  const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
   const thinking = composeThinking(hooks.around, validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const { provider: models, count } = parts.models

@@ -1,5 +1,12 @@
 import type { DeploymentDraft } from './event.ts'
-import type { Generation, PartKind, PinOfKind, Pins } from './generation.ts'
+import type {
+  Generation,
+  PartKind,
+  PinOfKind,
+  Pins,
+  PluginPin,
+  PluginSnapshot,
+} from './generation.ts'
 import type { McpServerRow } from './mcp.ts'
 import type { ChangeBy, NewPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
 
@@ -64,6 +71,14 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   /** `always`: every run has it, so it is wired from the start; `by name`: when something of it is named. */
   wire(pin: PinOfKind[K]): 'always' | 'by name'
 }
+
+/** What only the code of a plugin can say of it. */
+export interface PluginFacts {
+  readonly runsOwnAgent: boolean
+}
+
+/** Loads a set as a session would, and has this plugin's code registered; throws `plugin_…` saying why not. */
+export type TryOut = (snapshot: PluginSnapshot, pin: PluginPin) => Promise<PluginFacts>
 
 /** One entry for each kind that there is. */
 export type PartKinds = { readonly [K in PartKind]: PartKindEntry<K> }

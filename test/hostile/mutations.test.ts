@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createPluginLifecycle } from '../../src/plugins/lifecycle/lifecycle.ts'
+import { createPluginLifecycle } from '../../src/catalog/lifecycle/lifecycle.ts'
 import { readUpload } from '../../src/plugins/admission/read-upload.ts'
 import { createBundleStore } from '../../src/storage/bundles.ts'
 import { createPluginStore } from '../../src/storage/plugins.ts'

@@ -2173,8 +2173,8 @@ const secrets = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/plugin-kind.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/plugin-kind.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'removed-keys-sign-nothing',
@@ -2185,8 +2185,8 @@ const secrets = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/servers.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/servers.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'one-owner-of-an-id',
@@ -3453,8 +3453,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/restore.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/restore.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'revoked-stays-gone',
@@ -3489,8 +3489,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/add.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/add.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'version-keeps-content',
@@ -3537,8 +3537,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/allow.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/allow.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'not-enabled-without-grant',
@@ -3555,8 +3555,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/lifecycle.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/lifecycle.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'guards-stay',
@@ -3568,7 +3568,7 @@ const uploads = [
   ),
   ...of(
     'src/storage/bundles.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'bundle-is-its-hash',
@@ -3609,8 +3609,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/admission/plugin-names.ts',
-    [installTests('plugin-names')],
+    'src/catalog/lifecycle/plugin-names.ts',
+    ['test/unit/catalog/lifecycle/plugin-names.test.ts'],
     [
       {
         name: 'reserved-ids',
@@ -3830,8 +3830,8 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/plugin-kind.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/plugin-kind.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'exposed-by-name-only',
@@ -3842,7 +3842,7 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/servers.ts',
+    'src/catalog/lifecycle/servers.ts',
     ['test/workers/mcp.workers.test.ts'],
     [
       {

@@ -1,4 +1,5 @@
 import type { IsolatedCode, Manifest } from '#contracts/manifest.ts'
+import type { PluginFacts } from '#contracts/part-kind.ts'
 import type { Capabilities } from '#contracts/plugin.ts'
 import {
   defaultHookTimeoutMs,
@@ -38,11 +39,6 @@ export interface IsolateHostDeps {
 export interface IsolatedPlugin extends IsolatedCode {
   readonly manifest: Manifest
   readonly hash: string
-}
-
-/** What only the code itself can say of a plugin. */
-export interface PluginFacts {
-  readonly runsOwnAgent: boolean
 }
 
 /** The other host: the same parts as in-process, each a call of the Runner. */

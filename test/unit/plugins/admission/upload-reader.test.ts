@@ -2,6 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { toBundleText, toSignedText, type PluginBundle } from '#contracts/plugin-bundle.ts'
 import { createTrustAdministration } from '../../../../src/governance/trust-administration.ts'
+import { lookAlikes } from '../../../../src/catalog/lifecycle/plugin-names.ts'
 import { createUploadReader } from '../../../../src/plugins/admission/upload-reader.ts'
 import { systemSources } from '../../../../src/sources.ts'
 import { createMemoryTrust } from '../../../fakes/trust.ts'
@@ -31,7 +32,7 @@ function open(installed: readonly string[] = []) {
   const read = createUploadReader({
     ...uploadDeps(),
     trust,
-    known: async () => ['kv', 'memory', ...installed],
+    lookAlikes: async (id) => lookAlikes(id, ['kv', 'memory', ...installed]),
   })
   return { trust, store, read: (json: unknown) => read({ json }) }
 }

@@ -6,7 +6,7 @@ import type {
   PluginVersion,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
-import { lookAlikes } from '../admission/plugin-names.ts'
+import { lookAlikes } from './plugin-names.ts'
 
 /** A row as the operator sees it. */
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {

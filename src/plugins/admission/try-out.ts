@@ -2,10 +2,10 @@ import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
+import type { TryOut } from '#contracts/part-kind.ts'
 import type { IsolateHost } from '../sandbox/isolate-host.ts'
-import { quoted } from '../admission/refused.ts'
 import { OutputError } from '../sandbox/output-error.ts'
-import type { LifecycleDeps } from './lifecycle.ts'
+import { quoted } from './refused.ts'
 
 /** How a generation is put together, and code started once. */
 export interface TryOutDeps {
@@ -18,7 +18,7 @@ export interface TryOutDeps {
  * Whether a plugin would work in this set: its manifest, its dependencies, its names, its prompts, and last its code,
  * which is registered in an isolate with nothing in its hands. Throws the first thing that is wrong.
  */
-export function createTryOut({ wire, isolates }: TryOutDeps): LifecycleDeps['tryOut'] {
+export function createTryOut({ wire, isolates }: TryOutDeps): TryOut {
   return async (snapshot, { id, hash, tier, grantEpoch, config }) => {
     const problem = wire(snapshot).problems.find(({ plugin }) => plugin === id)
     if (problem) throw new IsolaError(problem.code as 'plugin_register_failed', problem.message)

@@ -2,9 +2,9 @@ import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import { toPermit, widened } from '#contracts/permit.ts'
 import type { NewPluginVersion, PluginRow } from '#contracts/plugin-catalog.ts'
-import { builtinCollision } from '../admission/plugin-names.ts'
-import { compareVersions } from '../loading/version-range.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
+import { compareVersions } from './compare-versions.ts'
+import { builtinCollision } from './plugin-names.ts'
 
 /** What an operator allows of an upload that would be refused else. */
 export interface AddOptions {

@@ -4,17 +4,15 @@ import {
   type PluginSnapshot,
   type PluginPin,
 } from '#contracts/generation.ts'
-import type { PartOutcome } from '#contracts/part-kind.ts'
+import type { PartOutcome, PluginFacts, TryOut } from '#contracts/part-kind.ts'
 import { isSamePermit } from '#contracts/permit.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
-import type { PluginFacts } from '../sandbox/isolate-host.ts'
 
 /** How code is started once. */
 export interface ProveDeps {
   /** The pins of a generation that a plugin is wired with, and their sources. */
   readonly around: (generation: Generation, ids: readonly string[]) => Promise<PluginSnapshot>
-  /** Loads the set as a session would, and has this plugin's code registered; throws `plugin_…` saying why not. */
-  readonly tryOut: (snapshot: PluginSnapshot, pin: PluginPin) => Promise<PluginFacts>
+  readonly tryOut: TryOut
 }
 
 /** The same outcome with what was found out; throws `plugin_…` if something in it does not start. */
