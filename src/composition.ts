@@ -92,6 +92,7 @@ export function composeRuntime(
       storage.retention({
         ...(keepAuditMs !== undefined && { keepAuditMs }),
         keep: kept,
+        collect: catalog.installed.collect,
         tell: principals.tell,
       }),
       logins.oauth?.daily,
@@ -134,7 +135,6 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     ],
     plugins: catalog.installed,
     mcp: mcp.administration(catalog.installed, () => agents.directory.toolNames(['*'])),
-    bundles: storage.bundles,
     deploymentLog: storage.deploymentLog,
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
@@ -177,6 +177,7 @@ function composeBase(
   const catalog = composeCatalog({
     ...sources,
     namespace: env.CATALOG,
+    config,
     bundles: storage.bundles,
     store: storage.plugins,
     trust: storage.trust,

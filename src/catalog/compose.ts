@@ -1,7 +1,7 @@
 import type { Generation, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
 import { partsOf, type StoredPart } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
-import type { BundleStore, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore, PluginQuota, PluginStore } from '#contracts/plugin-catalog.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { TrustStore } from '#contracts/trust.ts'
@@ -18,6 +18,7 @@ import {
 } from './lifecycle/lifecycle.ts'
 import { lookAlikes } from './lifecycle/plugin-names.ts'
 import { createPluginViews } from './lifecycle/view.ts'
+import { createCollector } from './lifecycle/collect.ts'
 import { createOutputStore, createOutputTool } from './output-tool.ts'
 import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
@@ -27,13 +28,14 @@ import { createToolset, type ToolsetOptions } from './toolset.ts'
 
 interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
   readonly sessions: SessionGateway
-  readonly bundles: Pick<BundleStore, 'load'>
+  readonly bundles: BundleStore
+  readonly config: { readonly pluginQuota: PluginQuota; readonly keepVersionsMs: number }
   readonly store: PluginStore
   readonly trust: Pick<TrustStore, 'list'>
 }
 
 /** What is installed, and what an agent's set of tools is made of, for the composition. */
-export function composeCatalog({ bundles, store, trust, ...parts }: CatalogParts) {
+export function composeCatalog({ bundles, store, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
@@ -49,6 +51,7 @@ export function composeCatalog({ bundles, store, trust, ...parts }: CatalogParts
     objectParts: {
       ...createPluginViews(store),
       newestNumber: store.newestNumber,
+      collect: createCollector({ ...config, store, bundles, clock: parts.clock }),
       clock: parts.clock,
       sourceOf,
       buildIndex: createSearchIndex,
@@ -59,6 +62,8 @@ export function composeCatalog({ bundles, store, trust, ...parts }: CatalogParts
       const lifecycle: PluginLifecycle = createPluginLifecycle({
         ...rest,
         store,
+        bundles,
+        quota: config.pluginQuota,
         clock: parts.clock,
         signers: async () => (await trust.list()).map(({ name }) => name),
         around: (generation, ids) =>

@@ -8,12 +8,12 @@ import type {
   PluginSnapshot,
 } from './generation.ts'
 import type { McpServerRow } from './mcp.ts'
-import type { ChangeBy, NewPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
+import type { ChangeBy, KeptPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
 
 /** What a change comes to, before any of it is written. */
 export interface PartOutcome {
   readonly rows?: readonly PluginRow[]
-  readonly version?: NewPluginVersion
+  readonly version?: KeptPluginVersion
   readonly servers?: readonly McpServerRow[]
   /** All pins of each kind that is another now; what is in force stays as it is if absent. */
   readonly pins?: Pins

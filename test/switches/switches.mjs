@@ -3495,7 +3495,7 @@ const uploads = [
       {
         name: 'version-keeps-content',
         what: 'P27: a version number keeps its content',
-        find: 'if (!replace) refuseOtherContent(plugin, { sameNumber, versions })',
+        find: 'if (!replace) refuseOtherContent(plugin, numbers)',
         replace: '',
       },
       {

@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import { parseManifest } from '#contracts/manifest.ts'
 import { toPermit, widened } from '#contracts/permit.ts'
-import type { NewPluginVersion, PluginRow } from '#contracts/plugin-catalog.ts'
+import type { KeptPluginVersion, NewPluginVersion, PluginRow } from '#contracts/plugin-catalog.ts'
 import { withRow, without, type Outcome, type Situation } from './changes.ts'
 import { compareVersions } from './compare-versions.ts'
 import { builtinCollision } from './plugin-names.ts'
@@ -12,10 +12,8 @@ export interface AddOptions {
   /** Whether a version number may get another content than it had. */
   readonly replace: boolean
   readonly takeOver: boolean
-  /** Those of its version number that were ever installed under this id. */
-  readonly sameNumber: readonly Pick<NewPluginVersion, 'hash'>[]
-  /** The newest that were: their numbers are not suggested. */
-  readonly versions: readonly Pick<NewPluginVersion, 'version'>[]
+  /** All that the version numbers of this id ever meant; those of others are not suggested. */
+  readonly numbers: readonly Pick<NewPluginVersion, 'version' | 'hash' | 'signer'>[]
   /** Whose id it is; nobody's if empty. */
   readonly owner: string | undefined
   /** Who signed the version that is there, or was there last. */
@@ -29,9 +27,9 @@ const rank = { community: 0, trusted: 1, builtin: 2 } as const
  * more than what was allowed, if an operator brings it. One that asks for more, or is trusted less, is switched off.
  */
 export function add(
-  plugin: NewPluginVersion,
+  plugin: KeptPluginVersion,
   { row, generation, by }: Situation,
-  { allowDowngrade, replace, takeOver, versions, sameNumber, owner, signer }: AddOptions,
+  { allowDowngrade, replace, takeOver, numbers, owner, signer }: AddOptions,
 ): Outcome {
   const { id, hash, version, tier } = plugin
   const before = row?.state === 'removed' ? undefined : row
@@ -41,7 +39,7 @@ export function add(
   const isOwner = owner === by.principal && (signer === undefined || signer === plugin.signer)
   const isTaken = row !== undefined && !before && owner !== '' && !isOwner
   if (isTaken && !(takeOver && by.mayEnable)) throw kept(id)
-  if (!replace) refuseOtherContent(plugin, { sameNumber, versions })
+  if (!replace) refuseOtherContent(plugin, numbers)
   const data = { plugin: id, version, hash, tier, source: plugin.source }
   const told = { type: 'plugin_added', data } as const
   const base = { version: plugin, told }
@@ -105,10 +103,11 @@ function notYours(id: string): IsolaError {
 /** What was looked at under a version number is what that number means, also after a removal. */
 function refuseOtherContent(
   { id, version, hash }: NewPluginVersion,
-  { sameNumber, versions }: Pick<AddOptions, 'sameNumber' | 'versions'>,
+  numbers: AddOptions['numbers'],
 ): void {
+  const sameNumber = numbers.filter((one) => one.version === version)
   if (sameNumber.length === 0 || sameNumber.some((one) => one.hash === hash)) return
-  const taken = new Set(versions.map((one) => one.version))
+  const taken = new Set(numbers.map((one) => one.version))
   throw new IsolaError(
     'request_conflict',
     `version: ${version} of "${id}" was installed with another content. Set version in plugin.yaml to ${nextFree(version, taken)}, or add it with --replace (replace: true) if ${version} is to mean this from now on.`,

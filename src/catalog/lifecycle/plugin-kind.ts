@@ -1,20 +1,29 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { withData } from '#contracts/event.ts'
 import type { DecidingPart, PartKindEntry } from '#contracts/part-kind.ts'
-import type { PluginChange, PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
+import type {
+  BundleStore,
+  PluginChange,
+  PluginQuota,
+  PluginRow,
+  PluginStore,
+} from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkPluginId } from './plugin-names.ts'
-import { add } from './add.ts'
+import { add, type AddOptions } from './add.ts'
 import { disable, enable, free, grant, installed, present, remove, revoke } from './allow.ts'
 import { idOf, type Outcome, type Situation } from './changes.ts'
 import { dependentsOf } from './dependents.ts'
 import type { Proof } from './prove.ts'
+import { checkQuota, sinceFor } from './quota.ts'
 import { restorePlugins, restoreSwitches, rollback } from './restore.ts'
 
 /** What a change of plugins is decided from besides the generation that is there. */
 export interface PluginKindDeps {
   readonly store: PluginStore
+  readonly bundles: Pick<BundleStore, 'save'>
   readonly clock: Clock
+  readonly quota: PluginQuota
   /** Ids of the plugins that ship with the deployment. */
   readonly bundledIds: () => ReadonlySet<string>
   /** Names of the keys whose signatures count now. */
@@ -67,20 +76,9 @@ async function decidePlugin(
   const row = await store.find(idOf(change) ?? '')
   const situation: Situation = { row, generation, by }
   switch (change.do) {
-    case 'add': {
+    case 'add':
       checkPluginId(change.plugin.id, bundledIds())
-      const { id, version } = change.plugin
-      const { allowDowngrade = false, replace = false, takeOver = false } = change
-      const options = {
-        allowDowngrade,
-        replace,
-        takeOver,
-        versions: await store.versions(id),
-        sameNumber: await store.numbered(id, version),
-        ...(await whoseIs(store, id, row)),
-      }
-      return arrive(add(change.plugin, situation, options), { situation, proven })
-    }
+      return arrive(await bring(deps, change, situation), { situation, proven })
     case 'accept':
       return accept(deps, change, { situation, proven })
     case 'grant':
@@ -102,11 +100,31 @@ async function decidePlugin(
   }
 }
 
-/** Whose an id is. Of one that shipped with the deployment and does not any more it is no principal's. */
-async function whoseIs(store: PluginStore, id: string, row: PluginRow | undefined) {
-  const oldest = row?.tier === 'builtin' ? undefined : await store.firstBy(id)
-  const last = row && (await store.version(id, row.hash))
-  return { owner: row?.owner ?? oldest, signer: last?.signer }
+/** Its bundle is stored when nothing refuses it any more, and before it is tried out. */
+async function bring(
+  { store, bundles, clock, quota }: PluginKindDeps,
+  change: Extract<PluginChange, { readonly do: 'add' }>,
+  situation: Situation,
+): Promise<Outcome> {
+  const { plugin, bundle, allowDowngrade = false, replace = false, takeOver = false } = change
+  const { id, hash } = plugin
+  const { row, by } = situation
+  const sizeBytes = new TextEncoder().encode(bundle).byteLength
+  const numbers = await store.numbers(id)
+  const options = { allowDowngrade, replace, takeOver, numbers, ...whoseIs(row, numbers) }
+  const outcome = add({ ...plugin, sizeBytes }, situation, options)
+  const nowMs = clock.nowMs()
+  const usage = await store.usage(by.principal, sinceFor(nowMs))
+  const isKept = (await store.version(id, hash)) !== undefined
+  checkQuota(quota, usage, { sizeBytes, isKept, isOperator: by.mayEnable, nowMs })
+  await bundles.save(hash, bundle)
+  return outcome
+}
+
+/** Whose an id is, and who signed what it has, or had last: also where that is not kept any more. */
+function whoseIs(row: PluginRow | undefined, numbers: AddOptions['numbers']) {
+  const last = numbers.find(({ hash }) => hash === row?.hash)
+  return { owner: row?.owner, signer: last?.signer }
 }
 
 /** Changes after which a plugin may run. */
@@ -142,9 +160,8 @@ async function accept(
     allowDowngrade: true,
     replace: true,
     takeOver: false,
-    versions: [],
-    sameNumber: [],
-    ...(await whoseIs(store, id, situation.row)),
+    numbers: [],
+    ...whoseIs(situation.row, await store.numbers(id)),
   })
   const { version: _known, ...rest } = outcome
   return arrive({ ...rest, told: withData(outcome.told, { accepted: true }) }, arriving)

@@ -14,7 +14,7 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
     const message = `"${row.id}" was never enabled in another version, or what it was allowed was taken back since: add that version and grant it.`
     throw new IsolaError('request_conflict', message)
   }
-  const back = toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest)
+  const back = toRow(pin, row, await manifestOf(store, pin))
   return {
     rows: [back],
     pins: withRow(situation.generation, back),
@@ -27,6 +27,14 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
       ...regained([[row, pin]]),
     ],
   }
+}
+
+/** @throws `request_conflict` if it was collected since. */
+async function manifestOf(store: PluginStore, { id, hash, version }: PluginPin): Promise<unknown> {
+  const kept = await store.version(id, hash)
+  if (kept) return kept.manifest
+  const message = `Version ${version} of "${id}" is not kept any more, since it was not in force for so long (ISOLA_KEEP_VERSIONS_DAYS). Add it again: isola plugin add <folder> --allow-downgrade`
+  throw new IsolaError('request_conflict', message)
 }
 
 /** What a rollback goes back to: never the one it has, and nothing that was taken back since. */
@@ -74,7 +82,7 @@ export async function restorePlugins(
       notes.push(`"${row.id}" stays off: what it was allowed was taken back since.`)
     if (pin && !isTaken) {
       pairs.push([row, pin])
-      back.push(toRow(pin, row, (await store.version(pin.id, pin.hash))?.manifest ?? row.manifest))
+      back.push(toRow(pin, row, await manifestOf(store, pin)))
     } else if (row.state === 'enabled')
       back.push({ ...row, state: 'disabled', grantEpoch: row.grantEpoch + 1 })
   }

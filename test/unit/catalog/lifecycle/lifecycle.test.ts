@@ -34,6 +34,13 @@ const toListed = (generation: Generation) => ({
   exposed: pinOf(generation, 'exposure', 'exposure')?.exposed,
 })
 
+type Asked =
+  | Exclude<PluginChange, { readonly do: 'add' }>
+  | Omit<Extract<PluginChange, { readonly do: 'add' }>, 'bundle'>
+
+/** More than anybody brings here. */
+const quota = { maxVersions: 1_000, maxBytes: 1_000_000_000, maxAddsPerHour: 1_000 }
+
 /** The lifecycle over real SQL; `broken` are hashes that do not start. */
 function setUp() {
   const { database, sqlite } = createSqliteDatabase()
@@ -43,8 +50,9 @@ function setUp() {
   const namespace = {
     get: async (key: string) => near.get(key) ?? null,
     put: async (key: string, value: string) => void near.set(key, value),
+    delete: async (key: string) => void near.delete(key),
   }
-  const bundles = createBundleStore({ database, namespace, sha256 })
+  const bundles = createBundleStore({ database, namespace, sha256, clock })
   const store = createPluginStore(database)
   const broken = new Set<string>()
   const signers = new Set(['release'])
@@ -59,6 +67,8 @@ function setUp() {
   const lifecycle = createPluginLifecycle({
     store,
     clock,
+    bundles,
+    quota,
     bundledIds: () => new Set(['kv']),
     signers: async () => [...signers],
     servers,
@@ -69,15 +79,19 @@ function setUp() {
     },
   })
   const current = async () => toListed(await lifecycle.current())
-  const change = async (what: PluginChange, by = operator) => {
-    const result = await lifecycle.change(what, by)
+  /** Texts of what was prepared, by their hash: whoever adds it sends them along. */
+  const texts = new Map<string, string>()
+  const withBundle = (what: Asked): PluginChange =>
+    what.do === 'add' ? { ...what, bundle: texts.get(what.plugin.hash) ?? '' } : what
+  const change = async (what: Asked, by = operator) => {
+    const result = await lifecycle.change(withBundle(what), by)
     return { result, generation: await current() }
   }
   const prepare = async (id: string, version: string, more: object = {}) => {
     const manifest = { id, name: 'A', version, description: 'Does.', ...more }
     const text = toBundleText({ manifest, code: `// ${version}`, files: {} })
     const hash = sha256(text)
-    await bundles.save(hash, text)
+    texts.set(hash, text)
     const about = { tier: 'community', source: 'upload', installedBy: 'operator' } as const
     return { id, version, hash, manifest, installedAtMs: clock.nowMs(), ...about }
   }
@@ -229,7 +243,6 @@ describe('the life of a plugin', () => {
 
     it('is known of rows of a version before, and of a plugin that shipped with the deployment', async () => {
       await host.add('a', '1.0.0', {}, author)
-      host.sqlite.exec('UPDATE manifests SET owner = NULL')
       await host.change({ do: 'remove', id: 'a' })
       await expect(host.add('a', '2.0.0', {}, bob)).rejects.toThrow('--purge')
       await host.add('a', '2.0.0', {}, author)
@@ -583,9 +596,12 @@ it('G12: a revocation is not forgotten, however many generations came since', as
   expect(restored.result.notes.join()).toContain('"a" stays off')
 })
 
+const copied =
+  'plugin, hash, version, tier, source, signer, manifest, installed_by, installed_at_ms'
+
 it('T27: the versions of one plugin push no other one out of sight', async () => {
   await host.add('quiet', '1.0.0')
-  const insert = `INSERT INTO plugin_versions SELECT 'loud', hash || ?1, version, tier, source, signer, manifest,
+  const insert = `INSERT INTO plugin_versions (${copied}) SELECT 'loud', hash || ?1, version, tier, source, signer, manifest,
     installed_by, installed_at_ms + ?1 FROM plugin_versions WHERE plugin = 'quiet'`
   await host.add('loud', '1.0.0')
   for (let count = 1; count <= 1_100; count += 1) host.sqlite.prepare(insert).run(count)
@@ -596,7 +612,7 @@ it('T27: the versions of one plugin push no other one out of sight', async () =>
 describe('of a plugin with more versions than are listed', () => {
   /** A hundred and twenty by somebody else, after what is there. */
   const pushDown = async (id: string) => {
-    const insert = `INSERT INTO plugin_versions SELECT plugin, hash || ?1, '9.0.' || ?1, tier, source, NULL, manifest,
+    const insert = `INSERT INTO plugin_versions (${copied}) SELECT plugin, hash || ?1, '9.0.' || ?1, tier, source, NULL, manifest,
       'bob', installed_at_ms + ?1 FROM plugin_versions WHERE plugin = ?2 AND hash = ?3`
     const { hash } = (await host.store.find(id))!
     for (let count = 1; count <= 120; count += 1) host.sqlite.prepare(insert).run(count, id, hash)
@@ -612,20 +628,26 @@ describe('of a plugin with more versions than are listed', () => {
     await host.add('a', '1.0.0')
   })
 
-  it('T24: the id is that of who brought the oldest one', async () => {
+  it('T24: the id is that of who brought it', async () => {
     await host.add('a', '1.0.0', {}, author)
     await pushDown('a')
-    host.sqlite.exec('UPDATE manifests SET owner = NULL')
     const bob: ChangeBy = { ...author, principal: 'bob' }
     await expect(host.add('a', '9.1.0', {}, bob)).rejects.toThrow('somebody else')
     await host.add('a', '9.1.0', {}, author)
   })
 
-  it('T24: its owner is asked for the same signature', async () => {
+  it.each([
+    ['', async () => {}],
+    [
+      ', also when the signed one is not kept any more',
+      (hash: string) => host.bundles.remove([hash], Number.MAX_SAFE_INTEGER),
+    ],
+  ])('T24: its owner is asked for the same signature%s', async (_when, meanwhile) => {
     const one = { ...(await host.prepare('a', '1.0.0')), signer: 'release', installedBy: 'ada' }
     await host.change({ do: 'add', plugin: one }, author)
     await pushDown('a')
     await host.change({ do: 'remove', id: 'a' })
+    await meanwhile(one.hash)
     await expect(host.add('a', '9.1.0', {}, author)).rejects.toThrow('--take-over')
   })
 })
@@ -686,7 +708,9 @@ describe('what the operator is told', () => {
 
 describe('the store of bundles', () => {
   it('T24: answers only what hashes to its name, from D1 if KV has something else', async () => {
-    const { hash } = await host.prepare('a', '1.0.0')
+    const plugin = await host.prepare('a', '1.0.0')
+    await host.change({ do: 'add', plugin })
+    const { hash } = plugin
     const text = await host.bundles.load(hash)
     host.near.set(`bundle:${hash}`, `${text} `)
     expect(await host.bundles.load(hash)).toBe(text)
