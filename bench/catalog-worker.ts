@@ -26,9 +26,9 @@ import { createBundleStore } from '../src/storage/bundles.ts'
 import { createPluginStore } from '../src/storage/plugins.ts'
 import { systemSources } from '../src/sources.ts'
 
-const { sha256 } = systemSources
+const { sha256, clock } = systemSources
 const store = createPluginStore(bindings.DB)
-const bundles = createBundleStore({ database: bindings.DB, namespace: bindings.KV, sha256 })
+const bundles = createBundleStore({ database: bindings.DB, namespace: bindings.KV, sha256, clock })
 const words = ['invoice', 'ticket', 'calendar', 'message', 'report', 'customer', 'order', 'file']
 const toolsOfPlugin = 4
 const toolsOfServer = 10

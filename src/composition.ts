@@ -23,9 +23,9 @@ import { composeMemory } from './memory/compose.ts'
 import { composeModels } from './models/compose.ts'
 import { composeOutbound } from './outbound/compose.ts'
 import { composePlugins } from './plugins/compose.ts'
-import type { PluginRunnerStub } from './plugins/isolate/isolate-host.ts'
-import type { RunnerParts } from './plugins/isolate/run-call.ts'
-import type { PluginServiceRuntime } from './plugins/plugin-service.ts'
+import type { PluginRunnerStub } from './plugins/sandbox/isolate-host.ts'
+import type { RunnerParts } from './plugins/sandbox/run-call.ts'
+import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin-service.ts'
 import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
 import { secureBytes, systemSources } from './sources.ts'
@@ -83,11 +83,8 @@ export function composeRuntime(
     runner: { isolates: plugins.isolates, clock: sources.clock },
     catalog: {
       ...rooms.lifecycle,
-      ...plugins.views,
       ...catalog.objectParts,
-      newestNumber: storage.plugins.newestNumber,
       wire: rooms.agents.wire,
-      clock: sources.clock,
     },
     pluginService: { createSpace },
     mcpServer: rooms.mcp.runtime,
@@ -95,6 +92,7 @@ export function composeRuntime(
       storage.retention({
         ...(keepAuditMs !== undefined && { keepAuditMs }),
         keep: kept,
+        collect: catalog.installed.collect,
         tell: principals.tell,
       }),
       logins.oauth?.daily,
@@ -137,7 +135,6 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     ],
     plugins: catalog.installed,
     mcp: mcp.administration(catalog.installed, () => agents.directory.toolNames(['*'])),
-    bundles: storage.bundles,
     deploymentLog: storage.deploymentLog,
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
@@ -180,7 +177,10 @@ function composeBase(
   const catalog = composeCatalog({
     ...sources,
     namespace: env.CATALOG,
+    config,
     bundles: storage.bundles,
+    store: storage.plugins,
+    trust: storage.trust,
     sessions: gateway,
     deployment,
   })
@@ -228,8 +228,8 @@ function composeWork(parts: WorkParts) {
     installed,
     bundles,
     bundled: bundledPlugins,
-    store: storage.plugins,
     trust: storage.trust,
+    lookAlikes: catalog.lookAlikes,
     loader: env.LOADER,
     readAsset: parts.readAsset,
     reader: archiveReader,
@@ -267,12 +267,8 @@ function composeWork(parts: WorkParts) {
     wireServers: mcp.wire,
     onSubAgentStopped: hooks.subAgentStopped,
   })
-  const lifecycle = plugins.lifecycle({
-    wire: agents.wire,
-    around: (generation, ids) => catalog.around(generation, ids, lifecycle.kinds),
-    servers: mcp.decisions,
-    bundledIds,
-  })
+  const tryOut = plugins.tryOut(agents.wire)
+  const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
   const thinking = composeThinking(hooks.around, validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const { provider: models, count } = parts.models

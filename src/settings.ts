@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { ModelConfig } from '#contracts/config.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
+import type { PluginQuota } from '#contracts/plugin-catalog.ts'
 import type { DayAmount } from '#contracts/principal.ts'
 import {
   keyNamesIn,
@@ -23,21 +24,26 @@ import { oidcSettings, toOidc } from './governance/oauth/oidc/oidc-settings.ts'
 
 const dayMs = 86_400_000
 /** A variable of `wrangler.toml` may be a number, a secret is text; empty means not set. */
-const days = (form: RegExp, message: string) =>
+const whole = (form: RegExp, message: string) =>
   z
     .union([z.string(), z.number()], message)
     .optional()
     .transform((value) => String(value ?? '').trim())
     .refine((text) => text === '' || form.test(text), message)
 /** How long a named session is kept after its last run. */
-const keepDays = days(/^[1-9]\d{0,3}$/, 'must be 1 to 9999 days')
+const keepDays = whole(/^[1-9]\d{0,3}$/, 'must be 1 to 9999 days')
 /** How long the record is kept. Not 0: it could mean nothing, or all of it. */
-const keepAuditDays = days(/^(forever|[1-9]\d{0,3})$/, 'must be 1 to 9999 days, or forever')
+const keepAuditDays = whole(/^(forever|[1-9]\d{0,3})$/, 'must be 1 to 9999 days, or forever')
 /** How long a principal's days are kept: more than a run may be parked, so that each settles in its own. */
-const keepUsageDays = days(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
+const keepUsageDays = whole(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
 const defaultKeepAuditDays = 365
+/** How long one can go back to what was in force: longer than a run may wait, so that it is there when one goes on. */
+const keepVersionsDays = whole(/^([89]|[1-9]\d{1,3})$/, 'must be 8 to 9999 days')
+const defaultKeepVersionsDays = 90
 /** What Cloudflare bills for each isolate id a day; on a developer's machine nobody bills anything. */
 const isolatePriceNanoUsd = 2_000_000
+
+const count = whole(/^[1-9]\d{0,5}$/, 'must be a whole number, 1 to 999999')
 
 /** Bindings of databases that plugins may be given. Never the deployment's own. */
 const sqlDatabases = z
@@ -76,6 +82,11 @@ const configSchema = z.object({
   ISOLA_KEEP_DAYS: keepDays,
   ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
+  ISOLA_KEEP_VERSIONS_DAYS: keepVersionsDays,
+  /** What an author may bring; an operator may bring fifty times as much. */
+  ISOLA_AUTHOR_VERSIONS: count,
+  ISOLA_AUTHOR_MIB: count,
+  ISOLA_AUTHOR_ADDS_PER_HOUR: count,
   ISOLA_SQL_DATABASES: sqlDatabases,
   ISOLA_LOG: logLevel,
   ...oidcSettings,
@@ -129,6 +140,7 @@ export function parseConfig(env: unknown) {
     operatorKey: data.ISOLA_OPERATOR_KEY,
     masterKeys: { current: data.ISOLA_MASTER_KEY, previous: data.ISOLA_MASTER_KEY_PREVIOUS },
     ...keptMs(env),
+    pluginQuota: toPluginQuota(data),
     keepUsageDays: data.ISOLA_KEEP_USAGE_DAYS ? Number(data.ISOLA_KEEP_USAGE_DAYS) : undefined,
     isolatePriceNanoUsd:
       (data.ISOLA_ISOLATE_PRICE_USD ?? unlimited) < unlimited
@@ -146,6 +158,14 @@ export function parseConfig(env: unknown) {
   }
 }
 
+function toPluginQuota(data: Partial<z.infer<typeof configSchema>>): PluginQuota {
+  return {
+    maxVersions: Number(data.ISOLA_AUTHOR_VERSIONS || 200),
+    maxBytes: Number(data.ISOLA_AUTHOR_MIB || 128) * 1024 * 1024,
+    maxAddsPerHour: Number(data.ISOLA_AUTHOR_ADDS_PER_HOUR || 60),
+  }
+}
+
 /**
  * How long is kept what nobody can bring back, each read by itself: another setting that is wrong must not shorten it,
  * and one that is wrong itself keeps everything.
@@ -155,6 +175,7 @@ function keptMs(env: unknown): {
   readonly keepNamedMs?: number
   /** Absent: for ever. */
   readonly keepAuditMs?: number
+  readonly keepVersionsMs: number
 } {
   const read = (schema: typeof keepDays, name: string, whenWrong: string) => {
     const parsed = schema.safeParse(Reflect.get(Object(env), name))
@@ -162,7 +183,9 @@ function keptMs(env: unknown): {
   }
   const named = read(keepDays, 'ISOLA_KEEP_DAYS', '9999')
   const audit = read(keepAuditDays, 'ISOLA_KEEP_AUDIT_DAYS', 'forever')
+  const versions = read(keepVersionsDays, 'ISOLA_KEEP_VERSIONS_DAYS', '9999')
   return {
+    keepVersionsMs: Number(versions || defaultKeepVersionsDays) * dayMs,
     ...(named && { keepNamedMs: Number(named) * dayMs }),
     ...(audit !== 'forever' && { keepAuditMs: Number(audit || defaultKeepAuditDays) * dayMs }),
   }

@@ -102,7 +102,7 @@ async function toUpload(asked) {
   if (!existsSync(given))
     throw new Error(`${given} is none of: a plugin's folder, a .zip, a .isola.json, a URL.`)
   if (given.endsWith('.zip')) {
-    const { readArchive } = await import('../../src/plugins/install/read-archive.ts')
+    const { readArchive } = await import('../../src/plugins/admission/read-archive.ts')
     // The same as the server's, which reads one only where it has isolates.
     return { bundle: readArchive(readFileSync(given)), source: basename(given) }
   }

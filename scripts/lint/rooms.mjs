@@ -2,7 +2,8 @@
 // reads from around itself. docs/design.md section 3 has the reasons; test/unit/lint-rooms.test.ts
 // shows each rule saying no.
 import { dirname, resolve, sep } from 'node:path'
-import { folderIn, locate } from './place.mjs'
+import { againstOrder } from './folders.mjs'
+import { locate } from './place.mjs'
 import { shapesOnly } from './shapes.mjs'
 import { oneSubmission } from './submission.mjs'
 import { wayOut } from './way-out.mjs'
@@ -37,30 +38,6 @@ const allowedPackages = {
 
 /** Rooms that a room may import besides `#contracts`: the kernel's budget counts both. */
 const neighbours = { kernel: ['leases'] }
-
-/**
- * Folders of a room in the order in which they are built on each other: a file imports its own folder and those before
- * it, types included. The files at the room's root come last. docs/architecture.md says what lies where.
- */
-const folderOrders = {
-  sessions: ['storage', 'entry', 'responses', 'log', 'runs', 'waiting', 'upkeep'],
-}
-
-/** The reason why one file of a room may not import another, or undefined. */
-function againstOrder(place, filename, target) {
-  const order = folderOrders[place.name]
-  if (!order) return undefined
-  const own = folderIn(place, filename)
-  const other = folderIn(place, target)
-  for (const name of [own, other]) {
-    if (name !== undefined && !order.includes(name))
-      return `The folder ${name}/ has no place in the order of ${place.name}: see scripts/lint/rooms.mjs.`
-  }
-  const rank = (name) => (name === undefined ? order.length : order.indexOf(name))
-  if (rank(other) <= rank(own)) return undefined
-  const what = other === undefined ? `the files at the root of ${place.name}` : `${other}/`
-  return `${what} is built on ${own}/, not the other way round: move it, or hand it in.`
-}
 
 const matches = (pattern, specifier) =>
   pattern.endsWith('/*') ? specifier.startsWith(pattern.slice(0, -1)) : pattern === specifier

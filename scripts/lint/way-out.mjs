@@ -11,11 +11,11 @@ export const otherFetches = {
   'src/mcp/asking-stream.ts': 'the same',
   'src/storage/assets.ts': 'files that were uploaded with the Worker, by their binding',
   'src/contracts/plugin.ts': "a call's own egress, as a plugin sees it",
-  'src/plugins/capabilities.ts': 'the same',
-  'src/plugins/isolate/host-stubs.ts': 'the same',
-  'src/plugins/isolate/inside/capabilities.ts': 'the same, inside an isolate that has no network',
-  'src/plugins/isolate/inside/prelude.ts': 'the same',
-  'src/plugins/isolate/inside/entry.ts': 'the same',
+  'src/plugins/capabilities/capabilities.ts': 'the same',
+  'src/plugins/sandbox/host-stubs.ts': 'the same',
+  'src/plugins/sandbox/inside/capabilities.ts': 'the same, inside an isolate that has no network',
+  'src/plugins/sandbox/inside/prelude.ts': 'the same',
+  'src/plugins/sandbox/inside/entry.ts': 'the same',
 }
 
 /** Other things of the platform that open a connection. */

@@ -39,6 +39,8 @@ export interface PluginCatalog extends PluginAdministration {
   readonly problems: () => Promise<readonly PluginProblem[]>
   /** Never throws; waits for nobody. */
   readonly report: (report: CallReport) => void
+  /** One step of taking away what nobody can need any more; 0 if there is nothing. */
+  readonly collect: () => Promise<number>
 }
 
 /** How the Catalog is reached, and where bodies are. */
@@ -183,6 +185,7 @@ export function createCatalogGateway({
         named.clear()
       }
     },
+    collect: async () => (namespace ? ask((api) => api.collect(), maxChangeMs) : 0),
     report(report) {
       if (namespace)
         void catalog()

@@ -41,6 +41,8 @@ export interface CatalogRuntime {
   readonly trip: (id: string, hash: string, why: string, ports: CatalogPorts) => Promise<void>
   readonly list: () => Promise<readonly PluginView[]>
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
+  /** Takes away some of what nobody can need any more; how much. */
+  readonly collect: () => Promise<number>
 }
 
 /**
@@ -117,6 +119,11 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#billed(() =>
         this.#changing(reader, (ports) => this.#runtime.change(change, by, ports)),
       )
+    }
+
+    /** Between two changes, so that none of them counts on what goes. */
+    collect(): Promise<Reply<number>> {
+      return this.#billed(() => this.#inTurn(() => this.#runtime.collect()))
     }
 
     async report(report: CallReport): Promise<void> {

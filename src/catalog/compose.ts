@@ -1,15 +1,24 @@
 import type { Generation, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
 import { partsOf, type StoredPart } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
-import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore, PluginQuota, PluginStore } from '#contracts/plugin-catalog.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
+import type { TrustStore } from '#contracts/trust.ts'
 import {
   createCatalogGateway,
   emptySnapshot,
   type CatalogGatewayOptions,
 } from './catalog-gateway.ts'
 import { entryOf } from './concerns.ts'
+import {
+  createPluginLifecycle,
+  type LifecycleDeps,
+  type PluginLifecycle,
+} from './lifecycle/lifecycle.ts'
+import { lookAlikes } from './lifecycle/plugin-names.ts'
+import { createPluginViews } from './lifecycle/view.ts'
+import { createCollector } from './lifecycle/collect.ts'
 import { createOutputStore, createOutputTool } from './output-tool.ts'
 import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
@@ -19,11 +28,14 @@ import { createToolset, type ToolsetOptions } from './toolset.ts'
 
 interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
   readonly sessions: SessionGateway
-  readonly bundles: Pick<BundleStore, 'load'>
+  readonly bundles: BundleStore
+  readonly config: { readonly pluginQuota: PluginQuota; readonly keepVersionsMs: number }
+  readonly store: PluginStore
+  readonly trust: Pick<TrustStore, 'list'>
 }
 
 /** What is installed, and what an agent's set of tools is made of, for the composition. */
-export function composeCatalog({ bundles, ...parts }: CatalogParts) {
+export function composeCatalog({ bundles, store, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
@@ -36,10 +48,29 @@ export function composeCatalog({ bundles, ...parts }: CatalogParts) {
     outputs: createOutputStore(parts.sessions),
     buildIndex: createSearchIndex,
     /** What the object itself works with. */
-    objectParts: { sourceOf, buildIndex: createSearchIndex },
-    /** The parts of these ids in a generation that is not in force yet, with what every run has. */
-    around: (generation: Generation, ids: readonly string[], kinds: PartKinds) =>
-      aroundIn(generation, ids, { kinds, sourceOf }),
+    objectParts: {
+      ...createPluginViews(store),
+      newestNumber: store.newestNumber,
+      collect: createCollector({ ...config, store, bundles, clock: parts.clock }),
+      clock: parts.clock,
+      sourceOf,
+      buildIndex: createSearchIndex,
+    },
+    lookAlikes: async (id: string) => lookAlikes(id, await store.ids()),
+    /** How changes of what is enabled are decided. */
+    lifecycle: (rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'tryOut'>) => {
+      const lifecycle: PluginLifecycle = createPluginLifecycle({
+        ...rest,
+        store,
+        bundles,
+        quota: config.pluginQuota,
+        clock: parts.clock,
+        signers: async () => (await trust.list()).map(({ name }) => name),
+        around: (generation, ids) =>
+          aroundIn(generation, ids, { kinds: lifecycle.kinds, sourceOf }),
+      })
+      return lifecycle
+    },
     createToolset: (
       entries: readonly ToolEntry[],
       options: Omit<ToolsetOptions, 'buildIndex' | 'more'>,
@@ -48,6 +79,7 @@ export function composeCatalog({ bundles, ...parts }: CatalogParts) {
   }
 }
 
+/** The parts of these ids in a generation that is not in force yet, with what every run has. */
 async function aroundIn(
   generation: Generation,
   ids: readonly string[],

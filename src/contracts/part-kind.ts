@@ -1,12 +1,19 @@
 import type { DeploymentDraft } from './event.ts'
-import type { Generation, PartKind, PinOfKind, Pins } from './generation.ts'
+import type {
+  Generation,
+  PartKind,
+  PinOfKind,
+  Pins,
+  PluginPin,
+  PluginSnapshot,
+} from './generation.ts'
 import type { McpServerRow } from './mcp.ts'
-import type { ChangeBy, NewPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
+import type { ChangeBy, KeptPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
 
 /** What a change comes to, before any of it is written. */
 export interface PartOutcome {
   readonly rows?: readonly PluginRow[]
-  readonly version?: NewPluginVersion
+  readonly version?: KeptPluginVersion
   readonly servers?: readonly McpServerRow[]
   /** All pins of each kind that is another now; what is in force stays as it is if absent. */
   readonly pins?: Pins
@@ -64,6 +71,14 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   /** `always`: every run has it, so it is wired from the start; `by name`: when something of it is named. */
   wire(pin: PinOfKind[K]): 'always' | 'by name'
 }
+
+/** What only the code of a plugin can say of it. */
+export interface PluginFacts {
+  readonly runsOwnAgent: boolean
+}
+
+/** Loads a set as a session would, and has this plugin's code registered; throws `plugin_…` saying why not. */
+export type TryOut = (snapshot: PluginSnapshot, pin: PluginPin) => Promise<PluginFacts>
 
 /** One entry for each kind that there is. */
 export type PartKinds = { readonly [K in PartKind]: PartKindEntry<K> }

@@ -54,11 +54,35 @@ export interface PluginView {
   readonly notes: readonly string[]
 }
 
-/** A version that is to be installed. Its bundle is stored already. */
+/** A version that is to be installed. */
 export interface NewPluginVersion extends PluginVersion {
   readonly id: string
   readonly tier: Exclude<TrustTier, 'builtin'>
   readonly manifest: unknown
+}
+
+/** A version whose bundle is kept. */
+export interface KeptPluginVersion extends NewPluginVersion {
+  /** Of its bundle as UTF-8. */
+  readonly sizeBytes: number
+}
+
+/** What one principal may bring. A version counts for whoever brought it first, until it is collected. */
+export interface PluginQuota {
+  readonly maxVersions: number
+  /** Of all bundles together. */
+  readonly maxBytes: number
+  readonly maxAddsPerHour: number
+}
+
+/** What one principal has brought. */
+export interface PluginUsage {
+  readonly versions: number
+  readonly bytes: number
+  /** Since the moment that was asked for. */
+  readonly adds: number
+  /** When the first of these was; absent if there are none. */
+  readonly firstAddAtMs?: number
 }
 
 /** What an operator may change. Every one of them is an event, also one that was refused. */
@@ -66,6 +90,8 @@ export type PluginChange =
   | {
       readonly do: 'add'
       readonly plugin: NewPluginVersion
+      /** The text that its hash is of. It is stored once the change is decided. */
+      readonly bundle: string
       /** An older version than the one that is there. */
       readonly allowDowngrade?: boolean
       /** The version number is known with another content, and is to mean this one from now on. */
@@ -174,6 +200,8 @@ export interface CatalogApi {
     reader?: string,
   ) => Promise<Reply<ChangeResult>>
   readonly report: (report: CallReport) => Promise<void>
+  /** Takes away some bundles that nobody can need any more, between two changes. How many: none is the end. */
+  readonly collect: () => Promise<Reply<number>>
 }
 
 /** The Catalog, as the operator's surface has it. Every verb may throw `request_unavailable`. */
@@ -204,8 +232,8 @@ export interface PluginRow {
   readonly config: JsonObject
   readonly problem?: { readonly code: string; readonly message: string }
   /**
-   * The principal whose id it is, with all that is kept under it; empty if nothing is. Absent in rows of a version
-   * before: who brought the oldest version.
+   * The principal whose id it is, with all that is kept under it; empty if nothing is. Absent if it ships, or shipped,
+   * with the deployment.
    */
   readonly owner?: string
 }
@@ -214,13 +242,20 @@ export interface PluginRow {
 export interface PluginStore {
   readonly find: (id: string) => Promise<PluginRow | undefined>
   readonly list: () => Promise<readonly PluginRow[]>
-  /** Of one plugin, or of all by id; newest first, and of each the newest hundred. */
+  /** Whose bundles are kept, of one plugin, or of all by id; newest first, and of each the newest hundred. */
   readonly versions: (id?: string) => Promise<readonly (PluginVersion & { readonly id: string })[]>
-  readonly version: (id: string, hash: string) => Promise<NewPluginVersion | undefined>
-  /** All that a version number ever meant, however long ago. */
-  readonly numbered: (id: string, version: string) => Promise<readonly { readonly hash: string }[]>
-  /** Who brought the oldest version. */
-  readonly firstBy: (id: string) => Promise<string | undefined>
+  /** One whose bundle is kept. */
+  readonly version: (id: string, hash: string) => Promise<KeptPluginVersion | undefined>
+  /** All that its version numbers ever meant, however long ago. */
+  readonly numbers: (
+    id: string,
+  ) => Promise<readonly Pick<PluginVersion, 'version' | 'hash' | 'signer'>[]>
+  readonly usage: (principal: string, sinceMs: number) => Promise<PluginUsage>
+  /**
+   * Hashes of bundles that came before a moment, and that since then nothing named: no row of a plugin or server, no generation.
+   * @param limit The most that are looked for.
+   */
+  readonly unnamed: (beforeMs: number, limit: number) => Promise<readonly string[]>
   /** Of the newest generation; 0 before the first change. */
   readonly newestNumber: () => Promise<number>
   /** Ids of what is there, whatever its state. */
@@ -239,7 +274,7 @@ export interface PluginStore {
   /** The row, the new generation and the event in one go: all of them or none. */
   readonly commit: (write: {
     readonly rows: readonly PluginRow[]
-    readonly version?: NewPluginVersion
+    readonly version?: KeptPluginVersion
     readonly servers?: readonly McpServerRow[]
     readonly generation?: Generation & { readonly before: Generation; readonly reason: string }
     readonly event: DeploymentEvent
@@ -249,5 +284,7 @@ export interface PluginStore {
 /** Bundles by hash. `load` throws `plugin_code_unavailable` if there is none, or one that was tampered with. */
 export interface BundleStore {
   readonly save: (hash: string, text: string) => Promise<void>
+  /** Takes these away, and notes of versions that they are gone. One that was saved after `beforeMs` stays. */
+  readonly remove: (hashes: readonly string[], beforeMs: number) => Promise<void>
   readonly load: (hash: string) => Promise<string>
 }

@@ -18,7 +18,7 @@ import type {
   SessionIndex,
   UsageReport,
 } from '#contracts/operations.ts'
-import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
+import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { ReadPluginUpload } from '#contracts/plugin-upload.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
 import type { RequestLimits } from '#contracts/request-limits.ts'
@@ -58,7 +58,6 @@ export interface HttpDeps {
   readonly tryPolicy: TryPolicy
   /** Remote MCP servers. */
   readonly mcp: McpAdministration
-  readonly bundles: Pick<BundleStore, 'save'>
   /** Takes away what a plugin keeps outside of sessions. */
   readonly purgePlugin: (id: string) => Promise<void>
   readonly deploymentLog: DeploymentLog

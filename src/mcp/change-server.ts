@@ -1,4 +1,4 @@
-import { IsolaError } from '#contracts/errors.ts'
+import { errorCode, IsolaError } from '#contracts/errors.ts'
 import {
   type McpChange,
   type McpPin,
@@ -9,11 +9,12 @@ import {
 import type { McpDecisions, McpOutcome } from '#contracts/mcp-administration.ts'
 import { pinsOf, withoutPin, withPin, type Generation } from '#contracts/generation.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
-import type { ChangeBy } from '#contracts/plugin-catalog.ts'
+import type { BundleStore, ChangeBy } from '#contracts/plugin-catalog.ts'
 
 /** What a change of the servers is decided from. */
 export interface DecisionDeps {
   readonly store: McpServerStore
+  readonly bundles: Pick<BundleStore, 'load'>
   readonly nowMs: () => number
   readonly checkUrl: CheckUrl
   /** Ids that are taken by plugins that ship with the deployment, or by the core. */
@@ -43,13 +44,19 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
     async restore(generation) {
       const then = pinsOf(generation, 'mcp')
       const rows = await store.list()
+      const lost = await lostIn(then, rows, deps)
       const notes: string[] = []
       const regained: string[] = []
       const servers = rows.flatMap((row): readonly McpServerRow[] => {
         const named = then.find(({ id }) => id === row.id)
         // Another server under the same name: what was approved of that one says nothing of this one.
-        const pin = named?.addedAtMs === row.addedAtMs ? named : undefined
-        if (named && !pin)
+        const same = named?.addedAtMs === row.addedAtMs ? named : undefined
+        const pin = same && !lost.has(same.hash) ? same : undefined
+        if (same && !pin)
+          notes.push(
+            `The MCP server "${row.id}" stays off: what was approved of it then is not kept any more. isola mcp approve ${row.id}`,
+          )
+        if (named && !same)
           notes.push(`The MCP server "${row.id}" stays off: it was added anew since.`)
         if (!pin)
           return row.state === 'enabled'
@@ -67,6 +74,23 @@ export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
       return { servers, mcp: servers.flatMap(toPin), notes: [...notes, ...regained], regained }
     },
   }
+}
+
+/** What was approved then and was collected since; what a server has now is kept. */
+async function lostIn(
+  then: readonly McpPin[],
+  rows: readonly McpServerRow[],
+  { bundles }: Pick<DecisionDeps, 'bundles'>,
+): Promise<ReadonlySet<string>> {
+  const has = new Set(rows.map(({ approvedHash }) => approvedHash))
+  const lost = new Set<string>()
+  for (const { hash } of then.filter((pin) => !has.has(pin.hash))) {
+    await bundles.load(hash).catch((error: unknown) => {
+      if (errorCode(error) !== 'plugin_code_unavailable') throw error
+      lost.add(hash)
+    })
+  }
+  return lost
 }
 
 /** What an operator took back or changed since, and has again by going back. */

@@ -46,7 +46,7 @@ export function composeMcp(deps: McpParts) {
   return {
     runtime,
     rotate: () => rotateServers(deps, at),
-    decisions: createMcpDecisions({ store, nowMs: clock.nowMs, checkUrl, isTaken }),
+    decisions: createMcpDecisions({ store, bundles, nowMs: clock.nowMs, checkUrl, isTaken }),
     wire: (snapshot: PluginSnapshot, taken: readonly string[]) =>
       wireServers(snapshot, {
         taken: new Set(taken),

@@ -1,31 +1,29 @@
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
-import type { PluginStore, BundleStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-catalog.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
-import type { CapabilityDeps } from './capability-deps.ts'
-import { createFaultReport } from './fault-report.ts'
-import { pluginsOf } from './generation.ts'
-import { toPluginDatabases } from './granted-database.ts'
+import type { CapabilityDeps } from './capabilities/capability-deps.ts'
+import { createFaultReport } from './capabilities/fault-report.ts'
+import { pluginsOf } from './loading/generation.ts'
+import { toPluginDatabases } from './capabilities/storage/granted-database.ts'
 import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
 import { createLiveHooks } from './hooks/live-hooks.ts'
-import { loadPlugins } from './in-process-host.ts'
-import { createArchiveReader, type ArchiveReaderDeps } from './install/archive-reader.ts'
-import { createUploadReader } from './install/upload-reader.ts'
-import { composeIsolates, type IsolateParts } from './isolate/compose.ts'
-import { createIsolateMeter } from './isolate/isolate-meter.ts'
-import { createPluginLifecycle, type LifecycleDeps } from './lifecycle/lifecycle.ts'
-import { createTryOut, type TryOutDeps } from './lifecycle/try-out.ts'
-import { createPluginViews } from './lifecycle/view.ts'
-import { createNetworkNow, type NetworkNowDeps } from './open-network.ts'
-import { createScopedStorage } from './scoped-storage.ts'
+import { loadPlugins } from './loading/in-process-host.ts'
+import { createArchiveReader, type ArchiveReaderDeps } from './admission/archive-reader.ts'
+import { createUploadReader, type UploadReaderDeps } from './admission/upload-reader.ts'
+import { composeIsolates, type IsolateParts } from './sandbox/compose.ts'
+import { createIsolateMeter } from './capabilities/isolate-meter.ts'
+import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
+import { createNetworkNow, type NetworkNowDeps } from './capabilities/open-network.ts'
+import { createScopedStorage } from './capabilities/storage/scoped-storage.ts'
 import { createReplyRedactor } from './secrets/reply-redactor.ts'
 import {
   createRevocationWatch,
   createServerRevocationWatch,
   type RevocationDeps,
-} from './revocation-watch.ts'
-import { toToolEntries } from './tool-entries.ts'
+} from './capabilities/revocation-watch.ts'
+import { toToolEntries } from './tools/tool-entries.ts'
 
 type Given = Pick<
   CapabilityDeps,
@@ -51,9 +49,9 @@ export interface PluginParts
     Omit<RevocationDeps, 'clock'> & {
       readonly report: Parameters<typeof createFaultReport>[0]
     }
-  readonly store: PluginStore
   readonly bundles: BundleStore
   readonly trust: TrustStore
+  readonly lookAlikes: UploadReaderDeps['lookAlikes']
   readonly log: DeploymentLog
   readonly maxResultChars: number
   readonly onFault: (error: unknown) => void
@@ -61,7 +59,7 @@ export interface PluginParts
 
 /** The hosts of plugins, what their code may reach, and how one comes in: leaves first. */
 export function composePlugins(parts: PluginParts) {
-  const { clock, sha256, ids, installed, store, trust, validator, send } = parts
+  const { clock, sha256, ids, installed, trust, validator, send, lookAlikes } = parts
   const { isolates, modelCode, host } = composeIsolates(parts)
   const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
   const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }
@@ -69,7 +67,6 @@ export function composePlugins(parts: PluginParts) {
   return {
     isolates,
     scopedStorage,
-    views: createPluginViews(store),
     redactorOf: (values: Iterable<string>) => createReplyRedactor(values).text,
     watchServer: createServerRevocationWatch({ ...installed, clock }),
     liveHooks: createLiveHooks,
@@ -86,22 +83,13 @@ export function composePlugins(parts: PluginParts) {
         problems: [...problems, ...loaded.problems, ...loaded.warnings],
       }
     },
-    lifecycle: (
-      rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'around'> & Pick<TryOutDeps, 'wire'>,
-    ) =>
-      createPluginLifecycle({
-        ...rest,
-        store,
-        clock,
-        signers: async () => (await trust.list()).map(({ name }) => name),
-        tryOut: createTryOut({ wire: rest.wire, isolates: host }),
-      }),
+    tryOut: (wire: TryOutDeps['wire']) => createTryOut({ wire, isolates: host }),
     readUpload: createUploadReader({
       readArchive: createArchiveReader({ ...parts, isolates, sleep: clock.sleep }),
       trust,
       sha256,
       send,
-      known: store.ids,
+      lookAlikes,
     }),
   }
 }

@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
 
@@ -10,6 +11,7 @@ const partChars = 600_000
 export interface Namespace {
   get(key: string): Promise<string | null>
   put(key: string, value: string): Promise<void>
+  delete(key: string): Promise<void>
 }
 
 /** D1, and KV before it. */
@@ -17,6 +19,7 @@ export interface BundlesDeps {
   readonly database: Database
   readonly namespace: Namespace
   readonly sha256: (text: string) => string
+  readonly clock: Pick<Clock, 'nowMs'>
 }
 
 const keyOf = (hash: string): string => `bundle:${hash}`
@@ -25,7 +28,12 @@ const keyOf = (hash: string): string => `bundle:${hash}`
  * Bundles under their own hash: KV, which is near and may lag, and D1, which is asked when KV has none or a wrong one.
  * What does not hash to its name is nobody's bundle (docs/security.md T24).
  */
-export function createBundleStore({ database, namespace, sha256 }: BundlesDeps): BundleStore {
+export function createBundleStore({
+  database,
+  namespace,
+  sha256,
+  clock,
+}: BundlesDeps): BundleStore {
   const isRight = (hash: string, text: string | null | undefined): text is string =>
     typeof text === 'string' && sha256(text) === hash
   const fromDatabase = async (hash: string): Promise<string> => {
@@ -39,15 +47,36 @@ export function createBundleStore({ database, namespace, sha256 }: BundlesDeps):
     async save(hash, text) {
       if (!isRight(hash, text)) throw new Error('A bundle is kept under its own hash.')
       const parts = text.match(new RegExp(`[^]{1,${partChars}}`, 'gu')) ?? []
-      const insert = `INSERT INTO plugin_bundles (hash, part, text) VALUES (?1, ?2, ?3)
-        ON CONFLICT (hash, part) DO UPDATE SET text = excluded.text`
+      const insert = `INSERT INTO plugin_bundles (hash, part, text, saved_at_ms) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (hash, part) DO UPDATE SET (text, saved_at_ms) = (?3, ?4)`
+      const nowMs = clock.nowMs()
       await reached(() =>
         database.batch(
-          parts.map((part, index) => database.prepare(insert).bind(hash, index, part)),
+          parts.map((part, index) => database.prepare(insert).bind(hash, index, part, nowMs)),
         ),
       )
       // D1 has it: that KV has it too only saves time.
       await namespace.put(keyOf(hash), text).catch(() => {})
+    },
+    async remove(hashes, beforeMs) {
+      // The copies first: of one that D1 has no more nobody would know.
+      await Promise.all(hashes.map((hash) => reached(() => namespace.delete(keyOf(hash)))))
+      const list = JSON.stringify(hashes)
+      const isListed = 'hash IN (SELECT value FROM json_each(?1))'
+      await reached(() =>
+        database.batch([
+          database
+            .prepare(`DELETE FROM plugin_bundles WHERE ${isListed} AND saved_at_ms < ?2`)
+            .bind(list, beforeMs),
+          // The manifest goes too: it may be a quarter of a megabyte.
+          database
+            .prepare(
+              `UPDATE plugin_versions SET (collected_at_ms, manifest) = (?2, '{}') WHERE ${isListed}
+                AND NOT EXISTS (SELECT 1 FROM plugin_bundles WHERE plugin_bundles.hash = plugin_versions.hash)`,
+            )
+            .bind(list, clock.nowMs()),
+        ]),
+      )
     },
     async load(hash) {
       const near = await namespace.get(keyOf(hash)).catch(() => undefined)

@@ -19,7 +19,7 @@ import { createUsageReport } from './usage-report.ts'
 import { createTrustStore } from './trusted-keys.ts'
 import { readDatabaseState, readReadiness } from './readiness.ts'
 
-export interface StorageParts extends BundlesDeps {
+export interface StorageParts extends Omit<BundlesDeps, 'clock'> {
   readonly clock: Clock
 }
 
@@ -36,7 +36,7 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     // What it makes the database do is its run's.
     audit: createAuditSink(own, deployment),
     deployment,
-    bundles: createBundleStore({ database, namespace, sha256 }),
+    bundles: createBundleStore({ database, namespace, sha256, clock }),
     deploymentLog: createDeploymentLog(database),
     grants: createGrantStore(database),
     keys: createKeyStore(database),

@@ -64,4 +64,8 @@ export const watchNamespace = (namespace: Namespace, { count }: PlatformCount): 
     count({ kvWrites: 1 })
     return namespace.put(key, value)
   },
+  delete(key) {
+    count({ kvWrites: 1 })
+    return namespace.delete(key)
+  },
 })

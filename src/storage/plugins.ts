@@ -1,6 +1,7 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { Permit } from '#contracts/permit.ts'
 import type {
+  KeptPluginVersion,
   NewPluginVersion,
   PluginRow,
   PluginStore,
@@ -9,6 +10,7 @@ import type {
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { createGenerations, generationRows } from './generations.ts'
+import { createKeptVersions } from './kept-versions.ts'
 import { mcpServerRow } from './mcp-servers.ts'
 import { reached } from './outage.ts'
 
@@ -19,11 +21,17 @@ const upsert = `
   ON CONFLICT (id) DO UPDATE SET (version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config,
     problem, owner, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
 const versionColumns =
-  'plugin, hash, version, tier, source, signer, manifest, installed_by, installed_at_ms'
-// The same bundle again is the same version, and stays as it came first; only a signature may be added to it.
+  'plugin, hash, version, tier, source, signer, manifest, installed_by, installed_at_ms, size_bytes'
+// The same bundle again is the same version, and stays as it came first; only a signature may be added to it. One that
+// was collected comes anew.
 const insertVersion = `
-  INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-  ON CONFLICT (plugin, hash) DO UPDATE SET (tier, signer) = (?4, ?6) WHERE ?6 IS NOT NULL`
+  INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+  ON CONFLICT (plugin, hash) DO UPDATE SET
+    tier = iif(?6 IS NULL AND collected_at_ms IS NULL, tier, ?4), signer = iif(?6 IS NULL AND collected_at_ms IS NULL, signer, ?6),
+    installed_by = iif(collected_at_ms IS NULL, installed_by, ?8),
+    installed_at_ms = iif(collected_at_ms IS NULL, installed_at_ms, ?9),
+    source = iif(collected_at_ms IS NULL, source, ?5), manifest = ?7, size_bytes = ?10, collected_at_ms = NULL
+  WHERE ?6 IS NOT NULL OR collected_at_ms IS NOT NULL`
 
 /** The tables of what is installed, which versions there are, and which sets of them were enabled. */
 export function createPluginStore(database: Database): PluginStore {
@@ -50,22 +58,24 @@ export function createPluginStore(database: Database): PluginStore {
     async versions(id) {
       // Of each plugin so many: nobody pushes another's out of sight.
       const sql = `SELECT ${versionColumns} FROM (SELECT *, row_number() OVER (PARTITION BY plugin
-          ORDER BY installed_at_ms DESC, hash) AS place FROM plugin_versions WHERE ?1 IS NULL OR plugin = ?1)
+          ORDER BY installed_at_ms DESC, hash) AS place FROM plugin_versions
+          WHERE collected_at_ms IS NULL AND (?1 IS NULL OR plugin = ?1))
         WHERE place <= 100 ORDER BY installed_at_ms DESC, hash`
       return (await all<VersionRow>(sql, id ?? null)).map(toVersion)
     },
     async version(id, hash) {
-      const sql = `SELECT ${versionColumns} FROM plugin_versions WHERE plugin = ?1 AND hash = ?2`
+      const sql = `SELECT ${versionColumns} FROM plugin_versions
+        WHERE plugin = ?1 AND hash = ?2 AND collected_at_ms IS NULL`
       const [row] = await all<VersionRow>(sql, id, hash)
-      return row && { ...toVersion(row), manifest: JSON.parse(row.manifest) as unknown }
+      const sizeBytes = row?.size_bytes ?? 0
+      return row && { ...toVersion(row), manifest: JSON.parse(row.manifest) as unknown, sizeBytes }
     },
-    numbered: (id, version) =>
-      all(`SELECT hash FROM plugin_versions WHERE plugin = ?1 AND version = ?2`, id, version),
-    async firstBy(id) {
-      const sql = `SELECT installed_by FROM plugin_versions WHERE plugin = ?1 ORDER BY installed_at_ms, hash DESC LIMIT 1`
-      const [row] = await all<Pick<VersionRow, 'installed_by'>>(sql, id)
-      return row?.installed_by
+    async numbers(id) {
+      const sql = 'SELECT version, hash, signer FROM plugin_versions WHERE plugin = ?1'
+      const rows = await all<Pick<VersionRow, 'version' | 'hash' | 'signer'>>(sql, id)
+      return rows.map(({ signer, ...row }) => ({ ...row, ...(signer !== null && { signer }) }))
     },
+    ...createKeptVersions(database),
     ...createGenerations(database),
     async commit({ rows, version, servers = [], generation, event }) {
       const { principal, atMs } = event
@@ -149,6 +159,7 @@ interface VersionRow {
   readonly manifest: string
   readonly installed_by: string
   readonly installed_at_ms: number
+  readonly size_bytes: number
 }
 
 function toVersion(
@@ -167,7 +178,7 @@ function toVersion(
   }
 }
 
-const toVersionColumns = (plugin: NewPluginVersion) => [
+const toVersionColumns = (plugin: KeptPluginVersion) => [
   plugin.id,
   plugin.hash,
   plugin.version,
@@ -177,4 +188,5 @@ const toVersionColumns = (plugin: NewPluginVersion) => [
   JSON.stringify(plugin.manifest),
   plugin.installedBy,
   plugin.installedAtMs,
+  plugin.sizeBytes,
 ]

@@ -13,6 +13,8 @@ export interface RetentionOptions {
   /** Absent: for ever. */
   readonly keepAuditMs?: number
   readonly keep: Pick<SessionTiming, 'keepNamedMs' | 'keepStatelessMs'>
+  /** Takes away some bundles of plugins that nobody can need any more; 0 is the end. */
+  readonly collect?: () => Promise<number>
   readonly tell: (incident: Incident) => Promise<void>
   readonly batchRows?: number
   /** Of `audit_runs`, whose rows are larger: each has all events of a run. */
@@ -73,15 +75,14 @@ const marginMs = 30 * 86_400_000
  * what went wrong is an incident, and the operator's page shows it until a time went well.
  */
 export function createRetention(options: RetentionOptions): () => Promise<void> {
-  const { database, clock, keepAuditMs, keep, tell } = options
+  const { database, clock, keepAuditMs, keep, collect, tell } = options
   const { batchRows = 5_000, batchRuns = 500, maxBatches = 40 } = options
   return async () => {
     const nowMs = clock.nowMs()
     let leftRows = maxBatches * batchRows
     const empty = async (sql: string, cutoffs: readonly number[], rows: number = batchRows) => {
       for (;;) {
-        if (leftRows <= 0)
-          throw new Error('There is more than one time can delete: the next goes on.')
+        if (leftRows <= 0) throw thereIsMore()
         leftRows -= rows
         const statement = database.prepare(sql).bind(...cutoffs, rows)
         if ((await statement.all()).results.length === 0) return
@@ -97,9 +98,13 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
         await empty(deleteEvents, cutoff)
         await empty(deleteRuns, cutoff, batchRuns)
       }
+      for (let left = maxBatches; collect && (await collect()) > 0; left -= 1)
+        if (left <= 1) throw thereIsMore()
       await tell({ ...about, message: '', isOver: true }).catch(() => {}) // told the next time
     } catch (error) {
       await tell({ ...about, message: errorMessage(error) }).catch(() => {}) // nobody can be told
     }
   }
 }
+
+const thereIsMore = () => new Error('There is more than one time can delete: the next goes on.')

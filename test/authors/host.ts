@@ -3,8 +3,8 @@
 import { env } from 'cloudflare:workers'
 import { bundle } from 'under-test:plugin'
 import { isolateModules, isolateVersion, modelModules } from '../../src/isolate.gen.ts'
-import { createPluginRunnerClass } from '../../src/plugins/isolate/plugin-runner.ts'
-import { createIsolates } from '../../src/plugins/isolate/worker-code.ts'
+import { createPluginRunnerClass } from '../../src/plugins/sandbox/plugin-runner.ts'
+import { createIsolates } from '../../src/plugins/sandbox/worker-code.ts'
 import { systemSources } from '../../src/sources.ts'
 
 const isolates = createIsolates({

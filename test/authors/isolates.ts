@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
-import type { PluginRunnerStub } from '../../src/plugins/isolate/isolate-host.ts'
+import type { PluginRunnerStub } from '../../src/plugins/sandbox/isolate-host.ts'
 import { isolateVersion } from '../../src/isolate.gen.ts'
-import { createIsolateHost } from '../../src/plugins/isolate/isolate-host.ts'
+import { createIsolateHost } from '../../src/plugins/sandbox/isolate-host.ts'
 import { systemSources } from '../../src/sources.ts'
 
 /** The host of isolates over the Runner beside the sandbox. */

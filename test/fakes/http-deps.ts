@@ -365,7 +365,6 @@ export function createFakeApp(options: FakeOptions = {}) {
       change: async () => ({ generation: 1, notes: [] }),
     },
     mcp: noMcpServers,
-    bundles: { save: async () => {} },
     purgePlugin: async () => {},
     deploymentLog: { append: async () => {} },
     readAsset: async (path) =>

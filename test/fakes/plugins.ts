@@ -7,9 +7,9 @@ import { noNetwork, outboundOver } from './outbound.ts'
 import { readerOf } from './secrets.ts'
 import { createFakeGateway } from './session-gateway.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
-import type { CapabilityDeps } from '../../src/plugins/capability-deps.ts'
+import type { CapabilityDeps } from '../../src/plugins/capabilities/capability-deps.ts'
 import { createHooks, type HooksDeps } from '../../src/plugins/hooks/create-hooks.ts'
-import { loadPlugins, type LoadedPlugin } from '../../src/plugins/in-process-host.ts'
+import { loadPlugins, type LoadedPlugin } from '../../src/plugins/loading/in-process-host.ts'
 
 export const passAll: SchemaValidator = { validate: () => ({ ok: true }) }
 

@@ -1,7 +1,7 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { RequestedGrants } from '#contracts/manifest.ts'
-import { createEgress } from '../../src/plugins/egress.ts'
+import { createEgress } from '../../src/plugins/capabilities/egress.ts'
 import { createCallSecrets } from '../../src/plugins/secrets/call-secrets.ts'
 import { createPluginSecrets } from '../../src/plugins/secrets/secret-capability.ts'
 import { sendOver } from './outbound.ts'

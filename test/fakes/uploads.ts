@@ -1,8 +1,8 @@
 import type { Carrier } from '#contracts/outbound.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { UploadDeps } from '../../src/plugins/install/read-upload.ts'
-import { checkBundle } from '../../src/plugins/install/parse-bundle.ts'
-import { readArchive } from '../../src/plugins/install/read-archive.ts'
+import type { UploadDeps } from '../../src/plugins/admission/read-upload.ts'
+import { checkBundle } from '../../src/plugins/admission/parse-bundle.ts'
+import { readArchive } from '../../src/plugins/admission/read-archive.ts'
 import { noNetwork, sendOver } from './outbound.ts'
 import { systemSources } from '../../src/sources.ts'
 

@@ -6,7 +6,7 @@ import { defaultTiming } from '../../src/contracts/runtime.ts'
 import { createPrincipalClass } from '../../src/governance/principal-object.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import { createMcpServerClass } from '../../src/mcp/mcp-object.ts'
-import { createPluginServiceClass } from '../../src/plugins/plugin-service.ts'
+import { createPluginServiceClass } from '../../src/plugins/capabilities/storage/plugin-service.ts'
 import { createSessionClass } from '../../src/sessions/session-object.ts'
 import { systemSources } from '../../src/sources.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createPluginLifecycle } from '../../src/plugins/lifecycle/lifecycle.ts'
-import { readUpload } from '../../src/plugins/install/read-upload.ts'
+import { createPluginLifecycle } from '../../src/catalog/lifecycle/lifecycle.ts'
+import { readUpload } from '../../src/plugins/admission/read-upload.ts'
 import { createBundleStore } from '../../src/storage/bundles.ts'
 import { createPluginStore } from '../../src/storage/plugins.ts'
 import { createFakeApp } from '../fakes/http-deps.ts'
@@ -126,20 +126,23 @@ function open() {
   const namespace = {
     get: async (key: string) => near.get(key) ?? null,
     put: async (key: string, value: string) => void near.set(key, value),
+    delete: async (key: string) => void near.delete(key),
   }
-  const bundles = createBundleStore({ database, namespace, sha256 })
+  const clock = { nowMs: () => 1, sleep: async () => {} }
+  const bundles = createBundleStore({ database, namespace, sha256, clock })
   const store = createPluginStore(database)
   const { change } = createPluginLifecycle({
     store,
+    bundles,
+    quota: { maxVersions: 1e6, maxBytes: 1e12, maxAddsPerHour: 1e6 },
     around: async (generation) => ({ ...generation, sources: {} }),
-    clock: { nowMs: () => 1, sleep: async () => {} },
+    clock,
     bundledIds: () => new Set(['kv']),
     signers: async () => [],
     tryOut: async () => ({ runsOwnAgent: false }),
   })
   const app = createFakeApp({
     deps: {
-      bundles,
       readUpload: async (upload) => ({
         ...(await readUpload(upload, uploadDeps())),
         tier: 'community',

@@ -62,7 +62,7 @@ export const askingSwitches = [
     ],
   ),
   ...of(
-    'src/plugins/plugin-request.ts',
+    'src/plugins/capabilities/plugin-request.ts',
     [asking],
     [
       {
@@ -92,8 +92,8 @@ export const askingSwitches = [
     ],
   ),
   ...of(
-    'src/plugins/plugin-parts.ts',
-    ['test/unit/plugins/in-process-host.test.ts'],
+    'src/plugins/sandbox/plugin-parts.ts',
+    ['test/unit/plugins/loading/in-process-host.test.ts'],
     [
       {
         name: 'undeclared-functions',

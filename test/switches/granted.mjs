@@ -6,8 +6,8 @@ const of = (file, tests, entries, project = 'unit') =>
 /** What the bundled plugins are given besides. */
 export const granted = [
   ...of(
-    'src/plugins/granted-database.ts',
-    ['test/unit/plugins/granted-database.test.ts'],
+    'src/plugins/capabilities/storage/granted-database.ts',
+    ['test/unit/plugins/capabilities/storage/granted-database.test.ts'],
     [
       {
         name: 'own-database-out-of-reach',
@@ -31,8 +31,8 @@ export const granted = [
     ],
   ),
   ...of(
-    'src/plugins/sql-statement.ts',
-    ['test/unit/plugins/granted-database.test.ts'],
+    'src/plugins/capabilities/storage/sql-statement.ts',
+    ['test/unit/plugins/capabilities/storage/granted-database.test.ts'],
     [
       {
         name: 'one-sql-statement',
@@ -49,13 +49,13 @@ export const granted = [
     ],
   ),
   ...of(
-    'src/plugins/granted-isolate.ts',
+    'src/plugins/capabilities/granted-isolate.ts',
     ['test/hostile/model-code.workers.test.ts'],
     [
       {
         name: 'model-code-has-one-verb',
         what: 'P32: code that a model wrote asks for tools and nothing else',
-        tests: ['test/unit/plugins/granted-isolate.test.ts'],
+        tests: ['test/unit/plugins/capabilities/granted-isolate.test.ts'],
         project: 'unit',
         find: "if (verb !== 'tools.call') return refusal('There is only tools.call.')",
         replace: '',
@@ -69,7 +69,7 @@ export const granted = [
       {
         name: 'model-code-runs-once',
         what: 'P32: code that has begun is not begun again elsewhere',
-        tests: ['test/unit/plugins/granted-isolate.test.ts'],
+        tests: ['test/unit/plugins/capabilities/granted-isolate.test.ts'],
         project: 'unit',
         find: "const isTaken = !hasBegun && ['busy', 'crashed'].includes(answer.error.code)",
         replace: "const isTaken = ['busy', 'crashed'].includes(answer.error.code)",
@@ -78,7 +78,7 @@ export const granted = [
     'workers',
   ),
   ...of(
-    'src/plugins/granted-parts.ts',
+    'src/plugins/capabilities/granted-parts.ts',
     ['test/hostile/model-code.workers.test.ts'],
     [
       {

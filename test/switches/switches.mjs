@@ -15,7 +15,7 @@ const kernelPauses = 'test/unit/kernel/pauses.test.ts'
 const kernelLedger = 'test/unit/kernel/ledger.test.ts'
 const subAgents = 'test/unit/agents/sub-agent-tool.test.ts'
 const gateway = 'test/unit/sessions/gateway.test.ts'
-const egress = 'test/unit/plugins/egress.test.ts'
+const egress = 'test/unit/plugins/capabilities/egress.test.ts'
 const holes = 'test/unit/outbound/holes.test.ts'
 const provider = 'test/unit/models/openai-provider.test.ts'
 const dayLedger = 'test/unit/governance/day-ledger.test.ts'
@@ -23,7 +23,7 @@ const parkedDay = 'test/unit/switched/parked-day.test.ts'
 const principalLedger = 'test/unit/governance/principal-ledger.test.ts'
 const auditLog = 'test/unit/storage/audit-log.test.ts'
 const kernelInner = 'test/unit/kernel/inner.test.ts'
-const callTools = 'test/unit/plugins/call-tools.test.ts'
+const callTools = 'test/unit/plugins/capabilities/call-tools.test.ts'
 const switchedKernel = 'test/unit/switched/kernel.test.ts'
 const switchedSessions = 'test/unit/switched/sessions.test.ts'
 const switchedHub = 'test/unit/switched/stream-hub.test.ts'
@@ -611,7 +611,7 @@ const inner = [
     ],
   ),
   ...of(
-    'src/plugins/call-tools.ts',
+    'src/plugins/capabilities/call-tools.ts',
     [callTools],
     [
       {
@@ -623,7 +623,7 @@ const inner = [
     ],
   ),
   ...of(
-    'src/plugins/tool-entries.ts',
+    'src/plugins/tools/tool-entries.ts',
     [callTools],
     [
       {
@@ -635,7 +635,7 @@ const inner = [
     ],
   ),
   ...of(
-    'src/plugins/ask-model.ts',
+    'src/plugins/capabilities/ask-model.ts',
     [callTools],
     [
       {
@@ -2173,8 +2173,8 @@ const secrets = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/plugin-kind.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/plugin-kind.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'removed-keys-sign-nothing',
@@ -2185,8 +2185,8 @@ const secrets = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/servers.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/servers.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'one-owner-of-an-id',
@@ -2398,7 +2398,7 @@ const rest = [
     ],
   ),
   ...of(
-    'src/plugins/egress.ts',
+    'src/plugins/capabilities/egress.ts',
     [egress],
     [
       {
@@ -2440,8 +2440,8 @@ const rest = [
     ],
   ),
   ...of(
-    'src/plugins/call-guard.ts',
-    ['test/unit/plugins/capabilities.test.ts'],
+    'src/plugins/capabilities/call-guard.ts',
+    ['test/unit/plugins/capabilities/capabilities.test.ts'],
     [
       {
         name: 'dead-after-call',
@@ -2788,12 +2788,12 @@ const rest = [
   ),
 ]
 
-const isolateTests = (name) => `test/unit/plugins/isolate/${name}.test.ts`
+const isolateTests = (name) => `test/unit/plugins/sandbox/${name}.test.ts`
 
 const isolates = [
   ...of(
-    'src/plugins/refusal.ts',
-    ['test/unit/plugins/capabilities.test.ts'],
+    'src/plugins/capabilities/refusal.ts',
+    ['test/unit/plugins/capabilities/capabilities.test.ts'],
     [
       {
         name: 'refusals-on-record',
@@ -2804,7 +2804,7 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/isolate/worker-code.ts',
+    'src/plugins/sandbox/worker-code.ts',
     [isolateTests('worker-code')],
     [
       {
@@ -2846,7 +2846,7 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/isolate/worker-code.ts',
+    'src/plugins/sandbox/worker-code.ts',
     ['test/hostile/islands.workers.test.ts'],
     [
       {
@@ -2860,8 +2860,8 @@ const isolates = [
     'workers',
   ),
   ...of(
-    'src/plugins/isolate/isolate-meter.ts',
-    [isolateTests('isolate-meter')],
+    'src/plugins/capabilities/isolate-meter.ts',
+    ['test/unit/plugins/capabilities/isolate-meter.test.ts'],
     [
       {
         name: 'isolate-price-lacking',
@@ -2890,8 +2890,8 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/inner-reach.ts',
-    [isolateTests('isolate-meter')],
+    'src/plugins/tools/inner-reach.ts',
+    ['test/unit/plugins/capabilities/isolate-meter.test.ts'],
     [
       {
         name: 'isolate-fee-leased',
@@ -2902,7 +2902,7 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/isolate/isolate-id.ts',
+    'src/plugins/sandbox/isolate-id.ts',
     [isolateTests('isolate-id')],
     [
       {
@@ -2926,7 +2926,7 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/isolate/call-gate.ts',
+    'src/plugins/sandbox/call-gate.ts',
     [isolateTests('call-gate')],
     [
       {
@@ -2956,7 +2956,7 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/isolate/run-call.ts',
+    'src/plugins/sandbox/run-call.ts',
     [isolateTests('run-call')],
     [
       {
@@ -2992,7 +2992,7 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/isolate/answer.ts',
+    'src/plugins/sandbox/answer.ts',
     [isolateTests('answer')],
     [
       {
@@ -3016,7 +3016,7 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/isolate/host-stubs.ts',
+    'src/plugins/sandbox/host-stubs.ts',
     [isolateTests('host-stubs')],
     [
       {
@@ -3034,7 +3034,7 @@ const isolates = [
     ],
   ),
   ...of(
-    'src/plugins/in-process-host.ts',
+    'src/plugins/loading/in-process-host.ts',
     [isolateTests('isolate-host')],
     [
       {
@@ -3195,7 +3195,7 @@ const hooks = [
 
 const archiveTricks = 'test/hostile/archives.test.ts'
 const manifestTricks = 'test/hostile/manifests.test.ts'
-const installTests = (name) => `test/unit/plugins/install/${name}.test.ts`
+const installTests = (name) => `test/unit/plugins/admission/${name}.test.ts`
 
 const strangers = 'test/hostile/authors.test.ts'
 
@@ -3237,7 +3237,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/archive-paths.ts',
+    'src/plugins/admission/archive-paths.ts',
     [archiveTricks],
     [
       {
@@ -3261,7 +3261,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/zip-directory.ts',
+    'src/plugins/admission/zip-directory.ts',
     [archiveTricks],
     [
       {
@@ -3291,7 +3291,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/unzip.ts',
+    'src/plugins/admission/unzip.ts',
     [archiveTricks],
     [
       {
@@ -3309,7 +3309,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/read-yaml.ts',
+    'src/plugins/admission/read-yaml.ts',
     [manifestTricks],
     [
       {
@@ -3333,7 +3333,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/parse-bundle.ts',
+    'src/plugins/admission/parse-bundle.ts',
     [manifestTricks],
     [
       {
@@ -3351,7 +3351,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/folder-to-bundle.ts',
+    'src/plugins/admission/folder-to-bundle.ts',
     [installTests('read-upload')],
     [
       {
@@ -3363,7 +3363,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/fetch-archive.ts',
+    'src/plugins/admission/fetch-archive.ts',
     [installTests('read-upload')],
     [
       {
@@ -3375,7 +3375,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/signatures.ts',
+    'src/plugins/admission/signatures.ts',
     [installTests('upload-reader')],
     [
       {
@@ -3393,8 +3393,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/revocation-watch.ts',
-    ['test/unit/plugins/revocation-watch.test.ts'],
+    'src/plugins/capabilities/revocation-watch.ts',
+    ['test/unit/plugins/capabilities/revocation-watch.test.ts'],
     [
       {
         name: 'permit-before-call',
@@ -3453,8 +3453,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/restore.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/restore.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'revoked-stays-gone',
@@ -3489,13 +3489,13 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/add.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/add.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'version-keeps-content',
         what: 'P27: a version number keeps its content',
-        find: 'if (!replace) refuseOtherContent(plugin, { sameNumber, versions })',
+        find: 'if (!replace) refuseOtherContent(plugin, numbers)',
         replace: '',
       },
       {
@@ -3537,8 +3537,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/allow.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/allow.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'not-enabled-without-grant',
@@ -3555,8 +3555,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/lifecycle.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/lifecycle.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'guards-stay',
@@ -3568,7 +3568,7 @@ const uploads = [
   ),
   ...of(
     'src/storage/bundles.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'bundle-is-its-hash',
@@ -3609,8 +3609,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/install/plugin-names.ts',
-    [installTests('plugin-names')],
+    'src/catalog/lifecycle/plugin-names.ts',
+    ['test/unit/catalog/lifecycle/plugin-names.test.ts'],
     [
       {
         name: 'reserved-ids',
@@ -3712,8 +3712,8 @@ const uploads = [
     ],
   ),
   ...of(
-    'src/plugins/plugin-api.ts',
-    ['test/unit/plugins/plugin-api.test.ts'],
+    'src/plugins/loading/plugin-api.ts',
+    ['test/unit/plugins/loading/plugin-api.test.ts'],
     [
       {
         name: 'other-plugin-api',
@@ -3830,8 +3830,8 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/plugin-kind.ts',
-    ['test/unit/plugins/lifecycle.test.ts'],
+    'src/catalog/lifecycle/plugin-kind.ts',
+    ['test/unit/catalog/lifecycle/lifecycle.test.ts'],
     [
       {
         name: 'exposed-by-name-only',
@@ -3842,7 +3842,7 @@ const endpoint = [
     ],
   ),
   ...of(
-    'src/plugins/lifecycle/servers.ts',
+    'src/catalog/lifecycle/servers.ts',
     ['test/workers/mcp.workers.test.ts'],
     [
       {

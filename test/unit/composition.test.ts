@@ -3,6 +3,7 @@ import { createAgentDirectory } from '../../src/agents/agent-directory.ts'
 import { createSearchIndex } from '../../src/catalog/search/search-index.ts'
 import { withOutsideTools } from '../../src/catalog/outside-tools.ts'
 import { createToolset } from '../../src/catalog/toolset.ts'
+import { parseConfig } from '../../src/settings.ts'
 import { composeRuntime } from '../../src/composition.ts'
 import { createKernel } from '../../src/kernel/run.ts'
 import { createPromptStore } from '../../src/memory/prompt-store.ts'
@@ -154,6 +155,10 @@ describe('the composition', () => {
       "must be names of D1 bindings with commas between them, and not DB, which is Isola's own",
     ],
     ['ISOLA_KEEP_USAGE_DAYS', '7', 'must be 8 to 9999 days'],
+    ['ISOLA_KEEP_VERSIONS_DAYS', '7', 'must be 8 to 9999 days'],
+    ['ISOLA_AUTHOR_VERSIONS', '0', 'must be a whole number, 1 to 999999'],
+    ['ISOLA_AUTHOR_MIB', '1 GiB', 'must be a whole number, 1 to 999999'],
+    ['ISOLA_AUTHOR_ADDS_PER_HOUR', '1.5', 'must be a whole number, 1 to 999999'],
   ])('says that %s=%s is wrong, and what is right', async (name, value, what) => {
     const { http } = compose({ ...bindings(), [name]: value })
     const message = `${name}: ${what}`
@@ -195,6 +200,23 @@ describe('the composition', () => {
     expect(keptDays({})).toBe(90)
     expect(keptDays({ ISOLA_KEEP_DAYS: '500', ISOLA_DAILY_TOKENS: 'x' })).toBe(500)
     expect(keptDays({ ISOLA_KEEP_DAYS: '5 years' })).toBe(9_999)
+  })
+
+  it('keeps versions as long as is set, though another setting is wrong, and longest if that one is', () => {
+    const keptDays = (settings: object) => parseConfig(settings).keepVersionsMs / 86_400_000
+    expect(keptDays({})).toBe(90)
+    expect(keptDays({ ISOLA_KEEP_VERSIONS_DAYS: '8', ISOLA_DAILY_TOKENS: 'x' })).toBe(8)
+    expect(keptDays({ ISOLA_KEEP_VERSIONS_DAYS: '7' })).toBe(9_999)
+  })
+
+  it('P21: an author has the quota that is set, or what ships', () => {
+    const shipped = { maxVersions: 200, maxBytes: 134_217_728, maxAddsPerHour: 60 }
+    expect(parseConfig({ ISOLA_AUTHOR_VERSIONS: '' }).pluginQuota).toEqual(shipped)
+    expect(parseConfig({ ISOLA_AUTHOR_VERSIONS: 5, ISOLA_AUTHOR_MIB: '1' }).pluginQuota).toEqual({
+      ...shipped,
+      maxVersions: 5,
+      maxBytes: 1_048_576,
+    })
   })
 
   it('X5, N5: a call gets explicit inputs only, the same names for every tool', async () => {

@@ -49,6 +49,11 @@ const fixtures: Record<string, string> = {
   'src/sessions/runs/deep/against-order-by-reexport.ts': `export { late } from '../../upkeep/late.ts'\n`,
   'src/sessions/upkeep/against-order-to-root.ts': `import { root } from '../root.ts'\nexport const a = root\n`,
   'src/sessions/unlisted/against-order.ts': `import { rows } from '../storage/rows.ts'\nexport const a = rows\n`,
+  'src/plugins/hooks/late.ts': `export const late = 1\n`,
+  'src/plugins/sandbox/against-order.ts': `import { late } from '../hooks/late.ts'\nexport const a = late\n`,
+  'src/plugins/tools/late.ts': `import { late } from '../hooks/late.ts'\nexport const a = late\n`,
+  'src/catalog/lifecycle/against-order.ts': `import { root } from '../root.ts'\nexport const a = root\n`,
+  'src/catalog/root.ts': `export const root = 1\n`,
   'src/sessions/against-order-from-root.ts': `import { a } from './unlisted/against-order.ts'\nexport const b = a\n`,
 
   // Rooms: bad.
@@ -236,16 +241,17 @@ describe('lint rules', () => {
   )
 
   it.each(Object.keys(fixtures).filter((path) => path.includes('/against-order')))(
-    'sessions: a folder that imports one built on it, or has no place in the order, is refused (%s)',
+    'a folder that imports one built on it, or has no place in the order, is refused (%s)',
     (path) => expect(refusals(path)).toEqual(['rooms(imports)']),
   )
 
-  it('sessions: folders that import those before them pass, and in rooms without an order all do', () => {
+  it('folders that import those before them pass, and in rooms without an order all do', () => {
     const good = [
       'src/sessions/storage/rows.ts',
       'src/sessions/runs/deep/queue.ts',
       'src/sessions/upkeep/timer.ts',
       'src/sessions/root.ts',
+      'src/plugins/tools/late.ts',
       'src/http/openai/up.ts',
     ]
     expect(good.filter((path) => refusals(path).length > 0)).toEqual([])

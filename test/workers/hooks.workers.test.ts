@@ -64,7 +64,7 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   return { bundledPlugins }
 })
 // How long an isolate takes on this machine is not what is tried here.
-vi.mock('../../src/plugins/call-limits.ts', async (load) => ({
+vi.mock('../../src/plugins/sandbox/call-limits.ts', async (load) => ({
   ...(await load<object>()),
   defaultHookTimeoutMs: 60_000,
 }))

@@ -19,7 +19,6 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
     throw error
   })
   const { text, hash, manifest, bundle, source, tier, signer, notes } = read
-  await deps.bundles.save(hash, text)
   const plugin = {
     id: manifest.id,
     version: manifest.version,
@@ -36,7 +35,7 @@ export const addPlugin = (deps: HttpDeps) => async (context: HttpContext) => {
     ...(replace && { replace }),
     ...(takeOver && { takeOver }),
   }
-  const change = { do: 'add', plugin, ...more } as const
+  const change = { do: 'add', plugin, bundle: text, ...more } as const
   const result = await deps.plugins.change(change, by)
   return jsonResponse({ ...result, notes: [...notes, ...result.notes] }, { status: 201 })
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
-import type { HookOutcome } from '../hook-batch.ts'
+import type { HookOutcome } from '../sandbox/hook-batch.ts'
 
 /** What a plugin said of one event, read. */
 export type HookSaid =

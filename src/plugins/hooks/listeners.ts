@@ -1,5 +1,5 @@
 import type { HookPoint } from '#contracts/manifest.ts'
-import type { LoadedPlugin } from '../in-process-host.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
 /** Those that listen at a point, in the order in which they are asked: dependencies first. */
 export const listenersAt = (

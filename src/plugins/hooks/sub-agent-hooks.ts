@@ -1,6 +1,6 @@
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
-import type { LoadedPlugin } from '../in-process-host.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
 import { askPoint, type Asked, type AskPointDeps } from './ask-point.ts'
 import { toHookContext } from './hook-context.ts'
 import { listenersAt } from './listeners.ts'

@@ -11,7 +11,7 @@ import {
 import { defaultExposure } from '../../../src/contracts/exposure.ts'
 import { defaultToolPolicy } from '../../../src/contracts/tool-policy.ts'
 import { concerns } from '../../../src/catalog/concerns.ts'
-import { createKinds } from '../../../src/plugins/lifecycle/kinds.ts'
+import { createKinds } from '../../../src/catalog/lifecycle/kinds.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const kinds = createKinds({} as Parameters<typeof createKinds>[0])
@@ -20,15 +20,15 @@ const all = Object.keys(kinds) as PartKind[]
 /** Where a kind is named: its entry of the table with what decides for it, and what wires its pins. */
 const places: Record<PartKind, readonly string[]> = {
   plugin: [
-    'src/plugins/generation.ts',
-    'src/plugins/lifecycle/changes.ts',
-    'src/plugins/lifecycle/prove.ts',
-    'src/plugins/lifecycle/restore.ts',
+    'src/plugins/loading/generation.ts',
+    'src/catalog/lifecycle/changes.ts',
+    'src/catalog/lifecycle/prove.ts',
+    'src/catalog/lifecycle/restore.ts',
   ],
   bundled: [
-    'src/plugins/generation.ts',
-    'src/plugins/lifecycle/changes.ts',
-    'src/plugins/lifecycle/restore.ts',
+    'src/plugins/loading/generation.ts',
+    'src/catalog/lifecycle/changes.ts',
+    'src/catalog/lifecycle/restore.ts',
   ],
   mcp: ['src/mcp/approved.ts', 'src/mcp/change-server.ts'],
   policy: ['src/contracts/generation.ts'],

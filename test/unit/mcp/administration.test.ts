@@ -7,7 +7,7 @@ import {
   type McpListing,
   type McpServerRow,
 } from '../../../src/contracts/mcp.ts'
-import { noGeneration, type Generation } from '../../../src/contracts/generation.ts'
+import { noGeneration, pinsOf, type Generation } from '../../../src/contracts/generation.ts'
 import { createMcpAdministration } from '../../../src/mcp/administration.ts'
 import { createMcpDecisions } from '../../../src/mcp/change-server.ts'
 import { sha256 } from '../../fakes/mcp-link.ts'
@@ -36,8 +36,14 @@ function createWorld() {
     find: async (id: string) => rows.get(id),
     list: async () => [...rows.values()].filter(({ state }) => state !== 'removed'),
   }
+  const load = async (hash: string) => {
+    const text = bundles.get(hash)
+    if (text === undefined) throw new IsolaError('plugin_code_unavailable', 'there is no bundle')
+    return text
+  }
   const decisions = createMcpDecisions({
     store,
+    bundles: { load },
     nowMs: () => rows.size,
     checkUrl: (url) => new URL(url),
     isTaken: () => false,
@@ -59,7 +65,7 @@ function createWorld() {
     store,
     bundles: {
       save: async (hash, text) => void bundles.set(hash, text),
-      load: async (hash) => bundles.get(hash) ?? '',
+      load,
     },
     catalog: {
       async change(change) {
@@ -91,7 +97,9 @@ function createWorld() {
     )
   const login = () => administration.login('srv', 'https://isola.example')
   const remove = () => change({ do: 'remove', id: 'srv' })
-  return { rows, forgotten, happens, change, add, approve, login, remove }
+  const now = () => generation
+  const { restore } = decisions
+  return { now, restore, bundles, rows, forgotten, happens, change, add, approve, login, remove }
 }
 type World = ReturnType<typeof createWorld>
 
@@ -198,5 +206,37 @@ describe('adding a server', () => {
   ])('T4: notes of %s that everybody reads a query', async (url, expected) => {
     const { notes } = await createWorld().add(url)
     expect(notes).toEqual(expected.map((text) => expect.stringContaining(text)))
+  })
+})
+
+describe('going back to what was approved of a server then', () => {
+  const approvedTwice = async () => {
+    const world = createWorld()
+    await world.add()
+    await world.approve(['say'])
+    await world.change({ do: 'enable', id: 'srv' })
+    const then = world.now()
+    await world.approve()
+    return { world, then, hash: pinsOf(then, 'mcp')[0]!.hash }
+  }
+
+  it('has it again while it is kept', async () => {
+    const { world, then, hash } = await approvedTwice()
+    expect(await world.restore(then)).toMatchObject({ mcp: [{ id: 'srv', hash }] })
+  })
+
+  it('leaves the server off where it is not kept any more, and says so', async () => {
+    const { world, then, hash } = await approvedTwice()
+    world.bundles.delete(hash)
+    const { mcp, servers, notes } = await world.restore(then)
+    expect(mcp).toEqual([])
+    expect(servers).toMatchObject([{ id: 'srv', state: 'disabled' }])
+    expect(notes).toEqual([expect.stringMatching(/stays off.*not kept any more.*mcp approve srv/)])
+  })
+
+  it('asks nobody for what it has now', async () => {
+    const { world } = await approvedTwice()
+    world.bundles.clear()
+    expect((await world.restore(world.now())).mcp).toHaveLength(1)
   })
 })

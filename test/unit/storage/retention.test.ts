@@ -123,6 +123,18 @@ describe('retention of the record', () => {
     expect(told.at(-1)).toMatchObject({ isOver: true })
   })
 
+  it('takes bundles away in steps with a bound, and goes on the next time', async () => {
+    let left = 7
+    const collect = async () => (left > 0 ? ((left -= 1), 1) : 0)
+    const { run, told } = open({ collect, maxBatches: 5 })
+    await run()
+    expect(left).toBe(2)
+    expect(told.at(-1)?.message).toContain('next goes on')
+    await run()
+    expect(left).toBe(0)
+    expect(told.at(-1)).toMatchObject({ isOver: true })
+  })
+
   it('tells an incident when the database fails, and throws nothing', async () => {
     const { run, sqlite, told } = open()
     sqlite.exec('DROP TABLE audit')

@@ -4,7 +4,7 @@ import type { JsonObject } from '#contracts/json.ts'
 import type { Capabilities, HookAnswer, HookEvent } from '#contracts/plugin.ts'
 import type { HookSubject } from '#contracts/policy.ts'
 import { createSchemaValidator } from '../../../../src/catalog/schema-validator.ts'
-import { loadPlugins, type LoadedPlugin } from '../../../../src/plugins/in-process-host.ts'
+import { loadPlugins, type LoadedPlugin } from '../../../../src/plugins/loading/in-process-host.ts'
 import {
   createEndingKernel,
   createFakeModel,

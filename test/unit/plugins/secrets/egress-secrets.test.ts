@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
-import { openCapabilities } from '../../../../src/plugins/capabilities.ts'
+import { openCapabilities } from '../../../../src/plugins/capabilities/capabilities.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createSecretWorld } from '../../../fakes/secret-world.ts'
 import { readerOf } from '../../../fakes/secrets.ts'

@@ -1,0 +1,48 @@
+import {
+  pinsOf,
+  type Generation,
+  type PluginSnapshot,
+  type PluginPin,
+} from '#contracts/generation.ts'
+import type { PartOutcome, PluginFacts, TryOut } from '#contracts/part-kind.ts'
+import { isSamePermit } from '#contracts/permit.ts'
+import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
+
+/** How code is started once. */
+export interface ProveDeps {
+  /** The pins of a generation that a plugin is wired with, and their sources. */
+  readonly around: (generation: Generation, ids: readonly string[]) => Promise<PluginSnapshot>
+  readonly tryOut: TryOut
+}
+
+/** The same outcome with what was found out; throws `plugin_…` if something in it does not start. */
+export type Proof = <T extends PartOutcome>(outcome: T, before: Generation) => Promise<T>
+
+/** What would be enabled is tried first: a plugin that cannot start does not go live. */
+export const createProof =
+  ({ around, tryOut }: ProveDeps): Proof =>
+  async (outcome, before) => {
+    const was = pinsOf(before, 'plugin')
+    const next: Generation = {
+      number: before.number + 1,
+      pins: { ...before.pins, ...outcome.pins },
+    }
+    const plugins = pinsOf(next, 'plugin')
+    const known = new Map(was.map((pin) => [pin.id, pin]))
+    const fresh = plugins.filter((pin) => !isSameToStart(known.get(pin.id), pin))
+    if (fresh.length === 0) return outcome
+    const facts = new Map<string, PluginFacts>()
+    for (const pin of fresh) facts.set(pin.hash, await tryOut(await around(next, [pin.id]), pin))
+    const plugin = plugins.map((pin) => {
+      const found = facts.get(pin.hash)
+      return found ? { ...pin, ...found } : pin
+    })
+    return { ...outcome, pins: { ...outcome.pins, plugin } }
+  }
+
+/** Whether a pin would start as it did: another permit or configuration may not. */
+const isSameToStart = (was: PluginPin | undefined, { hash, config, permit }: PluginPin): boolean =>
+  was !== undefined &&
+  (was.config === config || toCanonicalJson(was.config) === toCanonicalJson(config)) &&
+  was.hash === hash &&
+  (was.permit === permit || isSamePermit(was.permit, permit))

@@ -1,0 +1,115 @@
+import * as z from 'zod'
+import { IsolaError } from '#contracts/errors.ts'
+import { bundleCaps } from '#contracts/plugin-bundle.ts'
+import type { Isolates } from '../sandbox/worker-code.ts'
+import { parseBundle, type CheckedBundle } from './parse-bundle.ts'
+import { refused } from './refused.ts'
+
+/** Reads a zip. Throws `plugin_upload_invalid`, `plugin_manifest_invalid` or `plugin_isolate_unavailable`. */
+export type ReadArchive = (archive: Uint8Array) => Promise<CheckedBundle>
+
+/** Our own code that reads archives, kept as an asset of the deployment. */
+export interface ArchiveReaderAsset {
+  /** Of the asset, such as `/archive-reader.js`. */
+  readonly path: string
+  /** Of its text; another text is not run. */
+  readonly sha256: string
+}
+
+export interface ArchiveReaderDeps {
+  /** Absent where the deployment has no Worker Loader. */
+  readonly isolates: Pick<Isolates, 'openReader'> | undefined
+  /** Reads a file of the deployment's own by its path; absent where there are none. */
+  readonly readAsset: ((path: string) => Promise<Response>) | undefined
+  readonly reader: ArchiveReaderAsset
+  readonly sha256: (text: string) => string
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
+}
+
+/** A zip as large as may be takes a few hundredths of a second. */
+const timeoutMs = 10_000
+/** A bundle as large as it may be, each character of it as JSON at its longest. */
+const maxAnswerChars =
+  6 * (bundleCaps.maxManifestChars + bundleCaps.maxCodeChars + bundleCaps.maxFilesChars) + 10_000
+
+const answerSchema = z.union([
+  z.strictObject({ bundle: z.unknown() }),
+  z.strictObject({
+    error: z.strictObject({
+      code: z.enum(['plugin_upload_invalid', 'plugin_manifest_invalid']),
+      message: z.string().max(2_000),
+      param: z.string().max(200).optional(),
+    }),
+  }),
+])
+
+/**
+ * Archives are read in an isolate that has nothing: no network, no bindings, and for each archive one of its own, so that
+ * what one does to the parsers is not there for the next. What it answers is foreign, and is checked as a bundle that
+ * somebody sent.
+ * @see docs/security.md T26
+ */
+export function createArchiveReader(deps: ArchiveReaderDeps): ReadArchive {
+  const { isolates, readAsset, reader, sha256, sleep } = deps
+  let loaded: Promise<string> | undefined
+  const load = async (read: NonNullable<typeof readAsset>): Promise<string> => {
+    const response = await read(reader.path)
+    const text = response.ok ? await response.text() : ''
+    if (sha256(text) === reader.sha256) return text
+    throw new IsolaError('plugin_isolate_unavailable', unavailable, {
+      detail: `asset ${reader.path}: ${response.ok ? 'another text than was built' : response.status}`,
+    })
+  }
+  const codeOf = (read: NonNullable<typeof readAsset>) =>
+    (loaded ??= load(read).catch((error: unknown) => {
+      loaded = undefined
+      throw error
+    }))
+
+  return async (archive) => {
+    if (!isolates || !readAsset) throw new IsolaError('plugin_isolate_unavailable', unavailable)
+    const code = await codeOf(readAsset)
+    const id = sha256(JSON.stringify(['archive', reader.sha256, await digestOf(archive)]))
+    const done = new AbortController()
+    const late = sleep(timeoutMs, done.signal).then(
+      () => refuseUnread(`took longer than ${timeoutMs / 1_000} seconds`),
+      () => undefined,
+    )
+    const answer = isolates
+      .openReader(id, code)
+      .read(archive)
+      .catch((cause: unknown) => refuseUnread('could not be read', cause))
+    const text = await Promise.race([answer, late]).finally(() => done.abort())
+    return toBundle(text)
+  }
+}
+
+const unavailable =
+  'A zip is read in an isolate, and this deployment has none (docs/plans.md). Add it with `isola plugin add`, which reads it on your machine, or send { bundle } as JSON.'
+
+function refuseUnread(why: string, cause?: unknown): never {
+  throw refused(`The archive ${why}.`, cause)
+}
+
+async function digestOf(bytes: Uint8Array): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', bytes.slice())
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+function toBundle(text: unknown): CheckedBundle {
+  if (typeof text !== 'string' || text.length > maxAnswerChars)
+    return refuseUnread('could not be read')
+  const { data: answer, error: cause } = answerSchema.safeParse(parseJson(text))
+  if (!answer) return refuseUnread('could not be read', cause)
+  if ('bundle' in answer) return parseBundle(answer.bundle)
+  const { code, message, param } = answer.error
+  throw new IsolaError(code, message, { ...(param !== undefined && { param }) })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+import { ToolError, type PluginTools } from '#contracts/plugin.ts'
+import type { JsonObject } from '#contracts/json.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import { toJson } from '../sandbox/json-border.ts'
+
+const maxNameChars = 64
+const maxMessageChars = 2_000
+
+/**
+ * Other tools for a plugin's code: exactly those of its `uses_tools`, each through every gate. A tool's failure is an
+ * error with its text; what is not listed is refused, and on the record.
+ */
+export function createPluginTools({ inner, call, emit }: ToolContext): PluginTools {
+  const refused = new Set<string>()
+  return {
+    async call(name, given) {
+      const tool = String(name).slice(0, maxNameChars)
+      if (!inner?.reaches(tool)) {
+        if (!refused.has(tool) && refused.size < 100)
+          emit({ type: 'capability_refused', data: { call, capability: 'tools', tool } })
+        refused.add(tool)
+        const message = `not granted: the tool ${tool} (add it or its plugin to uses_tools in plugin.yaml; it has to be enabled)`
+        throw new ToolError('tool_failed', { message })
+      }
+      const result = await inner.callTool(tool, toInput(given))
+      if (result.ok) return toJson(result.output)
+      const { message, transient = false } = result.error
+      throw new ToolError('tool_failed', {
+        message: `${tool}: ${message}`.slice(0, maxMessageChars),
+        transient,
+      })
+    },
+  }
+}
+
+function toInput(given: unknown): JsonObject {
+  const input = toJson(given)
+  if (typeof input === 'object' && input !== null && !Array.isArray(input))
+    return input as JsonObject
+  throw new ToolError('tool_failed', { message: 'tools.call(name, input): input is an object' })
+}

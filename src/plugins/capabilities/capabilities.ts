@@ -1,0 +1,122 @@
+import type { OutsideAddress } from '#contracts/network-rule.ts'
+import type { Capabilities, PluginRequest, PluginTools } from '#contracts/plugin.ts'
+import type { Usage } from '#contracts/lease.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import { createPluginModel } from './ask-model.ts'
+import { createCallEnd } from './call-end.ts'
+import { createGuard, guardAll } from './call-guard.ts'
+import { createLog, toLevel, toNumbers } from './call-log.ts'
+import { createPluginTools } from './call-tools.ts'
+import type { CapabilityDeps } from './capability-deps.ts'
+import {
+  createDatabase,
+  createIsolate,
+  createMemory,
+  createPluginFetch,
+  createPluginStorage,
+  createWorkspace,
+  termsOf,
+} from './granted-parts.ts'
+import { withSafeErrors } from './storage/granted-storage.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import { createPluginRequest, type OnAsk } from './plugin-request.ts'
+import { createRefuse } from './refusal.ts'
+import { createCallSecrets } from '../secrets/call-secrets.ts'
+import { createPluginSecrets } from '../secrets/secret-capability.ts'
+
+/** Capabilities of one call and the way to end them. */
+export interface OpenCapabilities {
+  readonly capabilities: Capabilities
+  /** After this every function rejects and the signal has fired. */
+  readonly close: () => void
+  /** What the call spent beside tools and models, which are counted where they are asked. */
+  readonly spent: () => Usage | undefined
+}
+
+/** What one call is besides its context. */
+export interface OpenOptions {
+  readonly as?: 'tool' | 'agent' | undefined
+  /** Where the call goes by its input. */
+  readonly goesTo?: OutsideAddress | undefined
+  /** Before each use of something: throws if it may not be used now. */
+  readonly check?: (() => Promise<void>) | undefined
+  /** Ends the call until there are answers; absent where a call cannot wait. */
+  readonly onAsk?: OnAsk
+}
+
+/** Builds what a plugin may do within one call: exactly its grants, dead after the call (docs/design.md section 8). */
+export function openCapabilities(
+  plugin: LoadedPlugin,
+  context: ToolContext,
+  deps: CapabilityDeps,
+  { as = 'tool', onAsk, goesTo, check }: OpenOptions = {},
+): OpenCapabilities {
+  const over = createCallEnd()
+  const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
+  const guard = createGuard(over, check)
+  const log = createLog(context, over)
+  const refuse = createRefuse(context)
+  const secrets = createCallSecrets(plugin.granted.secrets, context, deps)
+  // Made when they are first read: most calls read one or two.
+  const made: { -readonly [K in keyof Capabilities]?: Capabilities[K] } = {}
+  const signalOf = () => (made.signal ??= AbortSignal.any([context.signal, over.signal()]))
+  const granted: { isolate?: ReturnType<typeof createIsolate> } = {}
+  const isolateOf = (tools: PluginTools) =>
+    (granted.isolate ??= createIsolate(plugin, {
+      context: { ...context, signal: signalOf() },
+      deps,
+      tools,
+      refuse,
+    }))
+  const capabilities: Capabilities = {
+    get fetch() {
+      return (made.fetch ??= guard(
+        createPluginFetch(plugin, context, { ...deps, signal: signalOf(), secrets, goesTo }),
+      ))
+    },
+    get storage() {
+      const options = { ask, context, deps, refuse }
+      return (made.storage ??= guardAll(guard, createPluginStorage(plugin, options)))
+    },
+    get workspace() {
+      return (made.workspace ??= guardAll(guard, createWorkspace(plugin, ask, refuse)))
+    },
+    get memory() {
+      return (made.memory ??= guardAll(guard, createMemory(plugin, ask, { ...deps, refuse })))
+    },
+    get secrets() {
+      const { ref, ...signing } = createPluginSecrets(secrets)
+      return (made.secrets ??= { ref, ...guardAll(guard, signing) })
+    },
+    get tools() {
+      return (made.tools ??= guardAll(guard, createPluginTools(context)))
+    },
+    get model() {
+      const terms = termsOf(plugin, as)
+      return (made.model ??= guardAll(guard, createPluginModel(context, terms, refuse('model'))))
+    },
+    get database() {
+      return (made.database ??= guardAll(guard, createDatabase(plugin, deps.databases, refuse)))
+    },
+    get isolate() {
+      return (made.isolate ??= guardAll(guard, isolateOf(this.tools).isolate))
+    },
+    idempotencyKey: context.idempotencyKey,
+    get request() {
+      const options = { granted: plugin.granted.request, context, deps, refuse, onAsk }
+      return (made.request ??= guardAll(guard, createPluginRequest(options)) as PluginRequest)
+    },
+    log: (message, level) =>
+      log(message, (said) => ({ type: 'tool_log', data: { ...said, ...toLevel(level) } })),
+    progress: (message, at) =>
+      log(message, (said) => ({ type: 'tool_progress', data: { ...said, ...toNumbers(at) } })),
+    get signal() {
+      return signalOf()
+    },
+  }
+  return {
+    capabilities,
+    spent: () => granted.isolate?.spent(),
+    close: over.end,
+  }
+}

@@ -1,0 +1,213 @@
+import * as z from 'zod'
+import type { Usage } from '#contracts/lease.ts'
+import { zeroUsage } from '#contracts/lease.ts'
+import { ToolError, type PluginIsolate, type PluginTools } from '#contracts/plugin.ts'
+import type { ToolContext, ToolOwner } from '#contracts/tool.ts'
+import { refusal } from '../sandbox/call-gate.ts'
+import type { CallStubs } from '../sandbox/inside/capabilities.ts'
+import type { PluginRunnerStub } from '../sandbox/isolate-host.ts'
+import { isolateSettings } from '../sandbox/worker-code.ts'
+import { toJson } from '../sandbox/json-border.ts'
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+
+/** What Cloudflare charges for each new id of an isolate in a day, in billionths of a US dollar. */
+export const newIsolateNanoUsd = 2_000_000
+/** Isolates of the same code in one session tree at once: one runs code once, and is away a moment later. */
+export const maxLanes = 4
+
+const maxCodeChars = 100_000
+const defaultTimeoutMs = 10_000
+const maxTimeoutMs = 60_000
+const maxChars = 256 * 1024
+/** The Runner's own deadline, for code that keeps the timer inside from firing. */
+const graceMs = 1_000
+const maxToldLogChars = 1_000
+
+/** How code that a model wrote is run. */
+export interface ModelCodeRunner {
+  readonly runner: () => PluginRunnerStub
+  readonly sha256: (text: string) => string
+  /** `isolateVersion` of our own modules. */
+  readonly shimVersion: string
+}
+
+/** The capability `isolate` of one call, and what it cost. */
+export interface GrantedIsolate {
+  readonly isolate: PluginIsolate
+  /** What the isolates cost that were asked for so far. */
+  readonly spent: () => Usage | undefined
+}
+
+const logs = z.array(z.string().max(1_000)).max(100).default([])
+const answerSchema = z.union([
+  z.strictObject({ value: z.strictObject({ result: z.unknown(), logs }) }),
+  z.object({
+    error: z.object({
+      code: z.string().max(64),
+      message: z
+        .string()
+        .transform((text) => text.slice(0, 1_500))
+        .default(''),
+      // Out of a stack that the code may have forged.
+      line: z.int().min(1).max(100_000).optional().catch(undefined),
+      logs,
+    }),
+  }),
+])
+
+/**
+ * Code that a model wrote, each run in an isolate of its own that has nothing but the call's own `tools`. The id says
+ * which code it is and whose session tree, so that the same code costs once a day (decision 0023).
+ */
+export function createGrantedIsolate(
+  { runner, sha256, shimVersion }: ModelCodeRunner,
+  context: Pick<ToolContext, 'rootSession' | 'lease' | 'signal' | 'call' | 'emit'>,
+  { tools, record }: { readonly tools: PluginTools; readonly record: ToolOwner },
+): GrantedIsolate {
+  const { rootSession, lease, signal, call, emit } = context
+  let opened = 0
+  const open = async (code: string, timeoutMs: number, lane: number): Promise<Outcome> => {
+    if (lease.maxCostNanoUsd < (opened + 1) * newIsolateNanoUsd)
+      throw failed('The budget does not allow another isolate ($0.002 each).')
+    opened += 1
+    const isolate = sha256(
+      JSON.stringify(['model code', code, rootSession, lane, shimVersion, isolateSettings]),
+    )
+    const about = { isolate: isolate.slice(0, 12), costNanoUsd: newIsolateNanoUsd }
+    emit({ type: 'isolate_started', data: { call, ...record, ...about } })
+    const { port, hasBegun } = createPort(tools)
+    const over = new AbortController()
+    const ended = aborted(AbortSignal.any([signal, over.signal]))
+    const running = runner().run(
+      {
+        isolate,
+        plugin: '',
+        modelCode: code,
+        job: JSON.stringify({ timeoutMs, maxChars }),
+        timeoutMs: timeoutMs + graceMs,
+        maxChars,
+      },
+      port,
+      async () => refusal('There is no network here.'),
+      () => ended,
+    )
+    const text = await running.finally(() => over.abort())
+    return { text, hasBegun: hasBegun() }
+  }
+  return {
+    spent: () =>
+      opened === 0 ? undefined : { ...zeroUsage, costNanoUsd: opened * newIsolateNanoUsd },
+    isolate: {
+      async run(given, { timeoutMs: wanted = defaultTimeoutMs } = {}) {
+        const code = parseCode(given)
+        const timeoutMs = Math.min(Math.max(1, Math.trunc(Number(wanted)) || 1), maxTimeoutMs)
+        for (let lane = 0; lane < maxLanes; lane += 1) {
+          const { text, hasBegun } = await open(code, timeoutMs, lane)
+          const answer = readAnswer(text)
+          if ('value' in answer)
+            return { result: toResult(answer.value.result), logs: answer.value.logs }
+          // Nothing of the code has run there: this one belongs to another call, or was going away.
+          const isTaken = !hasBegun && ['busy', 'crashed'].includes(answer.error.code)
+          if (!isTaken || signal.aborted) throw toFailure(answer.error, timeoutMs)
+        }
+        throw failed('The same code still runs in this session; wait for it.', true)
+      },
+    },
+  }
+}
+
+interface Outcome {
+  readonly text: unknown
+  readonly hasBegun: boolean
+}
+
+/** All that the code can ask: the tools of the call that runs it. */
+function createPort(tools: PluginTools): {
+  readonly port: CallStubs['port']
+  readonly hasBegun: () => boolean
+} {
+  const state = { hasBegun: false }
+  const serve = async (verb: string, json: string): Promise<string> => {
+    if (verb === 'began') {
+      state.hasBegun = true
+      return '{}'
+    }
+    if (verb !== 'tools.call') return refusal('There is only tools.call.')
+    const [name, input] = callSchema.parse(JSON.parse(json))
+    return JSON.stringify({ value: toJson(await tools.call(name, input)) })
+  }
+  return {
+    hasBegun: () => state.hasBegun,
+    port: (verb, json) =>
+      serve(verb, json).catch((error: unknown) =>
+        refusal(
+          errorCode(error) === 'tool_failed'
+            ? errorMessage(error).slice(0, 2_000)
+            : 'tools.call(name, input): a name and an object.',
+        ),
+      ),
+  }
+}
+
+const callSchema = z.tuple([z.string(), z.record(z.string(), z.unknown())])
+
+function parseCode(given: unknown): string {
+  if (typeof given !== 'string' || given.trim() === '' || given.length > maxCodeChars)
+    throw failed(`Code is a text of 1 to ${maxCodeChars} characters.`)
+  return given
+}
+
+function readAnswer(text: unknown): z.infer<typeof answerSchema> {
+  try {
+    if (typeof text === 'string' && text.length <= maxChars)
+      return answerSchema.parse(JSON.parse(text))
+  } catch {
+    // Whatever it is, it did not come from the entry as we wrote it.
+  }
+  return { error: { code: 'odd_answer', message: '', logs: [] } }
+}
+
+function toResult(value: unknown) {
+  return value === undefined ? null : toJson(value)
+}
+
+function toFailure(
+  {
+    code,
+    message,
+    line,
+    logs: said,
+  }: Extract<z.infer<typeof answerSchema>, { error: object }>['error'],
+  timeoutMs: number,
+): ToolError {
+  const told = said.length === 0 ? '' : `\nLogged before: ${said.join('\n')}`
+  const about = `${describe(code, message, timeoutMs)}${line === undefined ? '' : ` (line ${line})`}`
+  return failed(`${about}${told.slice(0, maxToldLogChars)}`)
+}
+
+function describe(code: string, message: string, timeoutMs: number): string {
+  switch (code) {
+    case 'timeout':
+      return `The code took longer than ${timeoutMs} ms and was stopped.`
+    case 'too_large':
+      return 'The code returned more than 256 KiB of JSON.'
+    case 'exceeded':
+      return `The code was stopped: it ${message}.`
+    case 'failed':
+    case 'syntax':
+      return `The code failed. ${message}`
+    default:
+      return 'The code stopped without an answer.'
+  }
+}
+
+function failed(message: string, transient = false): ToolError {
+  return new ToolError('tool_failed', { message, transient })
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

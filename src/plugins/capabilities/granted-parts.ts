@@ -1,0 +1,147 @@
+// Each capability that a grant opens; without its grant it refuses.
+import type {
+  Capabilities,
+  PluginDatabase,
+  PluginIsolate,
+  PluginMemory,
+  PluginStorage,
+  PluginTools,
+} from '#contracts/plugin.ts'
+import type { OutsideAddress } from '#contracts/network-rule.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import { spanIdOf } from '#contracts/span-id.ts'
+import { toTraceparent } from '#contracts/trace.ts'
+import type { ModelTerms } from './ask-model.ts'
+import type { CapabilityDeps } from './capability-deps.ts'
+import { createEgress } from './egress.ts'
+import { createGrantedDatabase, type PluginDatabases } from './storage/granted-database.ts'
+import { createGrantedIsolate, type GrantedIsolate } from './granted-isolate.ts'
+import {
+  createGrantedStorage,
+  parseQuotaBytes,
+  withSafeErrors,
+  type AskStorage,
+} from './storage/granted-storage.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import { createOpenNow } from './open-network.ts'
+import { createRefuse, fail, refusedStorage, type Refuse } from './refusal.ts'
+import { spaceOf } from './storage/scoped-storage.ts'
+import type { CallSecrets } from '../secrets/call-secrets.ts'
+
+/** `fetch`: the egress over `grants.network`. */
+export function createPluginFetch(
+  { granted, tier }: LoadedPlugin,
+  context: ToolContext,
+  deps: CapabilityDeps & {
+    readonly signal: AbortSignal
+    readonly secrets: CallSecrets
+    readonly goesTo: OutsideAddress | undefined
+  },
+): Capabilities['fetch'] {
+  const grants = granted.network
+  if (grants.length === 0) return createRefuse(context)('network')
+  const { emit, idempotencyKey, run, call, trace, traceLink: link, isApproved } = context
+  return createEgress({
+    grants,
+    tier,
+    openNow: createOpenNow(deps.network, isApproved ? deps.goesTo : undefined),
+    send: deps.send,
+    emit,
+    secrets: deps.secrets,
+    idempotencyKey,
+    traceparent: toTraceparent({ trace, span: spanIdOf(run, call), link }),
+    signal: deps.signal,
+  })
+}
+
+/** `storage`: in the scope of the grant, within its quota. */
+export function createPluginStorage(
+  { manifest, granted }: LoadedPlugin,
+  {
+    ask,
+    context,
+    deps,
+    refuse,
+  }: {
+    readonly ask: AskStorage
+    readonly context: ToolContext
+    readonly deps: CapabilityDeps
+    readonly refuse: Refuse
+  },
+): PluginStorage {
+  const grant = granted.storage
+  if (!grant) return refusedStorage(refuse('storage'))
+  const { ofPrincipal, ofPlugin } = deps.scopedStorage
+  const asks: Readonly<Record<typeof grant.scope, () => AskStorage>> = {
+    session: () => ask,
+    principal: () => withSafeErrors(ofPrincipal(context.principal)),
+    deployment: () => withSafeErrors(ofPlugin(manifest.id)),
+  }
+  return createGrantedStorage({
+    space: spaceOf(manifest.id),
+    quotaBytes: parseQuotaBytes(grant.quota),
+    ask: asks[grant.scope](),
+  })
+}
+
+/** Workspace and memory belong to the whole session tree: only code that ships with the deployment may have them. */
+export function createWorkspace(
+  { granted, tier }: LoadedPlugin,
+  ask: AskStorage,
+  refuse: Refuse,
+): PluginStorage {
+  if (!granted.workspace || tier !== 'builtin') return refusedStorage(refuse('workspace'))
+  return createGrantedStorage({ space: 'workspace', quotaBytes: parseQuotaBytes(), ask })
+}
+
+/** `memory`: the scratchpad of the session tree. */
+export function createMemory(
+  { granted, tier }: LoadedPlugin,
+  ask: AskStorage,
+  { createMemory: create, refuse }: Pick<CapabilityDeps, 'createMemory'> & { refuse: Refuse },
+): PluginMemory {
+  if (granted.memory && tier === 'builtin') return create(ask)
+  const run = refuse('memory')
+  return { append: run, read: run, search: run, clear: run }
+}
+
+/** A tool asks the models it was granted; an agent with code of its own asks its own, and those. */
+export function termsOf({ manifest, granted }: LoadedPlugin, as: 'tool' | 'agent'): ModelTerms {
+  const models = granted.model?.models
+  const { model: own } = manifest.agent ?? {}
+  if (as === 'tool' || own === undefined) return { models }
+  // What the operator was shown is the model it runs on: any other is named in the grant.
+  if (granted.model) return { preferred: own, ...(models && { models: [own, ...models] }) }
+  return { preferred: own, models: [own] }
+}
+
+/** `database`: the operator's database that the grant names. */
+export function createDatabase(
+  { granted, tier }: LoadedPlugin,
+  databases: PluginDatabases,
+  refuse: Refuse,
+): PluginDatabase {
+  if (!granted.database || tier !== 'builtin') return { query: refuse('database') }
+  return createGrantedDatabase(granted.database, databases)
+}
+
+/** `isolate`: runs code that a model wrote, with the plugin's own tools. */
+export function createIsolate(
+  { granted, tier, manifest: { id: plugin, version } }: LoadedPlugin,
+  {
+    context,
+    deps,
+    tools,
+    refuse,
+  }: {
+    readonly context: ToolContext
+    readonly deps: CapabilityDeps
+    readonly tools: PluginTools
+    readonly refuse: Refuse
+  },
+): GrantedIsolate {
+  const none = (run: PluginIsolate['run']) => ({ isolate: { run }, spent: () => undefined })
+  if (!granted.isolate || tier !== 'builtin') return none(refuse('isolate'))
+  if (!deps.modelCode) return none(fail('This deployment has no isolates (no Worker Loader).'))
+  return createGrantedIsolate(deps.modelCode, context, { tools, record: { plugin, version, tier } })
+}

@@ -1,0 +1,84 @@
+import type { JsonObject } from '#contracts/json.ts'
+import type { ToolManifest } from '#contracts/manifest.ts'
+import { isOpen, type NetworkRule, type OutsideAddress } from '#contracts/network-rule.ts'
+import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
+import type { CheckUrl } from '#contracts/outbound.ts'
+import type { IsOpen } from './egress.ts'
+import type { LoadedPlugin } from '../loading/in-process-host.ts'
+
+/**
+ * What the operator opened, a moment old at most. While the Catalog does not answer it is what was heard last, however
+ * old, as with the rest of the policy; where nothing ever was, nothing is open.
+ */
+export interface NetworkNow {
+  readonly rule: () => Promise<NetworkRule | undefined>
+  /** Hosts and ports at which a server in development itself answers. */
+  readonly ownHosts: readonly string[]
+}
+
+/** Where the network of the policy is read. */
+export interface NetworkNowDeps {
+  readonly snapshot: () => Promise<PluginSnapshot>
+  readonly lastKnown: () => PluginSnapshot | undefined
+  readonly ownHosts: readonly string[]
+}
+
+/**
+ * The network of the policy in force: as it was heard last where the Catalog does not answer; nothing if it never did.
+ */
+export const createNetworkNow = ({
+  snapshot,
+  lastKnown,
+  ownHosts,
+}: NetworkNowDeps): NetworkNow => ({
+  async rule() {
+    const known = await snapshot().catch(lastKnown)
+    return known && policyOf(known).network
+  },
+  ownHosts,
+})
+
+/**
+ * What is open to one call: what the operator opened, and with somebody's approval the place that this person was
+ * shown. A redirect stays there, or goes to what is open to everybody.
+ */
+export function createOpenNow(
+  { rule, ownHosts }: NetworkNow,
+  approved: OutsideAddress | undefined,
+): () => Promise<IsOpen> {
+  const origin = approved && new URL(approved.url).origin
+  return async () => {
+    const now = await rule()
+    return (to) =>
+      (origin !== undefined && new URL(to.url).origin === origin) ||
+      (now !== undefined && isOpen(to, now, ownHosts))
+  }
+}
+
+/**
+ * Where a call of a tool goes that reads whatever address it is given: so its plugin was granted, it says that it
+ * reaches out (`openWorldHint`), and its input says where. What egress refuses whatever is open goes nowhere: nobody is
+ * asked about it, and the call fails with the reason.
+ */
+export function goesToOf(
+  { tier, granted }: Pick<LoadedPlugin, 'tier' | 'granted'>,
+  { annotations, input_schema: schema }: ToolManifest,
+  { checkUrl }: { readonly checkUrl: CheckUrl },
+): ((input: JsonObject) => OutsideAddress | undefined) | undefined {
+  const isWide = tier === 'builtin' && granted.network.some(({ host }) => host === '*')
+  const takesUrl = Object.hasOwn(Object(schema['properties']), 'url')
+  if (!isWide || !takesUrl || annotations.openWorldHint !== true) return undefined
+  return ({ url, method = 'GET' }) =>
+    typeof url === 'string' && typeof method === 'string' && mayLeave(url, checkUrl)
+      ? { method: method.toUpperCase(), url }
+      : undefined
+}
+
+function mayLeave(url: string, checkUrl: CheckUrl): boolean {
+  try {
+    checkUrl(url)
+    return true
+  } catch {
+    return false
+  }
+}

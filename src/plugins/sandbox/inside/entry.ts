@@ -1,0 +1,136 @@
+import { withFetch } from './prelude.ts'
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import { runHookBatch } from '../hook-batch.ts'
+import { NotJsonError, toJson } from '../json-border.ts'
+import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
+import { openCapabilities, toGlobalFetch, type CallStubs } from './capabilities.ts'
+import { describeParts, loadedParts, LoadFault, loadParts, type About } from './load.ts'
+
+/** The longest a tool may ask for. */
+const maxCallMs = 600_000
+
+interface Job {
+  readonly about: About
+  readonly work:
+    | { readonly do: 'inspect' }
+    | { readonly do: 'tool'; readonly name: string; readonly input: Record<string, unknown> }
+    | {
+        readonly do: 'resource'
+        readonly name: string
+        readonly input: { readonly uri: string } & Record<string, string>
+      }
+    | { readonly do: 'prompt'; readonly name: string; readonly input: Record<string, string> }
+    | {
+        readonly do: 'agent'
+        readonly request: { readonly task: string; readonly context?: string }
+      }
+    | { readonly do: 'hook'; readonly on: string; readonly events: readonly HookEvent[] }
+    | { readonly do: 'schedule' }
+  readonly idempotencyKey: string
+  /** Of the secrets of this call. */
+  readonly nonce: string
+  readonly maxChars: number
+}
+
+/**
+ * What the Runner calls in an isolate: one method, JSON text in and out, never throws. Nothing in here is a boundary:
+ * the plugin's code shares this realm. The host checks whatever comes out.
+ */
+export default class Isolate extends WorkerEntrypoint {
+  async run(
+    text: string,
+    port: CallStubs['port'],
+    fetcher: CallStubs['fetcher'],
+    closed: CallStubs['closed'],
+  ): Promise<string> {
+    const job = JSON.parse(text) as Job
+    try {
+      const answer = JSON.stringify({
+        value: await work(job, { port, fetcher, closed }),
+      })
+      if (answer.length <= job.maxChars) return answer
+      return failure('too_large', '')
+    } catch (error) {
+      return toFailure(error)
+    }
+  }
+}
+
+async function work(job: Job, stubs: CallStubs): Promise<unknown> {
+  const parts = loadedParts() ?? (await loadParts(job.about))
+  if (job.work.do === 'inspect') return toJson(describeParts(parts))
+  const { capabilities, settle } = openCapabilities(stubs, job)
+  // The runtime ends a request that waits for nothing it knows as "hung": that is for the session to say.
+  const awake = setTimeout(() => {}, maxCallMs)
+  try {
+    const run = toRun(parts, job.work)
+    return toJson(
+      await withFetch(
+        () => toGlobalFetch(capabilities.fetch),
+        () => run(capabilities),
+      ),
+    )
+  } finally {
+    clearTimeout(awake)
+    const settling = settle()
+    if (settling) await settling
+  }
+}
+
+type Run = (capabilities: Capabilities) => unknown
+
+function toRun(parts: PluginParts, wanted: Exclude<Job['work'], { do: 'inspect' }>): Run {
+  switch (wanted.do) {
+    case 'tool': {
+      const run = ownFunction(parts.tools, 'tools', wanted.name)
+      return (capabilities) => run(wanted.input, capabilities)
+    }
+    case 'resource': {
+      const read = ownFunction(parts.resources, 'resources', wanted.name)
+      return (capabilities) => read(wanted.input, capabilities)
+    }
+    case 'prompt': {
+      const make = ownFunction(parts.prompts, 'prompts', wanted.name)
+      return (capabilities) => make(wanted.input, capabilities)
+    }
+    case 'hook': {
+      const hook = ownFunction(parts.hooks, 'hooks', wanted.on)
+      return (capabilities) => runHookBatch(hook, wanted.events, capabilities)
+    }
+    case 'agent': {
+      const { agent } = parts
+      if (typeof agent?.invoke !== 'function') throw missing('agent.invoke')
+      return (capabilities) => agent.invoke(wanted.request, capabilities)
+    }
+    case 'schedule': {
+      const { schedule } = parts
+      if (typeof schedule?.execute !== 'function') throw missing('schedule.execute')
+      return (capabilities) => schedule.execute(capabilities)
+    }
+  }
+}
+
+function ownFunction<T>(
+  functions: Readonly<Record<string, T>> = {},
+  member: string,
+  name: string,
+): T {
+  const found = Object.hasOwn(functions, name) ? functions[name] : undefined
+  if (typeof found !== 'function') throw missing(`${member}.${name}`)
+  return found
+}
+
+const missing = (what: string) =>
+  new LoadFault('plugin_contract_mismatch', `register() returned no function ${what}`)
+
+/** Of an error only a ToolError's message and `transient` leave; what else was thrown may hold anything. */
+function toFailure(error: unknown): string {
+  if (error instanceof LoadFault) return failure(error.code, error.message)
+  if (error instanceof NotJsonError) return failure('not_json', error.message)
+  const { code, message, transient } = Object(error) as Record<string, unknown>
+  if (code !== 'tool_failed' || typeof message !== 'string') return failure('crashed', '')
+  return failure('tool_failed', message, transient === true)
+}
+
+const failure = (code: string, message: string, transient = false): string =>
+  JSON.stringify({ error: { code, message: message.slice(0, 2_000), transient } })

@@ -1,0 +1,83 @@
+import type { PluginParts } from '#contracts/plugin.ts'
+import { toJson } from '../json-border.ts'
+
+/** What `register` is told, and what its answer must have. */
+export interface About {
+  readonly id: string
+  readonly version: string
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+/** Why a plugin's code is of no use, in words for its author. */
+export class LoadFault extends Error {
+  readonly code: 'plugin_register_failed' | 'plugin_contract_mismatch'
+
+  constructor(code: LoadFault['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const kept: { parts?: PluginParts } = {}
+
+/** Those of a plugin that is registered already. */
+export const loadedParts = (): PluginParts | undefined => kept.parts
+
+/** The plugin's parts: its module is imported and registered once in the life of an isolate, with no capability. */
+export async function loadParts(about: About): Promise<PluginParts> {
+  if (kept.parts) return kept.parts
+  const { default: register } = await importCode()
+  if (typeof register !== 'function')
+    throw new LoadFault(
+      'plugin_register_failed',
+      'the default export must be the register function',
+    )
+  kept.parts = callRegister(register, about)
+  return kept.parts
+}
+
+async function importCode(): Promise<{ readonly default: unknown }> {
+  try {
+    return await import('plugin-code.js')
+  } catch (error) {
+    throw new LoadFault('plugin_register_failed', `the module failed: ${textOf(error)}`)
+  }
+}
+
+function callRegister(register: unknown, { id, version, config }: About): PluginParts {
+  let parts: unknown
+  try {
+    parts = Reflect.apply(register as () => unknown, undefined, [
+      { id, version, config: toJson(config) },
+    ])
+  } catch (error) {
+    throw new LoadFault('plugin_register_failed', `register() failed: ${textOf(error)}`)
+  }
+  if (typeof parts === 'object' && parts !== null && !Array.isArray(parts) && !('then' in parts))
+    return parts
+  throw new LoadFault(
+    'plugin_register_failed',
+    'register() must return an object at once, such as { tools: { … } }',
+  )
+}
+
+/** What there is, for the host to compare with the manifest: names, and for each whether it can be called. */
+export function describeParts(parts: PluginParts): unknown {
+  return {
+    members: Object.keys(parts),
+    tools: functionsOf(parts.tools),
+    resources: functionsOf(parts.resources),
+    prompts: functionsOf(parts.prompts),
+    hooks: functionsOf(parts.hooks),
+    execute: typeof parts.schedule?.execute === 'function',
+    invoke: typeof parts.agent?.invoke === 'function',
+  }
+}
+
+const functionsOf = (named: object = {}) =>
+  Object.entries(named).map(([name, run]) => ({ name, isFunction: typeof run === 'function' }))
+
+/** What was thrown, whatever it is, as at most 500 characters. */
+export function textOf(error: unknown): string {
+  return (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, 500)
+}

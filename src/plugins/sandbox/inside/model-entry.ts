@@ -1,0 +1,105 @@
+import { abortIsolate, WorkerEntrypoint } from 'cloudflare:workers'
+import { toJson } from '../json-border.ts'
+import type { CallStubs } from './capabilities.ts'
+
+const maxLogs = 100
+const maxLogChars = 1_000
+const maxMessageChars = 2_000
+
+// Taken before the code of the model is there to change them. For its good only: what comes out is checked outside.
+const { parse, stringify } = JSON
+const later = setTimeout
+
+interface Job {
+  readonly timeoutMs: number
+  readonly maxChars: number
+}
+
+/** An isolate runs model-written code once in its life: nothing is left for whoever comes next. */
+const state = { isUsed: false }
+
+/** What the Runner calls where code that a model wrote runs: JSON text in and out, never throws. */
+class ModelCode extends WorkerEntrypoint {
+  async run(
+    text: string,
+    port: CallStubs['port'],
+    _fetcher: CallStubs['fetcher'],
+    _closed: CallStubs['closed'],
+  ): Promise<string> {
+    if (state.isUsed) return '{"error":{"code":"busy"}}'
+    state.isUsed = true
+    const job = parse(text) as Job
+    const logs: string[] = []
+    let answer: string
+    try {
+      await port('began', '[]')
+      const value = await Promise.race([evaluate(port, logs), late(job.timeoutMs)])
+      answer = stringify({ value: { result: toJson(value), logs } })
+      if (answer.length > job.maxChars) answer = failure('too_large', {}, logs)
+    } catch (error) {
+      answer = failure(error === tooLate ? 'timeout' : 'failed', error, logs)
+    }
+    // Its globals go with it; the next call of the same code finds a new one under the same id.
+    const answered = new Promise((resolve) => later(resolve, 0))
+    this.ctx.waitUntil(answered.then(() => abortIsolate('done')))
+    return answer
+  }
+}
+Object.freeze(ModelCode.prototype)
+export default Object.freeze(ModelCode)
+
+const tooLate = Object.freeze({})
+
+const late = (ms: number): Promise<never> =>
+  new Promise((_resolve, reject) => void later(() => reject(tooLate), ms))
+
+type ModelFunction = (tools: object, console: object) => Promise<unknown>
+
+async function evaluate(port: CallStubs['port'], logs: string[]): Promise<unknown> {
+  const { default: code } = (await import('plugin-code.js')) as unknown as {
+    readonly default: ModelFunction
+  }
+  const log = (...said: readonly unknown[]): void => {
+    if (logs.length < maxLogs) logs.push(said.map(toText).join(' ').slice(0, maxLogChars))
+  }
+  const call = async (name: unknown, input: unknown = {}): Promise<unknown> => {
+    const answer = parse(await port('tools.call', stringify(toJson([String(name), input])))) as {
+      readonly value?: unknown
+      readonly error?: { readonly message: string }
+    }
+    if (answer.error) throw new Error(answer.error.message)
+    return answer.value
+  }
+  const console = { log, info: log, warn: log, error: log, debug: log }
+  return code(Object.freeze({ call }), Object.freeze(console))
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value instanceof Error) return `${value.name}: ${value.message}`
+  try {
+    return stringify(toJson(value))
+  } catch {
+    return String(value)
+  }
+}
+
+/** Name, message and line of what was thrown: the code is the caller's own, and so are its words. */
+function failure(code: string, error: unknown, logs: readonly string[]): string {
+  try {
+    const { name, message, stack } = Object(error) as Record<string, unknown>
+    const place = /plugin-code\.js:(\d+)/.exec(String(stack))?.[1]
+    const text = typeof message === 'string' ? `${String(name)}: ${message}` : String(error)
+    return stringify({
+      error: {
+        code,
+        message: text.slice(0, maxMessageChars),
+        // The first line of the module is ours.
+        ...(place !== undefined && { line: Number(place) - 1 }),
+        logs,
+      },
+    })
+  } catch {
+    return '{"error":{"code":"failed"}}'
+  }
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it, test } from 'vitest'
+import { parseManifest } from '../../../../src/contracts/manifest.ts'
+import {
+  isSamePermit,
+  permitLines,
+  toPermit,
+  widened,
+  type Permit,
+} from '../../../../src/contracts/permit.ts'
+
+const manifest = (more: object = {}) =>
+  parseManifest({ id: 'demo', name: 'Demo', version: '1.0.0', description: 'Shows.', ...more })
+const permit = (more: object = {}) => toPermit(manifest(more))
+const agent = (more: object = {}) => ({
+  agent: { integration_mode: 'tool', model: 'small', instructions: 'a.md', ...more },
+})
+
+describe('what a plugin asks for', () => {
+  it('T3: shows what hides of an older plugin as its code, and two lines never as one', () => {
+    const text = (host: string) =>
+      permitLines(permit({ grants: { network: [{ host, methods: ['GET'] }] } })).map(
+        (line) => line.text,
+      )
+    expect(text('a.example\nsecret: NOTHING\u202e')).toEqual([
+      'network: GET a.example\\u{a}secret: NOTHING\\u{202e}',
+    ])
+    expect(text('a\\u{202e}')).not.toEqual(text('a\u202e'))
+  })
+
+  it('P21: is nothing where nothing is declared', () => {
+    expect(permitLines(permit())).toEqual([])
+  })
+
+  it('P15, E2: is a line for each host and method, secret, storage, model, tool, hook and limit', () => {
+    const asks = permit({
+      grants: {
+        network: [{ host: 'a.example', methods: ['GET', 'POST'] }],
+        secrets: [{ name: 'KEY', host: 'a.example', in: 'header' }],
+        storage: { quota: '1mb', scope: 'principal' },
+        model: { max_tokens: 500, models: ['small'] },
+      },
+      uses_tools: ['kv'],
+      contributes: { hooks: [{ on: 'beforeToolCall', match: 'kv__*' }] },
+      entrypoint: 'main.ts',
+      ...agent({ uses_tools: ['http'] }),
+    })
+    expect(permitLines(asks).map(({ text }) => text)).toEqual(
+      expect.arrayContaining([
+        'network: GET a.example',
+        'network: POST a.example',
+        'secret: KEY (header to a.example)',
+        'storage of each principal, bytes',
+        'model: tokens of each call',
+        'model: small',
+        'tools: its code calls kv',
+        'hook: beforeToolCall of kv__*',
+        'agent: runs on small',
+        'agent: calls http',
+        'agent: max_turns',
+      ]),
+    )
+  })
+
+  const base = {
+    grants: {
+      network: [{ host: 'a.example', methods: ['GET'] }],
+      storage: { quota: '100kb', scope: 'session' },
+      model: { max_tokens: 100, max_cost_usd: 1, models: ['small'] },
+    },
+    uses_tools: ['kv'],
+    ...agent({ uses_tools: ['kv'] }),
+  }
+  const wider: readonly (readonly [string, object])[] = [
+    [
+      'another host',
+      {
+        ...base.grants,
+        network: [...base.grants.network, { host: 'b.example', methods: ['GET'] }],
+      },
+    ],
+    [
+      'another method',
+      { ...base.grants, network: [{ host: 'a.example', methods: ['GET', 'DELETE'] }] },
+    ],
+    ['a secret', { ...base.grants, secrets: [{ name: 'KEY', host: 'a.example', in: 'path' }] }],
+    ['more storage', { ...base.grants, storage: { quota: '101kb', scope: 'session' } }],
+    [
+      'storage of another scope',
+      { ...base.grants, storage: { quota: '1kb', scope: 'deployment' } },
+    ],
+    ['more tokens', { ...base.grants, model: { ...base.grants.model, max_tokens: 101 } }],
+    ['any price', { ...base.grants, model: { max_tokens: 100, models: ['small'] } }],
+    ['any model', { ...base.grants, model: { max_tokens: 100, max_cost_usd: 1 } }],
+  ]
+  test.each(wider)('E2: is more with %s', (_what, grants) => {
+    expect(widened(permit({ ...base, grants }), permit(base))).toHaveLength(1)
+  })
+
+  it('E2: is more with another tool of its code or of its agent, a higher limit or another model', () => {
+    const more = [
+      { ...base, uses_tools: ['kv', 'http'] },
+      { ...base, ...agent({ uses_tools: ['kv', 'http'] }) },
+      { ...base, ...agent({ uses_tools: ['kv'], limits: { max_turns: 11 } }) },
+      { ...base, ...agent({ uses_tools: ['kv'], model: 'large' }) },
+      { ...base, schedule: '0 * * * *', entrypoint: 'main.ts' },
+    ]
+    for (const asks of more) expect(widened(permit(asks), permit(base))).toHaveLength(1)
+  })
+
+  it('E2: is more without the approval that a tool needed before', () => {
+    const tools = (isAsked: boolean) => ({
+      contributes: { tools: [{ name: 'pay', description: 'Pays.', requires_approval: isAsked }] },
+      entrypoint: 'main.ts',
+    })
+    expect(widened(permit(tools(false)), permit(tools(true)))).toHaveLength(1)
+    expect(widened(permit(tools(true)), permit(tools(false)))).toEqual([])
+  })
+
+  it('E2: is more with a higher limit of the platform or none, and not with one where none was', () => {
+    const limited = (...limit: number[]) =>
+      permit(agent({ limits: { ...(limit[0] && { max_platform_usd: limit[0] }) } }))
+    expect(widened(limited(0.02), limited(0.01))).toHaveLength(1)
+    expect(widened(limited(), limited(0.01))).toHaveLength(1)
+    expect(widened(limited(0.01), limited(0.02))).toEqual([])
+    expect(widened(limited(0.01), limited())).toEqual([])
+  })
+
+  it('P30, I27: is more with a tool that its agent was not to call, or that does not say any more what it destroys', () => {
+    const held = (...disallowed: string[]) => agent({ disallowed_tools: disallowed })
+    expect(widened(permit(held('kv')), permit(held('kv', 'http')))).toHaveLength(1)
+    expect(widened(permit(held('kv', 'http')), permit(held('kv')))).toEqual([])
+    const drop = (destructiveHint: boolean) => ({
+      contributes: {
+        tools: [{ name: 'drop', description: 'x', annotations: { destructiveHint } }],
+      },
+      entrypoint: 'main.ts',
+    })
+    expect(widened(permit(drop(false)), permit(drop(true)))).toHaveLength(1)
+  })
+
+  it('is not more with less', () => {
+    const less = {
+      ...base,
+      grants: { storage: { quota: '1kb', scope: 'session' } },
+      uses_tools: [],
+    }
+    expect(widened(permit(less), permit(base))).toEqual([])
+    expect(isSamePermit(permit(less), permit(base))).toBe(false)
+  })
+
+  it('is the same in whatever order it is written', () => {
+    const one = permit(base)
+    const turned = Object.fromEntries(Object.entries(one).reverse()) as unknown as Permit
+    expect(isSamePermit(one, turned)).toBe(true)
+  })
+})

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest'
+import { toIsolateId, type IsolateIdentity } from '../../../../src/plugins/sandbox/isolate-id.ts'
+import { systemSources } from '../../../../src/sources.ts'
+
+const identity: IsolateIdentity = {
+  plugin: 'a',
+  hash: 'h',
+  tier: 'community',
+  config: { a: 1 },
+  grantEpoch: 1,
+  shimVersion: 'v',
+  rootSession: 'ses_1',
+}
+const id = (more: Partial<IsolateIdentity> = {}) =>
+  toIsolateId({ ...identity, ...more }, systemSources.sha256)
+
+it('T7: the same call twice is the same isolate', () => {
+  expect(id()).toBe(id())
+  expect(id()).toMatch(/^[0-9a-f]{64}$/)
+})
+
+it.each([
+  { plugin: 'b' },
+  { hash: 'i' },
+  { tier: 'trusted' },
+  { config: { a: 2 } },
+  { grantEpoch: 2 },
+  { shimVersion: 'w' },
+  { rootSession: 'ses_2' },
+] as const)('T7: %j makes another one', (more) => {
+  expect(id(more)).not.toBe(id())
+})
+
+it('T7: code that somebody vouches for shares one over session trees', () => {
+  const of = (rootSession: string) => id({ tier: 'trusted', rootSession })
+  expect(of('ses_1')).toBe(of('ses_2'))
+})

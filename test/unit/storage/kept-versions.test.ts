@@ -1,0 +1,182 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { createBundleStore } from '../../../src/storage/bundles.ts'
+import { createKeptVersions } from '../../../src/storage/kept-versions.ts'
+import { createPluginStore } from '../../../src/storage/plugins.ts'
+import { sha256 } from '../../fakes/kernel.ts'
+import { createSqliteDatabase, planOf } from '../../fakes/sqlite-database.ts'
+
+const nowMs = 1_000
+const clock = { nowMs: () => nowMs }
+const noNamespace = { get: async () => null, put: async () => {}, delete: async () => {} }
+
+/** Generations 1 to 3, made at 100, 200 and 300, and a bundle for each name. */
+function open() {
+  const { database, sqlite } = createSqliteDatabase()
+  for (const number of [1, 2, 3])
+    sqlite
+      .prepare(`INSERT INTO generations VALUES (?1, '{}', '', '', ?2)`)
+      .run(number, number * 100)
+  const bundle = (hash: string, savedAtMs = 0) =>
+    sqlite.prepare('INSERT INTO plugin_bundles VALUES (?1, 0, ?1, ?2)').run(hash, savedAtMs)
+  const part = (hash: string, since: number, until: number | null, kind = 'plugin') => {
+    bundle(hash)
+    sqlite
+      .prepare('INSERT INTO generation_parts VALUES (?1, ?2, ?3, ?4, ?5)')
+      .run(kind, hash, since, until, JSON.stringify({ hash }))
+  }
+  const version = (hash: string, installedAtMs = 0) =>
+    sqlite
+      .prepare(
+        `INSERT INTO plugin_versions (plugin, hash, version, tier, source, manifest, installed_by, installed_at_ms, size_bytes)
+          VALUES ('p', ?1, '1.0.0', 'community', '', '{"id":"p"}', 'ada', ?2, 5)`,
+      )
+      .run(hash, installedAtMs)
+  const bundles = createBundleStore({ database, namespace: noNamespace, sha256, clock })
+  return { database, sqlite, bundle, part, version, bundles, kept: createKeptVersions(database) }
+}
+
+it('names what was not in force since a moment, whatever its kind', async () => {
+  const { part, kept } = open()
+  part('gone', 1, 2)
+  part('gone-server', 1, 2, 'mcp')
+  part('then', 1, 3)
+  part('later', 3, null)
+  part('server', 2, null, 'mcp')
+  part('skill', 2, 3, 'skill')
+  expect([...(await kept.unnamed(250, 10))].toSorted()).toEqual(['gone', 'gone-server'])
+  expect(await kept.unnamed(250, 1)).toHaveLength(1)
+  // At 200 the second generation began: what was before it is not of its time.
+  expect([...(await kept.unnamed(201, 10))].toSorted()).toEqual(['gone', 'gone-server'])
+  expect(await kept.unnamed(199, 10)).toEqual([])
+  expect([...(await kept.unnamed(400, 10))].toSorted()).toEqual([
+    'gone',
+    'gone-server',
+    'skill',
+    'then',
+  ])
+})
+
+it('a clock that went back keeps more, not less', async () => {
+  const { sqlite, part, kept } = open()
+  part('old', 1, 2)
+  sqlite.exec('UPDATE generations SET made_at_ms = 1000 WHERE number = 2')
+  expect(await kept.unnamed(900, 10)).toEqual([])
+})
+
+it('does not name what a plugin or a server has, or what came lately', async () => {
+  const { sqlite, bundle, version, kept } = open()
+  for (const hash of ['off', 'removed', 'approved', 'unsaid', 'orphan']) bundle(hash)
+  bundle('saved', 600)
+  bundle('brought')
+  version('brought', 600)
+  const row = sqlite.prepare(
+    `INSERT INTO manifests (id, version, hash, tier, manifest, state, updated_at_ms)
+      VALUES (?1, '1.0.0', ?1, 'community', '{}', ?2, 0)`,
+  )
+  row.run('off', 'disabled')
+  row.run('removed', 'removed')
+  sqlite.exec(`INSERT INTO mcp_servers (id, config, state, approved_hash, confirmed, epoch, added_by, added_at_ms)
+    VALUES ('s', '{}', 'disabled', 'approved', '[]', 1, '', 0), ('t', '{}', 'removed', 'unsaid', '[]', 1, '', 0),
+      ('u', '{}', 'added', NULL, '[]', 1, '', 0)`)
+  const found = await kept.unnamed(500, 10)
+  expect([...found].toSorted()).toEqual(['orphan', 'removed', 'unsaid'])
+  expect(await kept.unnamed(700, 10)).toEqual(expect.arrayContaining(['brought', 'saved']))
+})
+
+it('N-1: generations that are one value name what they had', async () => {
+  const { sqlite, bundle, kept } = open()
+  for (const hash of ['first', 'second', 'server']) bundle(hash)
+  const set = (number: number, value: object) =>
+    sqlite
+      .prepare('UPDATE generations SET plugins = ?2 WHERE number = ?1')
+      .run(number, JSON.stringify(value))
+  set(1, { installed: [{ id: 'a', hash: 'first' }], bundled: {} })
+  set(2, {
+    installed: [{ id: 'a', hash: 'second' }],
+    bundled: {},
+    mcp: [{ id: 's', hash: 'server' }],
+  })
+  expect(await kept.unnamed(150, 10)).toEqual([])
+  expect(await kept.unnamed(250, 10)).toEqual(['first'])
+  expect([...(await kept.unnamed(300, 10))].toSorted()).toEqual(['first', 'second', 'server'])
+})
+
+it('finds them without reading the texts of bundles', async () => {
+  const { sqlite } = open()
+  const sql = 'SELECT hash FROM plugin_bundles WHERE part = 0 AND saved_at_ms < 5'
+  expect(planOf(sqlite, sql)).toContain('COVERING INDEX plugin_bundles_saved')
+})
+
+it('takes text and manifest away, and leaves what a version number meant', async () => {
+  const { sqlite, database, bundle, version, bundles } = open()
+  for (const hash of ['one', 'two']) {
+    bundle(hash, hash === 'one' ? 0 : 900)
+    version(hash)
+  }
+  await bundles.remove(['one', 'two'], 500)
+  // The other was saved again meanwhile.
+  expect(sqlite.prepare('SELECT hash FROM plugin_bundles').all()).toEqual([{ hash: 'two' }])
+  const store = createPluginStore(database)
+  expect((await store.versions('p')).map(({ hash }) => hash)).toEqual(['two'])
+  expect(await store.version('p', 'one')).toBeUndefined()
+  expect(await store.numbers('p')).toEqual([
+    { version: '1.0.0', hash: 'one' },
+    { version: '1.0.0', hash: 'two' },
+  ])
+  expect(await store.usage('ada', 0)).toEqual({ versions: 1, bytes: 5, adds: 0 })
+  const taken = sqlite.prepare(`SELECT * FROM plugin_versions WHERE hash = 'one'`).get()
+  expect(taken).toMatchObject({ manifest: '{}', collected_at_ms: nowMs })
+})
+
+it('a copy that cannot be taken away leaves the bundle where it is, for the next time', async () => {
+  const { database, sqlite, bundle } = open()
+  bundle('one')
+  const namespace = {
+    ...noNamespace,
+    delete: async () => {
+      throw new Error('away')
+    },
+  }
+  const bundles = createBundleStore({ database, namespace, sha256, clock })
+  await expect(bundles.remove(['one'], 500)).rejects.toThrow()
+  expect(sqlite.prepare('SELECT hash FROM plugin_bundles').all()).toHaveLength(1)
+})
+
+it('N-1: rows of before get their owner, their size and their time', async () => {
+  const { sqlite } = createSqliteDatabase({ isMigrated: false })
+  const folder = join(import.meta.dirname, '../../../migrations')
+  const all = readdirSync(folder).toSorted()
+  const apply = (names: readonly string[]) => {
+    for (const name of names) sqlite.exec(readFileSync(join(folder, name), 'utf8'))
+  }
+  const isBefore = (name: string) => name < '0016'
+  apply(all.filter(isBefore))
+  sqlite.exec(`
+    INSERT INTO plugin_versions VALUES ('a', 'h1', '1.0.0', 'community', '', NULL, '{}', 'ada', 10),
+      ('a', 'h2', '2.0.0', 'community', '', NULL, '{}', 'bob', 20), ('b', 'h3', '1.0.0', 'community', '', NULL, '{}', 'cyd', 5);
+    INSERT INTO plugin_bundles VALUES ('h1', 0, 'äb'), ('h1', 1, 'c'), ('approval', 0, 'x');
+    INSERT INTO manifests (id, version, hash, tier, manifest, state, updated_at_ms, owner) VALUES
+      ('a', '2.0.0', 'h2', 'community', '{}', 'installed', 0, NULL), ('b', '1.0.0', 'h3', 'community', '{}', 'removed', 0, ''),
+      ('c', '1.0.0', 'h4', 'community', '{}', 'installed', 0, NULL), ('kv', '1.0.0', 'h5', 'builtin', '{}', 'enabled', 0, NULL)`)
+  apply(all.filter((name) => !isBefore(name)))
+  expect(sqlite.prepare('SELECT id, owner FROM manifests ORDER BY id').all()).toEqual([
+    { id: 'a', owner: 'ada' },
+    { id: 'b', owner: '' },
+    { id: 'c', owner: '' },
+    { id: 'kv', owner: null },
+  ])
+  const sizes = sqlite.prepare('SELECT hash, size_bytes, collected_at_ms FROM plugin_versions')
+  expect(sizes.all()).toEqual([
+    { hash: 'h1', size_bytes: 4, collected_at_ms: null },
+    { hash: 'h2', size_bytes: 0, collected_at_ms: null },
+    { hash: 'h3', size_bytes: 0, collected_at_ms: null },
+  ])
+  const times = sqlite.prepare('SELECT hash, part, saved_at_ms FROM plugin_bundles ORDER BY 1, 2')
+  expect(times.all()).toEqual([
+    { hash: 'approval', part: 0, saved_at_ms: 0 },
+    { hash: 'h1', part: 0, saved_at_ms: 10 },
+    { hash: 'h1', part: 1, saved_at_ms: 10 },
+  ])
+})
