@@ -127,4 +127,11 @@ export const trimmed = [
       '': ['negotiateStdioViaSibling'],
     },
   },
+  {
+    // Templates are parsed by it and rendered by an interpreter of ours, without its clock and `range`.
+    package: '@huggingface/jinja',
+    file: 'dist/index.js',
+    room: 'src/memory',
+    without: { Template: ['format'], '': ['setupGlobals'] },
+  },
 ]
