@@ -39,9 +39,17 @@ const patienceMs = 240_000
 /** For `expect.poll`; for `vi.waitFor` it is in test/setup/patience.ts. */
 const expect = { poll: { timeout: 60_000 } }
 
-/** What package.json exports is made by `npm pack`; here it is the source. */
+/** A file that `npm run generate` makes of a package's own, as `[alias]` in wrangler.toml has it. */
+const trimmed = (path: string) => join(import.meta.dirname, 'src/trimmed.gen', path)
+
 const resolve = {
-  alias: { 'isola/plugin': join(import.meta.dirname, 'src/contracts/plugin.ts') },
+  alias: {
+    // What package.json exports is made by `npm pack`; here it is the source.
+    'isola/plugin': join(import.meta.dirname, 'src/contracts/plugin.ts'),
+    '@cloudflare/workers-oauth-provider': trimmed(
+      '@cloudflare/workers-oauth-provider/dist/oauth-provider.js',
+    ),
+  },
 }
 
 // `switchedOff` takes a protection away where `npm run switches` asks for it, and does nothing otherwise.

@@ -1,5 +1,5 @@
 // Writes src/bundled.gen.ts, the list of plugins/ (a Worker has no folder to scan), src/isolate.gen.ts,
-// src/mcp-core.gen.js, and what is uploaded as a file: what reads archives (src/archive-reader.gen.ts pins it) and docs/openapi.json.
+// src/mcp-core.gen.js, src/trimmed.gen/, and what is uploaded as a file: what reads archives (src/archive-reader.gen.ts pins it) and docs/openapi.json.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
@@ -8,6 +8,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import { isArchiveReaderCurrent, updateArchiveReader } from './generate-archive-reader.mjs'
 import { isIsolateCurrent, updateIsolate } from './generate-isolate.mjs'
 import { isMcpCoreCurrent, updateMcpCore } from './generate-mcp-core.mjs'
+import { areTrimmedCurrent, updateTrimmed } from './generate-trimmed.mjs'
 import { isClone, root } from './toolchain.mjs'
 
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
@@ -158,6 +159,7 @@ export function isCurrent() {
     isListed &&
     isIsolateCurrent() &&
     isMcpCoreCurrent() &&
+    areTrimmedCurrent() &&
     isArchiveReaderCurrent() &&
     isOpenApiCurrent()
   )
@@ -169,6 +171,7 @@ export function update() {
   if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
   updateIsolate()
   updateMcpCore()
+  updateTrimmed()
   updateArchiveReader()
   updateOpenApi()
 }

@@ -1,12 +1,13 @@
-// npm run size: what `wrangler deploy` would upload, by package and by room. `npm run check` holds its size.
+// npm run size: what `wrangler deploy` would upload, by package and by room (`-- --files`: by file). `npm run check` holds its size.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { root, runNode, tools } from './toolchain.mjs'
+import { partsOf } from './upload-parts.mjs'
 
 /** KiB of the upload, compressed by this Node. What is bigger fails, and what is smaller: then this is lowered. */
-const uploadGzipKib = 463
+const uploadGzipKib = 435
 /** How far from it the upload may be. */
 const tolerance = 0.01
 
@@ -38,22 +39,14 @@ export function measureUpload(folder) {
 
 /** Where a module of the bundle is from: a package, a room of `src/`, or another folder. */
 function originOf(path) {
-  const inPackage = path.lastIndexOf('node_modules/')
-  const parts = path.slice(inPackage < 0 ? 0 : inPackage + 'node_modules/'.length).split('/')
-  if (inPackage < 0) return parts[0] === 'src' ? parts.slice(0, 2).join('/') : parts[0]
+  if (path === '') return 'the bundler'
+  const inPackage = /^.*(?:node_modules|trimmed\.gen)\//.exec(path)?.[0] ?? ''
+  const parts = path
+    .slice(inPackage.length)
+    .replace(/^(?:\.\.\/)+/, '')
+    .split('/')
+  if (inPackage === '') return parts[0] === 'src' ? parts.slice(0, 2).join('/') : parts[0]
   return parts[0].startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]
-}
-
-/** Minified bytes by origin, most first. Compressed bytes belong to no single module. */
-function sizesByOrigin(folder) {
-  const { outputs } = JSON.parse(readFileSync(join(folder, 'bundle-meta.json'), 'utf8'))
-  const sizes = {}
-  for (const { inputs = {} } of Object.values(outputs))
-    for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
-      const origin = originOf(path)
-      sizes[origin] = (sizes[origin] ?? 0) + bytesInOutput
-    }
-  return Object.entries(sizes).toSorted(([, a], [, b]) => b - a)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
@@ -61,8 +54,11 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { code, output } = await runNode([tools.wrangler, ...dryRun(folder)], { capture: true })
   if (code !== 0) throw new Error(output.trim())
   const { rawBytes, gzipBytes } = measureUpload(folder)
-  console.log(`KiB minified; ${shown(gzipBytes).trim()} KiB of it all are left by gzip`)
-  for (const [origin, sizeBytes] of sizesByOrigin(folder))
-    console.log(`${shown(sizeBytes)}  ${origin}`)
-  console.log(`${shown(rawBytes)}  in all`)
+  const read = (name) => readFileSync(join(folder, name), 'utf8')
+  const byFile = process.argv.includes('--files')
+  const nameOf = byFile ? (path) => path.replace(/^(?:\.\.\/)+/, '') : originOf
+  console.log('KiB minified, KiB less of the compressed whole without it')
+  for (const part of partsOf(read('index.js'), JSON.parse(read('index.js.map')), nameOf))
+    console.log(`${shown(part.rawBytes)}${shown(part.gzipBytes)}  ${part.origin}`)
+  console.log(`${shown(rawBytes)}${shown(gzipBytes)}  in all`)
 }

@@ -1,0 +1,14 @@
+export interface TrimmedFile {
+  readonly package: string
+  readonly file: string
+  /** Folder of the code that uses it. */
+  readonly room: string
+  /** Names by their class; `''` for what is no method. */
+  readonly without: Readonly<Record<string, readonly string[]>>
+}
+
+export declare function sourceOf(entry: TrimmedFile): string
+export declare function targetOf(entry: TrimmedFile): string
+export declare function trim(entry: TrimmedFile): string
+export declare function areTrimmedCurrent(): boolean
+export declare function updateTrimmed(): void

@@ -1,0 +1,104 @@
+// Writes src/trimmed.gen/: files of packages without what scripts/trimmed.mjs names. Whoever calls that all the same is
+// told so. `[alias]` in wrangler.toml puts the files in the place of the packages' own.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { mcpCores } from './generate-mcp-core.mjs'
+import { root, toolFile } from './toolchain.mjs'
+import { trimmed } from './trimmed.mjs'
+
+const folder = join(root, 'src', 'trimmed.gen')
+
+export const sourceOf = (entry) => toolFile(entry.package, entry.file)
+export const targetOf = (entry) => join(folder, entry.package, entry.file)
+
+/** The first line from `from` on that fits; throws if there is none. */
+function lineAfter(lines, from, pattern) {
+  const at = lines.findIndex((line, index) => index >= from && pattern.test(line))
+  if (at < 0) throw new Error(`no line like ${pattern} after ${lines[from]}`)
+  return at
+}
+
+/** The only line of a range that fits. */
+function onlyLine(lines, from, to, pattern) {
+  const at = lineAfter(lines, from, pattern)
+  const other = lines.findIndex((line, index) => index > at && index <= to && pattern.test(line))
+  if (at > to || other >= 0)
+    throw new Error(`expected one line like ${pattern} from ${from} to ${to}`)
+  return at
+}
+
+/** A function or a table of the module: its lines, and what stands in their place. */
+function cutDeclaration(lines, name) {
+  const pattern = new RegExp(`^(?:(?:async )?function|const) ${name}\\b`)
+  const from = onlyLine(lines, 0, lines.length, pattern)
+  if (lines[from].startsWith('const '))
+    return { from, to: lineAfter(lines, from, /^[\])}]+;$/), text: `const ${name} = undefined;` }
+  const [head] = lines[from].split('(')
+  return { from, to: lineAfter(lines, from, /^\}$/), text: `${head}() { leftOut_("${name}") }` }
+}
+
+/** The same of a method. The packages are formatted by machine: a method begins and ends one step in, and its class at none. */
+function cutMethod(lines, owner, name) {
+  const begin = onlyLine(
+    lines,
+    0,
+    lines.length,
+    new RegExp(`^(?:export )?(?:class ${owner}\\b|(?:var|let|const) ${owner} = )`),
+  )
+  const end = lineAfter(lines, begin, /^\}[);]*$/)
+  const method = new RegExp(`^(\\t| {2}| {4})(?:async |get )*${name}\\(.*\\{$`)
+  const from = onlyLine(lines, begin, end, method)
+  const [, step] = method.exec(lines[from])
+  const to = lineAfter(lines, from, new RegExp(`^${step}\\},?$`))
+  const [head] = lines[from].split('(')
+  const comma = lines[to].endsWith(',') ? ',' : ''
+  return { from, to, text: `${head}() { leftOut_("${owner}.${name}") }${comma}` }
+}
+
+/** Where a module finds a neighbour of its package: what stands in its place, if something does. */
+function placeOf(entry, name) {
+  const path = join(dirname(sourceOf(entry)), name)
+  const other = trimmed.find((one) => sourceOf(one) === path)
+  const core = path === mcpCores().client.path ? join(root, 'src', 'mcp-core.gen.js') : path
+  const place = relative(dirname(targetOf(entry)), other ? targetOf(other) : core)
+  return place.startsWith('.') ? place.split(sep).join('/') : `./${place}`
+}
+
+/** The module's text: the package's to the letter, but for what is left out and where its neighbours are. */
+export function trim(entry) {
+  const lines = readFileSync(sourceOf(entry), 'utf8').split('\n')
+  const cuts = Object.entries(entry.without).flatMap(([owner, names]) =>
+    names.map((name) =>
+      owner === '' ? cutDeclaration(lines, name) : cutMethod(lines, owner, name),
+    ),
+  )
+  const kept = lines.flatMap((line, index) => {
+    const cut = cuts.find(({ from, to }) => index >= from && index <= to)
+    if (cut) return cut.from === index ? [cut.text] : []
+    return [
+      line.replace(
+        /^((?:import|export) .* from )"(\.[^"]+)";$/,
+        (_, head, name) => `${head}"${placeOf(entry, name)}";`,
+      ),
+    ]
+  })
+  return [
+    `// Written by scripts/generate-trimmed.mjs from ${entry.package}: do not edit.`,
+    ...kept,
+    'function leftOut_(name) { throw new Error(`${name} is not in the upload: see scripts/trimmed.mjs`) }',
+    '',
+  ].join('\n')
+}
+
+const isCurrent = (entry) =>
+  existsSync(targetOf(entry)) && readFileSync(targetOf(entry), 'utf8') === trim(entry)
+
+export const areTrimmedCurrent = () => trimmed.every(isCurrent)
+
+/** Brings src/trimmed.gen/ up to date; an unchanged file keeps its time. */
+export function updateTrimmed() {
+  for (const entry of trimmed.filter((one) => !isCurrent(one))) {
+    mkdirSync(dirname(targetOf(entry)), { recursive: true })
+    writeFileSync(targetOf(entry), trim(entry))
+  }
+}

@@ -1,0 +1,137 @@
+// What the Worker never reaches of the packages that it carries: methods by their class, and under `''` functions and tables
+// of a module. What only they use the bundler leaves out, since nothing names it any longer. See
+// docs/decisions/0064-packages-without-what-is-not-used.md before adding one: a request must not be able to reach it.
+
+/** Files of packages, the folder of ours that uses each, and what is left out of it. */
+export const trimmed = [
+  {
+    // An authorization server for resources that our own code guards. Its grants are codes and refresh tokens, and clients
+    // come by registration or by their document. The checks of an option that is off are left in.
+    package: '@cloudflare/workers-oauth-provider',
+    file: 'dist/oauth-provider.js',
+    room: 'src/governance/oauth',
+    without: {
+      OAuthProviderImpl: [
+        'assertRouteCoveredByResource',
+        'validateHandler',
+        'handleProtectedResourceMetadata',
+        'createExternalTokenErrorResponse',
+        'exchangeToken',
+        'handleTokenExchangeGrant',
+        'resolveTokenExchangeResource',
+        'handleJwtBearerGrant',
+        'runEmaPipeline',
+        'verifyAssertionSignature',
+        'issueEmaAccessToken',
+        'handleApiRequest',
+      ],
+      OAuthHelpersImpl: [
+        'createClient',
+        'listClients',
+        'updateClient',
+        'deleteClient',
+        'listUserGrants',
+        'unwrapToken',
+        'exchangeToken',
+      ],
+    },
+  },
+  {
+    // A table for readers of the package.
+    package: '@modelcontextprotocol/server',
+    file: 'dist/src-DdvbAHrR.mjs',
+    room: 'src/http/mcp',
+    without: { '': ['INBOUND_VALIDATION_LADDER'] },
+  },
+  {
+    // A server that is made for each request and answers by request handlers: nothing is registered with it, and it asks
+    // its client nothing but by an answer that says so.
+    package: '@modelcontextprotocol/server',
+    file: 'dist/mcp-oHn3ureC.mjs',
+    room: 'src/http/mcp',
+    without: {
+      LegacyInputRequiredShim: ['fulfill'],
+      Server: [
+        'ping',
+        'createMessage',
+        'elicitInput',
+        '_sendElicitationLeg',
+        'createElicitationCompletionNotifier',
+        'listRoots',
+      ],
+      McpServer: [
+        'setToolRequestHandlers',
+        'createToolError',
+        'validateToolInput',
+        'validateToolOutput',
+        'executeToolHandler',
+        'setCompletionRequestHandler',
+        'handlePromptCompletion',
+        'handleResourceCompletion',
+        'setResourceRequestHandlers',
+        'setPromptRequestHandlers',
+        'registerResource',
+        '_createRegisteredResource',
+        '_createRegisteredResourceTemplate',
+        '_createRegisteredPrompt',
+        '_createRegisteredTool',
+        'registerTool',
+        'registerPrompt',
+        'toolInputSchemaJson',
+      ],
+    },
+  },
+  {
+    // Clients of 2025 are answered by `POST` alone, before this is asked; no stream is kept and none is gone on with.
+    package: '@modelcontextprotocol/server',
+    file: 'dist/index.mjs',
+    room: 'src/http/mcp',
+    without: {
+      WebStandardStreamableHTTPServerTransport: [
+        'handleGetRequest',
+        'replayEvents',
+        'handleDeleteRequest',
+        'closeSSEStream',
+        'closeStandaloneSSEStream',
+      ],
+      '': ['createLegacyStatelessFallback'],
+    },
+  },
+  {
+    // Lists are read page by page with limits of our own, and what a server tells of its lists comes as a notification.
+    package: '@modelcontextprotocol/client',
+    file: 'dist/public-CvV4ZHkX.mjs',
+    room: 'src/mcp',
+    without: {
+      Client: [
+        'registerCapabilities',
+        'setVersionNegotiation',
+        'ping',
+        'discover',
+        'complete',
+        'setLoggingLevel',
+        'listPrompts',
+        'listResources',
+        'listResourceTemplates',
+        'listTools',
+        '_listAllPages',
+        '_walkPages',
+        'subscribeResource',
+        'unsubscribeResource',
+        'listen',
+        'sendRootsListChanged',
+        '_setupListChangedHandlers',
+        '_setupListChangedHandler',
+        '_excludeInvalidXMcpHeaderTools',
+      ],
+      '': ['negotiateStdioViaSibling'],
+    },
+  },
+  {
+    // Templates are parsed by it and rendered by an interpreter of ours, without its clock and `range`.
+    package: '@huggingface/jinja',
+    file: 'dist/index.js',
+    room: 'src/memory',
+    without: { Template: ['format'], '': ['setupGlobals'] },
+  },
+]

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { buildSync } from 'esbuild'
+import { describe, expect, test } from 'vitest'
+import { sourceOf, targetOf, trim, updateTrimmed } from '../../../scripts/generate-trimmed.mjs'
+import { trimmed } from '../../../scripts/trimmed.mjs'
+
+const root = join(import.meta.dirname, '../../..')
+updateTrimmed()
+
+const call = /\.\w+(?=\()/g
+
+/** Of what an alias stands for: the file that is read in its place, by the specifier that is written in a module. */
+const aliases = new Map(
+  [
+    ...readFileSync(join(root, 'wrangler.toml'), 'utf8').matchAll(/^"(.+)" = "(\.\/src\/.+)"$/gm),
+  ].map(([, from = '', to = '']) => [from, resolve(root, to)]),
+)
+
+describe.each(trimmed)('$package without what the Worker never reaches ($file)', (entry) => {
+  const own = readFileSync(sourceOf(entry), 'utf8').split('\n')
+  // Without the function that says what was called.
+  const made = trim(entry).split('\n').slice(0, -2)
+  const names = Object.entries(entry.without).flatMap(([owner, list]) =>
+    list.map((name) => (owner === '' ? name : `${owner}.${name}`)),
+  )
+
+  test('is the package’s file to the letter, but for what is named', () => {
+    const neighbour = /^((?:import|export) .* from )"\..*";$/
+    const added = made.filter((line, index) => index > 0 && !own.includes(line))
+    const stubs = added.filter((line) => / leftOut_\("|^const \w+ = undefined;$/.test(line))
+    const moved = added.filter((line) => neighbour.test(line))
+    expect(stubs).toHaveLength(names.length)
+    expect(added).toHaveLength(stubs.length + moved.length)
+    // In its order, and nothing twice.
+    const kept = made.filter((line) => own.includes(line))
+    let at = -1
+    for (const line of kept) {
+      at = own.indexOf(line, at + 1)
+      expect(at, line).toBeGreaterThanOrEqual(0)
+    }
+  })
+
+  test('is read in the place of the package’s own', () => {
+    expect([...aliases.values()]).toContain(targetOf(entry))
+  })
+
+  test('lacks nothing that the room which uses it calls', () => {
+    const calls = readdirSync(join(root, entry.room), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .flatMap((path) => readFileSync(join(root, entry.room, path), 'utf8').match(call) ?? [])
+    const own = new Set(names.map((name) => `.${name.split('.').at(-1)}`))
+    expect(calls).not.toHaveLength(0)
+    expect(calls.filter((name) => own.has(name))).toEqual([])
+  })
+
+  test('is a module that can be read', () => {
+    const { errors } = buildSync({
+      stdin: { contents: made.join('\n'), resolveDir: dirname(targetOf(entry)) },
+      bundle: false,
+      write: false,
+    })
+    expect(errors).toEqual([])
+  })
+})

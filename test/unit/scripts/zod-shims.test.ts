@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import * as shims from '../../../src/zod-shims.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const classic = join(dirname(createRequire(import.meta.url).resolve('zod')), 'v4/classic')
+const textOf = (path: string) => readFileSync(path, 'utf8')
+
+test('what stands in for the writing of JSON Schema has every name that zod takes of it', () => {
+  const schemas = textOf(join(classic, 'schemas.js'))
+  const names = [...schemas.matchAll(/\bprocessors\.(\w+)/g)].map(([, name]) => name)
+  const [, methods = ''] =
+    /^import \{ (.*) \} from "\.\.\/core\/to-json-schema\.js";$/m.exec(schemas) ?? []
+  expect(names.length).toBeGreaterThan(30)
+  expect(Object.keys(shims).toSorted()).toEqual(
+    [...new Set([...names, ...methods.split(', '), 'toJSONSchema'])].toSorted(),
+  )
+})
+
+test('whoever asks the Worker for JSON Schema of a schema is told what is missing', () => {
+  for (const unused of Object.values(shims))
+    expect(unused).toThrow(/no code that writes JSON Schema/)
+})
+
+test('wrangler.toml puts it in the place of both modules, by the names that zod has for them', () => {
+  const toml = textOf(join(root, 'wrangler.toml'))
+  for (const name of ['json-schema-processors', 'to-json-schema']) {
+    expect(toml).toContain(`"../core/${name}.js" = "./src/zod-shims.ts"`)
+    expect(textOf(join(classic, 'schemas.js'))).toContain(`from "../core/${name}.js"`)
+  }
+})
+
+test('nothing asks zod for JSON Schema but what writes docs/openapi.json beforehand', () => {
+  const asks = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && path !== 'zod-shims.ts')
+    .filter((path) =>
+      /toJSONSchema|jsonSchema\.(?:input|output)/.test(textOf(join(root, 'src', path))),
+    )
+  expect(asks).toEqual(['http/openapi/schema.ts'])
+  expect(textOf(join(root, 'src/http/openapi/openapi.ts'))).not.toContain('./schema.ts')
+  expect(z.toJSONSchema(z.string())).toMatchObject({ type: 'string' })
+})
