@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers'
@@ -52,87 +52,107 @@ const resolve = {
   },
 }
 
+/** How the files of a project run: beside each other in one process or Worker, or each in its own. */
+interface Share {
+  readonly name: string
+  readonly include: string[]
+  readonly isolate: boolean
+}
+
+const inNode = (share: Share) => ({
+  resolve,
+  plugins: [switchedOff(), checkedEvents()],
+  test: {
+    ...share,
+    environment: 'node',
+    setupFiles: ['./test/setup/fresh-file.ts', './test/setup/patience.ts'],
+    expect,
+    testTimeout: patienceMs,
+    hookTimeout: patienceMs,
+  },
+})
+
+const inWorkerd = (share: Share) => ({
+  resolve,
+  plugins: [
+    switchedOff(),
+    checkedEvents([...places, deploymentPlace]),
+    isolatedCode(),
+    cloudflareTest(async () => ({
+      wrangler: { configPath: './wrangler.toml' },
+      remoteBindings: false,
+      miniflare: {
+        // A database of the operator's, beside the deployment's own.
+        d1Databases: { SQL: 'sql' },
+        // Tests make a key each, and all come from one place.
+        ratelimits: {
+          STRANGER_LIMIT: { namespace_id: '2701', simple: { limit: 1_000, period: 60 } },
+          REQUEST_LIMIT: { namespace_id: '2702', simple: { limit: 1_200, period: 60 } },
+          SESSION_LIMIT: { namespace_id: '2703', simple: { limit: 300, period: 60 } },
+        },
+        bindings: {
+          ...unset,
+          ISOLA_OPERATOR_KEY: 'isk_test_operator_key',
+          ISOLA_MASTER_KEY: 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=',
+          ISOLA_ENV: 'development',
+          OPENAI_API_KEY: 'sk-test',
+          OPENAI_BASE_URL: 'http://model.test/v1',
+          ISOLA_MODEL: 'openai/scripted',
+          // It costs nothing, so that runs under a cost limit may ask it.
+          ISOLA_PRICES: JSON.stringify({
+            'openai/scripted': { input_usd_per_million: 0, output_usd_per_million: 0 },
+          }),
+          ISOLA_SQL_DATABASES: 'SQL',
+          ISOLA_OIDC_ISSUER: 'https://login.test',
+          ISOLA_OIDC_CLIENT_ID: 'isola',
+          ISOLA_OIDC_CLIENT_SECRET: 'oidc-secret',
+          ISOLA_OIDC_PEOPLE: JSON.stringify([
+            { email: 'Ada@Example.com', principal: 'ada', role: 'user' },
+            { subject: 'sub-grace', principal: 'grace', role: 'user' },
+          ]),
+          TEST_MIGRATIONS: existsSync('migrations') ? await readD1Migrations('migrations') : [],
+        },
+      },
+    })),
+  ],
+  test: {
+    ...share,
+    // One module a package, not hundreds, halves that.
+    deps: { optimizer: { ssr: { enabled: true, include: packages } } },
+    setupFiles: [
+      './test/setup/fresh-worker.ts',
+      './test/setup/flat-proxies.ts',
+      './test/setup/patience.ts',
+    ],
+    expect,
+    testTimeout: patienceMs,
+    hookTimeout: patienceMs,
+  },
+})
+
+/**
+ * Most files share a process or a Worker: to load what they test takes longer than most files. One that puts another module
+ * in the place of ours cannot, since the others have been loaded with ours; nor can one that says so (`@alone`) and why.
+ * Other plugins can be had anyway: the Worker is composed anew for each file.
+ */
+const files = globSync('test/**/*.test.ts').filter((path) => !path.startsWith('test/e2e/'))
+const isAlone = (path: string) =>
+  /vi\.mock\((?!'[./]*src\/bundled\.gen\.ts')|@alone/.test(readFileSync(path, 'utf8'))
+const ofNode = files.filter((path) => !path.endsWith('.workers.test.ts'))
+const ofWorkerd = files.filter((path) => path.endsWith('.workers.test.ts'))
+const shared = (paths: string[]) => paths.filter((path) => !isAlone(path))
+const alone = (paths: string[]) => paths.filter(isAlone)
+
 // `switchedOff` takes a protection away where `npm run switches` asks for it, and does nothing otherwise.
 export default defineConfig({
   test: {
     // Much of a test's time is waiting: two files at a time, also on a machine of two cores.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      {
-        resolve,
-        plugins: [switchedOff(), checkedEvents()],
-        test: {
-          name: 'unit',
-          environment: 'node',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.workers.test.ts', 'test/e2e/**'],
-          setupFiles: ['./test/setup/patience.ts'],
-          expect,
-          testTimeout: patienceMs,
-          hookTimeout: patienceMs,
-        },
-      },
-      {
-        resolve,
-        plugins: [
-          switchedOff(),
-          checkedEvents([...places, deploymentPlace]),
-          isolatedCode(),
-          cloudflareTest(async () => ({
-            wrangler: { configPath: './wrangler.toml' },
-            remoteBindings: false,
-            miniflare: {
-              // A database of the operator's, beside the deployment's own.
-              d1Databases: { SQL: 'sql' },
-              // Tests make a key each, and all come from one place.
-              ratelimits: {
-                STRANGER_LIMIT: { namespace_id: '2701', simple: { limit: 1_000, period: 60 } },
-                REQUEST_LIMIT: { namespace_id: '2702', simple: { limit: 1_200, period: 60 } },
-                SESSION_LIMIT: { namespace_id: '2703', simple: { limit: 300, period: 60 } },
-              },
-              bindings: {
-                ...unset,
-                ISOLA_OPERATOR_KEY: 'isk_test_operator_key',
-                ISOLA_MASTER_KEY: 'AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=',
-                ISOLA_ENV: 'development',
-                OPENAI_API_KEY: 'sk-test',
-                OPENAI_BASE_URL: 'http://model.test/v1',
-                ISOLA_MODEL: 'openai/scripted',
-                // It costs nothing, so that runs under a cost limit may ask it.
-                ISOLA_PRICES: JSON.stringify({
-                  'openai/scripted': { input_usd_per_million: 0, output_usd_per_million: 0 },
-                }),
-                ISOLA_SQL_DATABASES: 'SQL',
-                ISOLA_OIDC_ISSUER: 'https://login.test',
-                ISOLA_OIDC_CLIENT_ID: 'isola',
-                ISOLA_OIDC_CLIENT_SECRET: 'oidc-secret',
-                ISOLA_OIDC_PEOPLE: JSON.stringify([
-                  { email: 'Ada@Example.com', principal: 'ada', role: 'user' },
-                  { subject: 'sub-grace', principal: 'grace', role: 'user' },
-                ]),
-                TEST_MIGRATIONS: existsSync('migrations')
-                  ? await readD1Migrations('migrations')
-                  : [],
-              },
-            },
-          })),
-        ],
-        test: {
-          name: 'workers',
-          // Each file loads the Worker anew: one module a package, not hundreds, halves that.
-          deps: { optimizer: { ssr: { enabled: true, include: packages } } },
-          include: ['test/**/*.workers.test.ts'],
-          exclude: ['test/e2e/**'],
-          setupFiles: [
-            './test/setup/migrations.ts',
-            './test/setup/flat-proxies.ts',
-            './test/setup/patience.ts',
-          ],
-          expect,
-          testTimeout: patienceMs,
-          hookTimeout: patienceMs,
-        },
-      },
+      inNode({ name: 'unit', isolate: false, include: shared(ofNode) }),
+      inNode({ name: 'unit-alone', isolate: true, include: alone(ofNode) }),
+      inWorkerd({ name: 'workers', isolate: false, include: shared(ofWorkerd) }),
+      inWorkerd({ name: 'workers-alone', isolate: true, include: alone(ofWorkerd) }),
       {
         resolve,
         plugins: [switchedOff(), checkedEvents()],

@@ -18,7 +18,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   return { bundledPlugins }
 })
 // The Worker was loaded before this file: the next request loads it anew, with the plugin above.
-vi.resetModules()
 
 const folder = { ...code, manifest: { ...code.manifest, enabled: true } }
 

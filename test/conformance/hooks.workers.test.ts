@@ -17,7 +17,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   return { bundledPlugins }
 })
 // The Worker was loaded before this file: the next request loads it anew, with the plugin above.
-vi.resetModules()
 
 describeHooks('in an isolate', {
   load() {

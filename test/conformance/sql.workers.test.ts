@@ -18,7 +18,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   return { bundledPlugins }
 })
 // The Worker was loaded before this file: the next request loads it anew, with the plugin above.
-vi.resetModules()
 
 /** The second D1 binding of the tests (vitest.config.ts): workerd's own SQLite. */
 const { SQL: shop } = env as unknown as { readonly SQL: D1Database }

@@ -73,8 +73,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   )
   return { bundledPlugins }
 })
-// The Worker was loaded before this file: the next request loads it anew, with the plugins above.
-vi.resetModules()
 
 /** One plugin in a world that counts what reaches it. */
 function createWorld(

@@ -24,8 +24,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   ].map((folder) => toIsolated(folder, 'community'))
   return { bundledPlugins }
 })
-// The Worker was loaded before this file: the next request loads it anew, with the plugins above.
-vi.resetModules()
 
 /** The one place that answers: it sends whoever comes to this machine. */
 const network = async (url: string): Promise<Response> =>

@@ -18,8 +18,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   )
   return { bundledPlugins }
 })
-// The Worker was loaded before this file: the next request loads it anew, with the plugins above.
-vi.resetModules()
 
 const hex = (text: string) =>
   Array.from(text, (char) => char.charCodeAt(0).toString(16).padStart(2, '0')).join('')

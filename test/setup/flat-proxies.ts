@@ -5,13 +5,20 @@
  */
 const wrapped = new WeakSet<object>()
 
-globalThis.Proxy = new Proxy(Proxy, {
-  construct(target, [of, handler]: [object, ProxyHandler<object>]) {
-    const source = Reflect.get(handler, 'get')?.toString() ?? ''
-    if (!source.includes('getUnknownPrototypeKey')) return new target(of, handler)
-    if (wrapped.has(of)) return of
-    const proxy = new target(of, handler)
-    wrapped.add(proxy)
-    return proxy
-  },
-})
+const isDone = Symbol.for('isola-flat-proxies')
+const flat = (): ProxyConstructor =>
+  new Proxy(Proxy, {
+    construct(target, [of, handler]: [object, ProxyHandler<object>]) {
+      const source = Reflect.get(handler, 'get')?.toString() ?? ''
+      if (!source.includes('getUnknownPrototypeKey')) return new target(of, handler)
+      if (wrapped.has(of)) return of
+      const proxy = new target(of, handler)
+      wrapped.add(proxy)
+      return proxy
+    },
+  })
+// Files of a run share the isolate.
+if (!Reflect.has(globalThis, isDone)) {
+  globalThis.Proxy = flat()
+  Reflect.set(globalThis, isDone, true)
+}

@@ -46,7 +46,8 @@ async function runTests({ project, tests, filter, off }) {
   const args = [
     vitest,
     'run',
-    `--project=${project}`,
+    // Where it shares a Worker, and where it does not.
+    `--project=${project}*`,
     '--bail=1',
     '--reporter=json',
     `--outputFile=${report}`,

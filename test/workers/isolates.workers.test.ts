@@ -41,8 +41,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   ]
   return { bundledPlugins }
 })
-// The Worker was loaded before this file: the next request loads it anew, with the plugins above.
-vi.resetModules()
 
 let upstream: ReturnType<typeof installUpstream> | undefined
 afterEach(() => upstream?.restore())

@@ -1,3 +1,4 @@
+// @alone: what it uses up of the platform's counters stays used up for a minute.
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
 import { call, callJson } from '../fakes/client.ts'

@@ -48,8 +48,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   ]
   return { bundledPlugins }
 })
-// The Worker was loaded before this file: the next request loads it anew, with the plugins above.
-vi.resetModules()
 
 const value = 'tkn-canary/0f6b+35"e'
 /** Any trace of it, as it is, as hex, and in base64 wherever it stands. */

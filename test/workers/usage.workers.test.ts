@@ -1,3 +1,4 @@
+// @alone: it adds up all that is on the record.
 import { plusPlatform } from '../../src/contracts/platform-sum.ts'
 import type { PlatformAmounts } from '../../src/contracts/platform.ts'
 import { afterEach, expect, it, vi } from 'vitest'

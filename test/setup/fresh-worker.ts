@@ -1,0 +1,51 @@
+/**
+ * The files of `workers` share one Worker and its modules, since loading them takes longer than most files. Nothing else
+ * is shared: what is stored is deleted, objects are put out, and the program is composed anew, so that nothing that it
+ * remembers is of the file before.
+ */
+import { applyD1Migrations, reset, type D1Migration } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      TEST_MIGRATIONS: D1Migration[]
+    }
+  }
+}
+
+interface ModuleNode {
+  promise: unknown
+  exports: unknown
+  evaluated: boolean
+}
+
+/** The Worker, and the way from it to the plugins it is made of, which a file may put others in the place of. */
+const composed = ['/src/index.ts', '/src/composition.ts', '/src/bundled.gen.ts']
+
+/** What `vi.resetModules` does, of these modules: the others keep nothing. */
+function evaluateAnew(paths: readonly string[]): void {
+  const { evaluatedModules } = Reflect.get(globalThis, '__vitest_worker__') as {
+    readonly evaluatedModules: { readonly idToModuleMap: ReadonlyMap<string, ModuleNode> }
+  }
+  for (const [id, node] of evaluatedModules.idToModuleMap) {
+    if (!paths.some((path) => id.endsWith(path))) continue
+    node.promise = undefined
+    node.exports = undefined
+    node.evaluated = false
+  }
+}
+
+vi.restoreAllMocks()
+vi.unstubAllGlobals()
+vi.useRealTimers()
+await reset()
+// It deletes objects; a database may outlive it.
+const left = await env.DB.prepare(
+  `SELECT type, name FROM sqlite_master WHERE type IN ('view', 'table')
+   AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\' ORDER BY type DESC`,
+).all<{ type: string; name: string }>()
+for (const { type, name } of left.results) await env.DB.prepare(`DROP ${type} "${name}"`).run()
+evaluateAnew(composed)
+await applyD1Migrations(env.DB, env.TEST_MIGRATIONS)
