@@ -56,7 +56,15 @@ await build({
   platform: 'node',
   target: 'node20',
 })
-writeTypes({ entry: 'agent.ts', folder: join(folder, 'types') })
+// A client for programs: Node, Workers, browsers. It has types of the contracts and none of their schemas.
+await build({
+  ...common,
+  entryPoints: ['src/client/client.ts'],
+  outfile: 'packed/client.js',
+  platform: 'neutral',
+  target: 'es2022',
+})
+writeTypes({ entries: ['agent.ts', 'client/client.ts'], folder: join(folder, 'types') })
 const declarations = ['--declaration', '--emitDeclarationOnly', '--outDir', folder]
 const options = ['--ignoreConfig', '--target', 'es2024', '--types', '']
 const api = join(root, sources['isola/plugin'])
