@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureVars, passedOn } from './dev-vars.mjs'
 import { openFront } from './front.mjs'
-import { checkModel } from './isola/doctor/model.mjs'
+import { checkModel } from './start/check-model.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from './network.mjs'
 import {
   host,

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { main, type Io } from '../../scripts/isola/main.mjs'
+import { main, type Io } from '../../scripts/isola/main.ts'
 
 export interface Outcome {
   readonly code: number

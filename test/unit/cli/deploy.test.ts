@@ -13,8 +13,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { checkDeployment } from '../../../scripts/isola/doctor/deployment.mjs'
-import { planTenant, readConfig, tenantConfig } from '../../../scripts/isola/deploy/tenant.mjs'
+import { checkDeployment } from '../../../scripts/isola/doctor/deployment.ts'
+import { planTenant, readConfig, tenantConfig } from '../../../scripts/isola/deploy/tenant.ts'
 import { isola } from '../../fakes/terminal.ts'
 
 const wrangler = join(import.meta.dirname, '../../fakes/wrangler.mjs')

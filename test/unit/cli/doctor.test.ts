@@ -7,12 +7,12 @@ import {
   type ModelServer,
   type ModelServerOptions,
 } from '../../fakes/model-server.mjs'
-import type { Finding } from '../../../scripts/isola/doctor/finding.mjs'
-import { checkModel } from '../../../scripts/isola/doctor/model.mjs'
-import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.mjs'
-import { checkSettings } from '../../../scripts/isola/doctor/settings.mjs'
-import { checkVariables, weakness } from '../../../scripts/isola/doctor/variables.mjs'
-import { bindingsIn, checkConfig, checkWorker } from '../../../scripts/isola/doctor/worker.mjs'
+import type { Finding } from '../../../scripts/start/finding.mjs'
+import { checkModel } from '../../../scripts/start/check-model.mjs'
+import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.ts'
+import { checkSettings } from '../../../scripts/isola/doctor/settings.ts'
+import { checkVariables, weakness } from '../../../scripts/isola/doctor/variables.ts'
+import { bindingsIn, checkConfig, checkWorker } from '../../../scripts/isola/doctor/worker.ts'
 
 const bad = (findings: readonly Finding[]) =>
   findings.filter(({ state }) => state !== 'ok').map(({ state, what }) => `${state}: ${what}`)

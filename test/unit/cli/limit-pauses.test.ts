@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { settlePauses } from '../../../scripts/isola/chat/pauses.mjs'
+import { settlePauses } from '../../../scripts/isola/chat/pauses.ts'
 
 const reached = (limit: string) => ({
   code: 'lease_cost',

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import mcp from '../../../scripts/isola/mcp.mjs'
-import { viewOf } from '../../../scripts/isola/mcp/view.mjs'
-import { toServerId, toServers } from '../../../scripts/isola/mcp-import.mjs'
+import mcp from '../../../scripts/isola/mcp.ts'
+import { viewOf } from '../../../scripts/isola/mcp/view.ts'
+import { toServerId, toServers } from '../../../scripts/isola/mcp-import.ts'
 
 describe('isola mcp add --file', () => {
   it('takes an mcpServers block: placeholders become secrets, and what cannot run here is told', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import command from '../../../scripts/isola/model.mjs'
+import command from '../../../scripts/isola/model.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 import { createWorld } from '../models/upstreams.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { wholeTree } from '../../../scripts/isola/whole-tree.mjs'
+import { wholeTree } from '../../../scripts/isola/whole-tree.ts'
 
 const page = (id: string, more: object = {}) => ({ id, runs: [], children: [], ...more })
 const run = (id: string) => ({ id })

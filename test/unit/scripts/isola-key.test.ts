@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import command from '../../../scripts/isola/key.mjs'
-import { main } from '../../../scripts/isola/main.mjs'
+import command from '../../../scripts/isola/key.ts'
+import { main } from '../../../scripts/isola/main.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
 const startMs = 1_790_000_000_000

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import command from '../../../scripts/isola/secret.mjs'
+import command from '../../../scripts/isola/secret.ts'
 import { githubTools } from '../../fakes/secrets.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 

@@ -1,0 +1,180 @@
+// isola chat: a conversation in the terminal, or one message a line from a pipe.
+import { compactSession, describeCompaction, describeContext, readContext } from './context.ts'
+import { openInput } from './chat/input.ts'
+import { followRun, talk } from './chat/turn.ts'
+import { createView } from './chat/view.ts'
+import { near, UsageError } from './usage.ts'
+
+const slashCommands = {
+  '/help': 'what there is',
+  '/cancel': 'cancel the run that works',
+  '/context': 'what fills the window of the model, and what the next request costs',
+  '/compact': 'make room: a summary of what was said goes on',
+  '/session': 'the id of this session, for --session',
+  '/quit': 'leave; what runs goes on',
+}
+const help = [
+  ...Object.entries(slashCommands).map(([name, about]) => `  ${name.padEnd(9)} ${about}`),
+  '  Ctrl-C    the same as /cancel; leaves where nothing works',
+  '  A message that begins with a slash: //…',
+].join('\n')
+
+/** The session to talk in: a new one, or the one that was named. */
+async function openSession(request, { session, agent }) {
+  if (session === undefined)
+    return request('/api/sessions', { method: 'POST', json: agent === undefined ? {} : { agent } })
+  if (agent !== undefined)
+    throw new UsageError('A session has its agent already: --session or --agent, not both.')
+  return request(`/api/sessions/${encodeURIComponent(session)}`)
+}
+
+const isLive = ({ state }) => ['queued', 'running', 'parked'].includes(state)
+
+/** What Ctrl-C, /cancel and the end do to the conversation. */
+function createControls(chat) {
+  const left = new AbortController()
+  let asking = new AbortController()
+  let isCancelling = false
+  const cancel = () => {
+    if (!chat.run || isCancelling) return false
+    isCancelling = true
+    asking.abort()
+    chat.view.note('! cancelling … (Ctrl-C again leaves)')
+    const path = `/api/sessions/${chat.session}/runs/${chat.run}/cancel`
+    chat
+      .request(path, { method: 'POST', json: {} })
+      .catch((error) => chat.view.note(`! ${error.message}`))
+    return true
+  }
+  return {
+    signal: left.signal,
+    cancel,
+    leave: () => (left.abort(), asking.abort()),
+    /** The signal of the questions that are open: a cancel closes them. */
+    asking: () => asking.signal,
+    begin: () => {
+      isCancelling = false
+      asking = new AbortController()
+      if (left.signal.aborted) asking.abort()
+    },
+  }
+}
+
+/** What is asked of the session, and how its answer reads. */
+const requests = {
+  '/context': ({ request, session, view }) =>
+    told(view, readContext(request, session), describeContext),
+  '/compact': ({ request, session, view, model }) =>
+    told(view, compactSession(request, session, model && { model }), describeCompaction),
+}
+
+async function told(view, answer, describe) {
+  await answer.then(
+    (value) => view.note(describe(value)),
+    (error) => view.note(`! ${error.message}`),
+  )
+  return true
+}
+
+/** One line that is not a message; true, now or later, if it was one. */
+function runSlash(line, { chat, controls, isTyped }) {
+  const word = line.trim()
+  if (!/^\/[a-z]/.test(word)) return false
+  if (word === '/quit') controls.leave()
+  else if (word === '/cancel') {
+    if (!controls.cancel()) chat.view.note('Nothing runs.')
+  } else if (isTyped && chat.run) return false // an answer, or a message for later
+  else if (word === '/help') chat.view.note(help)
+  else if (word === '/session') chat.view.note(chat.session)
+  else if (Object.hasOwn(requests, word)) return requests[word](chat)
+  else {
+    const meant = near(word, Object.keys(slashCommands))
+    chat.view.note(
+      `There is no ${word}. ${meant.length > 0 ? `Did you mean ${meant.join(' or ')}?` : '/help lists what there is.'}`,
+    )
+  }
+  return true
+}
+
+async function converse(chat, controls, input) {
+  let isWell = true
+  const finish = ({ result, state }) =>
+    (isWell &&= result?.success === true || state === 'completed')
+  const live = chat.tree.runs.find(isLive)
+  if (live) {
+    chat.run = live.id
+    finish(await followRun(chat, live.id))
+    chat.run = undefined
+  }
+  while (!controls.signal.aborted) {
+    controls.begin()
+    const line = await input.next('> ', controls.signal)
+    if (line === undefined) break
+    if (line.trim() === '') continue
+    if (await runSlash(line, { chat, controls, isTyped: false })) continue
+    try {
+      finish(await talk(chat, line.replace(/^\s*\/\//, '/')))
+    } catch (error) {
+      if (controls.signal.aborted) break
+      // At a terminal a person may try again; nobody watches a pipe.
+      if (!input.isTerminal) {
+        chat.view.note(`To go on: isola chat --session ${chat.session}`)
+        throw error
+      }
+      chat.view.note(`! ${error.message}`)
+    }
+  }
+  return isWell && !chat.isUnanswered
+}
+
+async function run(context) {
+  const { values, connect, request, isJson, env, stdout, stderr } = context
+  const tree = await openSession(request, values)
+  const view = createView({ stdout, stderr, isJson, env, isTyping: () => input.isTyping() })
+  const chat = { connection: connect(), request, view, tree, session: tree.id }
+  const controls = createControls(chat)
+  const isQuick = (line) => /^\/(quit|cancel)\s*$/.test(line.trim())
+  const input = openInput(context, {
+    onLine: (line) => isQuick(line) && runSlash(line, { chat, controls, isTyped: true }),
+    onInterrupt: () => controls.cancel() || controls.leave(),
+  })
+  Object.assign(chat, {
+    model: values.model,
+    requireApproval: values.approve,
+    signal: controls.signal,
+    asking: controls.asking,
+    ask: (prompt) => input.next(prompt, controls.asking()),
+    sleep: (ms) => new Promise((done) => setTimeout(done, ms)),
+  })
+  view.note(
+    `Session ${tree.id} with ${tree.agent}.${input.isTerminal ? ' /help lists the commands.' : ''}`,
+  )
+  try {
+    const isWell = await converse(chat, controls, input)
+    if (input.isTerminal) view.note(`To go on: isola chat --session ${tree.id}`)
+    return isWell || input.isTerminal ? 0 : 1
+  } finally {
+    input.close()
+  }
+}
+
+export default {
+  noun: 'chat',
+  usage: 'isola chat [--agent <name>] [--session <id>] [--model <name>] [--approve <tool>]',
+  about: `Talks to an agent. From a pipe each line is one message; a question, a field of a form or an approval
+takes the next line.
+The exit code is 1 if a run of a pipe did not complete, or nobody was there to answer it. While you talk:
+${help}`,
+  options: {
+    agent: { type: 'string', value: 'name', about: 'orchestrator unless named' },
+    session: { type: 'string', value: 'id', about: 'go on in this session' },
+    model: { type: 'string', value: 'name', about: "instead of the agent's own" },
+    approve: {
+      type: 'string',
+      value: 'tool',
+      multiple: true,
+      about: 'ask before each call: a name, <plugin>__* or *',
+    },
+  },
+  run,
+}
