@@ -1,22 +1,27 @@
 // isola approval list|approve|deny: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
-import { waitingIn } from './chat/pauses.ts'
+import { ApiError, type Client } from '../../src/client/client.ts'
+import { defineVerbs, type Context } from './command.ts'
+import { waitingIn, type Pause } from './chat/pauses.ts'
 import { confirm } from './confirm.ts'
 import { short, shown, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 import { wholeTree } from './whole-tree.ts'
 
-const pathOf = (session) => `/api/sessions/${encodeURIComponent(session)}`
-
 /** Every call that waits in the sessions of the list, with whose it is. */
-async function list({ values, request, print }) {
+async function list({
+  values,
+  request,
+  print,
+}: Context<{ readonly all?: boolean | undefined; readonly limit?: string | undefined }>) {
   const { all, limit = '100' } = values
-  const query = new URLSearchParams({ state: 'parked', limit, ...(all && { principal: '*' }) })
-  const { sessions, next } = await request(`/api/sessions?${query}`)
-  const waiting = []
+  const query = { state: 'parked', limit, ...(all && { principal: '*' }) } as const
+  const { sessions, next } = await request('GET /api/sessions', { query })
+  const waiting: (ReturnType<typeof waitingIn>[number] & { readonly principal: string })[] = []
   for (const { id, principal } of sessions) {
     // It may be gone since the list was written.
-    const tree = await wholeTree(request, id).catch((error) => {
-      if (error.status !== 404) throw error
+    const tree = await wholeTree(request, id).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return undefined
+      throw error
     })
     if (tree) waiting.push(...waitingIn(tree).map((one) => ({ principal, ...one })))
   }
@@ -36,7 +41,7 @@ async function list({ values, request, print }) {
 }
 
 /** One waiting call of a session or of a sub-agent below it. */
-async function find(request, session, call) {
+async function find(request: Client['request'], session: string, call: string) {
   const waiting = waitingIn(await wholeTree(request, session))
   const found = waiting.find(({ pause }) => pause.call === call)
   if (!found) throw new Error(`No call ${short(call)} waits in ${short(session)}.`)
@@ -44,17 +49,25 @@ async function find(request, session, call) {
 }
 
 /** The whole of what would run: nothing of it is cut. */
-const described = ({ tool, input, about, argsHash }) =>
+const described = ({ tool, input, about, argsHash }: Pause) =>
   `${tool} with ${JSON.stringify(input, null, 2)}${about === undefined ? '' : `\n${about}`}\narguments ${argsHash}`
 
-async function approve({ args: [session, call], values, request, print, stdin, stderr }) {
+async function approve({
+  args: [session, call],
+  values,
+  request,
+  print,
+  stdin,
+  stderr,
+}: Context<{ readonly hash?: string | undefined }, [string, string]>) {
   const { session: id, run, pause } = await find(request, session, call)
-  const decided = `${pathOf(id)}/runs/${run}/decisions`
+  const params = { id, run }
   const { kind, reached } = pause
   if (kind === 'budget' && reached?.limit === undefined) {
     // A suspected loop: there are no arguments to look at.
-    const json = { call, decision: 'approve' }
-    return print(await request(decided, { method: 'POST', json }), `${run} goes on.`)
+    const body = { call, decision: 'approve' } as const
+    const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
+    return print(view, `${run} goes on.`)
   }
   if (kind === 'budget')
     throw new Error(`${short(run)} waits at a limit: isola run raise ${short(id)} ${short(run)}`)
@@ -70,16 +83,22 @@ async function approve({ args: [session, call], values, request, print, stdin, s
       )
     if (!(await confirm(`${shown(described(pause))}\nLet it run?`, { stdin, stderr }))) return 1
   }
-  const json = { call, decision: 'approve', argsHash: pause.argsHash }
-  const view = await request(decided, { method: 'POST', json })
+  const body = { call, decision: 'approve', argsHash: pause.argsHash } as const
+  const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
   print(view, `${call} is approved; ${run} goes on.`)
 }
 
-async function deny({ args: [session, call], values, request, print }) {
+async function deny({
+  args: [session, call],
+  values,
+  request,
+  print,
+}: Context<{ readonly message?: string | undefined }, [string, string]>) {
   const { session: id, run, pause } = await find(request, session, call)
   const { message } = values
-  const json = { call, decision: 'deny', ...(message !== undefined && { message }) }
-  const view = await request(`${pathOf(id)}/runs/${run}/decisions`, { method: 'POST', json })
+  const body = { call, decision: 'deny', ...(message !== undefined && { message }) } as const
+  const params = { id, run }
+  const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
   const what =
     pause.kind === 'budget'
       ? `The limit stays; ${run} ends with what it has so far.`
@@ -89,7 +108,7 @@ async function deny({ args: [session, call], values, request, print }) {
 
 export default {
   noun: 'approval',
-  verbs: {
+  verbs: defineVerbs({
     list: {
       usage: 'isola approval list [--all] [--limit <n>]',
       about: 'Calls that wait for somebody, in sessions whose last run is parked.',
@@ -118,5 +137,5 @@ export default {
       options: { message: { type: 'string', value: 'text', about: 'told to the model' } },
       run: deny,
     },
-  },
+  }),
 }

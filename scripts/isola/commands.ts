@@ -1,4 +1,5 @@
 // Every command, in the order of the help.
+import type { Module } from './command.ts'
 import approval from './approval.ts'
 import audit from './audit.ts'
 import chat from './chat.ts'
@@ -19,7 +20,7 @@ import session from './session.ts'
 import trust from './trust.ts'
 import usage from './spending.ts'
 
-export const commands = [
+export const commands: readonly Module[] = [
   chat,
   session,
   run,

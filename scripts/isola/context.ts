@@ -1,16 +1,16 @@
 // What fills a session's window, and what a compaction made of it: for isola chat and isola session.
+import type { Client, Reply } from '../../src/client/client.ts'
 import { dollars, table } from './text.ts'
 
-const pathOf = (session) => `/api/sessions/${encodeURIComponent(session)}`
-
 /** What a model would be sent next. */
-export const readContext = (request, session) => request(`${pathOf(session)}/context`)
+export const readContext = (request: Client['request'], id: string) =>
+  request('GET /api/sessions/:id/context', { params: { id } })
 
 /** Compacts what was said, at rest. */
-export const compactSession = (request, session, json = {}) =>
-  request(`${pathOf(session)}/compact`, { method: 'POST', json })
+export const compactSession = (request: Client['request'], id: string, model?: string) =>
+  request('POST /api/sessions/:id/compact', { params: { id }, body: model ? { model } : {} })
 
-const names = {
+const names: Readonly<Record<string, string>> = {
   instructions: 'instructions',
   added_by_plugins: 'added by plugins',
   tools: 'tools',
@@ -20,9 +20,10 @@ const names = {
   cleared_results: 'results behind handles',
   summary: 'summary of what was before',
 }
-const share = (part, whole) => (whole > 0 ? `${Math.round((part / whole) * 100)} %` : '')
+const share = (part: number, whole: number) =>
+  whole > 0 ? `${Math.round((part / whole) * 100)} %` : ''
 
-export function describeContext(view) {
+export function describeContext(view: Reply<'GET /api/sessions/:id/context'>): string {
   const { model, tokens, windowTokens, startTokens, targetTokens, parts, costUsd } = view
   const whole = windowTokens ?? tokens
   const rows = parts.map(({ kind, tokens: own, count }) => [
@@ -49,7 +50,9 @@ export function describeContext(view) {
   return lines.join('\n')
 }
 
-export function describeCompaction({ compaction }) {
+export function describeCompaction({
+  compaction,
+}: Reply<'POST /api/sessions/:id/compact'>): string {
   const { tokensBefore, tokensAfter, stage, by, left, costNanoUsd, callCostNanoUsd } = compaction
   const how =
     stage === 'results'

@@ -5,21 +5,35 @@ import { join, relative, resolve } from 'node:path'
 import { root } from '../toolchain.mjs'
 import { newSecrets } from '../dev-vars.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from '../network.mjs'
+import { defineVerb, type Context, type Options, type ValuesOf } from './command.ts'
 import { createConnection } from './connection.ts'
+import type { DeployState, Parts } from './deploy/parts.ts'
 import { openKeys } from './deploy/secrets.ts'
 import { steps } from './deploy/steps.ts'
-import { planTenant, readConfig, tenantConfig, writeConfig } from './deploy/tenant.ts'
+import {
+  planTenant,
+  readConfig,
+  tenantConfig,
+  writeConfig,
+  type TenantPlan,
+} from './deploy/tenant.ts'
 import { createWrangler } from './deploy/wrangler.ts'
 import { UsageError } from './usage.ts'
 
-const near = (path) => {
+const near = (path: string) => {
   const inside = relative(root, path)
   return inside.startsWith('..') ? path : inside
 }
 
 /** What would be made, and whether wrangler takes it. Needs no account, changes nothing. */
-async function rehearse({ config, plan, wrangler, print }) {
-  const names = (list) => list.map(({ name, binding }) => `${name} (${binding})`).join(', ')
+async function rehearse({
+  config,
+  plan,
+  wrangler,
+  print,
+}: Pick<Parts, 'config' | 'plan' | 'wrangler'> & Pick<Context, 'print'>) {
+  const names = (list: TenantPlan['namespaces']) =>
+    list.map(({ name, binding }) => `${name} (${binding})`).join(', ')
   const folder = mkdtempSync(join(tmpdir(), 'isola-dry-run-'))
   try {
     const configPath = join(folder, 'wrangler.json')
@@ -57,30 +71,44 @@ function parseWait(text = '60') {
 }
 
 /** Runs the steps; the first that fails ends it. */
-async function runSteps(parts) {
+async function runSteps(parts: Parts) {
   for (const [index, step] of steps.entries()) {
     const at = `${index + 1}/${steps.length} ${step.name}`
     try {
       parts.say(`${at}: ${await step.run(parts)}`)
     } catch (error) {
       throw new Error(
-        `${at} failed: ${error.message}\nWhat was done stays done: run the same command again.`,
+        `${at} failed: ${error instanceof Error ? error.message : error}\nWhat was done stays done: run the same command again.`,
         { cause: error },
       )
     }
   }
 }
 
+interface Settling extends Pick<Parts, 'state' | 'say'> {
+  readonly key: string | undefined
+  readonly io: Pick<Context, 'stdin' | 'stdout' | 'env'>
+}
+
 /** Which hosts the http tools may reach: asked when the deployment is new and somebody is there, then said. */
-async function settleNetwork({ state, key, say, io }) {
+async function settleNetwork({ state, key, say, io }: Settling) {
   if (!key || !state.url) return []
   const { request } = createConnection({ url: state.url, key })
-  if (state.isNew && mayAsk(io)) await askForHosts({ request, say, ...io })
-  const network = await readNetwork(request).catch(() => undefined)
+  const { stdin, stdout } = io
+  // One that is only written to shows the question as well.
+  if (state.isNew && mayAsk(io))
+    await askForHosts({
+      open: (allow) => request('POST /api/operator/http', { body: { allow } }),
+      say,
+      stdin,
+      stdout: stdout as NodeJS.WritableStream,
+    })
+  const network = await readNetwork(() => request('GET /api/operator/http')).catch(() => undefined)
   return network ? [`Its network is ${networkLine(network)}.`] : []
 }
 
-async function run({ values, env, print, isJson, stdin, stdout, stderr }) {
+async function run(context: Context<ValuesOf<typeof options>>) {
+  const { values, env, print, isJson, stdin, stdout, stderr } = context
   const waitMs = parseWait(values.wait)
   const url = values.url
   if (url !== undefined && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
@@ -92,14 +120,14 @@ async function run({ values, env, print, isJson, stdin, stdout, stderr }) {
   const keys = openKeys(plan.keysPath)
   const secrets = new Set(keys.values())
   const wrangler = createWrangler({
-    ...(env.ISOLA_WRANGLER && { file: env.ISOLA_WRANGLER }),
+    ...(env['ISOLA_WRANGLER'] && { file: env['ISOLA_WRANGLER'] }),
     secrets,
   })
   if (values['dry-run']) return rehearse({ config, plan, wrangler, print })
 
-  const state = { ids: {}, ...(url && { url: new URL(url).origin }) }
+  const state: DeployState = { ids: {}, warnings: [], ...(url && { url: new URL(url).origin }) }
   const rotate = values['rotate-key'] ? ['ISOLA_OPERATOR_KEY'] : []
-  const say = (line) => (isJson ? stderr.write(`${line}\n`) : print(undefined, line))
+  const say = (line: string) => (isJson ? stderr.write(`${line}\n`) : print(undefined, line))
   await runSteps({ config, plan, keys, secrets, wrangler, state, env, waitMs, rotate, say })
   const { warnings } = state
   const where = near(plan.keysPath)
@@ -116,21 +144,25 @@ async function run({ values, env, print, isJson, stdin, stdout, stderr }) {
   )
 }
 
+const options = {
+  tenant: { type: 'string', value: 'name', about: 'a deployment of its own, isola-<name>' },
+  'dry-run': { type: 'boolean', about: 'say what would be made; needs no account' },
+  'without-isolates': { type: 'boolean', about: 'for a plan without Worker Loader' },
+  'rotate-key': { type: 'boolean', about: 'a new operator key in place of the one that is' },
+  url: { type: 'string', value: 'url', about: 'where it answers, if wrangler does not say' },
+  wait: { type: 'string', value: 'seconds', about: 'how long the check may take (60)' },
+  folder: { type: 'string', value: 'path', about: 'configuration and keys of tenants (.isola)' },
+} as const satisfies Options
+
 export default {
   noun: 'deploy',
   needsClone: true,
-  usage:
-    'isola deploy [--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
-  about: `Makes or brings up to date one deployment: Worker, D1 database, KV namespace, secrets, migrations, then a check.
+  ...defineVerb({
+    usage:
+      'isola deploy [--tenant <name>] [--dry-run] [--without-isolates] [--rotate-key] [--url <url>] [--wait <seconds>] [--folder <path>]',
+    about: `Makes or brings up to date one deployment: Worker, D1 database, KV namespace, secrets, migrations, then a check.
 It may be run again at any time; after a failure it goes on with what is missing.`,
-  options: {
-    tenant: { type: 'string', value: 'name', about: 'a deployment of its own, isola-<name>' },
-    'dry-run': { type: 'boolean', about: 'say what would be made; needs no account' },
-    'without-isolates': { type: 'boolean', about: 'for a plan without Worker Loader' },
-    'rotate-key': { type: 'boolean', about: 'a new operator key in place of the one that is' },
-    url: { type: 'string', value: 'url', about: 'where it answers, if wrangler does not say' },
-    wait: { type: 'string', value: 'seconds', about: 'how long the check may take (60)' },
-    folder: { type: 'string', value: 'path', about: 'configuration and keys of tenants (.isola)' },
-  },
-  run,
+    options,
+    run,
+  }),
 }

@@ -1,29 +1,36 @@
 // What --help prints.
 import { isClone } from '../toolchain.mjs'
+import type { Module, Options, Verb } from './command.ts'
 
 const valueOf = { string: ' <value>', boolean: '' }
 
-function optionLines(options = {}) {
-  const all = { ...options, json: { type: 'boolean', about: 'the answer as JSON' } }
+/** What every command takes, and --yes where it asks. */
+export const optionsOf = (command: Verb): Options => ({
+  ...command.options,
+  ...(command.asks && { yes: { type: 'boolean', short: 'y', about: 'do not ask' } }),
+  json: { type: 'boolean', about: 'the answer as JSON' },
+})
+
+function optionLines(all: Options) {
   const heads = Object.entries(all).map(([name, option]) => [
-    `--${name}${option.value ? ` <${option.value}>` : valueOf[option.type]}`,
+    `${option.short ? `-${option.short}, ` : ''}--${name}${option.value ? ` <${option.value}>` : valueOf[option.type]}`,
     `${option.about ?? ''}${option.multiple ? ' (may be repeated)' : ''}`,
   ])
-  const width = Math.max(...heads.map(([head]) => head.length))
-  return heads.map(([head, about]) => `  ${head.padEnd(width)}  ${about}`.trimEnd())
+  const width = Math.max(...heads.map(([head = '']) => head.length))
+  return heads.map(([head = '', about]) => `  ${head.padEnd(width)}  ${about}`.trimEnd())
 }
 
 /** A command's help; a noun's, if no command is named: its verbs. */
-export function helpOf(module, command) {
+export function helpOf(module: Module, command?: Verb): string {
   if (command) {
     return [
       `usage: ${command.usage}`,
       ...(command.about ? ['', command.about] : []),
       '',
-      ...optionLines(command.options),
+      ...optionLines(optionsOf(command)),
     ].join('\n')
   }
-  const verbs = Object.values(module.verbs)
+  const verbs = Object.values(module.verbs ?? {})
   const lines = verbs.map(
     ({ usage, about }) => `  ${usage}${about ? `\n      ${about.split('\n')[0]}` : ''}`,
   )
@@ -31,9 +38,11 @@ export function helpOf(module, command) {
 }
 
 /** Every command, a line each. */
-export function overview(modules) {
+export function overview(modules: readonly Module[]): string {
   const lines = modules.flatMap((module) =>
-    (module.run ? [module] : Object.values(module.verbs)).map(({ usage }) => `  ${usage}`),
+    (module.usage === undefined ? Object.values(module.verbs ?? {}) : [module]).map(
+      ({ usage }) => `  ${usage}`,
+    ),
   )
   return [
     'usage: isola <command> [options]',

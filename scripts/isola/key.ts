@@ -1,44 +1,49 @@
 // isola key …: who may ask, and with which keys.
-import { table, time } from './text.ts'
+import type { Reply, Request } from '../../src/client/client.ts'
+import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
+import { only } from './only.ts'
+import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 import { date, duration } from './when.ts'
 
-const path = '/api/operator/keys'
+type Issued = Reply<'POST /api/operator/keys'>
+type Rights = Reply<'POST /api/operator/principals/:principal'>
 
-function only(args, what) {
-  if (args.length === 1) return args[0]
-  throw new UsageError(`${what}: give one, there are ${args.length}.`)
-}
-
-function amount(name, text) {
+function amount(name: string, text: string | undefined) {
   if (text === undefined) return undefined
   if (/^\d{1,15}(\.\d{1,9})?$/.test(text)) return Number(text)
   throw new UsageError(`--${name}: must be a number, such as 2000000 or 2.50.`)
 }
 
 /** `none` takes a limit away. */
-const amountOrNone = (name, text) => (text === 'none' ? null : amount(name, text))
+const amountOrNone = (name: string, text: string | undefined) =>
+  text === 'none' ? null : amount(name, text)
 
 /** What was given, without the rest; undefined if that is nothing. */
-function given(fields) {
+function given<Fields extends object>(fields: Fields): Partial<Fields> | undefined {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+  // Some of the fields, as they were.
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<Fields>)
 }
 
-const optional = (read, values, name) =>
-  values[name] === undefined ? undefined : read(values[name], name)
+const optional = (
+  read: (text: string, name: string) => number,
+  values: Readonly<Record<string, unknown>>,
+  name: string,
+) => (typeof values[name] === 'string' ? read(values[name], name) : undefined)
 
-const endOf = (values) => ({
+const endOf = (values: ValuesOf<typeof ends>) => ({
   expiresInMs: optional(duration, values, 'expires-in'),
   expiresAtMs: optional(date, values, 'expires-at'),
 })
 
-const post = (request, to, json = {}) => request(to, { method: 'POST', json })
-
-const endTime = (ms) => (ms === null ? 'never' : time(ms))
+const endTime = (ms: number | null) => (ms === null ? 'never' : time(ms))
 
 /** The key alone goes to the standard output, so that `KEY=$(isola key add …)` holds it; what is to be said of it does not. */
-function tell(made, { isJson, print, stderr }) {
+function tell(
+  made: Issued,
+  { isJson, print, stderr }: Pick<Context, 'isJson' | 'print' | 'stderr'>,
+) {
   print(made, made.key)
   if (isJson) return
   const { id, principal, role, expiresAtMs } = made
@@ -47,8 +52,8 @@ function tell(made, { isJson, print, stderr }) {
   )
 }
 
-function rightsOf({ principal, role, agents, models, limits }) {
-  const list = (names) => names?.join(', ') ?? 'all'
+function rightsOf({ principal, role, agents, models, limits }: Rights) {
+  const list = (names: readonly string[] | null) => names?.join(', ') ?? 'all'
   return [
     `${principal} is ${role}.`,
     `agents: ${list(agents)}; models: ${list(models)}`,
@@ -56,7 +61,7 @@ function rightsOf({ principal, role, agents, models, limits }) {
   ].join('\n')
 }
 
-function listed(keys) {
+function listed(keys: Reply<'GET /api/operator/keys'>['keys']) {
   if (keys.length === 0) return 'No keys. The operator key of the deployment is not on this list.'
   const rows = keys.map(({ id, principal, role, state, hint, expiresAtMs }) => [
     id,
@@ -69,11 +74,18 @@ function listed(keys) {
   return table([['id', 'principal', 'role', 'state', 'begins with', 'expires'], ...rows])
 }
 
-const ends = { 'expires-in': { type: 'string' }, 'expires-at': { type: 'string' } }
+const ends = {
+  'expires-in': { type: 'string' },
+  'expires-at': { type: 'string' },
+} as const satisfies Options
+
+/** What a key may be asked to be; what does not fit the server says. */
+type Body<Of extends 'POST /api/operator/keys' | 'POST /api/operator/principals/:principal'> =
+  Request<Of>['body']
 
 export default {
   noun: 'key',
-  verbs: {
+  verbs: defineVerbs({
     add: {
       usage:
         'isola key add <principal> [--role operator|author|user|auditor] [--agent <name>]… [--model <name>]…\n' +
@@ -96,17 +108,24 @@ export default {
         const { role, agent: agents, model: models } = values
         const principal = only(args, '<principal>')
         const body = given({ principal, role, agents, models, limits, ...endOf(values) })
-        tell(await post(request, path, body), io)
+        tell(
+          await request('POST /api/operator/keys', {
+            body: body as Body<'POST /api/operator/keys'>,
+          }),
+          io,
+        )
       },
     },
     list: {
       usage: 'isola key list [--principal <name>]',
       options: { principal: { type: 'string' } },
       async run({ args, values, request, print }) {
-        if (args.length > 0)
-          throw new UsageError(`${args[0]}: to list those of one, use --principal.`)
-        const of = values.principal && `&principal=${encodeURIComponent(values.principal)}`
-        const page = await request(`${path}?limit=500${of ?? ''}`)
+        const [first] = args as readonly string[]
+        if (first !== undefined)
+          throw new UsageError(`${first}: to list those of one, use --principal.`)
+        const { principal } = values
+        const query = { limit: 500, ...(principal && { principal }) }
+        const page = await request('GET /api/operator/keys', { query })
         print(page, listed(page.keys))
       },
     },
@@ -135,17 +154,20 @@ export default {
         const body = given({ role: values.role, agents, models, limits })
         if (!body)
           throw new UsageError('Nothing to change: name a role, an agent, a model or a limit.')
-        const to = `/api/operator/principals/${encodeURIComponent(principal)}`
-        const changed = await post(request, to, body)
+        const changed = await request('POST /api/operator/principals/:principal', {
+          params: { principal },
+          body: body as Body<'POST /api/operator/principals/:principal'>,
+        })
         print(changed, rightsOf(changed))
       },
     },
     revoke: {
-      usage: 'isola key revoke <key id>\n  The key ends with the next request.',
+      usage: 'isola key revoke <key id> [--yes]\n  The key ends with the next request.',
       options: {},
+      asks: ({ args }) => `Revoke ${short(only(args, '<key id>'))}?`,
       async run({ args, request, print }) {
         const id = only(args, '<key id>')
-        const key = await post(request, `${path}/${encodeURIComponent(id)}/revoke`)
+        const key = await request('POST /api/operator/keys/:key/revoke', { params: { key: id } })
         print(key, `${key.id} of ${key.principal} is revoked since ${time(key.revokedAtMs)}.`)
       },
     },
@@ -157,8 +179,14 @@ export default {
       async run({ args, values, request, ...io }) {
         const id = only(args, '<key id>')
         const body = given({ graceMs: optional(duration, values, 'grace'), ...endOf(values) })
-        tell(await post(request, `${path}/${encodeURIComponent(id)}/rotate`, body), io)
+        tell(
+          await request('POST /api/operator/keys/:key/rotate', {
+            params: { key: id },
+            ...(body && { body }),
+          }),
+          io,
+        )
       },
     },
-  },
+  }),
 }

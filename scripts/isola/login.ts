@@ -1,11 +1,16 @@
 // isola login list|revoke: which clients were allowed in by an OAuth sign-in, and for whom.
+import { defineVerbs, type Context } from './command.ts'
 import { short, table, time } from './text.ts'
 
-const path = '/api/operator/grants'
-
-async function list({ values, request, print }) {
-  const query = values.principal ? `?principal=${encodeURIComponent(values.principal)}` : ''
-  const answer = await request(path + query)
+async function list({
+  values,
+  request,
+  print,
+}: Context<{ readonly principal?: string | undefined }>) {
+  const { principal } = values
+  const answer = await request('GET /api/operator/grants', {
+    query: { ...(principal && { principal }) },
+  })
   const rows = answer.grants.map((grant) => [
     grant.id,
     grant.principal,
@@ -21,11 +26,8 @@ async function list({ values, request, print }) {
   print(answer, rows.length === 0 ? 'Nobody signed in by OAuth.' : table([head, ...rows]))
 }
 
-async function revoke({ args: [id], request, print }) {
-  const grant = await request(`${path}/${encodeURIComponent(id)}/revoke`, {
-    method: 'POST',
-    json: {},
-  })
+async function revoke({ args: [id], request, print }: Context<object, [string]>) {
+  const grant = await request('POST /api/operator/grants/:grant/revoke', { params: { grant: id } })
   print(
     grant,
     `${grant.id} of ${grant.principal} is revoked: its tokens open nothing from the next request on.`,
@@ -34,7 +36,7 @@ async function revoke({ args: [id], request, print }) {
 
 export default {
   noun: 'login',
-  verbs: {
+  verbs: defineVerbs({
     list: {
       usage: 'isola login list [--principal <name>]',
       about: 'Clients that were allowed in by an OAuth sign-in, newest first.',
@@ -42,9 +44,10 @@ export default {
       run: list,
     },
     revoke: {
-      usage: 'isola login revoke <grant>',
+      usage: 'isola login revoke <grant> [--yes]',
       about: 'Ends what a client was allowed, with the next request.',
+      asks: ({ args: [id] }: Context<object, [string]>) => `End what ${short(id)} allowed?`,
       run: revoke,
     },
-  },
+  }),
 }

@@ -1,36 +1,46 @@
 // isola mcp …: remote MCP servers, what they offer, and what of it is approved.
-import { add } from './mcp/add.ts'
-import { approve } from './mcp/approve.ts'
-import { of, only, path, post } from './mcp/route.ts'
-import { listed, viewOf } from './mcp/view.ts'
+import { defineVerbs, type Context } from './command.ts'
+import { add, addOptions } from './mcp/add.ts'
+import { approve, approveOptions } from './mcp/approve.ts'
+import { listed, viewOf, type Server } from './mcp/view.ts'
+import { only } from './only.ts'
 import { short, shown } from './text.ts'
 
-async function show({ args, values, request, print }) {
-  const id = only(args)
-  const view = values.last ? await request(of(id)) : await post(request, of(id, 'look'))
+async function show({
+  args,
+  values,
+  request,
+  print,
+}: Context<{ readonly last?: boolean | undefined }>) {
+  const params = { server: only(args, '<id>') }
+  const view = values.last
+    ? await request('GET /api/operator/mcp/:server', { params })
+    : await request('POST /api/operator/mcp/:server/look', { params })
   print(view, viewOf(view))
 }
 
-const simple = (verb, about) => ({
-  usage: `isola mcp ${verb} <id>`,
-  about,
-  options: {},
-  async run({ args, request, print }) {
-    const id = only(args)
-    const done =
-      verb === 'remove'
-        ? await request(of(id), { method: 'DELETE' })
-        : await post(request, of(id, verb))
+const changes = {
+  enable: 'POST /api/operator/mcp/:server/enable',
+  disable: 'POST /api/operator/mcp/:server/disable',
+  remove: 'DELETE /api/operator/mcp/:server',
+} as const
+
+/** Makes the change of a verb. */
+const change = (verb: keyof typeof changes) =>
+  async function run({ args, request, print }: Context) {
+    const id = only(args, '<id>')
+    const done = await request(changes[verb], { params: { server: id } })
     print(done, [`${id}: ${verb}d.`, ...done.notes].join('\n'))
-  },
-})
+  }
 
 /** @returns 1 if one of them is not well. */
-async function doctor({ request, print }) {
-  const { servers } = await request(path)
+async function doctor({ request, print }: Context) {
+  const { servers } = await request('GET /api/operator/mcp')
   const problems = []
   for (const { id, state } of servers.filter((one) => one.state !== 'disabled')) {
-    const view = await post(request, of(id, 'look')).catch((error) => ({ problem: error.message }))
+    const view: Partial<Server> = await request('POST /api/operator/mcp/:server/look', {
+      params: { server: id },
+    }).catch((error: Error) => ({ problem: error.message }))
     const open = (view.differences ?? []).filter((one) => one.state !== 'same').length
     if (view.problem) problems.push({ id, problem: view.problem })
     else if (view.login === 'signed_out') problems.push({ id, problem: 'nobody is signed in' })
@@ -43,10 +53,10 @@ async function doctor({ request, print }) {
 
 export default {
   noun: 'mcp',
-  verbs: {
+  verbs: defineVerbs({
     add: {
       usage:
-        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n                     [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                     [--elicitation] [--sampling-tokens <n>] [--replace]\n       isola mcp add --file <mcp.json|server.json|-> [--replace]",
+        "isola mcp add <id> --url <url> [--header 'Name: value']… [--oauth] [--auth-host <host>]… [--exclusive]\n                     [--client-id <id>] [--client-secret <name>] [--issuer <url>]\n                     [--elicitation] [--sampling-tokens <n>] [--replace] [--dry-run]\n       isola mcp add --file <mcp.json|server.json|-> [--replace] [--dry-run]",
       about:
         'Adds a remote server; nothing of it is on. In a header ${secret:NAME} stands for a secret.\n' +
         '--client-id <id> and --client-secret <NAME of a secret>: of a client that you registered by hand;\n' +
@@ -55,20 +65,7 @@ export default {
         '--sampling-tokens <n>: it may ask a model, within so many tokens each time that a call runs, and the lease of the run.\n' +
         '--replace: also where one of this name is there; nothing is approved of it any more.\n' +
         '--file takes a pasted mcpServers block or a server.json of a registry; - reads it from the standard input.',
-      options: {
-        url: { type: 'string' },
-        header: { type: 'string', multiple: true },
-        oauth: { type: 'boolean' },
-        'auth-host': { type: 'string', multiple: true },
-        'client-id': { type: 'string' },
-        'client-secret': { type: 'string' },
-        issuer: { type: 'string' },
-        exclusive: { type: 'boolean' },
-        elicitation: { type: 'boolean' },
-        'sampling-tokens': { type: 'string' },
-        replace: { type: 'boolean' },
-        file: { type: 'string' },
-      },
+      options: addOptions,
       run: add,
     },
     list: {
@@ -76,7 +73,7 @@ export default {
       about: 'Which there are, and which are on.',
       options: {},
       async run({ request, print }) {
-        const all = await request(path)
+        const all = await request('GET /api/operator/mcp')
         print(all, listed(all))
       },
     },
@@ -93,8 +90,9 @@ export default {
         'Names the page to sign in at. The browser comes back to this deployment, which keeps what it gets sealed.',
       options: {},
       async run({ args, request, print }) {
-        const id = only(args)
-        const done = await post(request, of(id, 'login'))
+        const id = only(args, '<id>')
+        const params = { server: id }
+        const done = await request('POST /api/operator/mcp/:server/login', { params })
         print(
           done,
           done.state === 'open'
@@ -111,17 +109,26 @@ export default {
         'Approves what was seen last, or of it only these; everything that was approved before and is not among them is not any more.\n' +
         "--confirm: this tool's own word that it only reads, or may be repeated, is believed.\n" +
         "--harmless: it does not say whether it destroys, and does not: nobody is asked before a call. '*' is all that say nothing.",
-      options: {
-        yes: { type: 'boolean' },
-        hash: { type: 'string' },
-        confirm: { type: 'string', multiple: true },
-        harmless: { type: 'string', multiple: true },
-      },
+      options: approveOptions,
       run: approve,
     },
-    enable: simple('enable', 'What is approved of it is on from the next run.'),
-    disable: simple('disable', 'Off from the next run, and calls under way end.'),
-    remove: simple('remove', 'Takes it away with all that is kept of it.'),
+    enable: {
+      usage: 'isola mcp enable <id>',
+      about: 'What is approved of it is on from the next run.',
+      run: change('enable'),
+    },
+    disable: {
+      usage: 'isola mcp disable <id>',
+      about: 'Off from the next run, and calls under way end.',
+      run: change('disable'),
+    },
+    remove: {
+      usage: 'isola mcp remove <id> [--yes]',
+      about: 'Takes it away with all that is kept of it.',
+      asks: ({ args: [id] }: Context<object, [string]>) =>
+        `Remove ${short(id)}, and what was approved of it?`,
+      run: change('remove'),
+    },
     doctor: {
       usage: 'isola mcp doctor',
       about:
@@ -129,5 +136,5 @@ export default {
       options: {},
       run: doctor,
     },
-  },
+  }),
 }

@@ -1,18 +1,25 @@
 // isola model list: what may be asked, what it costs, and how much it takes.
+import type { Reply } from '../../src/client/client.ts'
+import { defineVerbs, type Context } from './command.ts'
 import { table } from './text.ts'
 
-const per = ({ inputUsdPerMillion: input, outputUsdPerMillion: output }) => `$${input} / $${output}`
-const above = ({ inputTokens, ...price }) => `${per(price)} above ${inputTokens}`
+type Model = Reply<'GET /api/operator/models'>['now'][number]
+type Price = Pick<NonNullable<Model['price']>, 'inputUsdPerMillion' | 'outputUsdPerMillion'>
 
-function row({ id, price, window, capabilities = {} }) {
+const per = ({ inputUsdPerMillion: input, outputUsdPerMillion: output }: Price) =>
+  `$${input} / $${output}`
+const above = ({ inputTokens, ...price }: Price & { readonly inputTokens: number }) =>
+  `${per(price)} above ${inputTokens}`
+
+function row({ id, price, window, capabilities }: Model) {
   const cost = price ? [per(price), ...(price.above ?? []).map(above)].join('; ') : 'not known'
   const input = window?.contextTokens ?? capabilities.contextTokens
   const from = [...new Set([price?.source ?? 'none', ...(window ? [window.source] : [])])]
   return [id, cost, input, window?.maxOutputTokens, from.join('; ')]
 }
 
-async function list({ request, print }) {
-  const { now: models } = await request('/api/operator/models')
+async function list({ request, print }: Context) {
+  const { now: models } = await request('GET /api/operator/models')
   const head = ['model', 'input / output per million', 'window', 'output', 'from']
   const unpriced = models.some(({ price }) => !price)
   const hint = unpriced
@@ -24,12 +31,12 @@ async function list({ request, print }) {
 
 export default {
   noun: 'model',
-  verbs: {
+  verbs: defineVerbs({
     list: {
       usage: 'isola model list',
       about:
         'The models that can be named here, with price, window and where each is known from; in tokens and US dollars.',
       run: list,
     },
-  },
+  }),
 }

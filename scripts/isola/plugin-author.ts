@@ -1,7 +1,10 @@
 // isola plugin new|build|test|add|sign: what its author does with a plugin.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { lineOf, toolsOf } from './plugin-admin.ts'
+import type { Request } from '../../src/client/client.ts'
+import type { PluginBundle } from '../../src/contracts/plugin-bundle.ts'
+import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { lineOf, toolsOf, type Plugin } from './plugin-view.ts'
 import { signText } from './plugin-keys.ts'
 import { scaffold } from './plugin-new.ts'
 import { short } from './text.ts'
@@ -10,13 +13,16 @@ import { UsageError } from './usage.ts'
 /** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
 const builder = () => import('./plugin-build.ts')
 /** npm runs us in the clone's folder: what is relative is so to where its user stands. */
-const at = (given) => resolve(process.env.INIT_CWD ?? '.', given)
-const path = '/api/operator/plugins'
-const kilobytes = (text) => `${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`
+const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
+const kilobytes = (text: string) => `${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`
 
 const typer = () => import('./plugin-types.ts')
 
-async function make({ args: [folder], values, print }) {
+async function make({
+  args: [folder],
+  values,
+  print,
+}: Context<ValuesOf<typeof newOptions>, [string]>) {
   if (values.agent && values.hook) throw new UsageError('--agent and --hook: give one of them.')
   const kind = values.agent ? 'agent' : values.hook ? 'hook' : 'tool'
   const scaffolded = scaffold(at(folder), kind)
@@ -26,17 +32,21 @@ async function make({ args: [folder], values, print }) {
   print({ folder, files }, `${folder}: ${files.join(', ')}\n\nNext: ${next.join(', then ')}`)
 }
 
-/** Never over a file that is something else. */
-function write(target, { bundle, signature, source }) {
-  if (existsSync(target) && !isBundle(readFileSync(target, 'utf8')))
-    throw new Error(`--out: ${target} is there, and is no bundle. Name another file.`)
-  writeFileSync(
-    target,
-    `${JSON.stringify({ bundle, ...(signature && { signature }), ...(source && { source }) })}\n`,
-  )
+/** What is in a file of `isola plugin build` or `sign`. */
+interface Built {
+  readonly bundle: PluginBundle
+  readonly signature?: unknown
+  readonly source?: unknown
 }
 
-function isBundle(text) {
+/** Never over a file that is something else. */
+function write(target: string, { bundle, signature, source }: Built) {
+  if (existsSync(target) && !isBundle(readFileSync(target, 'utf8')))
+    throw new Error(`--out: ${target} is there, and is no bundle. Name another file.`)
+  writeFileSync(target, `${JSON.stringify({ bundle, signature, source })}\n`)
+}
+
+function isBundle(text: string) {
   try {
     return Object.hasOwn(JSON.parse(text), 'bundle')
   } catch {
@@ -45,7 +55,7 @@ function isBundle(text) {
 }
 
 /** Beside what is there already; another plugin.yaml is somebody's source. */
-function writeFolder(target, files) {
+function writeFolder(target: string, files: Readonly<Record<string, string>>) {
   const yaml = join(target, 'plugin.yaml')
   if (existsSync(yaml) && !readFileSync(yaml, 'utf8').startsWith('# Written by'))
     throw new Error(`--out: ${yaml} is not one that \`isola plugin build\` wrote.`)
@@ -55,7 +65,11 @@ function writeFolder(target, files) {
   }
 }
 
-async function build({ args: [asked], values, print }) {
+async function build({
+  args: [asked],
+  values,
+  print,
+}: Context<ValuesOf<typeof outOptions>, [string]>) {
   const folder = at(asked)
   const { buildFolder, fileNameOf, filesOf, zipOf } = await builder()
   const { bundle, manifest, hash } = await buildFolder(folder)
@@ -76,7 +90,11 @@ async function build({ args: [asked], values, print }) {
   )
 }
 
-async function sign({ args: [asked], values, print }) {
+async function sign({
+  args: [asked],
+  values,
+  print,
+}: Context<ValuesOf<typeof signOptions>, [string]>) {
   const given = at(asked)
   if (values.key === undefined) throw new UsageError('--key: name the file of your private key.')
   const { fileNameOf, isFile, readFolderOrBundle, signedTextOf } = await builder()
@@ -91,7 +109,7 @@ async function sign({ args: [asked], values, print }) {
 }
 
 /** What is sent of what was named: a URL, a zip, a bundle, or a folder. */
-async function toUpload(asked) {
+async function toUpload(asked: string): Promise<Upload> {
   if (/^https?:\/\//.test(asked)) return { url: asked }
   const given = at(asked)
   const { buildFolder, isFolder, readBundleFile } = await builder()
@@ -107,22 +125,41 @@ async function toUpload(asked) {
     return { bundle: readArchive(readFileSync(given)), source: basename(given) }
   }
   const { bundle, signature, source } = readBundleFile(given)
-  return { bundle, ...(signature && { signature }), source: source ?? basename(given) }
+  return {
+    bundle,
+    ...(signature !== undefined && { signature }),
+    source: source ?? basename(given),
+  }
 }
 
-async function add({ args: [given], values, request, print }) {
+type Upload = Exclude<Request<'POST /api/operator/plugins'>['body'], Blob>
+
+async function add({
+  args: [given],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof addOptions>, [string]>) {
   const sent = await toUpload(given)
   const more = {
     ...(values['allow-downgrade'] && { allowDowngrade: true }),
     ...(values.replace && { replace: true }),
     ...(values['take-over'] && { takeOver: true }),
   }
-  const answer = await request(path, { method: 'POST', json: { ...sent, ...more } })
-  const { plugin = answer, notes = [] } = answer
-  print(answer, told(plugin, notes))
+  if (values['dry-run']) {
+    const { bundle, ...where } = sent
+    const manifest = Object(Object(bundle).manifest)
+    const what = bundle === undefined ? given : `${manifest.id} ${manifest.version} of ${given}`
+    const text = [`Would be sent: ${what}.`, ...toolsOf(manifest)].join('\n')
+    return print({ ...where, ...more, ...(bundle !== undefined && { manifest }) }, text)
+  }
+  const answer = await request('POST /api/operator/plugins', { body: { ...sent, ...more } })
+  const { plugin, notes } = answer
+  print(answer, plugin ? told(plugin, notes) : notes.join('\n'))
 }
 
-function told({ id, version, tier, state, hash, manifest, lines = [] }, notes) {
+function told(plugin: Plugin, notes: readonly string[]) {
+  const { id, version, tier, state, hash, manifest, lines } = plugin
   return [
     `${id} ${version} (${tier}) is ${state}.`,
     `hash ${hash}`,
@@ -135,31 +172,53 @@ function told({ id, version, tier, state, hash, manifest, lines = [] }, notes) {
   ].join('\n')
 }
 
-function nextFor({ id, state, lines }) {
+function nextFor({ id, state, lines }: Pick<Plugin, 'id' | 'state' | 'lines'>) {
   if (state === 'enabled') return 'It holds for every run that begins from now on.'
   const enable = `isola plugin enable ${id}`
   return `Next: ${lines.length === 0 ? '' : `isola plugin grant ${id}, then `}${enable}`
 }
 
-async function types({ args: [folder], print }) {
+async function types({ args: [folder], print }: Context<object, [string]>) {
   const { writeTypes } = await typer()
   const files = await writeTypes(at(folder))
   print({ folder, files }, `${folder}: ${files.join(', ')}`)
 }
 
-async function test({ args: [folder], print, isJson }) {
+async function test({ args: [folder], print, isJson }: Context<object, [string]>) {
   const { testFolder } = await import('./plugin-test.ts')
   return testFolder(at(folder), { print, isJson })
 }
 
-export const authorVerbs = {
+const newOptions = {
+  agent: { type: 'boolean', about: 'an agent instead of a tool' },
+  hook: { type: 'boolean', about: 'a hook instead of a tool' },
+} as const satisfies Options
+const outOptions = {
+  out: {
+    type: 'string',
+    value: 'file',
+    about: 'another name; a .zip, or a folder (ends with /), for who serves one',
+  },
+} as const satisfies Options
+const signOptions = {
+  key: { type: 'string', value: 'file', about: 'your private key' },
+  out: { type: 'string', value: 'file', about: 'where the signed bundle goes' },
+} as const satisfies Options
+const addOptions = {
+  'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
+  replace: { type: 'boolean', about: 'other content under a version number that is known' },
+  'take-over': {
+    type: 'boolean',
+    about: "with what somebody else's plugin of this id kept; for operators",
+  },
+  ...dryRun,
+} as const satisfies Options
+
+export const authorVerbs = defineVerbs({
   new: {
     usage: 'isola plugin new <folder> [--agent | --hook]',
     about: 'A folder with a plugin that works, and a test of it. Its name is the plugin’s id.',
-    options: {
-      agent: { type: 'boolean', about: 'an agent instead of a tool' },
-      hook: { type: 'boolean', about: 'a hook instead of a tool' },
-    },
+    options: newOptions,
     run: make,
   },
   types: {
@@ -172,13 +231,7 @@ export const authorVerbs = {
     usage: 'isola plugin build <folder> [--out <file>]',
     about:
       'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not run; for `schemas` it runs without network, files and settings.',
-    options: {
-      out: {
-        type: 'string',
-        value: 'file',
-        about: 'another name; a .zip, or a folder (ends with /), for who serves one',
-      },
-    },
+    options: outOptions,
     run: build,
   },
   test: {
@@ -193,25 +246,15 @@ export const authorVerbs = {
   sign: {
     usage: 'isola plugin sign <folder or bundle> --key <file> [--out <file>]',
     about: 'Signs it with a key of `isola trust new`.',
-    options: {
-      key: { type: 'string', value: 'file', about: 'your private key' },
-      out: { type: 'string', value: 'file', about: 'where the signed bundle goes' },
-    },
+    options: signOptions,
     run: sign,
   },
   add: {
     usage:
-      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace] [--take-over]',
+      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace] [--take-over] [--dry-run]',
     about:
       'Installs a version, which enables nothing. A folder is built first; nothing of it is run here.',
-    options: {
-      'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
-      replace: { type: 'boolean', about: 'other content under a version number that is known' },
-      'take-over': {
-        type: 'boolean',
-        about: "with what somebody else's plugin of this id kept; for operators",
-      },
-    },
+    options: addOptions,
     run: add,
   },
-}
+})

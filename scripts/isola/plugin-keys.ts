@@ -1,14 +1,21 @@
 // Ed25519 keys of those who sign plugins: made and used on their own machine.
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  type KeyObject,
+} from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
-const isRaw = (text) => /^[A-Za-z0-9+/]{43}=$/.test(text)
+const isRaw = (text: string) => /^[A-Za-z0-9+/]{43}=$/.test(text)
 
 /** The 32 bytes of a public key as base64. */
-const rawOf = (key) => key.export({ type: 'spki', format: 'der' }).subarray(-32).toString('base64')
+const rawOf = (key: KeyObject) =>
+  key.export({ type: 'spki', format: 'der' }).subarray(-32).toString('base64')
 
 /** Makes a pair: the private key in `path`, readable by its owner alone, the public one beside it. */
-export function makeKeys(path) {
+export function makeKeys(path: string): string {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const raw = rawOf(publicKey)
   // `wx`: a key that is there is never overwritten.
@@ -21,7 +28,7 @@ export function makeKeys(path) {
 }
 
 /** A public key as base64, or from a file: that of `makeKeys`, or PEM. */
-export function readPublicKey(given) {
+export function readPublicKey(given: string): string {
   if (isRaw(given)) return given
   if (!existsSync(given))
     throw new Error(`${given} is neither a public key (32 bytes as base64) nor a file of one.`)
@@ -33,7 +40,7 @@ export function readPublicKey(given) {
 }
 
 /** A signature of a text, as an upload carries it. */
-export function signText(text, path) {
+export function signText(text: string, path: string) {
   const privateKey = createPrivateKey(readFileSync(path, 'utf8'))
   if (privateKey.asymmetricKeyType !== 'ed25519')
     throw new Error(`${path} is not an Ed25519 key; \`isola trust new <file>\` makes one.`)

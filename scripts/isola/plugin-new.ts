@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
-const title = (id) => id[0].toUpperCase() + id.slice(1).replaceAll('-', ' ')
+const title = (id: string) => id.charAt(0).toUpperCase() + id.slice(1).replaceAll('-', ' ')
 
-const head = (id, description) => `id: ${id}
+const head = (id: string, description: string) => `id: ${id}
 name: ${title(id)}
 version: 0.1.0
 api: '>=1.0 <2.0'
@@ -12,7 +12,15 @@ entrypoint: main.ts
 description: ${description}
 `
 
-const kinds = {
+interface Kind {
+  readonly yaml: (id: string) => string
+  readonly main: () => string
+  readonly test: () => string
+  readonly more?: Readonly<Record<string, string>>
+  readonly about: string
+}
+
+const kinds: Readonly<Record<'tool' | 'agent' | 'hook', Kind>> = {
   tool: {
     yaml: (
       id,
@@ -107,7 +115,7 @@ it('vetoes what is private', async () => {
   },
 }
 
-const readme = (id, about) => `# ${title(id)}
+const readme = (id: string, about: string) => `# ${title(id)}
 
 ${about}
 
@@ -144,7 +152,7 @@ const tsconfig = `${JSON.stringify(
 )}\n`
 
 /** Writes the folder. Throws if there is one, or if its name cannot be an id. */
-export function scaffold(path, kind) {
+export function scaffold(path: string, kind: keyof typeof kinds): string[] {
   const folder = resolve(path)
   const id = basename(folder)
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id) || id.length > 24)

@@ -6,7 +6,20 @@ import { stripVTControlCharacters } from 'node:util'
 import { root } from '../toolchain.mjs'
 import { authorFiles } from './author-files.ts'
 import { buildFolder, bundleModule, esbuild, pluginApi, withModules } from './plugin-build.ts'
+import type { Context } from './command.ts'
 import { runAlone } from './sandbox.ts'
+import type { BuiltPlugin } from './plugin-build.ts'
+
+/** What came of one test. */
+interface TestOutcome {
+  readonly name: string
+  readonly state: string
+  readonly errors: readonly {
+    readonly message: string
+    readonly diff?: string
+    readonly stack?: string
+  }[]
+}
 
 /** Of what tests log, in each host. */
 const maxLines = 1_000
@@ -15,8 +28,8 @@ const maxLineChars = 2_000
 const timeoutMs = 600_000
 
 /** The tests as one module. */
-async function bundleTests(folder) {
-  const contents = readdirSync(folder, { recursive: true })
+async function bundleTests(folder: string) {
+  const contents = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((name) => `import ${JSON.stringify(`./${name}`)}`)
@@ -31,7 +44,7 @@ async function bundleTests(folder) {
 }
 
 /** A file of ours, with the plugin and its tests where it imports them: one module, and the map of its lines. */
-async function bundleOurs(entry, texts) {
+async function bundleOurs(entry: string, texts: Readonly<Record<string, string>>) {
   const ours = {
     ...pluginApi,
     'isola/testing': authorFiles['isola/testing'],
@@ -53,12 +66,15 @@ async function bundleOurs(entry, texts) {
     logLevel: 'silent',
     plugins: [withModules(texts, ours)],
   })
-  const textOf = (end) => outputFiles.find(({ path }) => path.endsWith(end)).text
+  const textOf = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))?.text ?? ''
   return { code: textOf('.js'), map: new SourceMap(JSON.parse(textOf('.js.map'))) }
 }
 
 /** The tests in one host. */
-async function runIn(host, { bundle, hash, tests }) {
+async function runIn(
+  host: string,
+  { bundle, hash, tests }: Pick<BuiltPlugin, 'bundle' | 'hash'> & { readonly tests: string },
+) {
   const texts = {
     'under-test:plugin': `export const host = ${JSON.stringify(host)}
       export const bundle = ${JSON.stringify(bundle)}
@@ -68,20 +84,22 @@ async function runIn(host, { bundle, hash, tests }) {
   }
   const { code, map } = await bundleOurs(authorFiles.worker, texts)
   const beside = await bundleOurs(authorFiles.host, texts)
-  const lines = []
-  const onLine = (line) => lines.length < maxLines && lines.push(line.slice(0, maxLineChars))
+  const lines: string[] = []
+  const onLine = (line: string) =>
+    void (lines.length < maxLines && lines.push(line.slice(0, maxLineChars)))
   const answer = await runAlone(code, { host: beside.code, onLine, timeoutMs })
   // A difference comes in colours, which go by whether somebody looks at a terminal: neither here nor in --json.
-  const outcomes = JSON.parse(answer, (_key, value) =>
+  const outcomes: readonly TestOutcome[] = JSON.parse(answer, (_key, value: unknown) =>
     typeof value === 'string' ? stripVTControlCharacters(value) : value,
   )
   return { map, lines, outcomes }
 }
 
 /** Where in the tests or the code an error comes from; our own lines are left out. */
-function placesOf(stack, map) {
+function placesOf(stack: string, map: SourceMap) {
   return [...stack.matchAll(/main\.js:(\d+):(\d+)/g)]
     .map(([, line, column]) => map.findEntry(Number(line) - 1, Number(column) - 1))
+    .filter((place) => 'originalSource' in place)
     .filter(({ originalSource: source }) => source && !existsSync(join(root, source)))
     .map(
       ({ originalSource, originalLine, originalColumn }) =>
@@ -89,9 +107,9 @@ function placesOf(stack, map) {
     )
 }
 
-const marks = { pass: '✓', fail: '✗', skip: '-', todo: '-' }
+const marks: Readonly<Record<string, string>> = { pass: '✓', fail: '✗', skip: '-', todo: '-' }
 
-function told({ name, state, errors }, map) {
+function told({ name, state, errors }: TestOutcome, map: SourceMap) {
   const lines = errors.flatMap(({ message, diff, stack = '' }) => [
     `    ${message}`,
     ...(diff ? [diff.replace(/^/gm, '    ')] : []),
@@ -103,11 +121,14 @@ function told({ name, state, errors }, map) {
 }
 
 /** @returns The exit code. What is wrong with the folder itself is told before anything starts. */
-export async function testFolder(given, { print, isJson }) {
+export async function testFolder(
+  given: string,
+  { print, isJson }: Pick<Context, 'print' | 'isJson'>,
+): Promise<number> {
   const folder = resolve(given)
   const { bundle, hash } = await buildFolder(folder)
   const tests = await bundleTests(folder)
-  const results = {}
+  const results: Record<string, readonly TestOutcome[]> = {}
   for (const host of ['in-process', 'isolate']) {
     const { map, lines, outcomes } = await runIn(host, { bundle, hash, tests })
     results[host] = outcomes

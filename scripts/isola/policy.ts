@@ -1,33 +1,46 @@
 // isola policy show|set|test: which tools may be called, by whom, and how often.
 import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
+import type { Request } from '../../src/client/client.ts'
+import { defineVerbs, type Context } from './command.ts'
 import { UsageError } from './usage.ts'
 
-const path = '/api/operator/policy'
+type Policy = Request<'POST /api/operator/policy'>['body']['policy']
 
-async function show({ request, print }) {
-  const answer = await request(path)
+async function show({ request, print }: Context) {
+  const answer = await request('GET /api/operator/policy')
   print(answer, answer.lines.join('\n'))
 }
 
-export function readDocument(file) {
+const whyUnread = (error: unknown) =>
+  error instanceof Error && 'code' in error ? error.code : String(error)
+
+/** A YAML or JSON file. */
+export async function readDocument(file: string): Promise<unknown> {
   let text
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new UsageError(`${file} cannot be read (${error.code ?? error.message}).`)
+    throw new UsageError(`${file} cannot be read (${whyUnread(error)}).`)
   }
+  // It takes as long to load as all commands together.
+  const { parse } = await import('yaml')
   try {
     return parse(text)
   } catch (error) {
-    throw new UsageError(`${file} is neither YAML nor JSON: ${error.message}`)
+    throw new UsageError(
+      `${file} is neither YAML nor JSON: ${error instanceof Error ? error.message : error}`,
+    )
   }
 }
 
-async function set({ args: [file], request, print }) {
-  const answer = await request(path, { method: 'POST', json: { policy: readDocument(file) } })
+async function set({ args: [file], request, print }: Context<object, [string]>) {
+  // What it may be is for the server to say.
+  const body = { policy: (await readDocument(file)) as Policy }
+  const answer = await request('POST /api/operator/policy', { body })
   print(answer, [...answer.notes, `Generation ${answer.generation}.`].join('\n'))
 }
+
+type TestValues = { readonly [Name in 'tool' | 'agent' | 'principal']?: string | undefined }
 
 const verdicts = {
   allow: 'may be called',
@@ -36,11 +49,11 @@ const verdicts = {
 }
 
 /** @returns 1 if the call would be denied. */
-async function test({ values, request, print }) {
+async function test({ values, request, print }: Context<TestValues>) {
   const { tool, agent, principal } = values
   if (!tool) throw new UsageError('Which tool? Write: --tool kv__set')
-  const json = { tool, ...(agent && { agent }), ...(principal && { principal }) }
-  const answer = await request(`${path}/test`, { method: 'POST', json })
+  const body = { tool, ...(agent && { agent }), ...(principal && { principal }) }
+  const answer = await request('POST /api/operator/policy/test', { body })
   const why = answer.rule ? ` (${answer.rule})` : ''
   const rates = answer.rates.map(
     (rate) =>
@@ -51,11 +64,12 @@ async function test({ values, request, print }) {
   return answer.verdict === 'deny' ? 1 : 0
 }
 
-const text = { type: 'string' }
+const text = { type: 'string' } as const
 
 export default {
   noun: 'policy',
-  verbs: {
+  plural: 'policies',
+  verbs: defineVerbs({
     show: { usage: 'isola policy show', about: 'Which tools may be called, in lines.', run: show },
     set: {
       usage: 'isola policy set <file>',
@@ -70,5 +84,5 @@ export default {
       options: { tool: text, agent: text, principal: text },
       run: test,
     },
-  },
+  }),
 }

@@ -1,6 +1,7 @@
 // Runs a module that somebody else wrote in a workerd of its own, on its author's machine: no network, no files, and
 // nothing of this machine's settings. Whatever of a plugin has to run for a command runs here, never in this process.
 import { pathToFileURL } from 'node:url'
+import type { Miniflare } from 'miniflare'
 import { toolFile } from '../toolchain.mjs'
 
 /** `globalOutbound` is null: left out, the module would have the network of the Worker that starts it. */
@@ -21,6 +22,12 @@ export default {
   },
 }`
 
+interface Alone {
+  readonly host?: string
+  readonly onLine?: (line: string) => void
+  readonly timeoutMs?: number
+}
+
 /**
  * Runs one ES module that imports nothing but what the runtime has, and answers what its `fetch` answers, as text.
  *
@@ -28,12 +35,10 @@ export default {
  * @param options.onLine Called with what it logs; untrusted text.
  * @param options.timeoutMs After so long it is ended: workerd has no limit of CPU on a developer's machine.
  */
-export async function runAlone(
-  contents,
-  { host = '', onLine = () => {}, timeoutMs = 30_000 } = {},
-) {
+export async function runAlone(contents: string, options: Alone = {}): Promise<string> {
+  const { host = '', onLine = () => {}, timeoutMs = 30_000 } = options
   // By path: in a clone its own, else wherever npm put it.
-  const { Miniflare, Log, LogLevel } = await import(
+  const { Miniflare, Log, LogLevel }: typeof import('miniflare') = await import(
     pathToFileURL(toolFile('miniflare', 'dist', 'src', 'index.js')).href
   )
   const miniflare = new Miniflare({
@@ -66,8 +71,8 @@ export async function runAlone(
       },
     ],
   })
-  let timer
-  const late = new Promise((_resolve, reject) => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
     const why = `What runs in the sandbox does not end: it was stopped after ${timeoutMs / 1_000} seconds.`
     timer = setTimeout(() => reject(new Error(why)), timeoutMs)
   })
@@ -79,7 +84,7 @@ export async function runAlone(
   }
 }
 
-async function ask(miniflare) {
+async function ask(miniflare: Miniflare) {
   await miniflare.ready
   const response = await miniflare.dispatchFetch('http://sandbox.test/').catch((cause) => {
     throw new Error('What ran in the sandbox has ended it.', { cause })

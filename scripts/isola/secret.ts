@@ -1,12 +1,11 @@
 // isola secret …: values that plugins use and never see.
+import type { Reply } from '../../src/client/client.ts'
+import { defineVerbs, type Context } from './command.ts'
 import { readHidden } from './secret/hidden-input.ts'
-import { table, time } from './text.ts'
+import { short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
 
-const path = '/api/operator/secrets'
-const post = (request, to, json) => request(to, { method: 'POST', json })
-
-function rowsOf({ secrets, missing }) {
+function rowsOf({ secrets, missing }: Reply<'GET /api/operator/secrets'>) {
   const lines = [
     ...secrets.map((one) => [one.name, time(one.setAtMs), one.setBy, one.askedBy.join(', ')]),
     ...missing.map((one) => [one.name, 'not set', '', one.askedBy.join(', ')]),
@@ -15,26 +14,26 @@ function rowsOf({ secrets, missing }) {
   return table([['name', 'set', 'by', 'asked for by'], ...lines])
 }
 
-async function set({ args: [name], request, print, stdin, stderr }) {
+async function set({ args: [name], request, print, stdin, stderr }: Context<object, [string]>) {
   const value = await readHidden(`Value of ${name}: `, { stdin, stderr })
   if (value === '') throw new UsageError('There was no value on the standard input.')
-  const made = await post(request, path, { name, value })
+  const made = await request('POST /api/operator/secrets', { body: { name, value } })
   print(made, `${made.name} is set. No command shows it again; the next call of a plugin uses it.`)
 }
 
-async function list({ request, print }) {
-  const listed = await request(path)
+async function list({ request, print }: Context) {
+  const listed = await request('GET /api/operator/secrets')
   print(listed, rowsOf(listed))
 }
 
-async function remove({ args: [name], request, print }) {
-  const answer = await request(`${path}/${encodeURIComponent(name)}`, { method: 'DELETE' })
+async function remove({ args: [name], request, print }: Context<object, [string]>) {
+  const answer = await request('DELETE /api/operator/secrets/:name', { params: { name } })
   print(answer, `${name} is removed: a plugin that uses it fails with the next call.`)
 }
 
 /** @returns 1 if some are left under a key that is not here. */
-async function rotate({ request, print }) {
-  const answer = await post(request, `${path}/rotate`, {})
+async function rotate({ request, print }: Context) {
+  const answer = await request('POST /api/operator/secrets/rotate')
   const lines = [
     `${answer.rotated} sealed anew, ${answer.current} were under this key already.`,
     ...answer.failed.map(({ message }) => message),
@@ -46,7 +45,7 @@ async function rotate({ request, print }) {
 
 export default {
   noun: 'secret',
-  verbs: {
+  verbs: defineVerbs({
     set: {
       usage: 'isola secret set <name>',
       about:
@@ -62,8 +61,10 @@ export default {
       run: list,
     },
     remove: {
-      usage: 'isola secret remove <name>',
+      usage: 'isola secret remove <name> [--yes]',
       about: 'Takes a secret away, at once.',
+      asks: ({ args: [name] }: Context<object, [string]>) =>
+        `Remove ${short(name)}, which nobody can read back?`,
       options: {},
       run: remove,
     },
@@ -74,5 +75,5 @@ export default {
       options: {},
       run: rotate,
     },
-  },
+  }),
 }

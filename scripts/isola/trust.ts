@@ -1,10 +1,9 @@
 // isola trust new|add|list|remove: whose signatures make a plugin trusted.
+import { defineVerbs, type Context } from './command.ts'
 import { makeKeys, readPublicKey } from './plugin-keys.ts'
-import { table, time } from './text.ts'
+import { short, table, time } from './text.ts'
 
-const path = '/api/operator/trust'
-
-async function make({ args: [file], print }) {
+async function make({ args: [file], print }: Context<object, [string]>) {
   const publicKey = makeKeys(file)
   print(
     { file, publicKey },
@@ -16,17 +15,17 @@ async function make({ args: [file], print }) {
   )
 }
 
-async function add({ args: [name, key], request, print }) {
-  const json = { name, publicKey: readPublicKey(key) }
-  const added = await request(path, { method: 'POST', json })
+async function add({ args: [name, key], request, print }: Context<object, [string, string]>) {
+  const body = { name, publicKey: readPublicKey(key) }
+  const added = await request('POST /api/operator/trust', { body })
   print(
     added,
     `Plugins that ${added.name} signed are trusted from now on. Installed ones stay as they are.`,
   )
 }
 
-async function list({ request, print }) {
-  const answer = await request(path)
+async function list({ request, print }: Context) {
+  const answer = await request('GET /api/operator/trust')
   const rows = answer.keys.map((key) => [key.name, key.id, key.publicKey, time(key.addedAtMs)])
   const head = ['name', 'id', 'public key', 'since']
   print(
@@ -37,8 +36,8 @@ async function list({ request, print }) {
   )
 }
 
-async function remove({ args: [name], request, print }) {
-  const removed = await request(`${path}/${encodeURIComponent(name)}`, { method: 'DELETE' })
+async function remove({ args: [name], request, print }: Context<object, [string]>) {
+  const removed = await request('DELETE /api/operator/trust/:key', { params: { key: name } })
   print(
     removed,
     `${removed.name} is not accepted any more. What was installed under it stays; \`isola plugin show\` says so.`,
@@ -47,7 +46,7 @@ async function remove({ args: [name], request, print }) {
 
 export default {
   noun: 'trust',
-  verbs: {
+  verbs: defineVerbs({
     new: {
       usage: 'isola trust new <file>',
       about: 'Makes a pair of keys for signing plugins: <file> and <file>.pub.',
@@ -59,6 +58,12 @@ export default {
       run: add,
     },
     list: { usage: 'isola trust list', about: 'Keys that are accepted.', run: list },
-    remove: { usage: 'isola trust remove <name>', about: 'Accepts a key no longer.', run: remove },
-  },
+    remove: {
+      usage: 'isola trust remove <name> [--yes]',
+      about: 'Accepts a key no longer.',
+      asks: ({ args: [name] }: Context<object, [string]>) =>
+        `Accept no more what ${short(name)} signs?`,
+      run: remove,
+    },
+  }),
 }

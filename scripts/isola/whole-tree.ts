@@ -1,17 +1,19 @@
+import type { Client, Reply, Request } from '../../src/client/client.ts'
+
+export type Tree = Reply<'GET /api/sessions/:id'>
+type Page = NonNullable<Request<'GET /api/sessions/:id'>['query']>
+
 /** A session with all its runs and what hangs below them: a long one comes in pages, the last runs first. */
-export async function wholeTree(request, session) {
-  const path = `/api/sessions/${encodeURIComponent(session)}`
-  const ask = (query) => {
-    const given = Object.entries(query).filter(([, value]) => value !== undefined)
-    return request(given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`)
-  }
+export async function wholeTree(request: Client['request'], id: string): Promise<Tree> {
+  const ask = (query: Page) => request('GET /api/sessions/:id', { params: { id }, query })
   const first = await ask({})
-  let runs = []
-  let children = []
-  for (let [page, before] = [first]; ;) {
+  let runs: Tree['runs'] = []
+  let children: Tree['children'] = []
+  let before: string | undefined
+  for (let page = first; ;) {
     const below = [...page.children]
     for (let more = page.moreChildren; more !== undefined;) {
-      const next = await ask({ before, fromChild: more })
+      const next = await ask({ ...(before !== undefined && { before }), fromChild: more })
       below.push(...next.children)
       more = next.moreChildren
     }
@@ -28,7 +30,7 @@ export async function wholeTree(request, session) {
 }
 
 /** A child that is long is cut short where it hangs. */
-async function completed(request, child) {
+async function completed(request: Client['request'], child: Tree): Promise<Tree> {
   if (child.earlier !== undefined || child.moreChildren !== undefined)
     return wholeTree(request, child.id)
   const children = []

@@ -1,6 +1,6 @@
 import type { Finding } from './finding.mjs'
 
-type Vars = Readonly<Record<string, string>>
+type Vars = Readonly<Record<string, string | undefined>>
 export declare function checkModel(context: {
   readonly env: Vars
   readonly vars: Vars

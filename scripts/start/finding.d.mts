@@ -3,5 +3,10 @@ export interface Finding {
   readonly state: 'ok' | 'warn' | 'fail'
   readonly what: string
   readonly fix?: string
-  readonly repair?: () => unknown
+  readonly repair?: (() => unknown) | undefined
 }
+
+type Make = (check: string, what: string, more?: Pick<Finding, 'fix' | 'repair'>) => Finding
+export declare const ok: Make
+export declare const warn: Make
+export declare const fail: Make

@@ -1,9 +1,22 @@
 // Lines of a person at a terminal, or of a file or pipe.
 import { createInterface } from 'node:readline'
+import type { Io } from '../command.ts'
 import { createPasteReader, paste, restored } from './paste.ts'
 
 /** Ctrl-C reaches us twice where npm stands between: once from the terminal, once passed on. */
 const sameInterruptMs = 250
+
+interface Handlers {
+  readonly onLine: (line: string) => unknown
+  readonly onInterrupt: () => unknown
+}
+/** Lines as they come. */
+export interface Lines {
+  readonly next: (prompt: string, signal?: AbortSignal) => Promise<string | undefined>
+  readonly close: () => void
+  readonly isTerminal: boolean
+  readonly isTyping: () => boolean
+}
 
 /**
  * @param handlers.onLine Sees each line of a terminal as it is typed; true takes it. A pipe's lines wait for their turn.
@@ -11,15 +24,20 @@ const sameInterruptMs = 250
  * @returns `next(prompt, signal)` resolves to the next line, to undefined at the end of the input or when aborted. What is
  *   pasted at a terminal is one line, its line breaks within.
  */
-export function openInput({ stdin, stderr }, { onLine, onInterrupt }) {
+export function openInput(
+  { stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>,
+  handlers: Handlers,
+): Lines {
+  const { onLine, onInterrupt } = handlers
   const isTerminal = stdin.isTTY === true
   const reader = createInterface({
     input: isTerminal ? createPasteReader(stdin) : stdin,
     terminal: isTerminal,
-    ...(isTerminal && { output: stderr }),
+    // One that is only written to shows a prompt as well.
+    ...(isTerminal && { output: stderr as NodeJS.WritableStream }),
   })
   if (isTerminal) stderr.write(paste.on)
-  const lines = []
+  const lines: string[] = []
   let isOver = false
   let wake = () => {}
   let lastInterruptMs = -Infinity
@@ -43,7 +61,7 @@ export function openInput({ stdin, stderr }, { onLine, onInterrupt }) {
   reader.on('SIGINT', interrupt)
   process.on('SIGINT', interrupt)
 
-  const next = async (prompt, signal) => {
+  const next = async (prompt: string, signal?: AbortSignal) => {
     if (isTerminal && lines.length === 0) {
       reader.setPrompt(prompt)
       reader.prompt()
@@ -51,7 +69,7 @@ export function openInput({ stdin, stderr }, { onLine, onInterrupt }) {
     const stop = () => wake()
     signal?.addEventListener('abort', stop)
     while (lines.length === 0 && !isOver && !signal?.aborted)
-      await new Promise((resolve) => (wake = resolve))
+      await new Promise<void>((resolve) => (wake = resolve))
     signal?.removeEventListener('abort', stop)
     return signal?.aborted ? undefined : lines.shift()
   }
@@ -60,8 +78,8 @@ export function openInput({ stdin, stderr }, { onLine, onInterrupt }) {
     if (isTerminal) stderr.write(paste.off)
     reader.close()
     // What is left in a pipe must not keep the process.
-    stdin.unpipe?.()
-    stdin.pause?.()
+    stdin.unpipe()
+    stdin.pause()
     stdin.unref?.()
   }
   return { next, close, isTerminal, isTyping: () => isTerminal && reader.line !== '' }

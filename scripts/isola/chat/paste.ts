@@ -1,6 +1,7 @@
 // Bracketed paste: a terminal that knows it says where pasted text begins and ends, so that its line breaks send nothing.
-import { Transform } from 'node:stream'
+import { Transform, type Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
+import type { Input } from '../command.ts'
 
 const begin = '\u001b[200~'
 const end = '\u001b[201~'
@@ -9,10 +10,10 @@ export const paste = { on: '\u001b[?2004h', off: '\u001b[?2004l' }
 
 /** Stands for a line break in the line that is edited: one visible character. */
 const standIn = '\u2424'
-export const restored = (line) => line.replaceAll(standIn, '\n')
+export const restored = (line: string): string => line.replaceAll(standIn, '\n')
 
 /** How many characters at the end of a text may be the beginning of a mark that the next piece completes. */
-function unfinished(text, mark) {
+function unfinished(text: string, mark: string): number {
   // Shorter beginnings are those of other keys, which must not wait.
   for (let length = mark.length - 1; length > 2; length--)
     if (text.endsWith(mark.slice(0, length))) return length
@@ -20,13 +21,13 @@ function unfinished(text, mark) {
 }
 
 /** A terminal's input for readline, with the line breaks of what is pasted replaced, whatever pieces it comes in. */
-export function createPasteReader(stdin) {
+export function createPasteReader(stdin: Input): Readable {
   const decoder = new StringDecoder('utf8')
   let rest = ''
   let isPasted = false
-  const clean = (text) => (isPasted ? text.replace(/\r\n?|\n/g, standIn) : text)
+  const clean = (text: string) => (isPasted ? text.replace(/\r\n?|\n/g, standIn) : text)
 
-  const read = (piece) => {
+  const read = (piece: string) => {
     let text = rest + piece
     let read = ''
     rest = ''
@@ -48,7 +49,9 @@ export function createPasteReader(stdin) {
     flush: (done) => done(null, rest),
   })
   // readline sets the terminal's mode through its input.
-  reader.isTTY = true
-  reader.setRawMode = (isRaw) => (stdin.setRawMode(isRaw), reader)
-  return stdin.pipe(reader)
+  const terminal = Object.assign(reader, {
+    isTTY: true,
+    setRawMode: (isRaw: boolean) => (stdin.setRawMode?.(isRaw), reader),
+  })
+  return stdin.pipe(terminal)
 }

@@ -1,10 +1,31 @@
 // One message: submitted once, followed to its end, its questions answered on the way.
 import { randomUUID } from 'node:crypto'
-import { RequestError } from '../connection.ts'
-import { followEvents } from '../events.ts'
-import { settlePauses } from './pauses.ts'
+import { ApiError, type Client, type StreamItem } from '../../../src/client/client.ts'
+import type { ToldData } from '../../../src/contracts/event.ts'
+import { settlePauses, type Person } from './pauses.ts'
+import type { View } from './view.ts'
 
-const pathOf = (session) => `/api/sessions/${encodeURIComponent(session)}`
+/** A conversation: where it is, how it looks, and who talks. */
+export interface Chat extends Pick<Person, 'ask'>, Pick<Client, 'request' | 'events'> {
+  readonly session: string
+  readonly view: View
+  readonly model?: string | undefined
+  readonly requireApproval?: readonly string[] | undefined
+  /** Aborted when the person leaves. */
+  readonly signal: AbortSignal
+  /** That of the questions that are open: a cancel closes them. */
+  readonly asking: () => AbortSignal
+  readonly sleep: (ms: number) => Promise<void>
+  /** The run that works. */
+  run?: string | undefined
+  /** Nobody was there to answer something. */
+  isUnanswered: boolean
+}
+
+/** How a run ended: its `run_finished`, or that the person left it. */
+export type Ending =
+  | ToldData<'run_finished'>
+  | { readonly state: 'left'; readonly result: { readonly success: false } }
 /** How long the last lines of a sub-agent may take to arrive after its result. */
 const lateMs = 300
 /** How often a run is looked at that waits for something nobody here decides. */
@@ -13,12 +34,13 @@ const lookMs = 1_000
 const maxTries = 16
 
 /** Asks again where that may help: the request must be one that may be repeated. */
-async function asking(chat, ask) {
+async function asking<T>(chat: Chat, ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await ask()
     } catch (error) {
-      const isPassing = !(error instanceof RequestError) || error.status === 503
+      // Another refusal stays one.
+      const isPassing = error instanceof ApiError && (error.status === 0 || error.status === 503)
       if (!isPassing || tries >= maxTries || chat.signal.aborted) throw error
       chat.view.note(`! ${error.message} Trying again …`)
       await chat.sleep(Math.min(5_000, 250 * 2 ** tries))
@@ -27,29 +49,26 @@ async function asking(chat, ask) {
 }
 
 /** Sends the task. The key makes a repeated request join the run that is there. */
-function submit(chat, task) {
+function submit(chat: Chat, task: string) {
   const { model, requireApproval, request } = chat
-  const json = {
+  const body = {
     task,
     mayAsk: true,
     ...(model && { model }),
-    ...(requireApproval?.length && { requireApproval }),
+    ...(requireApproval && requireApproval.length > 0 && { requireApproval: [...requireApproval] }),
   }
   const headers = { 'idempotency-key': randomUUID() }
-  const path = `${pathOf(chat.session)}/runs`
-  return asking(chat, () => request(path, { method: 'POST', json, headers }))
+  const params = { id: chat.session }
+  return asking(chat, () => request('POST /api/sessions/:id/runs', { params, body, headers }))
 }
 
 /** Shows what a sub-agent does, until it is stopped. It is only shown: what goes wrong with it is no concern of the run. */
-function watchBelow(chat, session, depth) {
+function watchBelow(chat: Chat, session: string, depth: number) {
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, chat.signal])
   const watch = async () => {
     const below = createWatchers(chat, depth + 1)
-    for await (const item of followEvents(chat.connection, session, {
-      cursor: { seq: 0 },
-      signal,
-    })) {
+    for await (const item of chat.events(session, { signal })) {
       chat.view.showBelow(item, depth)
       await below.see(item)
     }
@@ -62,15 +81,19 @@ function watchBelow(chat, session, depth) {
 }
 
 /** Begins to watch each sub-agent that is invoked, and ends it with its result. */
-function createWatchers(chat, depth) {
-  const watched = new Map()
+function createWatchers(chat: Chat, depth: number) {
+  const watched = new Map<string, () => Promise<void>>()
   return {
     /** Resolves once the sub-agent's own lines are told, so that its result comes after them. */
-    async see({ type, data }) {
-      if (type === 'agent_invoked') watched.set(data.call, watchBelow(chat, data.session, depth))
-      if (type === 'agent_result' || type === 'agent_error') {
-        await watched.get(data.call)?.()
-        watched.delete(data.call)
+    async see(item: StreamItem) {
+      if (item.type === 'agent_invoked') {
+        const { call, session } = item.data
+        watched.set(call, watchBelow(chat, session, depth))
+      }
+      if (item.type === 'agent_result' || item.type === 'agent_error') {
+        const { call } = item.data
+        await watched.get(call)?.()
+        watched.delete(call)
       }
     },
     stop: () => Promise.all([...watched.values()].map((end) => end())),
@@ -81,19 +104,14 @@ function createWatchers(chat, depth) {
  * Follows a run to its end, over broken connections and pauses.
  * @returns Its `run_finished` data.
  */
-export async function followRun(chat, run) {
-  const { connection, session, view, request } = chat
+export async function followRun(chat: Chat, run: string): Promise<Ending> {
+  const { events, session, view, request } = chat
   const cursor = { seq: 0 }
   const watchers = createWatchers(chat, 1)
   const onBroken = () => view.note('! the connection broke; coming back …')
   try {
     for (;;) {
-      const items = followEvents(connection, session, {
-        run,
-        cursor,
-        signal: chat.signal,
-        onBroken,
-      })
+      const items = events(session, { run, cursor, signal: chat.signal, onBroken })
       view.wait()
       for await (const item of items) {
         await watchers.see(item)
@@ -102,7 +120,8 @@ export async function followRun(chat, run) {
       }
       view.rest()
       if (chat.signal.aborted) return { state: 'left', result: { success: false } }
-      const tree = await asking(chat, () => request(pathOf(session)))
+      const params = { id: session }
+      const tree = await asking(chat, () => request('GET /api/sessions/:id', { params }))
       const settled = await settlePauses(tree, {
         request,
         ask: chat.ask,
@@ -119,8 +138,10 @@ export async function followRun(chat, run) {
 }
 
 /** One message and its answer. */
-export async function talk(chat, text) {
-  const { run } = await submit(chat, text)
+export async function talk(chat: Chat, text: string): Promise<Ending> {
+  const taken = await submit(chat, text)
+  // A receipt, since the run is not waited for.
+  const run = 'run' in taken ? taken.run : taken.id
   chat.run = run
   try {
     return await followRun(chat, run)

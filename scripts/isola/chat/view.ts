@@ -1,16 +1,23 @@
 // What a conversation looks like: answers on the standard output, all else on the error output.
+import type { StreamItem } from '../../../src/client/client.ts'
+import type { ToldData, ToldEvent } from '../../../src/contracts/event.ts'
 import { createStyle } from '../../style.mjs'
+import type { Env, Output } from '../command.ts'
 import { dollars, short, shown } from '../text.ts'
 
 /** What came of a call, in a line. */
-function outcome({ ok, output, error, code, durationMs }) {
+function outcome(end: ToldData<'tool_finished'>) {
+  const { ok, output, error, code, durationMs } = end
   return ok
     ? `✓ ${durationMs} ms  ${short(output, 120)}`
     : `✗ ${code ?? 'failed'}  ${short(error?.message ?? error ?? '', 120)}`
 }
 
 /** The line that an event is worth, or undefined. */
-export function lineOf({ type, data }) {
+export function lineOf(item: StreamItem): string | undefined {
+  // Each kind has its own data: they are told apart together.
+  if (!('data' in item)) return undefined
+  const { type, data } = item
   switch (type) {
     case 'tool_started':
       return `· ${data.tool} ${short(data.input, 120)}`
@@ -42,9 +49,9 @@ export function lineOf({ type, data }) {
 }
 
 /** What a run took: the models that answered, tokens, cost, time. `hasUnpriced`: a model of it has no known price. */
-export function billOf({ result }, hasUnpriced = false) {
-  const { modelCalls = [], usage, costEstimateUsd = 0, startedAtMs, finishedAtMs } = result ?? {}
-  if (!usage) return undefined
+export function billOf({ result }: ToldData<'run_finished'>, hasUnpriced = false) {
+  if (!result?.usage) return undefined
+  const { modelCalls = [], usage, costEstimateUsd = 0, startedAtMs, finishedAtMs } = result
   const models = [...new Set(modelCalls.map(({ provider, model }) => `${provider}/${model}`))]
   return [
     models.join(', '),
@@ -57,10 +64,10 @@ export function billOf({ result }, hasUnpriced = false) {
 }
 
 /** Warnings and questions stand out; what tools do stays behind the answer. */
-function colourOf(text, style) {
+function colourOf(text: string, style: ReturnType<typeof createStyle>) {
   if (text.startsWith('! ')) return style.yellow
   if (text.startsWith('? ')) return style.cyan
-  return /^( {2}|· )/.test(text) ? style.dim : (plain) => plain
+  return /^( {2}|· )/.test(text) ? style.dim : (plain: string) => plain
 }
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -70,8 +77,16 @@ const frameMs = 120
  * A sign that something works, on a line of its own that leaves no trace; none where nobody watches.
  * @param isQuiet Whether the line belongs to somebody else just now, who types or reads an unfinished answer.
  */
-function createWaitingSign({ stderr, isShown, isQuiet }) {
-  let timer
+function createWaitingSign({
+  stderr,
+  isShown,
+  isQuiet,
+}: {
+  readonly stderr: Output
+  readonly isShown: boolean
+  readonly isQuiet: () => boolean
+}) {
+  let timer: NodeJS.Timeout | undefined
   let isDrawn = false
   const wipe = () => {
     if (isDrawn) stderr.write('\r\u001b[K')
@@ -87,7 +102,7 @@ function createWaitingSign({ stderr, isShown, isQuiet }) {
       stderr.write(`\r${frames[turn++ % frames.length]} ${seconds} s\u001b[K`)
       isDrawn = true
     }, frameMs)
-    timer.unref?.()
+    timer.unref()
   }
   const stop = () => {
     clearInterval(timer)
@@ -97,13 +112,23 @@ function createWaitingSign({ stderr, isShown, isQuiet }) {
   return { start, stop, wipe }
 }
 
+interface Screen {
+  readonly stdout: Output
+  readonly stderr: Output
+  readonly isJson: boolean
+  readonly env: Env
+  /** Somebody types just now. */
+  readonly isTyping?: () => boolean
+}
+export type View = ReturnType<typeof createView>
+
 /**
  * Shows a run's items as they come.
  *
  * Pieces of a message are not stored: after a broken connection what was shown already is not shown again, and what was
  * missed comes with the finished message.
  */
-export function createView({ stdout, stderr, isJson, env, isTyping = () => false }) {
+export function createView({ stdout, stderr, isJson, env, isTyping = () => false }: Screen) {
   const style = createStyle(stderr, env)
   let said = ''
   let isLineOpen = false
@@ -113,30 +138,30 @@ export function createView({ stdout, stderr, isJson, env, isTyping = () => false
     isShown: stderr.isTTY === true && env.TERM !== 'dumb' && !isJson,
     isQuiet: () => isLineOpen || isTyping(),
   })
-  const write = (text) => {
+  const write = (text: string) => {
     if (text === '') return
     waiting.wipe()
     stdout.write(shown(text))
     isLineOpen = !text.endsWith('\n')
   }
   const endLine = () => isLineOpen && write('\n')
-  const note = (text, indent = '') => {
+  const note = (text: string, indent = '') => {
     endLine()
     waiting.wipe()
     stderr.write(`${indent}${colourOf(text, style)(shown(text))}\n`)
   }
 
   /** Makes what is on the screen the beginning of `text`; says it anew if it is not. */
-  const sayUpTo = (text) => {
+  const sayUpTo = (text: string) => {
     if (said.startsWith(text)) return
     if (!text.startsWith(said)) endLine()
     write(text.startsWith(said) ? text.slice(said.length) : text)
     said = text
   }
 
-  const show = (item) => {
+  const show = (item: StreamItem) => {
     if (isJson) {
-      if (item.seq !== undefined) stdout.write(`${JSON.stringify(item)}\n`)
+      if ('seq' in item) stdout.write(`${JSON.stringify(item)}\n`)
       return
     }
     if (item.type === 'message_delta') {
@@ -160,7 +185,7 @@ export function createView({ stdout, stderr, isJson, env, isTyping = () => false
     hasUnpriced = false
   }
   /** An event of a sub-agent: its calls, further in. */
-  const showBelow = (item, depth) => {
+  const showBelow = (item: StreamItem, depth: number) => {
     if (isJson || !/^(tool|agent)_/.test(item.type)) return
     const line = lineOf(item)
     if (line !== undefined) note(line, '    '.repeat(depth))

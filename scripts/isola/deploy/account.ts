@@ -2,8 +2,23 @@
 
 const login = 'Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN.'
 
+import type { Wrangler } from './wrangler.ts'
+
+interface Account {
+  readonly id: string
+  readonly name: string
+}
+interface Known {
+  readonly named?: string | undefined
+  readonly known?: string | undefined
+}
+
 /** The account to deploy to: one that is named wins, one that is not clear is asked for. */
-export function chooseAccount({ accounts, named, known }) {
+export function chooseAccount({
+  accounts,
+  named,
+  known,
+}: Known & { readonly accounts: readonly Account[] }): string {
   const list = accounts.map(({ id, name }) => `${id} (${name})`).join(', ')
   if (named && known && named !== known) {
     throw new Error(
@@ -17,7 +32,8 @@ export function chooseAccount({ accounts, named, known }) {
       throw new Error(`This login has no account ${chosen}. It has: ${list}.`)
     return chosen
   }
-  if (accounts.length === 1) return accounts[0].id
+  const [first] = accounts
+  if (first !== undefined && accounts.length === 1) return first.id
   throw new Error(
     accounts.length === 0
       ? 'This login does not list its accounts: set CLOUDFLARE_ACCOUNT_ID.'
@@ -25,10 +41,15 @@ export function chooseAccount({ accounts, named, known }) {
   )
 }
 
+interface WhoAmI {
+  readonly loggedIn?: boolean
+  readonly accounts?: readonly Account[]
+}
+
 /** Asks wrangler who is logged in; `whoami` fails if nobody is. */
-export async function findAccount(wrangler, { named, known }) {
+export async function findAccount(wrangler: Wrangler, { named, known }: Known): Promise<string> {
   const nobody = 'Nobody is logged in to Cloudflare. '
-  const answer = await wrangler.json(['whoami', '--json']).catch((error) => {
+  const answer = await wrangler.json<WhoAmI>(['whoami', '--json']).catch((error: Error) => {
     if (!/"loggedIn":\s*false/.test(error.message)) throw error
     throw new Error(nobody + login, { cause: error })
   })

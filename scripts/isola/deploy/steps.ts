@@ -7,11 +7,12 @@ import { update } from '../../generate.mjs'
 import { root } from '../../toolchain.mjs'
 import { findAccount } from './account.ts'
 import { ensureResource } from './resources.ts'
+import type { Parts } from './parts.ts'
 import { ensureSecrets } from './secrets.ts'
 import { addressOf, checkDeployment } from './smoke.ts'
 import { knownAccount, tenantConfig, writeConfig } from './tenant.ts'
 
-const version = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+const version = (): string => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
 
 async function generate() {
   update()
@@ -19,7 +20,7 @@ async function generate() {
 }
 
 /** Runs `wrangler deploy` and reads from its report where the Worker answers. */
-async function upload({ wrangler, plan, state }) {
+async function upload({ wrangler, plan, state }: Parts) {
   const folder = mkdtempSync(join(tmpdir(), 'isola-deploy-'))
   const report = join(folder, 'report.ndjson')
   try {
@@ -29,8 +30,9 @@ async function upload({ wrangler, plan, state }) {
     const entries = readFileSync(report, 'utf8')
       .split('\n')
       .filter(Boolean)
-      .map((line) => JSON.parse(line))
-    state.url ??= addressOf(entries.find(({ type }) => type === 'deploy')?.targets)
+      .map((line): { type?: string; targets?: unknown[] } => JSON.parse(line))
+    const url = addressOf(entries.find(({ type }) => type === 'deploy')?.targets)
+    if (url !== undefined) state.url ??= url
     return state.url ?? 'no address is known'
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -44,18 +46,24 @@ const noteOf = {
   elsewhere: 'is there, its value is not on this machine',
 }
 
-export const steps = [
+interface Step {
+  readonly name: string
+  /** @returns What was done, in a line. */
+  readonly run: (parts: Parts) => Promise<string>
+}
+
+export const steps: readonly Step[] = [
   { name: 'plugins', run: generate },
   {
     name: 'login',
     async run({ wrangler, plan, config, state, env }) {
       const known = knownAccount(plan) ?? config.account_id
-      state.account = await findAccount(wrangler, { named: env.CLOUDFLARE_ACCOUNT_ID, known })
+      state.account = await findAccount(wrangler, { named: env['CLOUDFLARE_ACCOUNT_ID'], known })
       writeConfig(plan.configPath, tenantConfig(config, plan, state))
       return `account ${state.account}`
     },
   },
-  ...['database', 'namespace'].map((kind) => ({
+  ...(['database', 'namespace'] as const).map((kind): Step => ({
     name: kind,
     async run({ wrangler, plan, config, state }) {
       const said = []
@@ -94,9 +102,10 @@ export const steps = [
     name: 'secrets',
     async run({ wrangler, plan, keys, secrets, rotate, say, state }) {
       // Said at once: what fails after it must not cost somebody the sight of it.
-      const onNew = (name, value) => name === 'ISOLA_OPERATOR_KEY' && say(`\nKey  ${value}\n`)
+      const onNew = (name: string, value: string) =>
+        name === 'ISOLA_OPERATOR_KEY' && say(`\nKey  ${value}\n`)
       const states = await ensureSecrets(wrangler, { keys, secrets, rotate, onNew, ...plan })
-      state.isNew = states.ISOLA_OPERATOR_KEY === 'put' && rotate.length === 0
+      state.isNew = states['ISOLA_OPERATOR_KEY'] === 'put' && rotate.length === 0
       return Object.entries(states)
         .map(([name, how]) => `${name} ${noteOf[how]}`)
         .join(', ')

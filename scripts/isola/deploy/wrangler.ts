@@ -6,7 +6,7 @@ import { root, toolEnv, toolNode, tools } from '../../toolchain.mjs'
 const lastLines = 12
 
 /** The part of a failed command's output that tells why. */
-function reason(output) {
+function reason(output: string) {
   const lines = stripVTControlCharacters(output)
     .split('\n')
     .map((line) => line.trimEnd())
@@ -14,21 +14,34 @@ function reason(output) {
   return lines.slice(-lastLines).join('\n')
 }
 
+interface RunOptions {
+  readonly input?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+/** Wrangler for one tenant. What it answers as JSON is Cloudflare's. */
+export interface Wrangler {
+  readonly run: (args: readonly string[], options?: RunOptions) => Promise<string>
+  readonly json: <T>(args: readonly string[], options?: RunOptions) => Promise<T>
+}
+
 /**
  * @param options.file Wrangler's program, a JavaScript file.
  * @param options.secrets Values that no output may show.
  * @returns `run(args, { input, env })` resolves to the standard output, or throws with the reason; `json` parses it.
  */
-export function createWrangler({ file = tools.wrangler, secrets = new Set() } = {}) {
-  const redact = (text) =>
+export function createWrangler({
+  file = tools.wrangler,
+  secrets = new Set(),
+}: { readonly file?: string; readonly secrets?: ReadonlySet<string> } = {}): Wrangler {
+  const redact = (text: string) =>
     [...secrets].reduce((clean, value) => clean.replaceAll(value, '[secret]'), text)
 
-  const run = (args, { input = '', env = {} } = {}) =>
-    new Promise((resolve, reject) => {
+  const run: Wrangler['run'] = (args, { input = '', env = {} } = {}) =>
+    new Promise<string>((resolve, reject) => {
       const child = spawn(toolNode(), ['--no-warnings', file, ...args], {
         cwd: root,
         // A secret goes through the standard input: a process list shows arguments, and wrangler logs requests.
-        env: toolEnv({ WRANGLER_LOG_SANITIZE: 'true', ...env }),
+        env: toolEnv({ WRANGLER_LOG_SANITIZE: 'true', ...env }) as NodeJS.ProcessEnv,
         stdio: ['pipe', 'pipe', 'pipe'],
       })
       let output = ''
@@ -54,7 +67,7 @@ export function createWrangler({ file = tools.wrangler, secrets = new Set() } = 
     })
 
   /** Of an answer that is JSON with perhaps a line before it. */
-  const json = async (args, options) => {
+  const json: Wrangler['json'] = async (args, options) => {
     const output = await run(args, options)
     const start = output.search(/^[[{]/m)
     try {

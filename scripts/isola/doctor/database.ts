@@ -2,11 +2,18 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { root, runNode, tools } from '../../toolchain.mjs'
-import { fail, ok, warn } from '../../start/finding.mjs'
+import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
+import type { Env } from '../command.ts'
 
-export async function checkDatabase({ env, wrangler = tools.wrangler }) {
-  const state = resolve(root, env.ISOLA_STATE || '.wrangler/state')
-  const migrations = (verb) =>
+export async function checkDatabase({
+  env,
+  wrangler = tools.wrangler,
+}: {
+  readonly env: Env
+  readonly wrangler?: string
+}): Promise<Finding[]> {
+  const state = resolve(root, env['ISOLA_STATE'] || '.wrangler/state')
+  const migrations = (verb: string) =>
     runNode([wrangler, 'd1', 'migrations', verb, 'DB', '--local', '--persist-to', state], {
       capture: true,
     })

@@ -6,9 +6,10 @@ import { root } from '../../toolchain.mjs'
 import { openKeys } from '../deploy/secrets.ts'
 import { planTenant, readConfig } from '../deploy/tenant.ts'
 import { createWrangler } from '../deploy/wrangler.ts'
-import { fail, ok, warn } from '../../start/finding.mjs'
+import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
+import type { Env } from '../command.ts'
 
-function checkKeys(path) {
+function checkKeys(path: string): Finding {
   if (!existsSync(path)) {
     const fix = 'Copy its key file here, or make a new operator key: `isola deploy --rotate-key`.'
     return warn('deployment', 'Its keys are not on this machine.', { fix })
@@ -23,7 +24,13 @@ function checkKeys(path) {
     : ok('deployment', 'Its keys are on this machine.')
 }
 
-export async function checkDeployment({ env, tenant, folder }) {
+interface Looked {
+  readonly env: Env
+  readonly tenant?: string | undefined
+  readonly folder?: string | undefined
+}
+
+export async function checkDeployment({ env, tenant, folder }: Looked): Promise<Finding[]> {
   if (tenant === undefined) return []
   const plan = planTenant(await readConfig(), {
     tenant,
@@ -32,11 +39,11 @@ export async function checkDeployment({ env, tenant, folder }) {
   const fix = `Run \`isola deploy --tenant ${tenant}\`.`
   if (!existsSync(plan.configPath))
     return [fail('deployment', `${plan.worker} was not deployed from here.`, { fix })]
-  const wrangler = createWrangler(env.ISOLA_WRANGLER ? { file: env.ISOLA_WRANGLER } : {})
+  const wrangler = createWrangler(env['ISOLA_WRANGLER'] ? { file: env['ISOLA_WRANGLER'] } : {})
   const findings = [checkKeys(plan.keysPath)]
   try {
     const list = ['secret', 'list', '--format', 'json', '--config', plan.configPath]
-    const there = (await wrangler.json(list)).map(({ name }) => name)
+    const there = (await wrangler.json<{ name: string }[]>(list)).map(({ name }) => name)
     const missing = Object.keys(newSecrets).filter((name) => !there.includes(name))
     findings.push(
       missing.length === 0
@@ -44,7 +51,9 @@ export async function checkDeployment({ env, tenant, folder }) {
         : fail('deployment', `${plan.worker} lacks ${missing.join(' and ')}.`, { fix }),
     )
   } catch (error) {
-    const why = error.message.split('\n').at(-1)
+    const why = String(error instanceof Error ? error.message : error)
+      .split('\n')
+      .at(-1)
     findings.push(
       warn('deployment', `Its secrets could not be listed: ${why}`, { fix: 'wrangler login' }),
     )

@@ -4,19 +4,21 @@ import { join } from 'node:path'
 import { parseVars, passedOn, readVarsText } from '../../dev-vars.mjs'
 import { root } from '../../toolchain.mjs'
 import { near } from '../usage.ts'
-import { fail, ok, warn } from '../../start/finding.mjs'
+import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
+import type { Env } from '../command.ts'
 
-const namesIn = (path) => Object.keys(parseVars(readFileSync(join(root, path), 'utf8')))
+const namesIn = (path: string) => Object.keys(parseVars(readFileSync(join(root, path), 'utf8')))
 
 /** Every setting that the Worker knows; the same two files fix the type of its environment. */
-export const knownSettings = () => ['.dev.vars.example', 'scripts/settings.vars'].flatMap(namesIn)
+export const knownSettings = (): string[] =>
+  ['.dev.vars.example', 'scripts/settings.vars'].flatMap(namesIn)
 
 const isLine = /^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=/
 const isNothing = /^\s*(#.*)?$/
 const fix = 'Correct the line in .dev.vars, or take it out.'
 
 /** Lines that are none, by their number: what they hold may be a key. A name that is none of ours may be the key of a model server. */
-function checkLines(text, vars) {
+function checkLines(text: string, vars: Readonly<Record<string, string>>): Finding[] {
   const known = knownSettings()
   const broken = text
     .split(/\r?\n/)
@@ -25,7 +27,7 @@ function checkLines(text, vars) {
     (name) =>
       /^(ISOLA|OPENAI)_/.test(name) &&
       !known.includes(name) &&
-      !vars.ISOLA_PROVIDERS?.includes(name),
+      !vars['ISOLA_PROVIDERS']?.includes(name),
   )
   return [
     ...broken.map((line) =>
@@ -42,7 +44,7 @@ function checkLines(text, vars) {
 }
 
 /** The first thing that the Worker would refuse, if there is one. */
-async function checkValues(settings) {
+async function checkValues(settings: Readonly<Record<string, string>>): Promise<Finding> {
   // By the Node of `npm run isola`, which reads TypeScript.
   const { parseConfig } = await import('../../../src/settings.ts')
   const { problem } = parseConfig(settings)
@@ -52,7 +54,13 @@ async function checkValues(settings) {
   })
 }
 
-export async function checkSettings({ env, path = join(root, '.dev.vars') }) {
+export async function checkSettings({
+  env,
+  path = join(root, '.dev.vars'),
+}: {
+  readonly env: Env
+  readonly path?: string
+}): Promise<Finding[]> {
   let text
   try {
     text = readVarsText(path)
@@ -62,6 +70,6 @@ export async function checkSettings({ env, path = join(root, '.dev.vars') }) {
   if (text === undefined) return []
   const vars = parseVars(text)
   // The shell wins, as for `npm start`.
-  const shell = passedOn.filter((name) => env[name]).map((name) => [name, env[name]])
+  const shell = passedOn.flatMap((name) => (env[name] ? [[name, env[name]]] : []))
   return [...checkLines(text, vars), await checkValues({ ...vars, ...Object.fromEntries(shell) })]
 }

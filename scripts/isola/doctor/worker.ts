@@ -3,40 +3,47 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isCurrent, update } from '../../generate.mjs'
 import { root } from '../../toolchain.mjs'
-import { readConfig } from '../deploy/tenant.ts'
-import { fail, ok, warn } from '../../start/finding.mjs'
+import { readConfig, type Config } from '../deploy/tenant.ts'
+import { fail, ok, warn, type Finding } from '../../start/finding.mjs'
 
 /** From here on an error keeps its name, code and cause across RPC. */
 const oldestDate = '2026-04-21'
 const neededFlags = ['nodejs_compat', 'enable_request_signal']
 
-const source = (name) => readFileSync(join(root, 'src', name), 'utf8')
+const source = (name: string) => readFileSync(join(root, 'src', name), 'utf8')
 
 /** Names that the configuration binds. */
-function boundIn(config) {
+/** What an entry of a list of bindings is called. */
+type Bound = { readonly binding?: string; readonly name?: string }
+
+function boundIn(config: Config): Set<string> {
   const lists = [
     config.durable_objects?.bindings,
     ...Object.values(config).filter(Array.isArray),
-    ...['queues'].map((name) => config[name]?.producers),
+    ...['queues'].map((name) => Object(config[name]).producers),
     ...['ai', 'browser', 'assets'].map((name) => config[name] && [config[name]]),
-  ]
+  ] as readonly (readonly Bound[] | undefined)[]
   return new Set(
     lists.flatMap((list) => list ?? []).flatMap((entry) => entry?.binding ?? entry?.name ?? []),
   )
 }
 
 /** Bindings that the composition reads without asking whether they are there; settings are none. */
-export const bindingsIn = (code) => [
+export const bindingsIn = (code: string): string[] => [
   ...new Set(
     [...code.matchAll(/\benv\.(?!ISOLA_|OPENAI_)([A-Z][A-Z0-9_]*)\b(?!\s*(?:\?|&&))/g)].map(
-      ([, name]) => name,
+      ([, name = '']) => name,
     ),
   ),
 ]
-const classesIn = (code) => [...code.matchAll(/^export class (\w+)/gm)].map(([, name]) => name)
+const classesIn = (code: string) =>
+  [...code.matchAll(/^export class (\w+)/gm)].map(([, name]) => name)
 
 /** What wrangler.toml lacks of what the code needs. */
-export function checkConfig(config, { composition, index }) {
+export function checkConfig(
+  config: Config,
+  { composition, index }: { readonly composition: string; readonly index: string },
+): Finding[] {
   const bound = boundIn(config)
   const needed = bindingsIn(composition)
   const exported = classesIn(index)
@@ -71,7 +78,7 @@ export function checkConfig(config, { composition, index }) {
   return [ok('configuration', `wrangler.toml binds ${names}; compatibility date ${date}.`)]
 }
 
-export async function checkWorker() {
+export async function checkWorker(): Promise<Finding[]> {
   const files = { composition: source('composition.ts'), index: source('index.ts') }
   const findings = checkConfig(await readConfig(), files)
   try {
@@ -84,7 +91,8 @@ export async function checkWorker() {
           }),
     )
   } catch (error) {
-    findings.push(fail('plugins', error.message, { fix: 'Correct the manifest.' }))
+    const why = error instanceof Error ? error.message : String(error)
+    findings.push(fail('plugins', why, { fix: 'Correct the manifest.' }))
   }
   return findings
 }

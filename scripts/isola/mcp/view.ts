@@ -1,8 +1,12 @@
 // What a terminal shows of remote MCP servers.
+import type { Reply } from '../../../src/client/client.ts'
 import { short, shown, table } from '../text.ts'
 
+export type Server = Reply<'GET /api/operator/mcp/:server'>
+type Difference = Server['differences'][number]
+
 /** The list of all servers. */
-export function listed({ servers }) {
+export function listed({ servers }: Reply<'GET /api/operator/mcp'>): string {
   if (servers.length === 0) return 'No MCP servers. Add one: isola mcp add <id> --url <url>'
   const rows = servers.map(({ id, state, url, auth, approvedHash }) => [
     id,
@@ -16,7 +20,7 @@ export function listed({ servers }) {
 
 const marks = { new: '+', changed: '!', same: ' ', gone: '-' }
 
-function oneDifference({ kind, key, tool, state, lines }) {
+function oneDifference({ kind, key, tool, state, lines }: Difference) {
   const name = tool !== undefined && tool !== key ? ` (here: ${tool})` : ''
   return [
     `${marks[state]} ${kind} ${shown(key).replace(/\s+/g, ' ')}${name}: ${state === 'same' ? 'approved' : state}`,
@@ -24,7 +28,10 @@ function oneDifference({ kind, key, tool, state, lines }) {
   ].join('\n')
 }
 
-function mayAsk({ elicitation = false, sampling } = {}) {
+function mayAsk({
+  elicitation = false,
+  sampling,
+}: Partial<NonNullable<Server['config']['allow']>> = {}) {
   const whom = [
     ...(elicitation ? ['the person of a run'] : []),
     ...(sampling ? [`a model, ${sampling.maxTokens} tokens a call`] : []),
@@ -33,12 +40,16 @@ function mayAsk({ elicitation = false, sampling } = {}) {
 }
 
 /** What opens it: the names of its headers, and the secrets that stand in them. */
-function secretLines({ headers = {}, clientSecret }, missing) {
-  const secretsIn = (value) =>
-    [...value.matchAll(/\$\{secret:([A-Z0-9_]+)\}/g)].map(([, name]) =>
+function secretLines(
+  { headers = {}, clientSecret }: Pick<Server['config'], 'headers' | 'clientSecret'>,
+  missing: readonly string[],
+) {
+  const secretsIn = (value: string) =>
+    [...value.matchAll(/\$\{secret:([A-Z0-9_]+)\}/g)].map(([, name = '']) =>
       missing.includes(name) ? `${name} (not set; set it: isola secret set ${name})` : name,
     )
-  const line = (what, value) => [what, secretsIn(value).join(', ')].filter(Boolean).join(': ')
+  const line = (what: string, value: string) =>
+    [what, secretsIn(value).join(', ')].filter(Boolean).join(': ')
   return [
     ...Object.entries(headers).map(([name, value]) => line(`Header ${name}`, value)),
     ...(clientSecret ? [line('Client secret', clientSecret)] : []),
@@ -46,7 +57,7 @@ function secretLines({ headers = {}, clientSecret }, missing) {
 }
 
 /** One server: what it offers now, and what of that is not as it was approved. */
-export function viewOf(view) {
+export function viewOf(view: Server): string {
   const { id, state, config, listing, differences, login, problem } = view
   const { confirmed = [], missingSecrets = [], asking = [], harmless = [] } = view
   const open = differences.filter((one) => one.state !== 'same')

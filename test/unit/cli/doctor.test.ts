@@ -179,7 +179,7 @@ describe('doctor: wrangler.toml', () => {
     [{ compatibility_date: undefined }, '2026-04-21 or later'],
     [{ compatibility_flags: ['nodejs_compat'] }, 'enable_request_signal'],
   ])('fails for %j', (change, what) => {
-    expect(bad(checkConfig({ ...config, ...change }, code)).join()).toContain(what)
+    expect(bad(checkConfig({ ...config, ...change } as never, code)).join()).toContain(what)
   })
 })
 
@@ -195,7 +195,7 @@ describe('doctor: the server', () => {
   }
 
   it('I12: passes on how it is: version, database, migrations, plugins, model, incidents', () => {
-    expect(bad(readHealth(health, '1.0.0'))).toEqual([])
+    expect(bad(readHealth(health as never, '1.0.0'))).toEqual([])
     const ill = {
       version: '0.9.0',
       database: 'unreachable',
@@ -204,7 +204,7 @@ describe('doctor: the server', () => {
       models: { default: null },
       incidents: { counts: { stuck: 2 } },
     }
-    expect(bad(readHealth(ill, '1.0.0'))).toEqual([
+    expect(bad(readHealth(ill as never, '1.0.0'))).toEqual([
       'warn: Version 0.9.0 answers, this is 1.0.0.',
       'fail: Its database does not answer.',
       'fail: Its database is not migrated.',
