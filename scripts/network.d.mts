@@ -1,5 +1,3 @@
-import type { Readable, Writable } from 'node:stream'
-
 interface Network {
   readonly hosts: readonly string[]
   readonly elsewhere: 'ask' | 'deny'
@@ -7,10 +5,6 @@ interface Network {
 interface Stream {
   readonly isTTY?: boolean
 }
-type Request = (
-  path: string,
-  options?: { readonly method?: string; readonly json?: unknown },
-) => Promise<unknown>
 
 export declare const openingHint: string
 export declare function networkLine(network: Network): string
@@ -20,9 +14,9 @@ export declare function mayAsk(io: {
   readonly env: Readonly<Record<string, string | undefined>>
 }): boolean
 export declare function askForHosts(options: {
-  readonly request: Request
+  readonly open: (allow: string[]) => Promise<unknown>
   readonly say: (line: string) => void
-  readonly stdin: Readable
-  readonly stdout: Writable
+  readonly stdin: NodeJS.ReadableStream
+  readonly stdout: NodeJS.WritableStream
 }): Promise<void>
-export declare function readNetwork(request: Request): Promise<Network>
+export declare function readNetwork(read: () => Promise<unknown>): Promise<Network>

@@ -3,8 +3,6 @@ import { createInterface } from 'node:readline/promises'
 
 export const openingHint = 'Open one: isola http allow <host>'
 
-const path = '/api/operator/http'
-
 /** The state in one line. */
 export const networkLine = ({ hosts, elsewhere }) => {
   const other = elsewhere === 'ask' ? 'others are asked about' : 'others are denied'
@@ -17,15 +15,18 @@ export const networkLine = ({ hosts, elsewhere }) => {
 export const mayAsk = ({ stdin, stdout, env }) =>
   Boolean(stdin.isTTY && stdout.isTTY) && !env.CI && env.TERM !== 'dumb'
 
-/** Asks, and opens what is named; nothing is also an answer. */
-export async function askForHosts({ request, say, stdin, stdout }) {
+/**
+ * Asks, and opens what is named; nothing is also an answer.
+ * @param options.open Allows hosts.
+ */
+export async function askForHosts({ open, say, stdin, stdout }) {
   const terminal = createInterface({ input: stdin, output: stdout })
   try {
     const answer = await terminal.question(
       'Which hosts may the http tools reach? Names with spaces between, or Enter for none: ',
     )
     const allow = answer.split(/[\s,]+/).filter(Boolean)
-    if (allow.length > 0) await request(path, { method: 'POST', json: { allow } })
+    if (allow.length > 0) await open(allow)
   } catch (error) {
     say(`Nothing was opened: ${error.message}`)
   } finally {
@@ -33,9 +34,12 @@ export async function askForHosts({ request, say, stdin, stdout }) {
   }
 }
 
-/** Throws where a server does not know of it. */
-export async function readNetwork(request) {
-  const network = await request(path)
+/**
+ * Throws where a server does not know of it.
+ * @param read Answers `GET /api/operator/http`.
+ */
+export async function readNetwork(read) {
+  const network = await read()
   if (!Array.isArray(network.hosts)) throw new Error('this server does not say')
   return network
 }

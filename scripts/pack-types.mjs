@@ -1,4 +1,4 @@
-// The types of one module of src/ and of all that it names, so that they resolve outside of this repository.
+// The types of some modules of src/ and of all that they name, so that they resolve outside of this repository.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -14,8 +14,8 @@ function targetOf(specifier, path, base) {
 
 const declarationOf = (path) => path.replace(/\.ts$/, '.d.ts')
 
-/** Writes `<folder>/<entry>` as a declaration, with exactly those that it reaches by import. */
-export function writeTypes({ entry, folder }) {
+/** Writes each `<folder>/<entry>` as a declaration, with exactly those that they reach by import. */
+export function writeTypes({ entries, folder }) {
   const all = `${folder}-all`
   const config = join(root, 'packed', 'types.json')
   mkdirSync(folder, { recursive: true })
@@ -27,11 +27,11 @@ export function writeTypes({ entry, folder }) {
     outDir: all,
     types: ['node'],
   }
-  const include = [join(root, 'src', entry)]
+  const include = entries.map((entry) => join(root, 'src', entry))
   writeFileSync(config, JSON.stringify({ extends: '../tsconfig.json', include, compilerOptions }))
   try {
     execFileSync(toolNode(), [tools.tsc, '-p', config])
-    const reached = new Set([join(all, declarationOf(entry))])
+    const reached = new Set(entries.map((entry) => join(all, declarationOf(entry))))
     for (const path of reached) {
       const text = readFileSync(path, 'utf8').replace(specifiers, (whole, before, quote, name) => {
         const target = targetOf(name, path, all)

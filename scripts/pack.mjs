@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
-import { built, sources } from './isola/author-files.mjs'
+import { built, sources } from './isola/author-files.ts'
 import { writeTypes } from './pack-types.mjs'
 import { root, toolFile, toolNode, tools } from './toolchain.mjs'
 
@@ -22,7 +22,7 @@ rmSync(folder, { recursive: true, force: true })
 // One file: nothing of it is loaded by a path but these packages, which its package.json names.
 await build({
   ...common,
-  entryPoints: ['scripts/isola.mjs'],
+  entryPoints: ['scripts/isola.ts'],
   outfile: 'packed/isola.mjs',
   platform: 'node',
   target: 'node22',
@@ -56,7 +56,15 @@ await build({
   platform: 'node',
   target: 'node20',
 })
-writeTypes({ entry: 'agent.ts', folder: join(folder, 'types') })
+// A client for programs: Node, Workers, browsers. It has types of the contracts and none of their schemas.
+await build({
+  ...common,
+  entryPoints: ['src/client/client.ts'],
+  outfile: 'packed/client.js',
+  platform: 'neutral',
+  target: 'es2022',
+})
+writeTypes({ entries: ['agent.ts', 'client/client.ts'], folder: join(folder, 'types') })
 const declarations = ['--declaration', '--emitDeclarationOnly', '--outDir', folder]
 const options = ['--ignoreConfig', '--target', 'es2024', '--types', '']
 const api = join(root, sources['isola/plugin'])

@@ -1,7 +1,7 @@
 // What wrangler and workerd say while the server runs, without what nobody can act on.
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
-import { hasColour } from './isola/style.mjs'
+import { hasColour } from './style.mjs'
 import { createSourcePlaces } from './source-places.mjs'
 import { root } from './toolchain.mjs'
 

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureVars, passedOn } from './dev-vars.mjs'
 import { openFront } from './front.mjs'
-import { checkModel } from './isola/doctor/model.mjs'
+import { checkModel } from './start/check-model.mjs'
 import { askForHosts, mayAsk, networkLine, readNetwork } from './network.mjs'
 import {
   host,
@@ -138,7 +138,8 @@ await openFront({
 const url = `http://localhost:${probe.port}`
 
 /** A request of the operator's to the server that was started. */
-async function request(path, { method = 'GET', json } = {}) {
+async function request(route, { body } = {}) {
+  const [method, path] = route.split(' ')
   const response = await fetch(`http://${host}:${probe.port}${path}`, {
     method,
     signal: AbortSignal.timeout(15_000),
@@ -146,7 +147,7 @@ async function request(path, { method = 'GET', json } = {}) {
       authorization: `Bearer ${vars.ISOLA_OPERATOR_KEY}`,
       'content-type': 'application/json',
     },
-    ...(json && { body: JSON.stringify(json) }),
+    ...(body && { body: JSON.stringify(body) }),
   })
   const answer = await response.json()
   if (!response.ok) {
@@ -161,7 +162,7 @@ async function request(path, { method = 'GET', json } = {}) {
  * cannot be asked, since it runs all the same.
  */
 const serverProblems = () =>
-  request('/api/operator/health').then(
+  request('GET /api/operator/health').then(
     ({ models }) => ({ model: models?.problem }),
     ({ status, message }) => (status === 503 ? { setting: message } : {}),
   )
@@ -170,8 +171,16 @@ const serverProblems = () =>
 async function describeNetwork() {
   const { stdin, stdout, env } = process
   if (created && mayAsk({ stdin, stdout, env }))
-    await askForHosts({ request, say: (line) => console.log(line), stdin, stdout })
-  return readNetwork(request).then(networkLine, (error) => `not known: ${error.message}`)
+    await askForHosts({
+      open: (allow) => request('POST /api/operator/http', { body: { allow } }),
+      say: (line) => console.log(line),
+      stdin,
+      stdout,
+    })
+  return readNetwork(() => request('GET /api/operator/http')).then(
+    networkLine,
+    (error) => `not known: ${error.message}`,
+  )
 }
 
 if (!(await waitUntilHealthy(`http://${host}:${probe.port}`, () => !server.isRunning()))) {

@@ -4,6 +4,8 @@ import { relative, sep } from 'node:path'
 /** Files in which something is called `fetch` that is no way out, each with the reason. */
 export const otherFetches = {
   'src/index.ts': "the Worker's own entry, which the platform calls",
+  'src/client/client.ts':
+    'is `isola/client`: runs in programs of others, nothing of a deployment imports it',
   'src/http/mcp/mcp.ts': 'the handler of a library, which answers a request in this isolate',
   'src/governance/oauth/library.ts': 'the same',
   'src/governance/oauth/protocol.ts': 'the same',

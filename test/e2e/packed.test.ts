@@ -71,6 +71,15 @@ describe('the command as a package, installed elsewhere', () => {
       ...(input !== undefined && { input }),
     })
 
+  /** TypeScript over one file of the folder, strict. */
+  const tsc = (file: string) => {
+    const options = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'nodenext']
+    const found = [...options, '--target', 'es2024', '--types', '', file]
+    return run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...found], {
+      cwd: away,
+    })
+  }
+
   it('holds the command, its types and the docs, and no test, source or local state', () => {
     const other = files.filter(
       (name) =>
@@ -150,15 +159,45 @@ describe('the command as a package, installed elsewhere', () => {
           .then(({ result }): string => result)`
     writeFileSync(join(away, 'fits.ts'), typed(''))
     writeFileSync(join(away, 'misfits.ts'), typed(', maxSteps: "four"'))
-    const tsc = (file: string) => {
-      const options = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'nodenext']
-      const found = [...options, '--target', 'es2024', '--types', '', file]
-      return run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...found], {
-        cwd: away,
-      })
-    }
     expect(await tsc('fits.ts')).toMatchObject({ code: 0, stdout: '' })
     expect((await tsc('misfits.ts')).stdout).toContain("Type 'string' is not assignable")
+  })
+
+  it('gives a client of the API with its types: the example runs, and what does not fit is told', async () => {
+    copyFileSync(join(root, 'examples/client.mjs'), join(away, 'client.mjs'))
+    const env = { ISOLA_URL: server.url, ISOLA_KEY: server.key }
+    for (const node of [process.execPath, nodeOfMachine()]) {
+      expect(await run(node, ['client.mjs', 'What time is it?'], { cwd: away, env })).toMatchObject(
+        {
+          code: 0,
+          stdout: expect.stringMatching(/completed\n$/) as string,
+          stderr: '',
+        },
+      )
+    }
+    const refused = await run(process.execPath, ['client.mjs'], {
+      cwd: away,
+      env: { ...env, ISOLA_KEY: 'isk_wrong' },
+    })
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('key') as string })
+    const typed = (state: string, more: string) => `
+      import { createClient, type Reply } from 'isola/client'
+      const client = createClient({ url: 'https://isola.example', key: 'isk_x' })
+      export const last = async (id: string): Promise<${state} | undefined> => {
+        const tree: Reply<'GET /api/sessions/:id'> =
+          await client.request('GET /api/sessions/:id', { params: { id }, query: { limit: 1 }${more} })
+        for await (const item of client.events(id))
+          if (item.type === 'tool_started') { const tool: string = item.data.tool; void tool }
+        return tree.children[0]?.runs.at(-1)?.result?.usage.tokens
+      }`
+    writeFileSync(join(away, 'asks.ts'), typed('number', ''))
+    writeFileSync(join(away, 'misreads.ts'), typed('string', ''))
+    writeFileSync(join(away, 'misasks.ts'), typed('number', ', body: {}'))
+    expect(await tsc('asks.ts')).toMatchObject({ code: 0, stdout: '' })
+    expect((await tsc('misreads.ts')).stdout).toContain(
+      "not assignable to type 'string | undefined'",
+    )
+    expect((await tsc('misasks.ts')).stdout).toContain("'body' does not exist")
   })
 })
 

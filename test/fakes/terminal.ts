@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
-import { main, type Io } from '../../scripts/isola/main.mjs'
+import type { Io } from '../../scripts/isola/command.ts'
+import { main } from '../../scripts/isola/main.ts'
 
 export interface Outcome {
   readonly code: number

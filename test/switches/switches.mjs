@@ -3201,7 +3201,7 @@ const strangers = 'test/hostile/authors.test.ts'
 
 const uploads = [
   ...of(
-    'scripts/isola/sandbox.mjs',
+    'scripts/isola/sandbox.ts',
     [strangers],
     [
       {
@@ -3213,7 +3213,7 @@ const uploads = [
     ],
   ),
   ...of(
-    'scripts/isola/plugin-build.mjs',
+    'scripts/isola/plugin-build.ts',
     [strangers],
     [
       {

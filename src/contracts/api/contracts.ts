@@ -9,6 +9,17 @@ import { runContracts } from './runs.ts'
 import { sessionContracts } from './sessions.ts'
 import { settingContracts } from './settings.ts'
 
+/** What each route takes and answers: a client's types are made of this. */
+export type ApiRoutes = typeof healthContracts &
+  typeof openaiContracts &
+  typeof sessionContracts &
+  typeof runContracts &
+  typeof recordContracts &
+  typeof keyContracts &
+  typeof settingContracts &
+  typeof pluginContracts &
+  typeof mcpContracts
+
 /** Every route that has a contract, by method and path. */
 export const apiContracts: ApiContracts = {
   ...healthContracts,
@@ -20,4 +31,4 @@ export const apiContracts: ApiContracts = {
   ...settingContracts,
   ...pluginContracts,
   ...mcpContracts,
-}
+} satisfies ApiRoutes

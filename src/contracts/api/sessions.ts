@@ -29,19 +29,29 @@ const listed = z
   })
   .meta({ id: 'SessionListing' })
 
-const session = z
+const own = z.object({
+  id: text,
+  agent: text.describe('Empty until the first run says which.'),
+  principal: text,
+  createdAtMs: atMs,
+  metadata: object.optional(),
+  trace: text.optional(),
+  parent: z.object({ session: text, run: text, call: text }).optional(),
+  runs: z.array(runView).describe('In accept order: all of them, or the last ones.'),
+  earlier: text.optional().describe('There are earlier runs: send it as `before`.'),
+  usage: usageSum,
+  costEstimateUsd: usd,
+})
+
+/** A session with those of its sub-agents. */
+export interface SessionView extends z.infer<typeof own> {
+  // Named, since declarations that are made of the schema cannot say what refers to itself.
+  children: SessionView[]
+  moreChildren?: string | undefined
+}
+const session: z.ZodType<SessionView> = z
   .object({
-    id: text,
-    agent: text.describe('Empty until the first run says which.'),
-    principal: text,
-    createdAtMs: atMs,
-    metadata: object.optional(),
-    trace: text.optional(),
-    parent: z.object({ session: text, run: text, call: text }).optional(),
-    runs: z.array(runView).describe('In accept order: all of them, or the last ones.'),
-    earlier: text.optional().describe('There are earlier runs: send it as `before`.'),
-    usage: usageSum,
-    costEstimateUsd: usd,
+    ...own.shape,
     get children() {
       return z.array(session).describe('The sessions of its sub-agents.')
     },

@@ -7,12 +7,12 @@ import {
   type ModelServer,
   type ModelServerOptions,
 } from '../../fakes/model-server.mjs'
-import type { Finding } from '../../../scripts/isola/doctor/finding.mjs'
-import { checkModel } from '../../../scripts/isola/doctor/model.mjs'
-import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.mjs'
-import { checkSettings } from '../../../scripts/isola/doctor/settings.mjs'
-import { checkVariables, weakness } from '../../../scripts/isola/doctor/variables.mjs'
-import { bindingsIn, checkConfig, checkWorker } from '../../../scripts/isola/doctor/worker.mjs'
+import type { Finding } from '../../../scripts/start/finding.mjs'
+import { checkModel } from '../../../scripts/start/check-model.mjs'
+import { checkServer, readHealth } from '../../../scripts/isola/doctor/server.ts'
+import { checkSettings } from '../../../scripts/isola/doctor/settings.ts'
+import { checkVariables, weakness } from '../../../scripts/isola/doctor/variables.ts'
+import { bindingsIn, checkConfig, checkWorker } from '../../../scripts/isola/doctor/worker.ts'
 
 const bad = (findings: readonly Finding[]) =>
   findings.filter(({ state }) => state !== 'ok').map(({ state, what }) => `${state}: ${what}`)
@@ -179,7 +179,7 @@ describe('doctor: wrangler.toml', () => {
     [{ compatibility_date: undefined }, '2026-04-21 or later'],
     [{ compatibility_flags: ['nodejs_compat'] }, 'enable_request_signal'],
   ])('fails for %j', (change, what) => {
-    expect(bad(checkConfig({ ...config, ...change }, code)).join()).toContain(what)
+    expect(bad(checkConfig({ ...config, ...change } as never, code)).join()).toContain(what)
   })
 })
 
@@ -195,7 +195,7 @@ describe('doctor: the server', () => {
   }
 
   it('I12: passes on how it is: version, database, migrations, plugins, model, incidents', () => {
-    expect(bad(readHealth(health, '1.0.0'))).toEqual([])
+    expect(bad(readHealth(health as never, '1.0.0'))).toEqual([])
     const ill = {
       version: '0.9.0',
       database: 'unreachable',
@@ -204,7 +204,7 @@ describe('doctor: the server', () => {
       models: { default: null },
       incidents: { counts: { stuck: 2 } },
     }
-    expect(bad(readHealth(ill, '1.0.0'))).toEqual([
+    expect(bad(readHealth(ill as never, '1.0.0'))).toEqual([
       'warn: Version 0.9.0 answers, this is 1.0.0.',
       'fail: Its database does not answer.',
       'fail: Its database is not migrated.',

@@ -186,7 +186,7 @@ describe('which server gets the key', () => {
   })
 
   it('follows no redirect with it', async () => {
-    expect((await ask(server)).asked[0]?.init.redirect).toBe('error')
+    expect((await ask(server)).asked[0]?.init.redirect).toBe('manual')
   })
 
   it('says so when nobody answers', async () => {

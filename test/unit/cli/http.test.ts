@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { PassThrough } from 'node:stream'
 import { askForHosts, mayAsk, networkLine } from '../../../scripts/network.mjs'
-import { questionOf } from '../../../scripts/isola/chat/pauses.mjs'
+import { questionOf } from '../../../scripts/isola/chat/pauses.ts'
 import { isola } from '../../fakes/terminal.ts'
 
 function served(answer: object) {
@@ -40,7 +40,7 @@ describe('isola http', () => {
 
   it('shows who decides in isola chat where a call goes, on one line', () => {
     const about = `GET at evil.example, a host … The whole address: https://evil.example/?d=1`
-    const pause = { kind: 'approval', tool: 'http__get', input: { url: 'x' }, about }
+    const pause = { kind: 'approval' as const, tool: 'http__get', input: { url: 'x' }, about }
     expect(questionOf(pause).text.split('\n')).toEqual([
       '? http__get wants to run with {"url":"x"}',
       `  ${about}`,
@@ -67,9 +67,8 @@ describe('the question of a new deployment', () => {
     const sent: unknown[] = []
     const stdin = new PassThrough()
     stdin.end(`${line}\n`)
-    const request = async (_path: string, options: { json?: unknown } = {}) =>
-      void sent.push(options.json)
-    await askForHosts({ request, say: () => {}, stdin, stdout: new PassThrough() })
+    const open = async (allow: string[]) => void sent.push({ allow })
+    await askForHosts({ open, say: () => {}, stdin, stdout: new PassThrough() })
     return sent
   }
   it('opens what is named, and nothing for Enter', async () => {

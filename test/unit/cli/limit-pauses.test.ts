@@ -1,16 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { settlePauses } from '../../../scripts/isola/chat/pauses.mjs'
+import { answeringClient } from '../../fakes/app-client.ts'
+import { settlePauses, type Sessions } from '../../../scripts/isola/chat/pauses.ts'
 
 const reached = (limit: string) => ({
   code: 'lease_cost',
   limit,
   message: 'The limit of 1 US dollars is reached.',
 })
-const treeOf = (pause: object) => ({
+const treeOf = (pause: object): Sessions => ({
   id: 'ses_1',
   children: [],
   runs: [
-    { id: 'run_1', state: 'parked', pauses: [{ kind: 'budget', call: 'limit_1_1', ...pause }] },
+    {
+      id: 'run_1',
+      state: 'parked',
+      pauses: [{ kind: 'budget', call: 'limit_1_1', ...pause } as never],
+    },
   ],
 })
 
@@ -19,10 +24,11 @@ async function answering(lines: readonly string[], limit = 'maxCostNanoUsd', sta
   const sent: unknown[] = []
   const notes: string[] = []
   const rest = [...lines]
-  const request = async (path: string, { json }: { readonly json: unknown }): Promise<void> => {
-    sent.push([path.split('/').at(-1), json])
-    if (status !== 200) throw Object.assign(new Error('maxTurns: must be whole.'), { status })
-  }
+  const { request } = answeringClient((path, body) => {
+    sent.push([path.split('/').at(-1), body])
+    const error = { code: 'invalid', message: 'maxTurns: must be whole.' }
+    return status === 200 ? {} : Response.json({ error }, { status })
+  })
   const settled = await settlePauses(treeOf({ reached: reached(limit) }), {
     request,
     ask: async () => rest.shift(),

@@ -1,8 +1,12 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import mcp from '../../../scripts/isola/mcp.mjs'
-import { viewOf } from '../../../scripts/isola/mcp/view.mjs'
-import { toServerId, toServers } from '../../../scripts/isola/mcp-import.mjs'
+import { answeringClient } from '../../fakes/app-client.ts'
+import mcp from '../../../scripts/isola/mcp.ts'
+import { viewOf as show } from '../../../scripts/isola/mcp/view.ts'
+import { toServerId, toServers } from '../../../scripts/isola/mcp-import.ts'
+
+/** What is looked at of a server; the rest of it is left out here. */
+const viewOf = (view: object) => show(view as never)
 
 describe('isola mcp add --file', () => {
   it('takes an mcpServers block: placeholders become secrets, and what cannot run here is told', () => {
@@ -98,12 +102,12 @@ describe('T13: isola mcp approve', () => {
     const stderr = new PassThrough()
     const stdin = Object.assign(new PassThrough(), { isTTY: answer !== undefined })
     if (answer !== undefined) stdin.write(`${answer}\n`)
-    const request = async (_path: string, options?: { readonly json: unknown }) => {
-      if (options) sent.push(options.json)
-      return options ? { notes: [] } : view
-    }
+    const { request } = answeringClient((_path, body) => {
+      if (body !== undefined) sent.push(body)
+      return body === undefined ? view : { notes: [] }
+    })
     const given = { args: ['srv', ...items], values, request, stdin, stderr, print: () => {} }
-    const failed = await mcp.verbs.approve.run(given).then(
+    const failed = await Promise.resolve(mcp.verbs.approve.run(given as never)).then(
       () => '',
       (error: Error) => error.message,
     )

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import command from '../../../scripts/isola/model.mjs'
+import { clientOf } from '../../fakes/app-client.ts'
+import command from '../../../scripts/isola/model.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 import { createWorld } from '../models/upstreams.ts'
 
@@ -31,9 +32,9 @@ it('isola model list shows price, window and where each is from', async () => {
   let json: { models?: readonly { id: string }[] } = {}
   let text = ''
   await command.verbs.list.run({
-    request: async (path) => (await send(path)).json(),
-    print: (value, lines) => ([json, text] = [Object(value), lines]),
-  })
+    request: clientOf(send).request,
+    print: (value: unknown, lines: string) => ([json, text] = [Object(value), lines]),
+  } as never)
   const of = (id: string) => text.split('\n').find((line) => line.startsWith(id))
   const file = /BerriAI\/litellm@[0-9a-f]{9} \((of|read on) 20\d\d-\d\d-\d\d\)/
   // The operator's price comes first, the window is still known.

@@ -39,7 +39,7 @@ describe('isola session list', () => {
       [`More: --after ${next}`],
       [''],
     ])
-    expect(asked).toEqual(['/api/sessions?'])
+    expect(asked).toEqual(['/api/sessions'])
   })
 
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createStyle, hasColour } from '../../../scripts/isola/style.mjs'
+import { createStyle, hasColour } from '../../../scripts/style.mjs'
 
 const terminal = { isTTY: true }
 const pipe = {}

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { wholeTree } from '../../../scripts/isola/whole-tree.mjs'
+import { answeringClient } from '../../fakes/app-client.ts'
+import { wholeTree } from '../../../scripts/isola/whole-tree.ts'
 
 const page = (id: string, more: object = {}) => ({ id, runs: [], children: [], ...more })
 const run = (id: string) => ({ id })
@@ -26,7 +27,7 @@ it('a session is read to its end: its earlier runs, what hangs below them, and t
     '/api/sessions/c2': page('c2', { moreChildren: 'd2' }),
     '/api/sessions/c2?fromChild=d2': page('c2', { children: [page('d2')] }),
   }
-  const tree = await wholeTree(async (path: string) => answers[path], 'top')
+  const tree = await wholeTree(answeringClient((path) => answers[path]).request, 'top')
   expect(tree).toEqual(
     page('top', {
       runs: [run('r1'), run('r2'), run('r3')],

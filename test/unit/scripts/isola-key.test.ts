@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import command from '../../../scripts/isola/key.mjs'
-import { main } from '../../../scripts/isola/main.mjs'
+import { clientOf } from '../../fakes/app-client.ts'
+import command from '../../../scripts/isola/key.ts'
+import type { Verb } from '../../../scripts/isola/command.ts'
+import { main } from '../../../scripts/isola/main.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
 const startMs = 1_790_000_000_000
@@ -13,21 +15,16 @@ function open() {
   const printed: { value: Json; text: string }[] = []
   const said: string[] = []
   const run = async (verb: keyof typeof command.verbs, ...words: readonly string[]) => {
-    const { usage: _usage, options, run } = command.verbs[verb]
+    const { options = {}, run }: Verb = command.verbs[verb]
     const { positionals, values } = parseArgs({ args: [...words], options, allowPositionals: true })
     await run({
       args: positionals,
       values,
       isJson: false,
-      request: async (path, init) => {
-        const response = await send(path, init)
-        const body = (await response.json()) as Json
-        if (!response.ok) throw new Error(body['error'].message)
-        return body
-      },
-      stderr: { write: (text) => void said.push(text) },
-      print: (value, text) => void printed.push({ value: value as Json, text }),
-    })
+      request: clientOf(send).request,
+      stderr: { write: (text: string) => void said.push(text) },
+      print: (value: Json, text: string) => void printed.push({ value, text }),
+    } as never)
     return printed.at(-1)!
   }
   return { run, printed, said }
@@ -57,7 +54,7 @@ describe('isola key', () => {
     const said: string[] = []
     const stream = { write: (text: string) => said.push(text) }
     const io = { stdout: stream, stderr: stream, env: {} }
-    expect(await main(['key', ...line.split(' ')], { ...io, modules: [command] } as never)).toBe(2)
+    expect(await main(['key', ...line.split(' ')], { ...io, modules: [command] })).toBe(2)
     expect(said.join('')).toContain('usage: isola key')
   })
 

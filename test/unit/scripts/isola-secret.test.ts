@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import command from '../../../scripts/isola/secret.mjs'
+import { clientOf } from '../../fakes/app-client.ts'
+import command from '../../../scripts/isola/secret.ts'
 import { githubTools } from '../../fakes/secrets.ts'
 import { createFakeApp } from '../../fakes/http-deps.ts'
 
@@ -20,15 +21,10 @@ function open() {
     const code = await command.verbs[verb].run({
       args,
       stdin: typeof stdin === 'string' ? Readable.from([stdin]) : stdin,
-      stderr: { write: (text) => void (shown += text) },
-      request: async (path, init) => {
-        const response = await send(path, init)
-        const body = (await response.json()) as { error?: { message: string } }
-        if (!response.ok) throw new Error(body.error?.message)
-        return body
-      },
-      print: (value, text) => void (shown += `${text}\n${JSON.stringify(value)}`),
-    })
+      stderr: { write: (text: string) => void (shown += text) },
+      request: clientOf(send).request,
+      print: (value: unknown, text: string) => void (shown += `${text}\n${JSON.stringify(value)}`),
+    } as never)
     return { code: code ?? 0, text: shown }
   }
   return run

@@ -1,0 +1,141 @@
+// isola approval list|approve|deny: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
+import { ApiError, type Client } from '../../src/client/client.ts'
+import { defineVerbs, type Context } from './command.ts'
+import { waitingIn, type Pause } from './chat/pauses.ts'
+import { confirm } from './confirm.ts'
+import { short, shown, table, time } from './text.ts'
+import { UsageError } from './usage.ts'
+import { wholeTree } from './whole-tree.ts'
+
+/** Every call that waits in the sessions of the list, with whose it is. */
+async function list({
+  values,
+  request,
+  print,
+}: Context<{ readonly all?: boolean | undefined; readonly limit?: string | undefined }>) {
+  const { all, limit = '100' } = values
+  const query = { state: 'parked', limit, ...(all && { principal: '*' }) } as const
+  const { sessions, next } = await request('GET /api/sessions', { query })
+  const waiting: (ReturnType<typeof waitingIn>[number] & { readonly principal: string })[] = []
+  for (const { id, principal } of sessions) {
+    // It may be gone since the list was written.
+    const tree = await wholeTree(request, id).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status === 404) return undefined
+      throw error
+    })
+    if (tree) waiting.push(...waitingIn(tree).map((one) => ({ principal, ...one })))
+  }
+  const rows = waiting.map(({ session, principal, pause }) => [
+    session,
+    pause.call,
+    pause.kind,
+    pause.tool,
+    pause.reached ? short(pause.reached.message, 120) : short(pause.input, 80),
+    principal,
+    time(pause.sinceMs),
+  ])
+  const head = ['session', 'call', 'waits for', 'tool', 'with', 'principal', 'since']
+  const more =
+    next === undefined ? '' : `\nOnly the newest ${limit} sessions were looked at: --limit`
+  print(waiting, rows.length === 0 ? 'Nothing waits.' : table([head, ...rows]) + more)
+}
+
+/** One waiting call of a session or of a sub-agent below it. */
+async function find(request: Client['request'], session: string, call: string) {
+  const waiting = waitingIn(await wholeTree(request, session))
+  const found = waiting.find(({ pause }) => pause.call === call)
+  if (!found) throw new Error(`No call ${short(call)} waits in ${short(session)}.`)
+  return found
+}
+
+/** The whole of what would run: nothing of it is cut. */
+const described = ({ tool, input, about, argsHash }: Pause) =>
+  `${tool} with ${JSON.stringify(input, null, 2)}${about === undefined ? '' : `\n${about}`}\narguments ${argsHash}`
+
+async function approve({
+  args: [session, call],
+  values,
+  request,
+  print,
+  stdin,
+  stderr,
+}: Context<{ readonly hash?: string | undefined }, [string, string]>) {
+  const { session: id, run, pause } = await find(request, session, call)
+  const params = { id, run }
+  const { kind, reached } = pause
+  if (kind === 'budget' && reached?.limit === undefined) {
+    // A suspected loop: there are no arguments to look at.
+    const body = { call, decision: 'approve' } as const
+    const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
+    return print(view, `${run} goes on.`)
+  }
+  if (kind === 'budget')
+    throw new Error(`${short(run)} waits at a limit: isola run raise ${short(id)} ${short(run)}`)
+  if (kind !== 'approval')
+    throw new Error(`${short(call)} waits for an answer: isola chat --session ${short(id)}`)
+  const { hash } = values
+  if (hash !== undefined && hash !== pause.argsHash)
+    throw new Error(`${short(call)} would run with other arguments by now: ${pause.argsHash}.`)
+  if (hash === undefined) {
+    if (!stdin.isTTY)
+      throw new UsageError(
+        'Without a terminal to ask on, --hash is needed, as `list --json` has it.',
+      )
+    if (!(await confirm(`${shown(described(pause))}\nLet it run?`, { stdin, stderr }))) return 1
+  }
+  const body = { call, decision: 'approve', argsHash: pause.argsHash } as const
+  const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
+  print(view, `${call} is approved; ${run} goes on.`)
+}
+
+async function deny({
+  args: [session, call],
+  values,
+  request,
+  print,
+}: Context<{ readonly message?: string | undefined }, [string, string]>) {
+  const { session: id, run, pause } = await find(request, session, call)
+  const { message } = values
+  const body = { call, decision: 'deny', ...(message !== undefined && { message }) } as const
+  const params = { id, run }
+  const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
+  const what =
+    pause.kind === 'budget'
+      ? `The limit stays; ${run} ends with what it has so far.`
+      : `${call} is denied; ${run} goes on without it.`
+  print(view, what)
+}
+
+export default {
+  noun: 'approval',
+  verbs: defineVerbs({
+    list: {
+      usage: 'isola approval list [--all] [--limit <n>]',
+      about: 'Calls that wait for somebody, in sessions whose last run is parked.',
+      options: {
+        all: { type: 'boolean', about: "everybody's; for operators and auditors" },
+        limit: { type: 'string', value: 'n', about: 'how many sessions are looked at, 1 to 500' },
+      },
+      run: list,
+    },
+    approve: {
+      usage: 'isola approval approve <session> <call> [--hash <hash>]',
+      about:
+        'Lets the call run with exactly the arguments that are shown. On the record with who did it.',
+      options: {
+        hash: {
+          type: 'string',
+          value: 'hash',
+          about: 'the `argsHash` that you looked at; asks nothing',
+        },
+      },
+      run: approve,
+    },
+    deny: {
+      usage: 'isola approval deny <session> <call> [--message <text>]',
+      about: 'The call does not run; its model reads why.',
+      options: { message: { type: 'string', value: 'text', about: 'told to the model' } },
+      run: deny,
+    },
+  }),
+}

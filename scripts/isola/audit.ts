@@ -1,0 +1,230 @@
+// isola audit list: who did what, when, at what cost.
+import { setTimeout as pause } from 'node:timers/promises'
+import { ApiError, mayPass, type Client, type Reply } from '../../src/client/client.ts'
+import type {
+  DeploymentEventData,
+  DeploymentEventType,
+  EventData,
+  EventType,
+} from '../../src/contracts/event.ts'
+import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
+import { dollars, short, shown, time } from './text.ts'
+import { UsageError } from './usage.ts'
+import { range, rangeOptions } from './when.ts'
+
+const filters = ['principal', 'agent', 'type', 'plugin', 'session', 'trace'] as const
+const everyMs = 2_000
+const pageRows = 500
+
+type Page = Reply<'GET /api/operator/audit'>
+type Record = Page['records'][number]
+type Said = readonly unknown[]
+
+const costOf = (nanoUsd = 0) => (nanoUsd > 0 ? dollars(nanoUsd / 1e9) : undefined)
+const seconds = (ms: number | undefined) =>
+  ms === undefined ? undefined : `${(ms / 1_000).toFixed(1)} s`
+const toolEnd = ({ tool, ok, code, durationMs }: EventData<'tool_finished'>): Said => [
+  tool,
+  ok ? 'ok' : code,
+  seconds(durationMs),
+]
+const agentEnd = ({
+  agent,
+  ...end
+}: EventData<'agent_result'> | EventData<'agent_error'>): Said => {
+  const { state, code, costEstimateUsd = 0 }: Ending = end
+  return [agent, state ?? code, costEstimateUsd > 0 ? dollars(costEstimateUsd) : undefined]
+}
+interface Ending {
+  readonly state?: string
+  readonly code?: string
+  readonly costEstimateUsd?: number
+}
+
+/** What there is to say of an event, by its type. Of the others: all that is short. */
+const what: {
+  readonly [Type in EventType]?: (data: EventData<Type>) => Said
+} & {
+  readonly [Type in DeploymentEventType]?: (data: DeploymentEventData<Type>) => Said
+} = {
+  run_started: ({ key, depth }) => [depth > 0 && 'sub-agent', key && `with ${key}`],
+  run_finished: ({ state, turns, code, message }) => [
+    state,
+    turns !== undefined && `${turns} turn${turns === 1 ? '' : 's'}`,
+    code,
+    message,
+  ],
+  run_parked: ({ pauses = [] }) => [
+    'waits:',
+    // A limit is a pause of no tool.
+    pauses.map(({ tool, kind }) => (tool ? `${tool} (${kind})` : kind)).join(', '),
+  ],
+  pause_answered: ({ tool, answer, by }) => [tool, answer, by && `by ${by}`],
+  model_called: ({ provider, model, inputTokens, outputTokens, costNanoUsd, durationMs }) => [
+    `${provider}/${model}`,
+    `${inputTokens}+${outputTokens} tokens`,
+    costOf(costNanoUsd),
+    seconds(durationMs),
+  ],
+  model_failed: ({ provider, model, code, bookedTokens, bookedCostNanoUsd }) => [
+    `${provider}/${model}`,
+    code,
+    bookedTokens > 0 && `${bookedTokens} tokens booked`,
+    costOf(bookedCostNanoUsd),
+  ],
+  model_substituted: ({ asked, provider, model }) => [`${provider}/${model}`, `for ${asked}`],
+  tool_started: ({ tool }) => [tool],
+  tool_finished: toolEnd,
+  call_denied: ({ tool, reason, rule }) => [tool, reason, rule && `(${rule})`],
+  call_decided: ({ tool, decision, owner, session }) => [tool, decision, `of ${owner}`, session],
+  limits_changed: ({ run, owner, session, limits }) => [run, `of ${owner}`, session, limits],
+  run_cancelled: ({ run, owner, session }) => [run, `of ${owner}`, session],
+  session_compacted: ({ session, owner }) => [session, `of ${owner}`],
+  session_deleted: ({ session, owner, step }) => [session, `of ${owner}`, step],
+  agent_invoked: ({ agent, background }) => [agent, background && 'in the background'],
+  agent_result: agentEnd,
+  agent_error: agentEnd,
+  network_requested: ({ method, host, status, refused }) => [
+    method,
+    host,
+    refused ? `refused: ${refused}` : status,
+  ],
+  isolate_started: ({ plugin, costNanoUsd }) => [plugin, costOf(costNanoUsd)],
+}
+
+const brief = ({ request: _request, ...data }: Record['data']) =>
+  Object.entries(data).flatMap(([key, value]) =>
+    value === null ? [] : [`${key}=${short(value, 60)}`],
+  )
+
+/** One event as a line: when, who, where, what. */
+export function line({ atMs, principal, session, agent, type, data }: Record): string {
+  // What an event of a kind says is held by the server; one of another version may lack something.
+  const known: object = what
+  const say: (data: Record['data']) => Said = Object.hasOwn(known, type)
+    ? Reflect.get(known, type)
+    : brief
+  const said = say(data).filter((part) => part || part === 0)
+  return [
+    time(atMs),
+    (principal || '-').padEnd(10),
+    (session || 'deployment').padEnd(26),
+    (agent || '-').padEnd(13),
+    type.padEnd(17),
+    short(said.join('  '), 200),
+  ].join('  ')
+}
+
+/** Every record that arrived after `last`, however many: each once, in order. */
+interface Following {
+  readonly signal: AbortSignal
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+  readonly onBroken: (error: Error) => void
+}
+
+async function* arrived(
+  request: Client['request'],
+  query: { readonly filters: Filters; readonly last: number },
+  { signal, sleep, onBroken }: Following,
+) {
+  let { last } = query
+  while (!signal.aborted) {
+    let page: Page
+    try {
+      const asked = { ...query.filters, limit: pageRows, after: last }
+      page = await request('GET /api/operator/audit', { query: asked, signal })
+    } catch (error) {
+      if (signal.aborted) return
+      // The rest is a refusal, or a fault here.
+      if (!(error instanceof ApiError && mayPass(error))) throw error
+      onBroken(error)
+      page = { records: [], last }
+    }
+    yield* page.records
+    last = page.last
+    if (page.next === undefined) await sleep(everyMs, signal)
+  }
+}
+
+const sleepUntil = (ms: number, signal: AbortSignal) =>
+  pause(ms, undefined, { signal }).catch(() => {})
+
+type Filters = { readonly [Name in (typeof filters)[number]]?: string }
+
+async function list(context: Context<ValuesOf<typeof options>>) {
+  const { values, request, isJson, stdout, stderr, sleep = sleepUntil } = context
+  const { tail = '100', after, follow } = values
+  if (!/^\d{1,3}$/.test(tail) || Number(tail) < 1 || Number(tail) > pageRows)
+    throw new UsageError(`--tail must be 1 to ${pageRows}.`)
+  if (follow && (after !== undefined || values.until !== undefined))
+    throw new UsageError('--follow shows what is new: leave out --after and --until.')
+  const given: Filters = Object.fromEntries(
+    filters.flatMap((name) => (values[name] ? [[name, values[name]]] : [])),
+  )
+  const { since, until }: { since?: number; until?: number } = range(values)
+  const { records, next, last, sinceMs } = await request('GET /api/operator/audit', {
+    query: {
+      ...given,
+      ...(since !== undefined && { since }),
+      ...(until !== undefined && { until }),
+      order: 'desc',
+      limit: tail,
+      ...(after !== undefined && { after }),
+    },
+  })
+  const show = (record: Record) =>
+    stdout.write(`${isJson ? JSON.stringify(record) : shown(line(record))}\n`)
+  if (!follow) {
+    records.forEach(show)
+    if (isJson) return
+    const looked =
+      sinceMs === undefined ? '' : ` since ${time(sinceMs)} (--since looks further back)`
+    if (records.length === 0) stdout.write(`No records${looked}.\n`)
+    if (next !== undefined) stdout.write(`More: --after ${next}\n`)
+    return
+  }
+  // What comes is added below, so the newest is the last line here.
+  records.toReversed().forEach(show)
+  const stop = new AbortController()
+  const signal = context.signal ?? stop.signal
+  const end = () => stop.abort()
+  process.on('SIGINT', end)
+  try {
+    const onBroken = ({ message }: Error) => stderr.write(`${shown(message)} Trying again.\n`)
+    const query = { filters: given, last }
+    for await (const record of arrived(request, query, { signal, sleep, onBroken })) show(record)
+  } finally {
+    process.removeListener('SIGINT', end)
+  }
+}
+
+const options = {
+  tail: { type: 'string', value: 'n', about: 'so many, 1 to 500; 100 unless set' },
+  ...rangeOptions,
+  principal: { type: 'string', value: 'name', about: 'whose sessions, or who did it' },
+  agent: { type: 'string', value: 'name', about: 'of one agent' },
+  type: { type: 'string', value: 'type', about: 'tool_finished; or all of them: tool_*' },
+  plugin: { type: 'string', value: 'id', about: 'what one plugin was asked and did' },
+  session: {
+    type: 'string',
+    value: 'id',
+    about: 'of one session; deployment: what is of none',
+  },
+  trace: { type: 'string', value: 'id', about: 'of one trace' },
+  follow: { type: 'boolean', about: 'go on with what happens, until Ctrl-C; newest last' },
+  after: { type: 'string', value: 'next', about: 'go on where the last list ended' },
+} as const satisfies Options
+
+export default {
+  noun: 'audit',
+  verbs: defineVerbs({
+    list: {
+      usage:
+        'isola audit list [--tail <n>] [--since <when>] [--until <when>] [--principal <name>] [--agent <name>] [--type <type>] [--plugin <id>] [--session <id>] [--trace <id>] [--follow] [--after <next>]',
+      about:
+        'Who did what, when, at what cost: the newest first, a moment after it happened. With --json one event a line.',
+      options,
+      run: list,
+    },
+  }),
+}

@@ -1,0 +1,158 @@
+// Calls that wait for a person: shown, asked about, settled.
+import { ApiError, type Client, type Reply, type Request } from '../../../src/client/client.ts'
+import { short } from '../text.ts'
+import type { Tree } from '../whole-tree.ts'
+import { decideAsks } from './questions.ts'
+
+export type Pause = NonNullable<Reply<'GET /api/sessions/:id/runs/:run'>['pauses']>[number]
+export type Decision = Request<'POST /api/sessions/:id/runs/:run/decisions'>['body']
+type Limits = Request<'POST /api/sessions/:id/runs/:run/limits'>['body']
+
+/** A pause, with whose it is. */
+export interface Waiting {
+  readonly session: string
+  readonly run: string
+  readonly pause: Pause
+}
+
+/** How a person is asked, and what ends it. */
+export interface Person {
+  /** Resolves to a person's words, to undefined at the end of the input. */
+  readonly ask: (prompt: string) => Promise<string | undefined>
+  readonly note: (text: string) => void
+  /** Aborted when the run is cancelled: then nothing is decided. */
+  readonly signal: AbortSignal
+}
+
+/** What was decided, if anything was, and whether there was nobody to ask. */
+export interface Decided {
+  readonly decision?: Decision
+  readonly limit?: Limits
+  readonly isUnanswered: boolean
+}
+
+/** What is needed of a session and those below it. */
+export interface Sessions {
+  readonly id: string
+  readonly runs: readonly Pick<Tree['runs'][number], 'id' | 'state' | 'pauses'>[]
+  readonly children: readonly Sessions[]
+}
+
+/** Every call that somebody has to settle in a session and below it, with whose it is. */
+export function waitingIn({ id, runs, children }: Sessions): Waiting[] {
+  const own = runs.flatMap(({ id: run, state, pauses = [] }) =>
+    state === 'parked' ? pauses.map((pause) => ({ session: id, run, pause })) : [],
+  )
+  // A pause of kind `session` is settled by that session, which is among the children.
+  return [...own.filter(({ pause }) => pause.kind !== 'session'), ...children.flatMap(waitingIn)]
+}
+
+/** What a person's words say about a waiting call; `undefined` is that nobody is there. */
+export function decisionFor(
+  { call, kind, argsHash }: Pick<Pause, 'call' | 'kind' | 'argsHash'>,
+  words?: string,
+): Decision {
+  const text = words?.trim()
+  if (kind === 'question') {
+    return words === undefined
+      ? { call, decision: 'deny', message: 'Nobody is there to answer.' }
+      : { call, decision: 'result', output: text ?? '' }
+  }
+  // What goes in circles goes on with a yes.
+  if (kind === 'budget' && !/^y(es)?$/i.test(text ?? '')) return { call, decision: 'deny' }
+  if (kind === 'budget') return { call, decision: 'approve' }
+  if (kind !== 'approval') return { call, decision: 'error', message: 'This client runs no tools.' }
+  if (text === undefined) return { call, decision: 'deny', message: 'Nobody is there to decide.' }
+  // An approval holds for the arguments that were shown, so the hash goes with it.
+  if (/^y(es)?$/i.test(text)) return { call, decision: 'approve', argsHash }
+  return { call, decision: 'deny', ...(text !== '' && !/^no?$/i.test(text) && { message: text }) }
+}
+
+/** The question, as it is put to a person. */
+export const questionOf = ({
+  kind,
+  tool,
+  input,
+  about,
+  reached,
+}: Pick<Pause, 'kind' | 'tool' | 'input' | 'about' | 'reached'>) =>
+  kind === 'budget'
+    ? {
+        text: `? ${reached?.message}`,
+        prompt: 'yes to go on, or no> ',
+      }
+    : kind === 'question'
+      ? { text: `? ${input.question ?? short(input)}`, prompt: 'answer> ' }
+      : {
+          text: `? ${tool} wants to run with ${JSON.stringify(input)}${about ? `\n  ${short(about, 2_000)}` : ''}`,
+          prompt: 'yes, no, or why not> ',
+        }
+
+/** 40, 2.5, $2.50 or 1,500; `undefined` for what may be meant otherwise, such as 1,5. */
+function amountOf(words: string): number | undefined {
+  const text = words.trim().replace(/^\$/, '')
+  const isNumber = /^(\d{1,15}|\d{1,3}(,\d{3}){1,4})(\.\d+)?$/.test(text)
+  const amount = isNumber ? Number(text.replaceAll(',', '')) : 0
+  return amount > 0 ? amount : undefined
+}
+
+/** Asks until there is a limit or a no: a slip neither ends the run nor allows it more than was meant. Costs are US dollars. */
+async function decideLimit(
+  { call, limit }: { readonly call: string; readonly limit: string },
+  { ask, note, signal }: Person,
+): Promise<Decided> {
+  for (;;) {
+    const words = await ask('a new limit, or no> ')
+    if (signal.aborted) return { isUnanswered: false }
+    if (words === undefined || /^no?$/i.test(words.trim()))
+      return { decision: { call, decision: 'deny' }, isUnanswered: words === undefined }
+    const amount = amountOf(words)
+    if (amount !== undefined)
+      return { limit: { [limit.replace('NanoUsd', 'Usd')]: amount }, isUnanswered: false }
+    note(`! ${short(words, 40) || 'Nothing'} is no limit: a number such as 40 or 2.5, or no.`)
+  }
+}
+
+/** What is decided about one waiting call; no decision if the person left. */
+async function decide(pause: Pause, { ask, note, signal }: Person): Promise<Decided> {
+  const { call, asks, asksHash, tool } = pause
+  if (pause.kind === 'question' && asks)
+    return decideAsks({ call, tool, asks, ...(asksHash && { asksHash }) }, { ask, note, signal })
+  if (pause.kind === 'client_tool') return { decision: decisionFor(pause), isUnanswered: false }
+  const { text, prompt } = questionOf(pause)
+  note(text)
+  const { limit } = pause.reached ?? {}
+  if (limit) return decideLimit({ call, limit }, { ask, note, signal })
+  const words = await ask(prompt)
+  if (signal.aborted) return { isUnanswered: false }
+  return { decision: decisionFor(pause, words), isUnanswered: words === undefined }
+}
+
+/**
+ * Asks about each call that waits, and says what was decided.
+ * @returns How many calls waited, and whether there was nobody to ask.
+ */
+export async function settlePauses(
+  tree: Sessions,
+  { request, ask, note, signal }: Person & Pick<Client, 'request'>,
+) {
+  let isUnanswered = false
+  const waiting = waitingIn(tree)
+  const count = waiting.length
+  for (const { session, run, pause } of waiting) {
+    const { decision, limit, isUnanswered: isNobody } = await decide(pause, { ask, note, signal })
+    isUnanswered ||= isNobody
+    if (!(decision || limit) || signal.aborted) return { count, isUnanswered }
+    const params = { id: session, run }
+    try {
+      if (limit) await request('POST /api/sessions/:id/runs/:run/limits', { params, body: limit })
+      else if (decision)
+        await request('POST /api/sessions/:id/runs/:run/decisions', { params, body: decision })
+    } catch (error) {
+      // Somebody else was quicker, it expired, the day has less, or it is no such limit: the run tells, or is asked about again.
+      if (!(error instanceof ApiError && [400, 403, 404, 409].includes(error.status))) throw error
+      note(`! ${error.message}`)
+    }
+  }
+  return { count, isUnanswered }
+}

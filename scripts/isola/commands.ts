@@ -1,0 +1,43 @@
+// Every command, in the order of the help.
+import type { Module } from './command.ts'
+import approval from './approval.ts'
+import audit from './audit.ts'
+import chat from './chat.ts'
+import deploy from './deploy.ts'
+import doctor from './doctor.ts'
+import expose from './expose.ts'
+import http from './http.ts'
+import key from './key.ts'
+import login from './login.ts'
+import mcp from './mcp.ts'
+import metrics from './metrics.ts'
+import model from './model.ts'
+import plugin from './plugin.ts'
+import policy from './policy.ts'
+import run from './run.ts'
+import secret from './secret.ts'
+import session from './session.ts'
+import trust from './trust.ts'
+import usage from './spending.ts'
+
+export const commands: readonly Module[] = [
+  chat,
+  session,
+  run,
+  approval,
+  usage,
+  metrics,
+  model,
+  audit,
+  key,
+  login,
+  plugin,
+  mcp,
+  policy,
+  http,
+  expose,
+  trust,
+  secret,
+  doctor,
+  deploy,
+]

@@ -1,0 +1,123 @@
+// What a deployment is, in order. Each step finds what is there before it makes anything, so that all of it can be run
+// again after a failure of any of them.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { update } from '../../generate.mjs'
+import { root } from '../../toolchain.mjs'
+import { findAccount } from './account.ts'
+import { ensureResource } from './resources.ts'
+import type { Parts } from './parts.ts'
+import { ensureSecrets } from './secrets.ts'
+import { addressOf, checkDeployment } from './smoke.ts'
+import { knownAccount, tenantConfig, writeConfig } from './tenant.ts'
+
+const version = (): string => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
+
+async function generate() {
+  update()
+  return 'the list of plugins is written'
+}
+
+/** Runs `wrangler deploy` and reads from its report where the Worker answers. */
+async function upload({ wrangler, plan, state }: Parts) {
+  const folder = mkdtempSync(join(tmpdir(), 'isola-deploy-'))
+  const report = join(folder, 'report.ndjson')
+  try {
+    // `keep-vars`: what somebody set in the dashboard stays.
+    const args = ['deploy', '--config', plan.configPath, '--keep-vars']
+    await wrangler.run(args, { env: { WRANGLER_OUTPUT_FILE_PATH: report } })
+    const entries = readFileSync(report, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line): { type?: string; targets?: unknown[] } => JSON.parse(line))
+    const url = addressOf(entries.find(({ type }) => type === 'deploy')?.targets)
+    if (url !== undefined) state.url ??= url
+    return state.url ?? 'no address is known'
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const noteOf = {
+  kept: 'is there',
+  put: 'made',
+  restored: 'put back from the key file',
+  elsewhere: 'is there, its value is not on this machine',
+}
+
+interface Step {
+  readonly name: string
+  /** @returns What was done, in a line. */
+  readonly run: (parts: Parts) => Promise<string>
+}
+
+export const steps: readonly Step[] = [
+  { name: 'plugins', run: generate },
+  {
+    name: 'login',
+    async run({ wrangler, plan, config, state, env }) {
+      const known = knownAccount(plan) ?? config.account_id
+      state.account = await findAccount(wrangler, { named: env['CLOUDFLARE_ACCOUNT_ID'], known })
+      writeConfig(plan.configPath, tenantConfig(config, plan, state))
+      return `account ${state.account}`
+    },
+  },
+  ...(['database', 'namespace'] as const).map((kind): Step => ({
+    name: kind,
+    async run({ wrangler, plan, config, state }) {
+      const said = []
+      for (const { binding, name, id: given } of plan[`${kind}s`]) {
+        const { id, isNew } = given
+          ? { id: given, isNew: false }
+          : await ensureResource(wrangler, kind, { name, configPath: plan.configPath })
+        state.ids[binding] = id
+        said.push(`${name} ${isNew ? 'made' : 'found'}`)
+      }
+      writeConfig(plan.configPath, tenantConfig(config, plan, state))
+      return said.join(', ')
+    },
+  })),
+  {
+    // Before the code that needs them: migrations only add, so the version that runs does not mind.
+    name: 'migrations',
+    async run({ wrangler, plan }) {
+      const migrated = plan.databases.filter(({ migrations }) => migrations)
+      for (const { binding } of migrated)
+        await wrangler.run([
+          'd1',
+          'migrations',
+          'apply',
+          binding,
+          '--remote',
+          '--config',
+          plan.configPath,
+        ])
+      return `applied to ${migrated.map(({ name }) => name).join(', ')}`
+    },
+  },
+  { name: 'deploy', run: upload },
+  {
+    // A Worker without its key refuses every request, so nobody gets in meanwhile.
+    name: 'secrets',
+    async run({ wrangler, plan, keys, secrets, rotate, say, state }) {
+      // Said at once: what fails after it must not cost somebody the sight of it.
+      const onNew = (name: string, value: string) =>
+        name === 'ISOLA_OPERATOR_KEY' && say(`\nKey  ${value}\n`)
+      const states = await ensureSecrets(wrangler, { keys, secrets, rotate, onNew, ...plan })
+      state.isNew = states['ISOLA_OPERATOR_KEY'] === 'put' && rotate.length === 0
+      return Object.entries(states)
+        .map(([name, how]) => `${name} ${noteOf[how]}`)
+        .join(', ')
+    },
+  },
+  {
+    name: 'check',
+    async run({ keys, state, waitMs }) {
+      if (!state.url) throw new Error('Where the Worker answers is not known: name it with --url.')
+      const key = keys.get('ISOLA_OPERATOR_KEY')
+      state.warnings = await checkDeployment({ url: state.url, key, version: version(), waitMs })
+      return state.url
+    },
+  },
+]

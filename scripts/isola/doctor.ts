@@ -1,0 +1,138 @@
+// isola doctor: what is wrong with this installation, and how to put it right.
+import { isClone, staleReason } from '../toolchain.mjs'
+import { defineVerb, type Context, type Env, type Options, type ValuesOf } from './command.ts'
+import { isLocal, readVars } from './connection.ts'
+import { checkDatabase } from './doctor/database.ts'
+import { checkDeployment } from './doctor/deployment.ts'
+import { fail, ok, type Finding } from '../start/finding.mjs'
+import { checkModel } from '../start/check-model.mjs'
+import { checkServer } from './doctor/server.ts'
+import { checkSettings } from './doctor/settings.ts'
+import { checkVariables } from './doctor/variables.ts'
+import { checkWorker } from './doctor/worker.ts'
+
+/** What a check looks at. */
+interface Looked {
+  readonly env: Env
+  readonly fetch?: typeof globalThis.fetch
+  readonly tenant?: string | undefined
+  readonly folder?: string | undefined
+}
+type Check = (looked: Looked) => Finding[] | Promise<Finding[]>
+/** One that was mended just now. */
+type Mended = Finding & { readonly isFixed?: boolean }
+
+function checkPackages() {
+  const reason = staleReason()
+  return reason
+    ? [
+        fail('packages', `Packages are not what package-lock.json says: ${reason}.`, {
+          fix: 'npm ci',
+        }),
+      ]
+    : [ok('packages', 'Packages are what package-lock.json says.')]
+}
+
+/** A file that cannot be read is said by `variables`. */
+function varsOrNone() {
+  try {
+    return readVars()
+  } catch {
+    return {}
+  }
+}
+
+/** Of a server elsewhere the settings here say nothing: it tells its model itself. */
+const checkLocalModel: Check = ({ env, ...context }) =>
+  URL.canParse(env['ISOLA_URL'] ?? '') && !isLocal(env['ISOLA_URL'] ?? '')
+    ? []
+    : checkModel({ env, vars: varsOrNone(), ...context })
+
+const checksOfClone: Readonly<Record<string, Check>> = {
+  packages: checkPackages,
+  '.dev.vars': () => checkVariables(),
+  settings: checkSettings,
+  'wrangler.toml and plugins': checkWorker,
+  'the local database': checkDatabase,
+  'the tenant': checkDeployment,
+}
+
+/** By what each looks at, in the order in which one rests on the other. Without a clone there is the server alone. */
+const checks: Readonly<Record<string, Check>> = {
+  ...(isClone && checksOfClone),
+  'the server': checkServer,
+  ...(isClone && { 'the model': checkLocalModel }),
+}
+
+const mark = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' }
+const worst = (findings: readonly Finding[]) =>
+  ['fail', 'warn'].find((state) => findings.some((finding) => finding.state === state)) ?? 'ok'
+
+/** Repairs what a check found and looks again. What could not be repaired stays as found. */
+async function mend(check: Check, context: Looked, findings: Finding[]): Promise<Mended[]> {
+  const repairs = new Set(findings.map(({ repair }) => repair).filter(Boolean))
+  if (repairs.size === 0) return findings
+  for (const repair of repairs) await repair?.()
+  const now = await check(context)
+  return now.map((finding) => {
+    const before = findings.find(({ what }) => what === finding.what)
+    return before ? finding : { ...finding, isFixed: true }
+  })
+}
+
+async function run({
+  values,
+  env,
+  print,
+  fetch,
+  isJson,
+  stderr,
+}: Context<ValuesOf<typeof options>>) {
+  const { tenant, folder } = values
+  const context: Looked = { env, ...(fetch && { fetch }), tenant, folder }
+  const findings: Omit<Mended, 'repair'>[] = []
+  for (const [subject, check] of Object.entries(checks)) {
+    // Some take seconds.
+    if (!isJson) stderr.write(`Looking at ${subject} …\n`)
+    let found: Mended[] = await check(context)
+    try {
+      if (values.fix) found = await mend(check, context, found)
+    } catch (error) {
+      found.push(
+        fail('fix', `It could not be repaired: ${error instanceof Error ? error.message : error}`),
+      )
+    }
+    findings.push(...found.map(({ repair: _repair, ...finding }) => finding))
+  }
+  const status = worst(findings)
+  const lines = findings.flatMap(({ state, check, what, fix, isFixed }) => [
+    `${mark[state]}  ${check.padEnd(13)}  ${what}${isFixed ? ' (repaired now)' : ''}`,
+    ...(state !== 'ok' && fix ? [`${' '.repeat(21)}${fix}`] : []),
+  ])
+  print({ status, findings }, lines.join('\n'))
+  return status === 'fail' ? 1 : 0
+}
+
+const options = {
+  fix: {
+    type: 'boolean',
+    about: 'make what is missing: keys, migrations, src/bundled.gen.ts; replaces nothing',
+  },
+  tenant: {
+    type: 'string',
+    value: 'name',
+    about: "also a tenant's keys and secrets; asks wrangler",
+  },
+  folder: { type: 'string', value: 'path', about: 'where `isola deploy` keeps them (.isola)' },
+} as const satisfies Options
+
+export default {
+  noun: 'doctor',
+  ...defineVerb({
+    usage: 'isola doctor [--fix] [--tenant <name>] [--folder <path>]',
+    about: `Looks at packages, .dev.vars and what the Worker would refuse of it, wrangler.toml, the generated sources, the local database, the server and its model.
+Exit code 1 if something fails. A local server that is not started is a warning, one that ISOLA_URL names a failure.`,
+    options,
+    run,
+  }),
+}

@@ -1,8 +1,0 @@
-import type { Finding } from './finding.mjs'
-
-type Vars = Readonly<Record<string, string>>
-export declare function checkModel(context: {
-  readonly env: Vars
-  readonly vars: Vars
-  readonly fetch?: typeof fetch
-}): Promise<Finding[]>

@@ -1,0 +1,192 @@
+// isola key …: who may ask, and with which keys.
+import type { Reply, Request } from '../../src/client/client.ts'
+import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
+import { only } from './only.ts'
+import { short, table, time } from './text.ts'
+import { UsageError } from './usage.ts'
+import { date, duration } from './when.ts'
+
+type Issued = Reply<'POST /api/operator/keys'>
+type Rights = Reply<'POST /api/operator/principals/:principal'>
+
+function amount(name: string, text: string | undefined) {
+  if (text === undefined) return undefined
+  if (/^\d{1,15}(\.\d{1,9})?$/.test(text)) return Number(text)
+  throw new UsageError(`--${name}: must be a number, such as 2000000 or 2.50.`)
+}
+
+/** `none` takes a limit away. */
+const amountOrNone = (name: string, text: string | undefined) =>
+  text === 'none' ? null : amount(name, text)
+
+/** What was given, without the rest; undefined if that is nothing. */
+function given<Fields extends object>(fields: Fields): Partial<Fields> | undefined {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
+  // Some of the fields, as they were.
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<Fields>)
+}
+
+const optional = (
+  read: (text: string, name: string) => number,
+  values: Readonly<Record<string, unknown>>,
+  name: string,
+) => (typeof values[name] === 'string' ? read(values[name], name) : undefined)
+
+const endOf = (values: ValuesOf<typeof ends>) => ({
+  expiresInMs: optional(duration, values, 'expires-in'),
+  expiresAtMs: optional(date, values, 'expires-at'),
+})
+
+const endTime = (ms: number | null) => (ms === null ? 'never' : time(ms))
+
+/** The key alone goes to the standard output, so that `KEY=$(isola key add …)` holds it; what is to be said of it does not. */
+function tell(
+  made: Issued,
+  { isJson, print, stderr }: Pick<Context, 'isJson' | 'print' | 'stderr'>,
+) {
+  print(made, made.key)
+  if (isJson) return
+  const { id, principal, role, expiresAtMs } = made
+  stderr.write(
+    `This is the only time the key is shown. It is ${id} of ${principal} (${role}), expires: ${endTime(expiresAtMs)}.\n`,
+  )
+}
+
+function rightsOf({ principal, role, agents, models, limits }: Rights) {
+  const list = (names: readonly string[] | null) => names?.join(', ') ?? 'all'
+  return [
+    `${principal} is ${role}.`,
+    `agents: ${list(agents)}; models: ${list(models)}`,
+    `a day: ${limits.dailyTokens ?? 'as deployed'} tokens, ${limits.dailyCostUsd ?? 'as deployed'} US dollars`,
+  ].join('\n')
+}
+
+function listed(keys: Reply<'GET /api/operator/keys'>['keys']) {
+  if (keys.length === 0) return 'No keys. The operator key of the deployment is not on this list.'
+  const rows = keys.map(({ id, principal, role, state, hint, expiresAtMs }) => [
+    id,
+    principal,
+    role,
+    state,
+    hint,
+    endTime(expiresAtMs),
+  ])
+  return table([['id', 'principal', 'role', 'state', 'begins with', 'expires'], ...rows])
+}
+
+const ends = {
+  'expires-in': { type: 'string' },
+  'expires-at': { type: 'string' },
+} as const satisfies Options
+
+/** What a key may be asked to be; what does not fit the server says. */
+type Body<Of extends 'POST /api/operator/keys' | 'POST /api/operator/principals/:principal'> =
+  Request<Of>['body']
+
+export default {
+  noun: 'key',
+  verbs: defineVerbs({
+    add: {
+      usage:
+        'isola key add <principal> [--role operator|author|user|auditor] [--agent <name>]… [--model <name>]…\n' +
+        '    [--daily-tokens <n>] [--daily-cost-usd <n>] [--expires-in 30d | --expires-at <date>]\n' +
+        '  A new principal needs a role; without one it is another key of a principal that is there.\n' +
+        '  The key alone is written to the standard output: KEY=$(npx isola key add …)',
+      options: {
+        role: { type: 'string' },
+        agent: { type: 'string', multiple: true },
+        model: { type: 'string', multiple: true },
+        'daily-tokens': { type: 'string' },
+        'daily-cost-usd': { type: 'string' },
+        ...ends,
+      },
+      async run({ args, values, request, ...io }) {
+        const limits = given({
+          dailyTokens: amount('daily-tokens', values['daily-tokens']),
+          dailyCostUsd: amount('daily-cost-usd', values['daily-cost-usd']),
+        })
+        const { role, agent: agents, model: models } = values
+        const principal = only(args, '<principal>')
+        const body = given({ principal, role, agents, models, limits, ...endOf(values) })
+        tell(
+          await request('POST /api/operator/keys', {
+            body: body as Body<'POST /api/operator/keys'>,
+          }),
+          io,
+        )
+      },
+    },
+    list: {
+      usage: 'isola key list [--principal <name>]',
+      options: { principal: { type: 'string' } },
+      async run({ args, values, request, print }) {
+        const [first] = args as readonly string[]
+        if (first !== undefined)
+          throw new UsageError(`${first}: to list those of one, use --principal.`)
+        const { principal } = values
+        const query = { limit: 500, ...(principal && { principal }) }
+        const page = await request('GET /api/operator/keys', { query })
+        print(page, listed(page.keys))
+      },
+    },
+    change: {
+      usage:
+        'isola key change <principal> [--role …] [--agent <name>… | --all-agents] [--model <name>… | --all-models]\n' +
+        '    [--daily-tokens <n>|none] [--daily-cost-usd <n>|none]\n' +
+        '  For each key of the principal; what is not named stays as it is.',
+      options: {
+        role: { type: 'string' },
+        agent: { type: 'string', multiple: true },
+        'all-agents': { type: 'boolean' },
+        model: { type: 'string', multiple: true },
+        'all-models': { type: 'boolean' },
+        'daily-tokens': { type: 'string' },
+        'daily-cost-usd': { type: 'string' },
+      },
+      async run({ args, values, request, print }) {
+        const principal = only(args, '<principal>')
+        const limits = given({
+          dailyTokens: amountOrNone('daily-tokens', values['daily-tokens']),
+          dailyCostUsd: amountOrNone('daily-cost-usd', values['daily-cost-usd']),
+        })
+        const agents = values['all-agents'] ? null : values.agent
+        const models = values['all-models'] ? null : values.model
+        const body = given({ role: values.role, agents, models, limits })
+        if (!body)
+          throw new UsageError('Nothing to change: name a role, an agent, a model or a limit.')
+        const changed = await request('POST /api/operator/principals/:principal', {
+          params: { principal },
+          body: body as Body<'POST /api/operator/principals/:principal'>,
+        })
+        print(changed, rightsOf(changed))
+      },
+    },
+    revoke: {
+      usage: 'isola key revoke <key id> [--yes]\n  The key ends with the next request.',
+      options: {},
+      asks: ({ args }) => `Revoke ${short(only(args, '<key id>'))}?`,
+      async run({ args, request, print }) {
+        const id = only(args, '<key id>')
+        const key = await request('POST /api/operator/keys/:key/revoke', { params: { key: id } })
+        print(key, `${key.id} of ${key.principal} is revoked since ${time(key.revokedAtMs)}.`)
+      },
+    },
+    rotate: {
+      usage:
+        'isola key rotate <key id> [--grace 1h] [--expires-in 30d | --expires-at <date>]\n' +
+        '  Makes a new key; the old one ends at once, or after the time of grace.',
+      options: { grace: { type: 'string' }, ...ends },
+      async run({ args, values, request, ...io }) {
+        const id = only(args, '<key id>')
+        const body = given({ graceMs: optional(duration, values, 'grace'), ...endOf(values) })
+        tell(
+          await request('POST /api/operator/keys/:key/rotate', {
+            params: { key: id },
+            ...(body && { body }),
+          }),
+          io,
+        )
+      },
+    },
+  }),
+}

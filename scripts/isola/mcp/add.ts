@@ -1,0 +1,122 @@
+// isola mcp add: a server by its address, or several from a file.
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { ApiError, type Client, type Request } from '../../../src/client/client.ts'
+import type { Context, Input, Options, ValuesOf } from '../command.ts'
+import { toServers } from '../mcp-import.ts'
+import { short } from '../text.ts'
+import { UsageError } from '../usage.ts'
+import { only } from '../only.ts'
+
+export const addOptions = {
+  url: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  oauth: { type: 'boolean' },
+  'auth-host': { type: 'string', multiple: true },
+  'client-id': { type: 'string' },
+  'client-secret': { type: 'string' },
+  issuer: { type: 'string' },
+  exclusive: { type: 'boolean' },
+  elicitation: { type: 'boolean' },
+  'sampling-tokens': { type: 'string' },
+  replace: { type: 'boolean' },
+  file: { type: 'string' },
+  'dry-run': { type: 'boolean', about: 'say what would be added, and add nothing' },
+} as const satisfies Options
+type Values = ValuesOf<typeof addOptions>
+type Added = Request<'POST /api/operator/mcp'>['body']
+
+function toHeaders(lines: readonly string[] = []) {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(':')
+      if (at < 1) throw new UsageError(`--header: "${short(line, 40)}" is not 'Name: value'.`)
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+    }),
+  )
+}
+
+/** What it may ask for in the middle of a call; nothing unless it is said. */
+function toAllow({ elicitation, 'sampling-tokens': tokens }: Values) {
+  if (!elicitation && tokens === undefined) return {}
+  const maxTokens = Number(tokens ?? 1)
+  if (!Number.isSafeInteger(maxTokens) || maxTokens < 1)
+    throw new UsageError('--sampling-tokens: give a whole number above 0.')
+  return {
+    allow: {
+      ...(elicitation && { elicitation: true }),
+      ...(tokens !== undefined && { sampling: { maxTokens } }),
+    },
+  }
+}
+
+async function fromFile(file: string, stdin: Input) {
+  const json = file === '-' ? await text(stdin) : readFileSync(file, 'utf8')
+  try {
+    return toServers(JSON.parse(json))
+  } catch (error) {
+    throw new UsageError(`--file: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/** @returns 1 if one of them was refused. */
+export async function add({ args, values, request, print, stdin }: Context<Values>) {
+  const { url, header, file, oauth, exclusive, 'auth-host': authHosts } = values
+  const { 'client-id': clientId, 'client-secret': clientSecret, issuer } = values
+  if ((file === undefined) === (url === undefined))
+    throw new UsageError('Give either --url with an <id>, or --file.')
+  const more = {
+    ...(oauth && { auth: 'oauth' as const }),
+    ...(exclusive && { exclusive: true }),
+    ...(values.replace && { replace: true }),
+    ...toAllow(values),
+    ...(authHosts && { authHosts: [...authHosts] }),
+    ...(clientId && { clientId }),
+    ...(issuer && { issuer }),
+    ...(clientSecret && { clientSecret: `\${secret:${clientSecret}}` }),
+  }
+  const { servers, skipped } =
+    url !== undefined || file === undefined
+      ? {
+          servers: [{ id: only(args, '<id>'), url: url ?? '', headers: toHeaders(header) }],
+          skipped: [],
+        }
+      : await fromFile(file, stdin)
+  const wanted = servers.map((server) => ({ ...server, ...more }))
+  const left = skipped.map(({ id, why }) => `${id}: ${why}`)
+  if (values['dry-run']) {
+    const lines = wanted.map((one) => `${one.id} would be added: ${JSON.stringify(one, null, 2)}`)
+    print({ added: wanted, refused: [], skipped }, [...lines, ...left].join('\n'))
+    return wanted.length === 0 ? 1 : 0
+  }
+  const { added, refused } = await addEach(wanted, { request, isAlone: file === undefined })
+  const lines = [
+    ...added.flatMap(({ id, notes }) => [
+      `${id} is added and off.`,
+      ...notes,
+      `Next: isola mcp ${oauth ? 'login' : 'show'} ${id}`,
+    ]),
+    ...refused.map(({ id, why }) => `${id} is refused: ${why}`),
+    ...left,
+  ]
+  print({ added, refused, skipped }, lines.join('\n'))
+  return added.length === 0 || refused.length > 0 ? 1 : 0
+}
+
+/** Of several each is tried, whatever becomes of the others; what is wrong with one alone is thrown. */
+async function addEach(
+  servers: readonly Added[],
+  { request, isAlone }: { readonly request: Client['request']; readonly isAlone: boolean },
+) {
+  const added = []
+  const refused = []
+  for (const server of servers) {
+    try {
+      added.push({ id: server.id, ...(await request('POST /api/operator/mcp', { body: server })) })
+    } catch (error) {
+      if (isAlone || !(error instanceof ApiError)) throw error
+      refused.push({ id: server.id, why: error.message })
+    }
+  }
+  return { added, refused }
+}

@@ -1,0 +1,65 @@
+// isola mcp approve: shows what was seen last, asks, and approves exactly that.
+import type { Context, Options, ValuesOf } from '../command.ts'
+import { confirm as agreed } from '../confirm.ts'
+import { short, shown } from '../text.ts'
+import { UsageError } from '../usage.ts'
+import { viewOf, type Server } from './view.ts'
+
+export const approveOptions = {
+  yes: { type: 'boolean', short: 'y' },
+  hash: { type: 'string' },
+  confirm: { type: 'string', multiple: true },
+  harmless: { type: 'string', multiple: true },
+} as const satisfies Options
+
+/** What was shown is what is approved: with nobody at a terminal its hash has to be named. */
+export async function approve({
+  args: [id, ...items],
+  values,
+  request,
+  print,
+  stdin,
+  stderr,
+}: Context<ValuesOf<typeof approveOptions>>) {
+  if (id === undefined) throw new UsageError('<id>: give one.')
+  const { hash, yes, confirm = [], harmless = [] } = values
+  if (hash !== undefined && !/^[0-9a-f]{12,64}$/.test(hash))
+    throw new UsageError('--hash: give the first 12 or more of its hex digits.')
+  if (yes && hash === undefined)
+    throw new UsageError(`--yes needs --hash, as isola mcp show ${id} printed it.`)
+  if (!yes && !stdin.isTTY)
+    throw new UsageError('Without a terminal to ask on, --yes and --hash are needed.')
+  const params = { server: id }
+  const view = await request('GET /api/operator/mcp/:server', { params })
+  const { hash: seen, items: offered = [] } = view.listing ?? {}
+  if (seen === undefined) throw new Error(`Nobody has looked at it yet: isola mcp show ${id}`)
+  if (hash !== undefined && !seen.startsWith(hash))
+    throw new Error(`It is not ${hash} any more. Look again: isola mcp show ${id}`)
+  checkItems(items, offered)
+  if (!yes) {
+    stderr.write(`${shown(viewOf(view))}\n`)
+    if (!(await agreed(wanted(items), { stdin, stderr }))) throw new Error('Nothing was approved.')
+  }
+  const body = {
+    hash: seen,
+    confirm: [...confirm],
+    ...(harmless.length > 0 && { harmless: [...harmless] }),
+    ...(items.length > 0 && { items }),
+  }
+  const done = await request('POST /api/operator/mcp/:server/approve', { params, body })
+  print(done, ['Approved.', ...done.notes].join('\n'))
+}
+
+/** As the server would say it, before anybody is asked. */
+function checkItems(wanted: readonly string[], items: NonNullable<Server['listing']>['items']) {
+  for (const name of wanted) {
+    const kinds = items.filter(({ key }) => key === name).map(({ kind }) => `${kind}:${name}`)
+    if (kinds.length > 1)
+      throw new Error(`"${short(name)}" is more than one thing; say which: ${kinds.join(' or ')}.`)
+    if (kinds.length === 0 && !items.some(({ kind, key }) => name === `${kind}:${key}`))
+      throw new Error(`The server has no "${short(name)}".`)
+  }
+}
+
+const wanted = (items: readonly string[]) =>
+  items.length === 0 ? 'Approve all of this?' : `Approve of it: ${short(items.join(', '), 500)}?`

@@ -1,0 +1,260 @@
+// isola plugin new|build|test|add|sign: what its author does with a plugin.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Request } from '../../src/client/client.ts'
+import type { PluginBundle } from '../../src/contracts/plugin-bundle.ts'
+import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
+import { lineOf, toolsOf, type Plugin } from './plugin-view.ts'
+import { signText } from './plugin-keys.ts'
+import { scaffold } from './plugin-new.ts'
+import { short } from './text.ts'
+import { UsageError } from './usage.ts'
+
+/** Loaded when it is needed: it reads the manifest with the server's own code, which is TypeScript. */
+const builder = () => import('./plugin-build.ts')
+/** npm runs us in the clone's folder: what is relative is so to where its user stands. */
+const at = (given: string) => resolve(process.env['INIT_CWD'] ?? '.', given)
+const kilobytes = (text: string) => `${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`
+
+const typer = () => import('./plugin-types.ts')
+
+async function make({
+  args: [folder],
+  values,
+  print,
+}: Context<ValuesOf<typeof newOptions>, [string]>) {
+  if (values.agent && values.hook) throw new UsageError('--agent and --hook: give one of them.')
+  const kind = values.agent ? 'agent' : values.hook ? 'hook' : 'tool'
+  const scaffolded = scaffold(at(folder), kind)
+  const { writeTypes } = await typer()
+  const files = [...scaffolded, ...(await writeTypes(at(folder)))]
+  const next = [`isola plugin test ${folder}`, `isola plugin add ${folder}`]
+  print({ folder, files }, `${folder}: ${files.join(', ')}\n\nNext: ${next.join(', then ')}`)
+}
+
+/** What is in a file of `isola plugin build` or `sign`. */
+interface Built {
+  readonly bundle: PluginBundle
+  readonly signature?: unknown
+  readonly source?: unknown
+}
+
+/** Never over a file that is something else. */
+function write(target: string, { bundle, signature, source }: Built) {
+  if (existsSync(target) && !isBundle(readFileSync(target, 'utf8')))
+    throw new Error(`--out: ${target} is there, and is no bundle. Name another file.`)
+  writeFileSync(target, `${JSON.stringify({ bundle, signature, source })}\n`)
+}
+
+function isBundle(text: string) {
+  try {
+    return Object.hasOwn(JSON.parse(text), 'bundle')
+  } catch {
+    return false
+  }
+}
+
+/** Beside what is there already; another plugin.yaml is somebody's source. */
+function writeFolder(target: string, files: Readonly<Record<string, string>>) {
+  const yaml = join(target, 'plugin.yaml')
+  if (existsSync(yaml) && !readFileSync(yaml, 'utf8').startsWith('# Written by'))
+    throw new Error(`--out: ${yaml} is not one that \`isola plugin build\` wrote.`)
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(target, name)), { recursive: true })
+    writeFileSync(join(target, name), text)
+  }
+}
+
+async function build({
+  args: [asked],
+  values,
+  print,
+}: Context<ValuesOf<typeof outOptions>, [string]>) {
+  const folder = at(asked)
+  const { buildFolder, fileNameOf, filesOf, zipOf } = await builder()
+  const { bundle, manifest, hash } = await buildFolder(folder)
+  const out = values.out ?? fileNameOf(manifest)
+  if (out.endsWith('/')) writeFolder(at(out), filesOf(bundle))
+  else if (out.endsWith('.zip')) writeFileSync(at(out), await zipOf(filesOf(bundle)))
+  else write(at(out), { bundle })
+  const size = kilobytes(bundle.code ?? '')
+  print(
+    {
+      file: out,
+      id: manifest.id,
+      version: manifest.version,
+      hash,
+      codeChars: bundle.code?.length ?? 0,
+    },
+    `${out}: ${manifest.id} ${manifest.version}, ${bundle.code === undefined ? 'no code' : `code ${size}`}\nhash ${hash}`,
+  )
+}
+
+async function sign({
+  args: [asked],
+  values,
+  print,
+}: Context<ValuesOf<typeof signOptions>, [string]>) {
+  const given = at(asked)
+  if (values.key === undefined) throw new UsageError('--key: name the file of your private key.')
+  const { fileNameOf, isFile, readFolderOrBundle, signedTextOf } = await builder()
+  const { bundle, manifest, hash, source } = await readFolderOrBundle(given)
+  const signature = signText(signedTextOf({ manifest, hash }), values.key)
+  const out = values.out ?? (isFile(given) ? given : fileNameOf(manifest))
+  write(at(out), { bundle, signature, source })
+  print(
+    { file: out, id: manifest.id, hash, signature },
+    `${out}: ${manifest.id} ${manifest.version}, signed by ${signature.key}\nhash ${hash}`,
+  )
+}
+
+/** What is sent of what was named: a URL, a zip, a bundle, or a folder. */
+async function toUpload(asked: string): Promise<Upload> {
+  if (/^https?:\/\//.test(asked)) return { url: asked }
+  const given = at(asked)
+  const { buildFolder, isFolder, readBundleFile } = await builder()
+  if (isFolder(given)) {
+    const { bundle } = await buildFolder(given)
+    return { bundle, source: `folder ${basename(resolve(given))}` }
+  }
+  if (!existsSync(given))
+    throw new Error(`${given} is none of: a plugin's folder, a .zip, a .isola.json, a URL.`)
+  if (given.endsWith('.zip')) {
+    const { readArchive } = await import('../../src/plugins/admission/read-archive.ts')
+    // The same as the server's, which reads one only where it has isolates.
+    return { bundle: readArchive(readFileSync(given)), source: basename(given) }
+  }
+  const { bundle, signature, source } = readBundleFile(given)
+  return {
+    bundle,
+    ...(signature !== undefined && { signature }),
+    source: source ?? basename(given),
+  }
+}
+
+type Upload = Exclude<Request<'POST /api/operator/plugins'>['body'], Blob>
+
+async function add({
+  args: [given],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof addOptions>, [string]>) {
+  const sent = await toUpload(given)
+  const more = {
+    ...(values['allow-downgrade'] && { allowDowngrade: true }),
+    ...(values.replace && { replace: true }),
+    ...(values['take-over'] && { takeOver: true }),
+  }
+  if (values['dry-run']) {
+    const { bundle, ...where } = sent
+    const manifest = Object(Object(bundle).manifest)
+    const what = bundle === undefined ? given : `${manifest.id} ${manifest.version} of ${given}`
+    const text = [`Would be sent: ${what}.`, ...toolsOf(manifest)].join('\n')
+    return print({ ...where, ...more, ...(bundle !== undefined && { manifest }) }, text)
+  }
+  const answer = await request('POST /api/operator/plugins', { body: { ...sent, ...more } })
+  const { plugin, notes } = answer
+  print(answer, plugin ? told(plugin, notes) : notes.join('\n'))
+}
+
+function told(plugin: Plugin, notes: readonly string[]) {
+  const { id, version, tier, state, hash, manifest, lines } = plugin
+  return [
+    `${id} ${version} (${tier}) is ${state}.`,
+    `hash ${hash}`,
+    ...toolsOf(manifest),
+    lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
+    ...lines.map(lineOf),
+    ...notes.map((note) => `note: ${short(note, 1_000)}`),
+    '',
+    nextFor({ id, state, lines }),
+  ].join('\n')
+}
+
+function nextFor({ id, state, lines }: Pick<Plugin, 'id' | 'state' | 'lines'>) {
+  if (state === 'enabled') return 'It holds for every run that begins from now on.'
+  const enable = `isola plugin enable ${id}`
+  return `Next: ${lines.length === 0 ? '' : `isola plugin grant ${id}, then `}${enable}`
+}
+
+async function types({ args: [folder], print }: Context<object, [string]>) {
+  const { writeTypes } = await typer()
+  const files = await writeTypes(at(folder))
+  print({ folder, files }, `${folder}: ${files.join(', ')}`)
+}
+
+async function test({ args: [folder], print, isJson }: Context<object, [string]>) {
+  const { testFolder } = await import('./plugin-test.ts')
+  return testFolder(at(folder), { print, isJson })
+}
+
+const newOptions = {
+  agent: { type: 'boolean', about: 'an agent instead of a tool' },
+  hook: { type: 'boolean', about: 'a hook instead of a tool' },
+} as const satisfies Options
+const outOptions = {
+  out: {
+    type: 'string',
+    value: 'file',
+    about: 'another name; a .zip, or a folder (ends with /), for who serves one',
+  },
+} as const satisfies Options
+const signOptions = {
+  key: { type: 'string', value: 'file', about: 'your private key' },
+  out: { type: 'string', value: 'file', about: 'where the signed bundle goes' },
+} as const satisfies Options
+const addOptions = {
+  'allow-downgrade': { type: 'boolean', about: 'an older version than the one that is there' },
+  replace: { type: 'boolean', about: 'other content under a version number that is known' },
+  'take-over': {
+    type: 'boolean',
+    about: "with what somebody else's plugin of this id kept; for operators",
+  },
+  ...dryRun,
+} as const satisfies Options
+
+export const authorVerbs = defineVerbs({
+  new: {
+    usage: 'isola plugin new <folder> [--agent | --hook]',
+    about: 'A folder with a plugin that works, and a test of it. Its name is the plugin’s id.',
+    options: newOptions,
+    run: make,
+  },
+  types: {
+    usage: 'isola plugin types <folder>',
+    about:
+      'Writes types/ of the folder: the plugin API, and the inputs of its tools from their schemas. Again after a change of a schema.',
+    run: types,
+  },
+  build: {
+    usage: 'isola plugin build <folder> [--out <file>]',
+    about:
+      'One file with everything in it, packages too: <id>-<version>.isola.json. Its module is bundled, not run; for `schemas` it runs without network, files and settings.',
+    options: outOptions,
+    run: build,
+  },
+  test: {
+    usage: 'isola plugin test <folder>',
+    about: [
+      'Runs the tests of the folder in both hosts. They and the plugin run in workerd, without network, files and settings of this machine;',
+      'what a host answers is faked by a test: plugin.call(tool, input, { fetch }). As code of the folder nothing else runs: no configuration of vite,',
+      'vitest or esbuild, no script of package.json. tsconfig.json and package.json are read. What `npm install` runs there is up to you: --ignore-scripts.',
+    ].join('\n'),
+    run: test,
+  },
+  sign: {
+    usage: 'isola plugin sign <folder or bundle> --key <file> [--out <file>]',
+    about: 'Signs it with a key of `isola trust new`.',
+    options: signOptions,
+    run: sign,
+  },
+  add: {
+    usage:
+      'isola plugin add <folder, .zip, .isola.json or URL> [--allow-downgrade] [--replace] [--take-over] [--dry-run]',
+    about:
+      'Installs a version, which enables nothing. A folder is built first; nothing of it is run here.',
+    options: addOptions,
+    run: add,
+  },
+})

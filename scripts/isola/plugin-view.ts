@@ -1,0 +1,90 @@
+// What a terminal shows of installed plugins.
+import type { Reply } from '../../src/client/client.ts'
+import { short, table, time } from './text.ts'
+
+export type Plugin = Reply<'GET /api/operator/plugins/:plugin'>
+type Listing = Reply<'GET /api/operator/plugins'>
+type Version = Plugin['versions'][number]
+type Change = Reply<'DELETE /api/operator/plugins/:plugin'>
+
+export const lineOf = ({ text, amount }: Plugin['lines'][number]): string =>
+  `  ${short(text, 400)}${amount === undefined ? '' : amount >= Number.MAX_SAFE_INTEGER ? ': no limit' : `: ${amount}`}`
+
+const signed = ({ signer, isSignerAccepted }: Version) =>
+  signer
+    ? `, signed by ${short(signer, 80)}${isSignerAccepted ? '' : ' (a key that is not accepted any more)'}`
+    : ''
+
+function remarkOn({ missing, problem, waiting }: Listing['plugins'][number]) {
+  const remarks = [
+    ...(problem ? [short(problem.message)] : []),
+    ...(missing.length > 0 ? [`asks for ${missing.length} more`] : []),
+    ...(waiting > 0 ? [`${waiting} newer version${waiting > 1 ? 's' : ''} here`] : []),
+  ]
+  return remarks.join('; ')
+}
+
+export function listed({ generation, plugins }: Listing): string {
+  const rows = plugins.map((plugin) => [
+    plugin.id,
+    plugin.version,
+    plugin.tier,
+    plugin.state,
+    remarkOn(plugin),
+  ])
+  return `${table([['id', 'version', 'tier', 'state', ''], ...rows])}\n\nGeneration ${generation}.`
+}
+
+export function shown(plugin: Plugin): string {
+  const { id, version, tier, state, hash, manifest, lines, missing, problem, versions } = plugin
+  const waits = new Set(plugin.waiting.map((one) => one.hash))
+  const isMissing = new Set(missing.map(({ text }) => text))
+  return [
+    `${id} ${version} (${tier}) is ${state}.`,
+    short(Object(manifest).description ?? '', 300),
+    `hash ${hash}`,
+    ...plugin.notes.map((note) => short(note, 1_000)),
+    ...(problem ? [`It was switched off: ${short(problem.message, 300)}`] : []),
+    lines.length === 0 ? 'It asks for nothing.' : 'It asks for:',
+    ...lines.map(
+      (line) => `${lineOf(line)}${isMissing.has(line.text) ? '   (not allowed yet)' : ''}`,
+    ),
+    ...(versions.length > 0 ? ['Versions:'] : []),
+    ...versions.map(
+      (one) =>
+        `  ${one.version}  ${one.hash.slice(0, 12)}  ${one.tier}${signed(one)}  from ${short(one.source, 300)} by ${short(one.installedBy, 100)} at ${time(one.installedAtMs)}${waits.has(one.hash) ? '   (not in use)' : ''}`,
+    ),
+    ...(waits.size > 0
+      ? [`Newer versions are not in use until one is accepted: isola plugin accept ${id} <hash>`]
+      : []),
+  ].join('\n')
+}
+
+interface Told {
+  readonly contributes?: {
+    readonly tools?: readonly { readonly name?: string; readonly description?: string }[]
+  }
+  readonly natural_language_description?: string
+}
+
+/** What agents are told of it: the author's words, to be read before they reach a model. */
+export function toolsOf(manifest: unknown): string[] {
+  // Whoever installed it had it checked.
+  const { contributes, natural_language_description: routing }: Told = Object(manifest)
+  const tools = contributes?.tools ?? []
+  return [
+    ...(routing ? [`Agents are told: ${short(routing, 300)}`] : []),
+    ...(tools.length > 0 ? ['Tools:'] : []),
+    ...tools.map(({ name, description }) => `  ${name}: ${short(description ?? '', 300)}`),
+  ]
+}
+
+export const outcome = ({ plugin, notes, generation }: Change): string =>
+  [
+    ...(plugin ? [`${plugin.id} ${plugin.version} is ${plugin.state}.`] : []),
+    ...notes.map((note) => short(note, 1_000)),
+    // What was kept of one that is gone is of no generation.
+    ...(generation === undefined
+      ? ['What it kept is gone.']
+      : [`Generation ${generation}; it holds for every run that begins from now on.`]),
+  ].join('\n')

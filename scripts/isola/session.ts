@@ -1,0 +1,305 @@
+// isola session list|show|export|cancel|delete
+import { createWriteStream } from 'node:fs'
+import { EventEmitter, once } from 'node:events'
+import { dirname } from 'node:path'
+import type { Client, Reply, Request } from '../../src/client/client.ts'
+import {
+  defineVerbs,
+  dryRun,
+  type Context,
+  type Options,
+  type Output,
+  type ValuesOf,
+} from './command.ts'
+import { compactSession, describeCompaction, describeContext, readContext } from './context.ts'
+import { dollars, short, table, time } from './text.ts'
+import { UsageError } from './usage.ts'
+import { wholeTree, type Tree } from './whole-tree.ts'
+
+type ListQuery = NonNullable<Request<'GET /api/sessions'>['query']>
+
+/** A session and what hangs below it, indented. */
+export function describe(tree: Tree, indent = ''): string {
+  const { id, agent, principal, createdAtMs, runs, usage, costEstimateUsd, children } = tree
+  const tokens = usage.inputTokens + usage.outputTokens
+  const cost = costEstimateUsd === undefined ? '' : `, ${dollars(costEstimateUsd)}`
+  return [
+    `${indent}${id}  ${agent}${principal === undefined ? '' : `  of ${principal}`}  since ${time(createdAtMs)}${Number.isFinite(tokens) ? `  ${tokens} tokens${cost}` : ''}`,
+    ...runs.map(({ id: run, state, result, pauses = [] }) => {
+      const waits = pauses.map(
+        ({ call, tool, kind, input, reached }) =>
+          reached?.message ?? `${kind} of ${tool} (${call}): ${short(input, 60)}`,
+      )
+      const said = result?.error?.message ?? result?.result ?? waits.join('; ')
+      return `${indent}  ${run}  ${state}${said ? `  ${short(said, 100)}` : ''}`
+    }),
+    ...children.map((child) => describe(child, `${indent}    `)),
+  ].join('\n')
+}
+
+async function showContext({ args: [id], request, print }: Context<object, [string]>) {
+  const view = await readContext(request, id)
+  print(view, describeContext(view))
+}
+
+async function compact({
+  args: [id],
+  values: { model },
+  request,
+  print,
+}: Context<{ readonly model?: string | undefined }, [string]>) {
+  const made = await compactSession(request, id, model)
+  print(made, describeCompaction(made))
+}
+
+/** Every session of a tree, the root first. */
+const flatten = (tree: Tree): Tree[] => [tree, ...tree.children.flatMap(flatten)]
+
+const filters = ['principal', 'agent', 'state', 'limit', 'after'] as const
+
+/** What a list holds; whose it is only where there may be several. */
+type Listing = Reply<'GET /api/sessions'>
+type Column = readonly [string, (session: Listing['sessions'][number]) => string]
+
+function listed({ sessions, next }: Listing, withPrincipal: boolean) {
+  if (sessions.length === 0) return 'No sessions.'
+  const columns: readonly Column[] = [
+    ['session', ({ id }) => id],
+    ['agent', ({ agent }) => agent ?? ''],
+    ...(withPrincipal ? [['principal', ({ principal }) => principal] satisfies Column] : []),
+    ['runs', ({ runs }) => String(runs)],
+    ['last run', ({ state }) => state ?? ''],
+    ['made', ({ createdAtMs }) => time(createdAtMs)],
+    ['used', ({ usedAtMs }) => time(usedAtMs)],
+  ]
+  const head = columns.map(([name]) => name)
+  const rows = sessions.map((session) => columns.map(([, cellOf]) => cellOf(session)))
+  const more = next === undefined ? '' : `\nMore: --after ${next}`
+  return table([head, ...rows]) + more
+}
+
+async function list({ values, request, print }: Context<ValuesOf<typeof listOptions>>) {
+  const { all, principal, stateless } = values
+  if (all && principal !== undefined)
+    throw new UsageError('--all and --principal exclude each other.')
+  const given = filters.flatMap((name) =>
+    values[name] === undefined ? [] : [[name, values[name]]],
+  )
+  // What a state may be, the server says.
+  const query: ListQuery = {
+    ...(Object.fromEntries(given) as ListQuery),
+    ...(all && { principal: '*' }),
+    ...(stateless && { stateless: 'true' }),
+  }
+  const answer = await request('GET /api/sessions', { query })
+  print(answer, listed(answer, all === true || principal !== undefined))
+}
+
+async function show({ args: [id], request, print }: Context<object, [string]>) {
+  const tree = await wholeTree(request, id)
+  print(tree, describe(tree))
+}
+
+async function writeLines(target: Output, lines: AsyncIterable<unknown>) {
+  for await (const line of lines) {
+    const isFull = target.write(`${JSON.stringify(line)}\n`) === false
+    if (isFull && target instanceof EventEmitter) await once(target, 'drain')
+  }
+}
+
+/** Everything that was said in a session, a page at a time. */
+async function* saidIn(request: Client['request'], id: string) {
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const page: Reply<'GET /api/sessions/:id/transcript'> = await request(
+      'GET /api/sessions/:id/transcript',
+      { params: { id }, query: after === '' ? {} : { after } },
+    )
+    yield* page.messages
+    after = page.next
+  }
+}
+
+/** The lines of an export: what each is says `kind`, whose it is `session`. */
+async function* exportLines(
+  { request, events }: Client,
+  { id, isDeep }: { readonly id: string; readonly isDeep: boolean },
+) {
+  const tree = await wholeTree(request, id)
+  yield { kind: 'tree', session: id, value: tree }
+  for (const { id: session } of isDeep ? flatten(tree) : [tree]) {
+    for await (const value of saidIn(request, session)) yield { kind: 'message', session, value }
+    for await (const value of events(session, { follow: false })) {
+      if ('seq' in value) yield { kind: 'event', session, value }
+    }
+  }
+}
+
+/** Why a file could not be made, and what to do. */
+function whyNotWritten(path: string, { code, message }: NodeJS.ErrnoException) {
+  const folder = dirname(path)
+  switch (code) {
+    case 'EEXIST':
+      return `${path} is there already (--force replaces it).`
+    case 'ENOENT':
+      return `--out ${path}: there is no folder ${folder}. Make it (mkdir -p ${folder}), or name another.`
+    case 'ENOTDIR':
+      return `--out ${path}: ${folder} is no folder. Name another.`
+    case 'EISDIR':
+      return `--out ${path} is a folder. Name a file in it.`
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return `--out ${path}: you may not write there (${code}). Name a folder of yours.`
+    default:
+      return `--out ${path} cannot be written: ${message}`
+  }
+}
+
+async function exportSession({
+  args: [id],
+  values,
+  connect,
+  stdout,
+}: Context<ValuesOf<typeof exportOptions>, [string]>) {
+  const { out, force, children = false } = values
+  const lines = exportLines(connect(), { id, isDeep: children })
+  if (out === undefined) return writeLines(stdout, lines)
+  // A conversation is private: its file is its owner's.
+  const file = createWriteStream(out, { flags: force ? 'w' : 'wx', mode: 0o600 })
+  await once(file, 'open').catch((error: NodeJS.ErrnoException) => {
+    throw new Error(whyNotWritten(out, error), { cause: error })
+  })
+  try {
+    await writeLines(file, lines)
+  } finally {
+    file.end()
+    await once(file, 'close')
+  }
+}
+
+const isOver = ({ state }: { readonly state: string }) =>
+  !['queued', 'running', 'parked'].includes(state)
+
+/** The runs that a cancel means, each with its session. */
+async function toCancel(request: Client['request'], id: string, only: string | undefined) {
+  const all = flatten(await wholeTree(request, id)).flatMap(({ id: session, runs }) =>
+    runs.map(({ id: run, state }) => ({ run, state, session })),
+  )
+  // What works in the background outlives the run that started it: each is stopped where it is.
+  if (only === undefined) return all.filter((one) => !isOver(one))
+  return [all.find(({ run }) => run === only) ?? { run: only, state: 'not in it', session: id }]
+}
+
+async function cancel({
+  args: [id, only],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof cancelOptions>, [string, string?]>) {
+  const meant = await toCancel(request, id, only)
+  const nothing = 'Nothing runs or waits in it.'
+  if (values['dry-run']) {
+    const lines = meant.map(({ run, state, session }) => `${run}  ${state}  of ${session}`)
+    return print(meant, meant.length > 0 ? ['Would be cancelled:', ...lines].join('\n') : nothing)
+  }
+  const { reason } = values
+  const body = reason === undefined ? {} : { reason }
+  const views = []
+  for (const { run, session } of meant) {
+    const params = { id: session, run }
+    views.push(await request('POST /api/sessions/:id/runs/:run/cancel', { params, body }))
+  }
+  const lines = views.map(({ id: run, state }) => `${run}  ${state}`)
+  print(views, lines.length > 0 ? lines.join('\n') : nothing)
+}
+
+async function remove({
+  args: [id],
+  values,
+  request,
+  print,
+}: Context<ValuesOf<typeof dryRun>, [string]>) {
+  if (values['dry-run']) {
+    const tree = await wholeTree(request, id)
+    return print(tree, `Would be deleted:\n${describe(tree)}`)
+  }
+  const gone = await request('DELETE /api/sessions/:id', { params: { id } })
+  print(gone, `${id} is deleted.`)
+}
+
+const listOptions = {
+  agent: { type: 'string', value: 'name', about: 'with this agent' },
+  state: { type: 'string', about: 'of the last run: running, parked, completed, …' },
+  stateless: { type: 'boolean', about: 'calls that nobody named too; they are gone in an hour' },
+  principal: {
+    type: 'string',
+    value: 'name',
+    about: "another principal's; for operators and auditors",
+  },
+  all: { type: 'boolean', about: "everybody's; for operators and auditors" },
+  limit: { type: 'string', value: 'n', about: '1 to 500' },
+  after: { type: 'string', value: 'next', about: 'go on where the last list ended' },
+} as const satisfies Options
+const exportOptions = {
+  children: { type: 'boolean', about: "the sub-agents' sessions too" },
+  out: { type: 'string', value: 'file', about: 'instead of the standard output' },
+  force: { type: 'boolean', about: 'replace the file if it is there' },
+} as const satisfies Options
+const cancelOptions = {
+  reason: { type: 'string', value: 'text', about: 'told to whoever reads the run' },
+  ...dryRun,
+} as const satisfies Options
+
+export default {
+  noun: 'session',
+  verbs: defineVerbs({
+    list: {
+      usage:
+        'isola session list [--agent <name>] [--state <state>] [--stateless] [--principal <name> | --all] [--limit <n>] [--after <next>]',
+      about:
+        "Your sessions, newest first, a moment after what happened in them. Those of sub-agents are in their parent's tree.",
+      options: listOptions,
+      run: list,
+    },
+    show: {
+      usage: 'isola session show <session>',
+      about: 'The session, its runs and its sub-agents, with usage and cost.',
+      run: show,
+    },
+    context: {
+      usage: 'isola session context <session>',
+      about:
+        'What fills the window of its model: instructions, tools, each kind of message, with tokens, and what the next request costs.',
+      run: showContext,
+    },
+    compact: {
+      usage: 'isola session compact <session> [--model <name>]',
+      about:
+        'Makes room in its window: a summary stands for what was said before. Nothing is lost; refused while a run is not over.',
+      options: { model: { type: 'string', value: 'name', about: 'that writes the summary' } },
+      run: compact,
+    },
+    export: {
+      usage: 'isola session export <session> [--children] [--out <file>] [--force]',
+      about:
+        'Tree, transcript and events as JSON lines: { kind: tree | message | event, session, value }.',
+      options: exportOptions,
+      run: exportSession,
+    },
+    cancel: {
+      usage: 'isola session cancel <session> [<run>] [--reason <text>] [--dry-run]',
+      about:
+        'Stops a run, or all that run or wait in it, sub-agents included. What ended stays as it ended.',
+      options: cancelOptions,
+      run: cancel,
+    },
+    delete: {
+      usage: 'isola session delete <session> [--yes] [--dry-run]',
+      about: 'Cancels what runs and deletes the session with its sub-agents.',
+      options: dryRun,
+      asks: ({ args: [id] }: Context<object, [string]>) =>
+        `Delete ${short(id)}, its sub-agents and all they said?`,
+      run: remove,
+    },
+  }),
+}

@@ -1,0 +1,100 @@
+import type { StreamItem } from '#contracts/event.ts'
+import { ApiError, mayPass, noReply, toSaid } from './api-error.ts'
+import type { Client } from './client.ts'
+import { chunksOf, readBlocks } from './event-blocks.ts'
+
+/** Where a reader is: the last event that it has seen. 0 is before the first. */
+export interface EventCursor {
+  seq: number
+}
+
+export interface EventsOptions {
+  /** One run's; the whole session's if absent. */
+  readonly run?: string
+  /** `false`: what is stored, and no more. */
+  readonly follow?: boolean
+  /** Where to go on; moved along, so that the same one goes on later. Begins with the first event unless given. */
+  readonly cursor?: EventCursor
+  readonly signal?: AbortSignal
+  /** Told why a connection ended, before each new attempt. */
+  readonly onBroken?: (error: unknown) => void
+  /** How it waits between attempts. */
+  readonly sleep?: (ms: number) => Promise<void>
+}
+
+/** After one of these a run is over or waits for somebody: its stream may end. */
+const resting: ReadonlySet<string> = new Set(['run_finished', 'run_parked'])
+const firstWaitMs = 250
+const maxWaitMs = 5_000
+/** The server says something every 2.5 seconds; this long a silence is a dead connection. */
+const silenceMs = 20_000
+const maxTries = 20
+
+const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))
+
+interface Connection extends EventsOptions {
+  readonly cursor: EventCursor
+  readonly follow: boolean
+}
+
+/** One connection's items. Returns true if the stream ended where it may end. */
+async function* readOnce(
+  open: Client['open'],
+  session: string,
+  { cursor, run, follow, signal }: Connection,
+): AsyncGenerator<StreamItem, boolean> {
+  const silent = new AbortController()
+  const reply = await open('GET /api/sessions/:id/events', {
+    params: { id: session },
+    query: { ...(run !== undefined && { run }), ...(!follow && { follow: 'false' }) },
+    ...(cursor.seq > 0 && { headers: { 'last-event-id': String(cursor.seq) } }),
+    timeoutMs: silenceMs,
+    signal: AbortSignal.any([silent.signal, ...(signal ? [signal] : [])]),
+  })
+  const onSilence = () =>
+    silent.abort(noReply('no_answer_in_time', `Nothing came for ${silenceMs} ms.`))
+  let isAtRest = false
+  for await (const { event, data } of readBlocks(chunksOf(reply, { silenceMs, onSilence }))) {
+    if (event === 'error') throw brokenOff(data)
+    // What the server sends by this name is this: its types are ours.
+    const item = JSON.parse(data) as StreamItem
+    if ('seq' in item) {
+      if (item.seq <= cursor.seq) continue
+      cursor.seq = item.seq
+      isAtRest = resting.has(item.type)
+    }
+    yield item
+  }
+  return !follow || run === undefined || isAtRest
+}
+
+/** The stream's own error, which is no refusal: another connection may go on. */
+const brokenOff = (text: string) =>
+  new ApiError(0, { message: 'The stream broke off.', ...toSaid(text) })
+
+/** A session's events over connections that may break: see `Client.events`. */
+export async function* followEvents(
+  open: Client['open'],
+  session: string,
+  { cursor = { seq: 0 }, follow = true, sleep = wait, ...options }: EventsOptions,
+): AsyncGenerator<StreamItem> {
+  const { signal, onBroken } = options
+  for (let tries = 0; ;) {
+    const from = cursor.seq
+    let fault: unknown
+    try {
+      if (yield* readOnce(open, session, { ...options, cursor, follow })) return
+    } catch (error) {
+      if (signal?.aborted || !mayPass(error)) throw error
+      fault = error
+    }
+    const isNew = cursor.seq > from
+    // Ended by the server, which had nothing to tell: the run waits or is over, and whoever asked looks.
+    if (fault === undefined && !isNew) return
+    tries = isNew ? 1 : tries + 1
+    if (tries > maxTries) throw fault ?? noReply('answer_broken', 'The stream keeps ending.')
+    if (fault !== undefined) onBroken?.(fault)
+    await sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (tries - 1)))
+    if (signal?.aborted) return
+  }
+}
