@@ -15,8 +15,8 @@ test('what stands in for the writing of JSON Schema has every name that zod take
   const [, methods = ''] =
     /^import \{ (.*) \} from "\.\.\/core\/to-json-schema\.js";$/m.exec(schemas) ?? []
   expect(names.length).toBeGreaterThan(30)
-  expect(Object.keys(shims).toSorted()).toEqual(
-    [...new Set([...names, ...methods.split(', '), 'toJSONSchema'])].toSorted(),
+  expect(new Set(Object.keys(shims))).toEqual(
+    new Set([...names, ...methods.split(', '), 'toJSONSchema']),
   )
 })
 
