@@ -71,6 +71,25 @@ describe('the isola command', () => {
     expect((await isola(['policies', 'show', '--help'])).code).toBe(0)
   })
 
+  it('lists the agents that a key may name, without the models', async () => {
+    const data = [
+      { id: 'orchestrator', owned_by: 'isola' },
+      { id: 'openai/gpt-4o-mini', owned_by: 'openai' },
+    ]
+    const { asked, fetch } = answering(200, { object: 'list', data })
+    const { stdout } = await isola(['agents', 'list'], { env: server, fetch })
+    expect(stdout).toBe('orchestrator\n')
+    expect(asked[0]?.url).toBe('https://isola.example/v1/models')
+  })
+
+  it('lists the generations that rollback takes', async () => {
+    const plugins = [{ id: 'kv', version: '1.0.0' }]
+    const made = { number: 7, reason: 'enabled kv', madeBy: 'ada', madeAtMs: 0, plugins }
+    const { fetch } = answering(200, { generations: [made] })
+    const { stdout } = await isola(['plugin', 'history'], { env: server, fetch })
+    expect(stdout).toMatch(/7 +1970-01-01T00:00:00Z +ada +enabled kv +kv 1\.0\.0/)
+  })
+
   const destructive: readonly (readonly [readonly string[], string, unknown])[] = [
     [['session', 'delete', 'ses_1'], 'DELETE', { id: 'ses_1', deleted: true }],
     [['secret', 'remove', 'A'], 'DELETE', { name: 'A', removed: true }],
