@@ -54,6 +54,7 @@ const steps = [
     show: lintSummary,
   }),
   tool('tsc src', [tools.tsc, '-p', 'tsconfig.json']),
+  tool('tsc command', [tools.tsc, '-p', 'scripts/tsconfig.json']),
   tool('tsc test', [tools.tsc, '-p', 'test/tsconfig.json']),
   tool('knip', [tools.knip, '--no-progress', '--no-config-hints']),
   tool('wrangler types', [script('types.mjs'), '--check']),

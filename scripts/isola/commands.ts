@@ -1,5 +1,6 @@
 // Every command, in the order of the help.
 import type { Module } from './command.ts'
+import agent from './agent.ts'
 import approval from './approval.ts'
 import audit from './audit.ts'
 import chat from './chat.ts'
@@ -25,6 +26,7 @@ export const commands: readonly Module[] = [
   session,
   run,
   approval,
+  agent,
   usage,
   metrics,
   model,

@@ -137,7 +137,7 @@ describe('isola mcp against a server made with the SDK', () => {
   it('takes it off and away again', async () => {
     expect(await well('mcp', 'disable', 'live')).toBe('live: disabled.\n')
     expect(await say('off')).not.toContain('The server heard')
-    expect(await well('mcp', 'remove', 'live')).toBe('live: removed.\n')
+    expect(await well('mcp', 'remove', 'live', '--yes')).toBe('live: removed.\n')
     expect(await well('mcp', 'list')).toContain('No MCP servers.')
     expect(await isola('mcp', 'show', 'live')).toMatchObject({
       code: 1,
@@ -165,7 +165,7 @@ describe('isola mcp against a server made with the SDK', () => {
       code: 1,
       stdout: expect.stringContaining('LIVE_KEY'),
     })
-    await well('mcp', 'remove', 'live-server')
+    await well('mcp', 'remove', 'live-server', '--yes')
   })
 
   const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
@@ -281,11 +281,13 @@ describe('isola login', () => {
     const listed = await well('login', 'list')
     expect(listed).toMatch(/grant_\S+ +operator +active +An IDE +\/mcp +agents/)
     const grant = /grant_\S+/.exec(listed)?.[0] ?? ''
-    expect(await well('login', 'revoke', grant)).toContain(`${grant} of operator is revoked`)
+    expect(await well('login', 'revoke', grant, '--yes')).toContain(
+      `${grant} of operator is revoked`,
+    )
     const ask = { method: 'POST', headers: { authorization: `Bearer ${token}` } }
     expect((await fetch(`${server.url}/mcp`, ask)).status).toBe(401)
     expect(await well('login', 'list')).toMatch(/grant_\S+ +operator +revoked/)
-    expect(await isola('login', 'revoke', 'grant_nobody')).toMatchObject({ code: 1 })
+    expect(await isola('login', 'revoke', 'grant_nobody', '--yes')).toMatchObject({ code: 1 })
     await client.close()
   })
 })

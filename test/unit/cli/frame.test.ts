@@ -1,7 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
+import { commands } from '../../../scripts/isola/commands.ts'
+import type { Context } from '../../../scripts/isola/command.ts'
 import { isola } from '../../fakes/terminal.ts'
 
 const server = { ISOLA_URL: 'https://isola.example', ISOLA_KEY: 'isk_test' }
@@ -59,6 +62,102 @@ describe('the isola command', () => {
       stdout: 'No such runs.\n',
     })
     expect(asked[0]?.url).toBe('https://isola.example/api/operator/runs?state=open')
+  })
+
+  it('takes the plural of every noun, policies too', async () => {
+    for (const { noun, plural = `${noun}s`, verbs } of commands) {
+      if (verbs) expect((await isola([plural, '--help'])).stdout).toContain(`isola ${noun} `)
+    }
+    expect((await isola(['policies', 'show', '--help'])).code).toBe(0)
+  })
+
+  it('lists the agents that a key may name, without the models', async () => {
+    const data = [
+      { id: 'orchestrator', owned_by: 'isola' },
+      { id: 'openai/gpt-4o-mini', owned_by: 'openai' },
+    ]
+    const { asked, fetch } = answering(200, { object: 'list', data })
+    const { stdout } = await isola(['agents', 'list'], { env: server, fetch })
+    expect(stdout).toBe('orchestrator\n')
+    expect(asked[0]?.url).toBe('https://isola.example/v1/models')
+  })
+
+  it('lists the generations that rollback takes', async () => {
+    const plugins = [{ id: 'kv', version: '1.0.0' }]
+    const made = { number: 7, reason: 'enabled kv', madeBy: 'ada', madeAtMs: 0, plugins }
+    const { fetch } = answering(200, { generations: [made] })
+    const { stdout } = await isola(['plugin', 'history'], { env: server, fetch })
+    expect(stdout).toMatch(/7 +1970-01-01T00:00:00Z +ada +enabled kv +kv 1\.0\.0/)
+  })
+
+  const destructive: readonly (readonly [readonly string[], string, unknown])[] = [
+    [['session', 'delete', 'ses_1'], 'DELETE', { id: 'ses_1', deleted: true }],
+    [['secret', 'remove', 'A'], 'DELETE', { name: 'A', removed: true }],
+    [['trust', 'remove', 'ci'], 'DELETE', { name: 'ci' }],
+    [['mcp', 'remove', 'srv'], 'DELETE', { generation: 1, notes: [] }],
+    [['plugin', 'remove', 'kv'], 'DELETE', { generation: 1, notes: [] }],
+    [['key', 'revoke', 'key_1'], 'POST', { id: 'key_1', principal: 'a', revokedAtMs: 1 }],
+    [['login', 'revoke', 'grant_1'], 'POST', { id: 'grant_1', principal: 'a' }],
+    [['run', 'drop', 'run_1'], 'POST', { run: 'run_1' }],
+  ]
+  it.each(destructive)(
+    '%j asks before, and wants --yes where nobody can be asked',
+    async (words, method, body) => {
+      const { asked, fetch } = answering(200, body)
+      const io = { env: server, fetch }
+      const piped = await isola(words, io)
+      expect(piped).toMatchObject({ code: 2, stdout: '' })
+      expect(piped.stderr).toContain('--yes is needed')
+      const typing = (line: string) => Object.assign(Readable.from([line]), { isTTY: true })
+      expect((await isola(words, { ...io, stdin: typing('no\n') })).code).toBe(1)
+      expect(asked).toEqual([])
+      expect((await isola(words, { ...io, stdin: typing('y\n') })).code).toBe(0)
+      expect((await isola([...words, '-y'], io)).code).toBe(0)
+      expect(asked.map(({ init }) => init.method)).toEqual([method, method])
+    },
+  )
+
+  it('asks before each of them, and no other', () => {
+    expect(destructive.map(([[noun, verb]]) => `${noun} ${verb}`)).toEqual(
+      expect.arrayContaining(
+        commands.flatMap(({ noun, verbs = {} }) =>
+          Object.entries(verbs).flatMap(([verb, { asks }]) => (asks ? [`${noun} ${verb}`] : [])),
+        ),
+      ),
+    )
+  })
+
+  const tree = {
+    id: 'ses_1',
+    agent: 'orchestrator',
+    principal: 'operator',
+    createdAtMs: 1,
+    runs: [{ id: 'run_1', state: 'running' }],
+    usage: {},
+    children: [],
+  }
+  const plugin = { id: 'kv', version: '1', tier: 'community', hash: 'ab', state: 'enabled' }
+  const row = {
+    ...plugin,
+    lines: [{ text: 'reads' }],
+    missing: [],
+    notes: [],
+    versions: [],
+    waiting: [],
+  }
+  it.each([
+    [['session', 'delete', 'ses_1'], tree, 'Would be deleted:\nses_1'],
+    [['session', 'cancel', 'ses_1'], tree, 'Would be cancelled:\nrun_1  running'],
+    [['plugin', 'remove', 'kv'], row, 'Would be removed (what it keeps stays):\nkv 1'],
+    [['plugin', 'grant', 'kv'], row, 'Would be allowed. kv 1 (community, ab) asks for:'],
+    [['mcp', 'add', 'srv', '--url', 'https://mcp.example'], {}, 'srv would be added'],
+    [['plugin', 'add', 'https://a.example/x.zip'], {}, 'Would be sent: https://a.example/x.zip'],
+  ])('%j --dry-run says what would be done, and changes nothing', async (words, body, said) => {
+    const { asked, fetch } = answering(200, body)
+    const done = await isola([...words, '--dry-run'], { env: server, fetch })
+    expect(done).toMatchObject({ code: 0, stderr: '' })
+    expect(done.stdout).toContain(said)
+    expect(asked.filter(({ init }) => init.method !== 'GET')).toEqual([])
   })
 
   it('prints JSON with --json, and for people without', async () => {
@@ -122,25 +221,29 @@ describe('the isola command', () => {
         add: {
           usage: 'isola key add <name> [--role <role>]',
           options: { role: { type: 'string' } },
-          run: async ({ args, values, request, print, isJson }: never) => {
-            const json = { name: args[0], role: (values as { role: string }).role }
-            const made = await (
-              request as (path: string, options: object) => Promise<{ id: string }>
-            )('/api/keys', { method: 'POST', json })
-            ;(print as (value: unknown, text: string) => void)(
-              { ...made, isJson },
-              `made ${made.id}`,
-            )
+          run: async ({
+            args: [principal],
+            values: { role },
+            request,
+            print,
+            isJson,
+          }: Context<{ readonly role?: 'user' }, [string]>) => {
+            const body = { principal, ...(role && { role }) }
+            const made = await request('POST /api/operator/keys', { body })
+            print({ ...made, isJson }, `made ${made.id}`)
           },
         },
       },
-    }
+    } as const
     const io = { env: server, fetch, modules: [key] }
     expect(await isola(['key', 'add', 'ci', '--role', 'user'], io)).toMatchObject({
       code: 0,
       stdout: 'made key_1\n',
     })
-    expect(asked[0]?.init).toMatchObject({ method: 'POST', body: '{"name":"ci","role":"user"}' })
+    expect(asked[0]?.init).toMatchObject({
+      method: 'POST',
+      body: '{"principal":"ci","role":"user"}',
+    })
     expect((await isola(['key', 'add'], io)).code).toBe(2)
   })
 
