@@ -62,7 +62,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       kept: this.#kept,
       onWritten: (rowsWritten) => this.#count({ rowsWritten }),
     })
-    #queue: Promise<unknown> = Promise.resolve()
+    readonly #inTurn = createTurns()
     #counted: PlatformAmounts = {}
 
     look(reader: string, known?: number): ReturnType<CatalogApi['look']> {
@@ -166,11 +166,15 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       this.#counted = {}
       return { ...reply, billed: { own, others: {} } }
     }
+  }
+}
 
-    #inTurn<T>(work: () => Promise<T>): Promise<T> {
-      const done = this.#queue.then(work)
-      this.#queue = done.catch(() => {})
-      return done
-    }
+/** One after the other, whatever became of the one before. */
+function createTurns() {
+  let queue: Promise<unknown> = Promise.resolve()
+  return <T>(work: () => Promise<T>): Promise<T> => {
+    const done = queue.then(work)
+    queue = done.catch(() => {})
+    return done
   }
 }

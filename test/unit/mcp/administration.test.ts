@@ -215,20 +215,20 @@ describe('going back to what was approved of a server then', () => {
     await world.add()
     await world.approve(['say'])
     await world.change({ do: 'enable', id: 'srv' })
-    const then = world.now()
+    const before = world.now()
     await world.approve()
-    return { world, then, hash: pinsOf(then, 'mcp')[0]!.hash }
+    return { world, before, hash: pinsOf(before, 'mcp')[0]!.hash }
   }
 
   it('has it again while it is kept', async () => {
-    const { world, then, hash } = await approvedTwice()
-    expect(await world.restore(then)).toMatchObject({ mcp: [{ id: 'srv', hash }] })
+    const { world, before, hash } = await approvedTwice()
+    expect(await world.restore(before)).toMatchObject({ mcp: [{ id: 'srv', hash }] })
   })
 
   it('leaves the server off where it is not kept any more, and says so', async () => {
-    const { world, then, hash } = await approvedTwice()
+    const { world, before, hash } = await approvedTwice()
     world.bundles.delete(hash)
-    const { mcp, servers, notes } = await world.restore(then)
+    const { mcp, servers, notes } = await world.restore(before)
     expect(mcp).toEqual([])
     expect(servers).toMatchObject([{ id: 'srv', state: 'disabled' }])
     expect(notes).toEqual([expect.stringMatching(/stays off.*not kept any more.*mcp approve srv/)])
