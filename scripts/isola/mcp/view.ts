@@ -41,7 +41,7 @@ function mayAsk({
 
 /** What opens it: the names of its headers, and the secrets that stand in them. */
 function secretLines(
-  { headers = {}, clientSecret }: Pick<Server['config'], 'headers' | 'clientSecret'>,
+  { headers = {}, clientSecret }: Partial<Server['config']>,
   missing: readonly string[],
 ) {
   const secretsIn = (value: string) =>
@@ -59,7 +59,7 @@ function secretLines(
 /** One server: what it offers now, and what of that is not as it was approved. */
 export function viewOf(view: Server): string {
   const { id, state, config, listing, differences, login, problem } = view
-  const { confirmed = [], missingSecrets = [], asking = [], harmless = [] } = view
+  const { confirmed = [], missingSecrets = [], asking = [], harmless = [] }: Partial<Server> = view
   const open = differences.filter((one) => one.state !== 'same')
   return [
     `${id} is ${state}: ${config.url}`,
