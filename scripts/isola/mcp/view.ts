@@ -56,10 +56,13 @@ function secretLines(
   ]
 }
 
+/** What a server of an earlier version leaves out. */
+type Later = 'confirmed' | 'missingSecrets' | 'asking' | 'harmless'
+
 /** One server: what it offers now, and what of that is not as it was approved. */
-export function viewOf(view: Server): string {
+export function viewOf(view: Omit<Server, Later> & Partial<Pick<Server, Later>>): string {
   const { id, state, config, listing, differences, login, problem } = view
-  const { confirmed = [], missingSecrets = [], asking = [], harmless = [] }: Partial<Server> = view
+  const { confirmed = [], missingSecrets = [], asking = [], harmless = [] } = view
   const open = differences.filter((one) => one.state !== 'same')
   return [
     `${id} is ${state}: ${config.url}`,
