@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { isClone, root, toolNode } from './toolchain.mjs'
 
 const words = process.argv.slice(2)
-const clone = ['with-node24.mjs', 'isola.ts'].map((name) => join(root, 'scripts', name))
+const clone = ['with-node24.mjs', 'isola.mjs'].map((name) => join(root, 'scripts', name))
 const installed = [join(root, 'packed', 'isola.mjs')]
 
 /** What the command runs on: in a clone with-node24.mjs sees to it, which installs it first if it has to. */

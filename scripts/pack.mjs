@@ -22,7 +22,7 @@ rmSync(folder, { recursive: true, force: true })
 // One file: nothing of it is loaded by a path but these packages, which its package.json names.
 await build({
   ...common,
-  entryPoints: ['scripts/isola.ts'],
+  entryPoints: ['scripts/isola.mjs'],
   outfile: 'packed/isola.mjs',
   platform: 'node',
   target: 'node22',

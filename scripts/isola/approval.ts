@@ -1,7 +1,8 @@
 // isola approval list|approve|deny: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
 import { ApiError, type Client } from '../../src/client/client.ts'
 import { defineVerbs, type Context } from './command.ts'
-import { waitingIn, type Pause } from './chat/pauses.ts'
+import { waitingIn } from './chat/pauses.ts'
+import type { Pause } from './chat/person.ts'
 import { confirm } from './confirm.ts'
 import { short, shown, table, time } from './text.ts'
 import { UsageError } from './usage.ts'

@@ -54,7 +54,7 @@ const what: {
     code,
     message,
   ],
-  run_parked: ({ pauses = [] }) => [
+  run_parked: ({ pauses = [] }: Partial<EventData<'run_parked'>>) => [
     'waits:',
     // A limit is a pause of no tool.
     pauses.map(({ tool, kind }) => (tool ? `${tool} (${kind})` : kind)).join(', '),

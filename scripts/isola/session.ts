@@ -1,20 +1,11 @@
 // isola session list|show|export|cancel|delete
-import { createWriteStream } from 'node:fs'
-import { EventEmitter, once } from 'node:events'
-import { dirname } from 'node:path'
 import type { Client, Reply, Request } from '../../src/client/client.ts'
-import {
-  defineVerbs,
-  dryRun,
-  type Context,
-  type Options,
-  type Output,
-  type ValuesOf,
-} from './command.ts'
+import { defineVerbs, dryRun, type Context, type Options, type ValuesOf } from './command.ts'
 import { compactSession, describeCompaction, describeContext, readContext } from './context.ts'
 import { dollars, short, table, time } from './text.ts'
 import { UsageError } from './usage.ts'
-import { wholeTree, type Tree } from './whole-tree.ts'
+import { exportOptions, exportSession } from './session-export.ts'
+import { flatten, wholeTree, type Tree } from './whole-tree.ts'
 
 type ListQuery = NonNullable<Request<'GET /api/sessions'>['query']>
 
@@ -51,9 +42,6 @@ async function compact({
   const made = await compactSession(request, id, model)
   print(made, describeCompaction(made))
 }
-
-/** Every session of a tree, the root first. */
-const flatten = (tree: Tree): Tree[] => [tree, ...tree.children.flatMap(flatten)]
 
 const filters = ['principal', 'agent', 'state', 'limit', 'after'] as const
 
@@ -98,83 +86,6 @@ async function list({ values, request, print }: Context<ValuesOf<typeof listOpti
 async function show({ args: [id], request, print }: Context<object, [string]>) {
   const tree = await wholeTree(request, id)
   print(tree, describe(tree))
-}
-
-async function writeLines(target: Output, lines: AsyncIterable<unknown>) {
-  for await (const line of lines) {
-    const isFull = target.write(`${JSON.stringify(line)}\n`) === false
-    if (isFull && target instanceof EventEmitter) await once(target, 'drain')
-  }
-}
-
-/** Everything that was said in a session, a page at a time. */
-async function* saidIn(request: Client['request'], id: string) {
-  for (let after: string | undefined = ''; after !== undefined;) {
-    const page: Reply<'GET /api/sessions/:id/transcript'> = await request(
-      'GET /api/sessions/:id/transcript',
-      { params: { id }, query: after === '' ? {} : { after } },
-    )
-    yield* page.messages
-    after = page.next
-  }
-}
-
-/** The lines of an export: what each is says `kind`, whose it is `session`. */
-async function* exportLines(
-  { request, events }: Client,
-  { id, isDeep }: { readonly id: string; readonly isDeep: boolean },
-) {
-  const tree = await wholeTree(request, id)
-  yield { kind: 'tree', session: id, value: tree }
-  for (const { id: session } of isDeep ? flatten(tree) : [tree]) {
-    for await (const value of saidIn(request, session)) yield { kind: 'message', session, value }
-    for await (const value of events(session, { follow: false })) {
-      if ('seq' in value) yield { kind: 'event', session, value }
-    }
-  }
-}
-
-/** Why a file could not be made, and what to do. */
-function whyNotWritten(path: string, { code, message }: NodeJS.ErrnoException) {
-  const folder = dirname(path)
-  switch (code) {
-    case 'EEXIST':
-      return `${path} is there already (--force replaces it).`
-    case 'ENOENT':
-      return `--out ${path}: there is no folder ${folder}. Make it (mkdir -p ${folder}), or name another.`
-    case 'ENOTDIR':
-      return `--out ${path}: ${folder} is no folder. Name another.`
-    case 'EISDIR':
-      return `--out ${path} is a folder. Name a file in it.`
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-      return `--out ${path}: you may not write there (${code}). Name a folder of yours.`
-    default:
-      return `--out ${path} cannot be written: ${message}`
-  }
-}
-
-async function exportSession({
-  args: [id],
-  values,
-  connect,
-  stdout,
-}: Context<ValuesOf<typeof exportOptions>, [string]>) {
-  const { out, force, children = false } = values
-  const lines = exportLines(connect(), { id, isDeep: children })
-  if (out === undefined) return writeLines(stdout, lines)
-  // A conversation is private: its file is its owner's.
-  const file = createWriteStream(out, { flags: force ? 'w' : 'wx', mode: 0o600 })
-  await once(file, 'open').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(whyNotWritten(out, error), { cause: error })
-  })
-  try {
-    await writeLines(file, lines)
-  } finally {
-    file.end()
-    await once(file, 'close')
-  }
 }
 
 const isOver = ({ state }: { readonly state: string }) =>
@@ -239,11 +150,6 @@ const listOptions = {
   all: { type: 'boolean', about: "everybody's; for operators and auditors" },
   limit: { type: 'string', value: 'n', about: '1 to 500' },
   after: { type: 'string', value: 'next', about: 'go on where the last list ended' },
-} as const satisfies Options
-const exportOptions = {
-  children: { type: 'boolean', about: "the sub-agents' sessions too" },
-  out: { type: 'string', value: 'file', about: 'instead of the standard output' },
-  force: { type: 'boolean', about: 'replace the file if it is there' },
 } as const satisfies Options
 const cancelOptions = {
   reason: { type: 'string', value: 'text', about: 'told to whoever reads the run' },

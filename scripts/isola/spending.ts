@@ -25,7 +25,7 @@ const columns: readonly (readonly [string, (spent: Spent) => string])[] = [
   ['in', ({ inputTokens }) => String(inputTokens)],
   ['out', ({ outputTokens }) => String(outputTokens)],
   ['cost', ({ costUsd }) => dollars(costUsd)],
-  ['platform', ({ platformUsd = 0 }) => dollars(platformUsd)],
+  ['platform', ({ platformUsd = 0 }: Partial<Spent>) => dollars(platformUsd)],
 ]
 
 /** What the platform was made to do, and for whom. */

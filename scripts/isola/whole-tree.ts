@@ -37,3 +37,6 @@ async function completed(request: Client['request'], child: Tree): Promise<Tree>
   for (const one of child.children) children.push(await completed(request, one))
   return { ...child, children }
 }
+
+/** Every session of a tree, the root first. */
+export const flatten = (tree: Tree): Tree[] => [tree, ...tree.children.flatMap(flatten)]

@@ -11,6 +11,8 @@ import { wayOut } from './way-out.mjs'
 /** Outside packages each room may use; `name/*` allows subpaths. A room that is missing may use none. */
 const allowedPackages = {
   contracts: ['zod'],
+  // Its types alone: nothing of it is there when a client runs.
+  client: ['zod'],
   sessions: ['cloudflare:workers', 'agents/lifecycle'],
   models: ['openai', 'openai/*', 'tokenx'],
   http: ['hono', 'hono/*', 'zod', 'agents/mcp/server', '@modelcontextprotocol/server'],

@@ -1,7 +1,7 @@
 import { ApiError, noReply, toSaid } from './api-error.ts'
 import { followEvents, type EventsOptions } from './events.ts'
 import type { StreamItem } from '#contracts/event.ts'
-import type { Given, Reply, Route, Waiting } from './routes.ts'
+import type { Given, Open, Reply, Route, Waiting } from './routes.ts'
 
 export { ApiError, mayPass } from './api-error.ts'
 export type { ClientErrorCode } from './api-error.ts'
@@ -30,7 +30,7 @@ export interface Client {
    */
   readonly request: <Of extends Route>(route: Of, ...given: Given<Of>) => Promise<Reply<Of>>
   /** The same, for headers and for what is not JSON: resolves to the reply with its body unread. */
-  readonly open: <Of extends Route>(route: Of, ...given: Given<Of>) => Promise<Response>
+  readonly open: Open
   /**
    * Follows a session, and comes back to it where a connection breaks: every event comes once and in order.
    * Ends after the named run's `run_finished` or `run_parked`, or when the server has nothing to tell.

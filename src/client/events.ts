@@ -1,7 +1,7 @@
 import type { StreamItem } from '#contracts/event.ts'
 import { ApiError, mayPass, noReply, toSaid } from './api-error.ts'
-import type { Client } from './client.ts'
 import { chunksOf, readBlocks } from './event-blocks.ts'
+import type { Open } from './routes.ts'
 
 /** Where a reader is: the last event that it has seen. 0 is before the first. */
 export interface EventCursor {
@@ -39,7 +39,7 @@ interface Connection extends EventsOptions {
 
 /** One connection's items. Returns true if the stream ended where it may end. */
 async function* readOnce(
-  open: Client['open'],
+  open: Open,
   session: string,
   { cursor, run, follow, signal }: Connection,
 ): AsyncGenerator<StreamItem, boolean> {
@@ -74,7 +74,7 @@ const brokenOff = (text: string) =>
 
 /** A session's events over connections that may break: see `Client.events`. */
 export async function* followEvents(
-  open: Client['open'],
+  open: Open,
   session: string,
   { cursor = { seq: 0 }, follow = true, sleep = wait, ...options }: EventsOptions,
 ): AsyncGenerator<StreamItem> {

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { ApiRoutes } from '#contracts/api/contracts.ts'
 
 /** A method and a path, as the contracts name it: `GET /api/sessions/:id`. */
-export type Route = keyof ApiRoutes & string
+export type Route = keyof ApiRoutes
 
 /** Optional where nothing in it is needed. */
 type Field<Name extends string, Value> = {} extends Value
@@ -64,3 +64,6 @@ export type Reply<Of extends Route> = Replies<ApiRoutes[Of]['replies']>
 /** The second argument of a request: absent where the route needs nothing. */
 export type Given<Of extends Route> =
   {} extends Request<Of> ? [request?: Request<Of>] : [request: Request<Of>]
+
+/** Asks a route: resolves to the reply with its body unread. */
+export type Open = <Of extends Route>(route: Of, ...given: Given<Of>) => Promise<Response>

@@ -39,7 +39,7 @@ afterAll(async () => {
 const isola = (...args: readonly string[]): Promise<string> =>
   new Promise((resolve, reject) => {
     const env = { ...process.env, ISOLA_URL: '', ISOLA_KEY: undefined, PORT: String(port) }
-    execFile(process.execPath, ['scripts/isola.ts', ...args], { env }, (error, stdout, stderr) =>
+    execFile(process.execPath, ['scripts/isola.mjs', ...args], { env }, (error, stdout, stderr) =>
       error ? reject(new Error(`isola ${args.join(' ')}: ${stdout}${stderr}`)) : resolve(stdout),
     )
   })

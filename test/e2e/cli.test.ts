@@ -29,7 +29,7 @@ describe('the isola command against a running server, with the offline model', (
 
   /** One command line in a process of its own; `input` undefined leaves its input open. */
   const start = (args: readonly string[], env: Record<string, string> = {}, input?: string) => {
-    const child = spawn(process.execPath, ['scripts/isola.ts', ...args], {
+    const child = spawn(process.execPath, ['scripts/isola.mjs', ...args], {
       env: {
         ...process.env,
         ISOLA_URL: '',

@@ -36,7 +36,7 @@ afterAll(async () => {
 /** A command as an operator types it, in a process without a terminal. */
 async function isola(...args: readonly string[]) {
   const env = { ...process.env, ISOLA_URL: '', ISOLA_KEY: undefined, PORT: String(port) }
-  const child = spawn(process.execPath, ['scripts/isola.ts', ...args], { env })
+  const child = spawn(process.execPath, ['scripts/isola.mjs', ...args], { env })
   const said = { stdout: '', stderr: '' }
   child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (said.stderr += chunk.toString()))

@@ -78,7 +78,7 @@ describe('deploying', () => {
     try {
       const { status, stdout, stderr } = spawnSync(
         process.execPath,
-        [join(root, 'scripts/isola.ts'), 'deploy', '--tenant', 'acme', '--dry-run'],
+        [join(root, 'scripts/isola.mjs'), 'deploy', '--tenant', 'acme', '--dry-run'],
         {
           cwd: root,
           encoding: 'utf8',

@@ -1,34 +1,15 @@
 // Calls that wait for a person: shown, asked about, settled.
-import { ApiError, type Client, type Reply, type Request } from '../../../src/client/client.ts'
+import { ApiError, type Client } from '../../../src/client/client.ts'
 import { short } from '../text.ts'
 import type { Tree } from '../whole-tree.ts'
+import type { Decided, Decision, Pause, Person } from './person.ts'
 import { decideAsks } from './questions.ts'
-
-export type Pause = NonNullable<Reply<'GET /api/sessions/:id/runs/:run'>['pauses']>[number]
-export type Decision = Request<'POST /api/sessions/:id/runs/:run/decisions'>['body']
-type Limits = Request<'POST /api/sessions/:id/runs/:run/limits'>['body']
 
 /** A pause, with whose it is. */
 export interface Waiting {
   readonly session: string
   readonly run: string
   readonly pause: Pause
-}
-
-/** How a person is asked, and what ends it. */
-export interface Person {
-  /** Resolves to a person's words, to undefined at the end of the input. */
-  readonly ask: (prompt: string) => Promise<string | undefined>
-  readonly note: (text: string) => void
-  /** Aborted when the run is cancelled: then nothing is decided. */
-  readonly signal: AbortSignal
-}
-
-/** What was decided, if anything was, and whether there was nobody to ask. */
-export interface Decided {
-  readonly decision?: Decision
-  readonly limit?: Limits
-  readonly isUnanswered: boolean
 }
 
 /** What is needed of a session and those below it. */

@@ -1,7 +1,7 @@
 // What a plugin or an MCP server asks in the middle of a call: a form, an answer of a model, or places to work in.
 import type { Json } from '../../../src/contracts/json.ts'
 import { short } from '../text.ts'
-import type { Decided, Decision, Person } from './pauses.ts'
+import type { Decided, Decision, Person } from './person.ts'
 
 /** A field of a form as JSON Schema has it; somebody else wrote it, and what is odd is text. */
 export interface Field {

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError, type Client, type StreamItem } from '../../../src/client/client.ts'
 import type { ToldData } from '../../../src/contracts/event.ts'
-import { settlePauses, type Person } from './pauses.ts'
+import { settlePauses } from './pauses.ts'
+import type { Person } from './person.ts'
 import type { View } from './view.ts'
 
 /** A conversation: where it is, how it looks, and who talks. */

@@ -1,6 +1,6 @@
 // What a conversation looks like: answers on the standard output, all else on the error output.
 import type { StreamItem } from '../../../src/client/client.ts'
-import type { ToldData, ToldEvent } from '../../../src/contracts/event.ts'
+import type { ToldData } from '../../../src/contracts/event.ts'
 import { createStyle } from '../../style.mjs'
 import type { Env, Output } from '../command.ts'
 import { dollars, short, shown } from '../text.ts'
@@ -51,7 +51,7 @@ export function lineOf(item: StreamItem): string | undefined {
 /** What a run took: the models that answered, tokens, cost, time. `hasUnpriced`: a model of it has no known price. */
 export function billOf({ result }: ToldData<'run_finished'>, hasUnpriced = false) {
   if (!result?.usage) return undefined
-  const { modelCalls = [], usage, costEstimateUsd = 0, startedAtMs, finishedAtMs } = result
+  const { modelCalls, usage, costEstimateUsd, startedAtMs, finishedAtMs } = result
   const models = [...new Set(modelCalls.map(({ provider, model }) => `${provider}/${model}`))]
   return [
     models.join(', '),

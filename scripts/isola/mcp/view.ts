@@ -41,7 +41,7 @@ function mayAsk({
 
 /** What opens it: the names of its headers, and the secrets that stand in them. */
 function secretLines(
-  { headers = {}, clientSecret }: Pick<Server['config'], 'headers' | 'clientSecret'>,
+  { headers = {}, clientSecret }: Partial<Server['config']>,
   missing: readonly string[],
 ) {
   const secretsIn = (value: string) =>
@@ -56,8 +56,11 @@ function secretLines(
   ]
 }
 
+/** What a server of an earlier version leaves out. */
+type Later = 'confirmed' | 'missingSecrets' | 'asking' | 'harmless'
+
 /** One server: what it offers now, and what of that is not as it was approved. */
-export function viewOf(view: Server): string {
+export function viewOf(view: Omit<Server, Later> & Partial<Pick<Server, Later>>): string {
   const { id, state, config, listing, differences, login, problem } = view
   const { confirmed = [], missingSecrets = [], asking = [], harmless = [] } = view
   const open = differences.filter((one) => one.state !== 'same')

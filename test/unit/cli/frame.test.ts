@@ -121,7 +121,7 @@ describe('the isola command', () => {
     expect(destructive.map(([[noun, verb]]) => `${noun} ${verb}`)).toEqual(
       expect.arrayContaining(
         commands.flatMap(({ noun, verbs = {} }) =>
-          Object.entries(verbs).flatMap(([verb, { asks }]) => (asks ? [`${noun} ${verb}`] : [])),
+          Object.entries(verbs).flatMap(([name, verb]) => (verb.asks ? [`${noun} ${name}`] : [])),
         ),
       ),
     )

@@ -15,9 +15,10 @@ function open() {
   const printed: { value: Json; text: string }[] = []
   const said: string[] = []
   const run = async (verb: keyof typeof command.verbs, ...words: readonly string[]) => {
-    const { options = {}, run }: Verb = command.verbs[verb]
+    const chosen: Verb = command.verbs[verb]
+    const { options = {} } = chosen
     const { positionals, values } = parseArgs({ args: [...words], options, allowPositionals: true })
-    await run({
+    await chosen.run({
       args: positionals,
       values,
       isJson: false,
