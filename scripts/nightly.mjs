@@ -1,7 +1,7 @@
 // npm run nightly [-- --only faults,kills]
 //
 // What takes too long for `npm test`: every test in its long form (ISOLA_NIGHTLY), every harness in full, and every
-// switch. One after the other, a line each with its last line; the output of each is kept. Last line: `N ok, N failed`.
+// switch, a mutant of every place. One after the other, a line each with its last line; the output of each is kept. Last line: `N ok, N failed`.
 import { createWriteStream, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'node:child_process'
@@ -14,6 +14,7 @@ const harness = (...path) => [join('test', ...path)]
 const campaigns = {
   tests: [tools.vitest, 'run'],
   switches: harness('switches', 'run.mjs'),
+  mutation: harness('mutation', 'run.mjs'),
   faults: harness('faults', 'run.mjs'),
   kills: harness('faults', 'kills.mjs'),
   retries: harness('faults', 'retries.mjs'),

@@ -1,5 +1,5 @@
 // npm test: everything that CI checks. Uses node builtins only until packages are installed. The checks run beside the
-// tests, which wait for something most of their time.
+// tests, which wait for something most of their time; after them protections are taken away, other ones with each commit.
 // The last line is `N passed, N failed`, counting tests that really ran.
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,6 +14,14 @@ function readReport() {
   } catch {
     return undefined
   }
+}
+
+/** Takes eight protections away, one at a time: a test turns red, or nothing holds them up. */
+async function checkSwitches() {
+  console.log('')
+  const options = ['--seeded', '8', '--no-baseline', '--jobs', '2']
+  const { code } = await runNode([join(root, 'test', 'switches', 'run.mjs'), ...options])
+  return code === 0 ? [] : ['switches']
 }
 
 async function main() {
@@ -33,7 +41,9 @@ async function main() {
     `--outputFile.json=${reportPath}`,
     ...process.argv.slice(2),
   ])
-  const failedChecks = await checks
+  const failed = await checks
+  const isWhole = process.argv.length === 2
+  if (isWhole && code === 0) failed.push(...(await checkSwitches()))
   const report = readReport()
   if (!report) console.error('vitest left no report')
   for (const file of report?.testResults ?? []) {
@@ -41,9 +51,9 @@ async function main() {
     if (file.status === 'failed' && file.assertionResults.length === 0)
       console.error(`could not run ${file.name}`)
   }
-  if (failedChecks.length > 0) console.error(`check failed: ${failedChecks.join(', ')}`)
+  if (failed.length > 0) console.error(`check failed: ${failed.join(', ')}`)
   console.log(`${report?.numPassedTests ?? 0} passed, ${report?.numFailedTests ?? 0} failed`)
-  return code === 0 && report?.success === true && failedChecks.length === 0 ? 0 : 1
+  return code === 0 && report?.success === true && failed.length === 0 ? 0 : 1
 }
 
 try {

@@ -1,7 +1,7 @@
 import type { Plugin } from 'vitest/config'
-import type { Switch } from './switches.mjs'
+import type { Switch } from './all.d.mts'
 
-export const offVariable: string
-export const markVariable: string
-export function withoutProtection(text: string, off: Switch): string
-export function switchedOff(off?: string): Plugin
+export declare const offVariable: string
+export declare const markVariable: string
+export declare function withoutProtection(text: string, one: Switch): string
+export declare function switchedOff(off?: string): Promise<Plugin>

@@ -2,7 +2,6 @@
 // built with it.
 import { appendFileSync } from 'node:fs'
 import { sep } from 'node:path'
-import { switches } from './switches.mjs'
 
 /** Names the one switch that is off. */
 export const offVariable = 'ISOLA_SWITCH_OFF'
@@ -17,8 +16,9 @@ export function withoutProtection(text, { name, file, find, replace }) {
 }
 
 /** A vite plugin for each project of the tests; without the variable it does nothing. */
-export function switchedOff(off = process.env[offVariable]) {
+export async function switchedOff(off = process.env[offVariable]) {
   if (!off) return { name: 'isola-switched-off' }
+  const { switches } = await import('./all.mjs')
   const found = switches.find(({ name }) => name === off)
   if (!found) throw new Error(`${offVariable}: there is no switch named "${off}"`)
   return {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
@@ -570,8 +570,10 @@ describe('I30: a failure', () => {
 
   it("because the caller stopped throws the caller's own reason", async () => {
     const stop = new AbortController()
-    setTimeout(() => stop.abort(new Error('cancelled by the user')), 100)
-    const outcome = await call([{ text: 'begins', stall: true }], ask(), {}, stop.signal)
+    const calling = call([{ text: 'begins', stall: true }], ask(), {}, stop.signal)
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1))
+    stop.abort(new Error('cancelled by the user'))
+    const outcome = await calling
     expect(outcome.error).toBe(stop.signal.reason)
     const early = await call(
       [{ text: 'never' }],

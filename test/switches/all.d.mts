@@ -7,13 +7,11 @@ export interface Switch {
   /** Found exactly once in the file. */
   readonly find: string
   readonly replace: string
+  /** The test file of which at least one test turns red. */
+  readonly test: string
   readonly project: 'unit' | 'workers'
-  /** Test files of which at least one test turns red. */
-  readonly tests: readonly string[]
   /** A pattern of test names, so that only they are run. */
-  readonly filter?: string
-  /** Why no test on one machine can see it missing. */
-  readonly unseen?: string
+  readonly only?: string
 }
 
 export const switches: readonly Switch[]

@@ -1,0 +1,60 @@
+// Protections that the tests of this folder hold up, and what the code reads like without them (test/switches/all.mjs).
+export default [
+  {
+    name: 'operator-key',
+    what: 'T1: nobody passes without the key',
+    test: 'authenticator.test.ts',
+    file: 'src/governance/authenticator.ts',
+    find: 'if (isEqual(hash, expected)) return operator',
+    replace: 'return operator',
+  },
+  {
+    name: 'keys-end',
+    what: 'T1: a key that expired or was revoked opens nothing',
+    test: 'authenticator.test.ts',
+    file: 'src/governance/authenticator.ts',
+    find: "if (found && stateOf(found, nowMs) === 'active')",
+    replace: 'if (found)',
+  },
+  {
+    name: 'no-key-no-entry',
+    what: 'T1: a deployment without a key refuses everybody',
+    test: 'authenticator.test.ts',
+    file: 'src/governance/authenticator.ts',
+    find: 'if (expected === undefined) throw notConfigured()',
+    replace: 'if (expected === undefined) return operator',
+  },
+  {
+    name: 'failed-logins-limited',
+    what: 'T1: an address that shows wrong keys is refused after thirty',
+    test: 'failed-logins.test.ts',
+    file: 'src/governance/failed-logins.ts',
+    find: 'const isLimited = ofAddress > maxFailures',
+    replace: 'const isLimited = false',
+  },
+  {
+    name: 'day-refuses',
+    what: 'E1: a day of which nothing is left gives nothing',
+    test: 'day-ledger.test.ts',
+    file: 'src/governance/day.ts',
+    find: 'if (asked > 0 && left === 0) return undefined',
+    replace: '',
+  },
+  {
+    name: 'day-fails-closed',
+    what: 'E1: a day that cannot be asked gives nothing',
+    test: 'principal-ledger.test.ts',
+    file: 'src/governance/principal-ledger.ts',
+    find: 'return ask(request.principal, (api) => api.reserve(request, limits), counted)',
+    replace:
+      "return ask(request.principal, (api) => api.reserve(request, limits), counted).catch((error) => {\n        if (error.code === 'request_unavailable') return request.asked\n        throw error\n      })",
+  },
+  {
+    name: 'outcome-run-key',
+    what: 'T1: a key that has ended begins no run',
+    test: 'may-begin.test.ts',
+    file: 'src/governance/may-begin.ts',
+    find: "return key && stateOf(key, clock.nowMs()) === 'active' ? key : undefined",
+    replace: 'return key',
+  },
+]

@@ -1,0 +1,11 @@
+// Protections that the tests of this folder hold up, and what the code reads like without them (test/switches/all.mjs).
+export default [
+  {
+    name: 'outside-leads-outside',
+    what: 'T16: what the operator set outside leads nobody into a private network',
+    test: 'holes.test.ts',
+    file: 'src/outbound/address.ts',
+    find: 'return url.hostname === set.hostname || !isPublicHost(set.hostname)',
+    replace: 'return true',
+  },
+]

@@ -1,0 +1,19 @@
+// Protections that the tests of this folder hold up, and what the code reads like without them (test/switches/all.mjs).
+export default [
+  {
+    name: 'audit-lands-once',
+    what: 'M5, F15: a batch that arrives twice lands once',
+    test: 'audit-log.test.ts',
+    file: 'src/storage/record-rows.ts',
+    find: 'WHERE known < ?5',
+    replace: '',
+  },
+  {
+    name: 'events-from-the-beginning',
+    what: 'invariant 8: of a log only its beginning is deleted, so that the rest stays provable',
+    test: 'retention.test.ts',
+    file: 'src/storage/retention.ts',
+    find: 'AND id < coalesce((SELECT min(id) FROM oldest WHERE to_ms >= ?1), ${newestId})',
+    replace: 'AND to_ms < ?1 AND id < ${newestId}',
+  },
+]
