@@ -200,7 +200,7 @@ export interface Toolset {
    * up is not found. Absent where all there is is here.
    */
   readonly ready?: (
-    calls: readonly { readonly name: string; readonly input: JsonObject }[],
+    calls: readonly { readonly toolId: string; readonly input: JsonObject }[],
   ) => Promise<void>
   /**
    * The entry a call means, with the input for it; `undefined` if this agent has no such tool.
