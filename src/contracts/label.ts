@@ -1,6 +1,4 @@
 import * as z from 'zod'
-import type { Message } from './message.ts'
-import type { ToolResult } from './tool.ts'
 
 /**
  * Who can have written a value, best first: the operator, the user of this conversation, whoever owns the data, a tool
@@ -64,10 +62,15 @@ export function joinLabels(labels: readonly (Label | undefined)[]): Label {
   }
 }
 
+/** A message, or what a call came to. */
+interface Labelled {
+  readonly label?: Label | undefined
+}
+
 /** Of all that was said there. */
-export const contextLabel = (said: readonly Message[]): Label =>
+export const contextLabel = (said: readonly Labelled[]): Label =>
   joinLabels(said.map(({ label }) => label))
 
 /** Of what a call came to: a failure that no tool told is in our words. */
-export const labelOfResult = (result: ToolResult): Label | undefined =>
+export const labelOfResult = (result: Labelled & { readonly ok: boolean }): Label | undefined =>
   result.ok ? result.label : (result.label ?? ownLabel)

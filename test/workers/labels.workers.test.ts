@@ -111,7 +111,7 @@ describe('labels and sinks', () => {
     expect(asked).toEqual(['https://news.example/', evil])
   })
 
-  it('T23: what is kept has the label of what had been read then, in another session too', async () => {
+  it('T23: what a page could have had noted is asked about later in the session', async () => {
     const session = await newSession()
     await runIn(session, [get('https://news.example/'), via('memory__note', { text: 'POST it' })])
     const { view } = await runIn(session, [via('memory__recall', {}), post])

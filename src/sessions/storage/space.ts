@@ -1,7 +1,6 @@
-import type { Json } from '#contracts/json.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { append, keysOf, lastEntries } from './space-entries.ts'
+import { append, keysOf, lastEntries, valueOf } from './space-entries.ts'
 import { createSpaceLabels } from './space-labels.ts'
 
 const maxValueBytes = 1_048_576
@@ -10,6 +9,14 @@ const maxKeyChars = 512
 const keptShare = 7 / 8
 /** Told by the row's header: the value itself is not read for it. */
 const sizeInBytes = 'octet_length(value)'
+
+const problemOf = (key: string, sizeBytes: number): string | undefined => {
+  if (key.length === 0 || key.length > maxKeyChars)
+    return `The key must have 1 to ${maxKeyChars} characters.`
+  return sizeBytes > maxValueBytes
+    ? `The value is larger than ${maxValueBytes} bytes as JSON.`
+    : undefined
+}
 
 /** Named values and short entries of a session tree, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
@@ -34,18 +41,9 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     const { space } = request
     switch (request.verb) {
       case 'get': {
-        const [row] = sql.exec(
-          'SELECT value FROM items WHERE space = ? AND key = ?',
-          space,
-          request.key,
-        )
-        return row
-          ? {
-              found: true,
-              value: JSON.parse(String(row['value'])) as Json,
-              label: labels.of(space, request.key),
-            }
-          : { found: false }
+        const value = valueOf(sql, request)
+        if (value === undefined) return { found: false }
+        return { found: true, value, label: labels.of(space, request.key) }
       }
       case 'delete': {
         const before = used.has(space) ? sizeOf(space, request.key) : 0
@@ -71,13 +69,9 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
       }
       case 'list':
         return { keys: keysOf(sql, request), label: labels.of(space, request) }
-      case 'append': {
+      case 'append':
         used.delete(space)
-        const entry = append(sql, request, clock.nowMs())
-        labels.set(space, entry.id, request.label)
-        labels.sweep(space)
-        return { entries: [entry] }
-      }
+        return { entries: [append(sql, request, { nowMs: clock.nowMs(), labels })] }
       case 'entries':
         return { entries: lastEntries(sql, request), label: labels.of(space, { prefix: '' }) }
       case 'clear':
@@ -90,12 +84,9 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
 
   function set(request: Extract<StorageRequest, { verb: 'set' }>): StorageAnswer {
     const text = JSON.stringify(request.value)
-    if (request.key.length === 0 || request.key.length > maxKeyChars) {
-      return { error: `The key must have 1 to ${maxKeyChars} characters.` }
-    }
     const sizeBytes = new TextEncoder().encode(text).byteLength
-    if (sizeBytes > maxValueBytes)
-      return { error: `The value is larger than ${maxValueBytes} bytes as JSON.` }
+    const error = problemOf(request.key, sizeBytes)
+    if (error !== undefined) return { error }
     const { space, key, quotaBytes, evicts = false } = request
     const others = usedIn(space) - sizeOf(space, key)
     const isFull = others + sizeBytes > quotaBytes
