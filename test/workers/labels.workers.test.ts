@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { callJson, type Answer } from '../fakes/client.ts'
+import { addPlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamReply } from '../fakes/upstream.ts'
 
 const note = 'the blue door code is CANARY-7351'
@@ -131,5 +132,38 @@ describe('labels and sinks', () => {
     const { view } = await runOf([get('https://news.example/'), post])
     expect(view.result.result).toContain('tool_denied')
     expect(asked).toEqual(['https://news.example/'])
+  })
+
+  it('T22: a sub-agent begins with the label of its caller, and its answer brings its own', async () => {
+    await addPlugin({
+      ...pluginBundle('poster', 'x', {
+        agent: {
+          integration_mode: 'tool',
+          model: 'openai/poster',
+          instructions: 'p.md',
+          uses_tools: ['http'],
+        },
+      }),
+      files: { 'p.md': 'You post.' },
+    })
+    await enablePlugin('poster')
+    const news = 'https://news.example/'
+    const ask = via('poster__run', { task: 'do it' })
+    const direct = ({ input }: Call): Call => input as Call
+    const both = async (above: readonly Call[], below: readonly Call[]) => {
+      upstream?.restore()
+      asked = []
+      const [parent, child] = [obeys(above), obeys(below.map(direct))]
+      upstream = installUpstream(
+        (request) => (request.model === 'poster' ? child : parent)(request),
+        ({ url }) => (asked.push(url), page(url)),
+      )
+      const session = await newSession()
+      const { run } = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'go' } })
+      return (await settled(`/api/sessions/${session}/runs/${run}`)).state
+    }
+    expect([await both([ask], [post]), asked]).toEqual(['completed', [evil]])
+    expect([await both([get(news), ask], [post]), asked]).toEqual(['parked', [news]])
+    expect([await both([ask, post], [get(news)]), asked]).toEqual(['parked', [news]])
   })
 })
