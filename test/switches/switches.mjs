@@ -3684,7 +3684,7 @@ const uploads = [
         what: 'T11: the policy reads the label of a call',
         tests: [kernelLabels],
         find: 'label: joinLabels([subject.label]),',
-        replace: '',
+        replace: 'label: undefined,',
       },
       {
         name: 'unknown-policy',
