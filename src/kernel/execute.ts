@@ -1,10 +1,18 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { ofCall } from '#contracts/event.ts'
+import { joinLabels, labelFrom } from '#contracts/label.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import { answersIn } from '#contracts/pause.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
 import { heldBack, pauseOrDeny } from './approval.ts'
-import { failure, type CallState, type Gate, type TurnScope, type Within } from './call.ts'
+import {
+  failure,
+  subjectOf,
+  type CallState,
+  type Gate,
+  type TurnScope,
+  type Within,
+} from './call.ts'
 import { openInner } from './inner.ts'
 
 /** How long a stopped tool may take to say what it has spent; longer if others below it have to be asked first. */
@@ -81,6 +89,7 @@ async function run(
   const context: ToolContext = {
     ...scope.caller,
     call: call.id,
+    label: subjectOf(call, scope).label,
     idempotencyKey: `${scope.caller.run}:${call.id}`,
     lease: call.limits!,
     signal,
@@ -90,9 +99,10 @@ async function run(
     ...(inner && { inner: inner.calls }),
   }
   const result = await executed(call, context)
-  return inner
-    ? { ...result, usage: addUsage(result.usage ?? zeroUsage, await inner.close()) }
-    : result
+  const own = result.label ?? call.entry!.yields ?? labelFrom(call.entry!.tool.name)
+  if (!inner) return { ...result, label: joinLabels([own]) }
+  const usage = addUsage(result.usage ?? zeroUsage, await inner.close())
+  return { ...result, label: joinLabels([own, inner.calls.label?.()]), usage }
 }
 
 async function executed(call: CallState, context: ToolContext): Promise<ToolResult> {

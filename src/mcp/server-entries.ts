@@ -3,6 +3,7 @@ import { remoteToolDestroys } from '#contracts/destructive.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonSchema } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type {
   McpCall,
@@ -16,6 +17,7 @@ import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceparent } from '#contracts/trace.ts'
 import { createAnswers, type AnswerDeps } from './answers.ts'
+import { flowOf } from './server-flow.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** Whether one call may go on: `signal` fires when the server is switched off, or what was approved of it changes. */
@@ -67,6 +69,7 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
     isReadOnly: mayRepeat && hints['readOnlyHint'] === true,
     isIdempotent: mayRepeat && hints['idempotentHint'] === true,
     isDestructive: item.isHarmless !== true && remoteToolDestroys(annotations),
+    ...flowOf(pin, item, name),
     timeoutMs: pin.config.timeoutMs + extraMs,
     ...spendingOf(pin.config),
     definitionHash: item.hash,
@@ -136,7 +139,8 @@ export async function callServer(
     const asks = answers.asks()
     if (asks) return waitingFor(asks)
     const said = context.answers ? (['user'] as const) : []
-    return result.ok ? { ...result, taint: [...said, `tool:${name}`] } : result
+    const label = joinLabels([flowOf(pin, item, name).yields, ...said.map(() => saidLabel)])
+    return result.ok ? { ...result, taint: [...said, `tool:${name}`], label } : { ...result, label }
   } catch {
     return { ok: false, error: whyStopped(name, context.signal, watch.signal) }
   } finally {

@@ -238,6 +238,7 @@ describe('the composition', () => {
         'depth',
         'emit',
         'idempotencyKey',
+        'label',
         'lease',
         'options',
         'principal',

@@ -17,8 +17,9 @@ import {
   createWorkspace,
   termsOf,
 } from './granted-parts.ts'
-import { withSafeErrors } from './storage/granted-storage.ts'
+import { withSafeErrors, type AskStorage } from './storage/granted-storage.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import type { CallLabels } from './plugin-flow.ts'
 import { createPluginRequest, type OnAsk } from './plugin-request.ts'
 import { createRefuse } from './refusal.ts'
 import { createCallSecrets } from '../secrets/call-secrets.ts'
@@ -42,6 +43,8 @@ export interface OpenOptions {
   readonly check?: (() => Promise<void>) | undefined
   /** Ends the call until there are answers; absent where a call cannot wait. */
   readonly onAsk?: OnAsk
+  /** What its storage reads and keeps is labelled. Absent where nothing of it comes back to a context. */
+  readonly labels?: CallLabels | undefined
 }
 
 /** Builds what a plugin may do within one call: exactly its grants, dead after the call (docs/design.md section 8). */
@@ -49,11 +52,20 @@ export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
-  { as = 'tool', onAsk, goesTo, check }: OpenOptions = {},
+  { as = 'tool', onAsk, goesTo, check, labels }: OpenOptions = {},
 ): OpenCapabilities {
   const over = createCallEnd()
-  const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
+  const labelled = (one: AskStorage) => labels?.wrap(one) ?? one
+  const ask = labelled(
+    withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request)),
+  )
   const guard = createGuard(over, check)
+  const reaching =
+    <Args extends readonly unknown[], T>(run: (...args: Args) => T) =>
+    (...args: Args): T => {
+      labels?.reach()
+      return run(...args)
+    }
   const log = createLog(context, over)
   const refuse = createRefuse(context)
   const secrets = createCallSecrets(plugin.granted.secrets, context, deps)
@@ -70,12 +82,11 @@ export function openCapabilities(
     }))
   const capabilities: Capabilities = {
     get fetch() {
-      return (made.fetch ??= guard(
-        createPluginFetch(plugin, context, { ...deps, signal: signalOf(), secrets, goesTo }),
-      ))
+      const options = { ...deps, signal: signalOf(), secrets, goesTo }
+      return (made.fetch ??= guard(reaching(createPluginFetch(plugin, context, options))))
     },
     get storage() {
-      const options = { ask, context, deps, refuse }
+      const options = { ask, context, deps, refuse, labelled, reaching }
       return (made.storage ??= guardAll(guard, createPluginStorage(plugin, options)))
     },
     get workspace() {
@@ -89,14 +100,15 @@ export function openCapabilities(
       return (made.secrets ??= { ref, ...guardAll(guard, signing) })
     },
     get tools() {
-      return (made.tools ??= guardAll(guard, createPluginTools(context)))
+      return (made.tools ??= guardAll(guard, createPluginTools(context, labels)))
     },
     get model() {
       const terms = termsOf(plugin, as)
       return (made.model ??= guardAll(guard, createPluginModel(context, terms, refuse('model'))))
     },
     get database() {
-      return (made.database ??= guardAll(guard, createDatabase(plugin, deps.databases, refuse)))
+      const { query } = createDatabase(plugin, deps.databases, refuse)
+      return (made.database ??= guardAll(guard, { query: reaching(query) }))
     },
     get isolate() {
       return (made.isolate ??= guardAll(guard, isolateOf(this.tools).isolate))

@@ -62,8 +62,13 @@ export function createPluginStorage(
     context,
     deps,
     refuse,
+    labelled,
+    reaching,
   }: {
     readonly ask: AskStorage
+    readonly labelled: (ask: AskStorage) => AskStorage
+    /** Others than this principal keep something there. */
+    readonly reaching: (ask: AskStorage) => AskStorage
     readonly context: ToolContext
     readonly deps: CapabilityDeps
     readonly refuse: Refuse
@@ -74,8 +79,8 @@ export function createPluginStorage(
   const { ofPrincipal, ofPlugin } = deps.scopedStorage
   const asks: Readonly<Record<typeof grant.scope, () => AskStorage>> = {
     session: () => ask,
-    principal: () => withSafeErrors(ofPrincipal(context.principal)),
-    deployment: () => withSafeErrors(ofPlugin(manifest.id)),
+    principal: () => labelled(withSafeErrors(ofPrincipal(context.principal))),
+    deployment: () => reaching(labelled(withSafeErrors(ofPlugin(manifest.id)))),
   }
   return createGrantedStorage({
     space: spaceOf(manifest.id),

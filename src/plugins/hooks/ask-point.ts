@@ -1,8 +1,10 @@
 import { withData, type EventDraft } from '#contracts/event.ts'
+import type { Label } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
+import { labelsOfHook } from '../capabilities/plugin-flow.ts'
 import { callHook, type CallHookDeps } from './call-hook.ts'
 import { readHookAnswer, type HookChange, type HookSaid } from './hook-answer.ts'
 import { isFor } from './listeners.ts'
@@ -22,9 +24,13 @@ export interface Asked {
 export interface Answered {
   readonly event: HookEvent
   /** Those that changed it, in order. */
-  readonly changes: readonly { readonly plugin: string; readonly change: HookChange }[]
+  readonly changes: readonly {
+    readonly plugin: string
+    readonly change: HookChange
+    readonly label: Label
+  }[]
   /** Who said no, or could not say; after that nobody else is asked. */
-  readonly stopped?: { readonly plugin: string; readonly message?: string }
+  readonly stopped?: { readonly plugin: string; readonly message?: string; readonly label?: Label }
 }
 
 /** What asking the plugins at one point takes, and for how long. */
@@ -58,13 +64,15 @@ export async function askPoint(
     const events = places.map((place) => answered[place]!.event)
     const context = toContext(asked[places[0]]!.context, plugin, on)
     const timeoutMs = Math.max(0, endsAtMs - startedAtMs)
-    const outcomes = await callHook({ plugin, on, events, context, timeoutMs }, deps)
+    const labels = labelsOfHook(plugin, context)
+    const outcomes = await callHook({ plugin, on, events, context, labels, timeoutMs }, deps)
     const said = outcomes.map((outcome) => readHookAnswer(on, outcome))
     for (const [index, place] of places.entries())
       answered[place] = after(answered[place]!, {
         on,
         plugin,
         said: said[index]!,
+        label: labels.label(),
         ...asked[place]!,
       })
     asked[places[0]]!.context.emit(
@@ -102,21 +110,26 @@ interface Said extends Pick<Asked, 'changed'> {
   readonly on: HookPoint
   readonly plugin: LoadedPlugin
   readonly said: HookSaid
+  /** Of what it said. */
+  readonly label: Label
 }
 
-function after(answered: Answered, { on, plugin: { manifest }, said, changed }: Said): Answered {
+function after(
+  answered: Answered,
+  { on, plugin: { manifest }, said, label, changed }: Said,
+): Answered {
   const plugin = manifest.id
   switch (said.verdict) {
     case 'allow':
       return answered
     case 'vetoed':
-      return { ...answered, stopped: { plugin, message: said.message } }
+      return { ...answered, stopped: { plugin, message: said.message, label } }
     case 'failed':
       return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered
     case 'changed': {
       const { change } = said
       const event = changed(answered.event, change)
-      return { ...answered, event, changes: [...answered.changes, { plugin, change }] }
+      return { ...answered, event, changes: [...answered.changes, { plugin, change, label }] }
     }
   }
 }

@@ -1,7 +1,18 @@
+import type { Json } from '#contracts/json.ts'
 import type { MemoryEntry } from '#contracts/memory.ts'
 import type { StorageRequest } from '#contracts/space.ts'
+import type { SpaceLabels } from './space-labels.ts'
 
 type Asked<Verb extends StorageRequest['verb']> = Extract<StorageRequest, { verb: Verb }>
+
+/** A value; undefined if there is none. */
+export function valueOf(
+  sql: SqlStorage,
+  { space, key }: Asked<'get' | 'delete'>,
+): Json | undefined {
+  const [row] = sql.exec('SELECT value FROM items WHERE space = ? AND key = ?', space, key)
+  return row && (JSON.parse(String(row['value'])) as Json)
+}
 
 /** The keys of a space that begin so, in their order: 1,000 at most. */
 export function keysOf(sql: SqlStorage, { space, prefix, limit }: Asked<'list'>): string[] {
@@ -16,8 +27,11 @@ export function keysOf(sql: SqlStorage, { space, prefix, limit }: Asked<'list'>)
 }
 
 /** Writes a short entry behind those that are there. */
-export function append(sql: SqlStorage, request: Asked<'append'>, nowMs: number): MemoryEntry {
-  const { space, text, maxEntries } = request
+export function append(
+  sql: SqlStorage,
+  { space, text, label, maxEntries }: Asked<'append'>,
+  { nowMs, labels }: { readonly nowMs: number; readonly labels: SpaceLabels },
+): MemoryEntry {
   const [last] = sql.exec('SELECT max(key) AS key FROM items WHERE space = ?', space)
   const id = String(Number(last?.['key'] ?? 0) + 1).padStart(10, '0')
   sql.exec('INSERT INTO items VALUES (?, ?, ?, ?)', space, id, JSON.stringify(text), nowMs)
@@ -28,6 +42,8 @@ export function append(sql: SqlStorage, request: Asked<'append'>, nowMs: number)
     space,
     maxEntries,
   )
+  labels.set(space, id, label)
+  labels.sweep(space)
   return { id, text, atMs: nowMs }
 }
 

@@ -1,7 +1,7 @@
-import type { Json } from '#contracts/json.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
-import { append, keysOf, lastEntries } from './space-entries.ts'
+import { append, keysOf, lastEntries, valueOf } from './space-entries.ts'
+import { createSpaceLabels } from './space-labels.ts'
 
 const maxValueBytes = 1_048_576
 const maxKeyChars = 512
@@ -10,9 +10,18 @@ const keptShare = 7 / 8
 /** Told by the row's header: the value itself is not read for it. */
 const sizeInBytes = 'octet_length(value)'
 
+const problemOf = (key: string, sizeBytes: number): string | undefined => {
+  if (key.length === 0 || key.length > maxKeyChars)
+    return `The key must have 1 to ${maxKeyChars} characters.`
+  return sizeBytes > maxValueBytes
+    ? `The value is larger than ${maxValueBytes} bytes as JSON.`
+    : undefined
+}
+
 /** Named values and short entries of a session tree, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
   const { sql } = storage
+  const labels = createSpaceLabels(sql)
   let isReady: boolean | undefined
   /** Bytes of the values by space, of those that something was set in: added up once, then kept. */
   const used = new Map<string, number>()
@@ -32,19 +41,15 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     const { space } = request
     switch (request.verb) {
       case 'get': {
-        const [row] = sql.exec(
-          'SELECT value FROM items WHERE space = ? AND key = ?',
-          space,
-          request.key,
-        )
-        return row
-          ? { found: true, value: JSON.parse(String(row['value'])) as Json }
-          : { found: false }
+        const value = valueOf(sql, request)
+        if (value === undefined) return { found: false }
+        return { found: true, value, label: labels.of(space, request.key) }
       }
       case 'delete': {
         const before = used.has(space) ? sizeOf(space, request.key) : 0
         const cursor = sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, request.key)
         if (used.has(space)) used.set(space, used.get(space)! - before)
+        labels.sweep(space)
         return { found: cursor.rowsWritten > 0 }
       }
       case 'set':
@@ -63,35 +68,35 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         return { found: cursor.rowsWritten === 0 }
       }
       case 'list':
-        return { keys: keysOf(sql, request) }
+        return { keys: keysOf(sql, request), label: labels.of(space, request) }
       case 'append':
         used.delete(space)
-        return { entries: [append(sql, request, clock.nowMs())] }
+        return { entries: [append(sql, request, { nowMs: clock.nowMs(), labels })] }
       case 'entries':
-        return { entries: lastEntries(sql, request) }
+        return { entries: lastEntries(sql, request), label: labels.of(space, { prefix: '' }) }
       case 'clear':
         sql.exec('DELETE FROM items WHERE space = ?', space)
         used.delete(space)
+        labels.sweep(space)
         return { found: true }
     }
   }
 
   function set(request: Extract<StorageRequest, { verb: 'set' }>): StorageAnswer {
     const text = JSON.stringify(request.value)
-    if (request.key.length === 0 || request.key.length > maxKeyChars) {
-      return { error: `The key must have 1 to ${maxKeyChars} characters.` }
-    }
     const sizeBytes = new TextEncoder().encode(text).byteLength
-    if (sizeBytes > maxValueBytes)
-      return { error: `The value is larger than ${maxValueBytes} bytes as JSON.` }
+    const error = problemOf(request.key, sizeBytes)
+    if (error !== undefined) return { error }
     const { space, key, quotaBytes, evicts = false } = request
     const others = usedIn(space) - sizeOf(space, key)
     const isFull = others + sizeBytes > quotaBytes
     if (isFull && (!evicts || sizeBytes > quotaBytes)) {
       return { error: `The storage quota of ${quotaBytes} bytes is used up.` }
     }
-    const write = () =>
+    const write = () => {
+      labels.set(space, key, request.label)
       sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)', space, key, text, clock.nowMs())
+    }
     let left = others
     if (isFull) {
       // All of it or nothing: where the new value cannot be written, the old ones stay.
@@ -99,6 +104,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         // Some more than is needed, so that not every one that follows looks for the oldest.
         left = evict(space, key, quotaBytes * keptShare - sizeBytes)
         write()
+        labels.sweep(space)
       })
     } else write()
     used.set(space, left + sizeBytes)

@@ -14,7 +14,7 @@ export default [
     what: 'I18: a gate that breaks says no',
     test: 'gates.test.ts',
     file: 'src/kernel/pipeline.ts',
-    find: 'return { deny: failure(\'tool_failed\', `The call could not pass "${gate.name}".`) }',
+    find: "return { deny: gate.broken ?? failure('tool_failed', text) }",
     replace: 'return undefined',
   },
   {
@@ -88,5 +88,21 @@ export default [
     file: 'src/leases/generate.ts',
     find: 'if (!mayUse(aim.selection))',
     replace: 'if (false)',
+  },
+  {
+    name: 'context-label',
+    what: 'T11: what was said in a run is part of its label',
+    test: 'labels.test.ts',
+    file: 'src/kernel/segment.ts',
+    find: 'joinLabels([input.label, contextLabel(said)])',
+    replace: 'joinLabels([input.label])',
+  },
+  {
+    name: 'labels-decide',
+    what: 'T11: the policy reads the label of a call',
+    test: 'labels.test.ts',
+    file: 'src/governance/policy/live-policy.ts',
+    find: 'label: joinLabels([subject.label]),',
+    replace: 'label: undefined,',
   },
 ]
