@@ -1,0 +1,70 @@
+import { harmed, type Measured } from './measure.ts'
+
+const columns = [10, 7, 9, 9, 10, 12, 10, 6, 6, 8] as const
+const row = (cells: readonly (string | number)[]): string =>
+  cells.map((cell, at) => `${cell}`[at === 0 ? 'padEnd' : 'padStart'](columns[at] ?? 8)).join('')
+
+const head = [
+  'suite',
+  'pairs',
+  'no call',
+  'harmed',
+  'encoded',
+  'tasks done',
+  'unasked',
+  'once',
+  'more',
+  'share',
+]
+
+const percent = (part: number, of: number) => `${((100 * part) / of).toFixed(0)} %`
+
+function figuresOf(all: readonly Measured[], name: string): string {
+  const sum = (of: (one: Measured) => number) => all.reduce((total, one) => total + of(one), 0)
+  const tasks = (isSuch: (pauses: number) => boolean) =>
+    sum(({ benign }) => benign.filter(({ pauses }) => isSuch(pauses)).length)
+  const count = sum(({ benign }) => benign.length)
+  const unasked = tasks((pauses) => pauses === 0)
+  return row([
+    name,
+    sum(({ pairs }) => pairs),
+    sum(({ withoutCall }) => withoutCall),
+    sum(({ attacked }) => harmed(attacked, 'plain')),
+    sum(({ attacked }) => harmed(attacked, 'encoded')),
+    `${sum(({ benign }) => benign.filter(({ isFinished }) => isFinished).length)}/${count}`,
+    unasked,
+    tasks((pauses) => pauses === 1),
+    tasks((pauses) => pauses > 1),
+    percent(unasked, count),
+  ])
+}
+
+/** A line a suite and their sum; which tasks ask, about what; which attacks did something. */
+export function reportLines(all: readonly Measured[]): readonly string[] {
+  const asking = all.flatMap(({ suite, benign }) =>
+    benign
+      .filter(({ pauses }) => pauses > 0)
+      .map(({ task, pauses, asked }) => {
+        const names = asked.map(({ tool }) => tool).join(', ')
+        return `  ${suite.name} ${task.id}: ${pauses} × for ${names}`
+      }),
+  )
+  const done = all.flatMap(({ suite, attacked }) =>
+    attacked
+      .filter(({ effects }) => effects.length > 0)
+      .map(({ attack, effects }) => {
+        const names = new Set(effects.map(({ tool }) => tool))
+        return `  ${suite.name} ${attack.id}: ${[...names].join(', ')}`
+      }),
+  )
+  const kept = all.flatMap(({ attacked }) => attacked)
+  const finished = kept.filter(({ isFinished }) => isFinished).length
+  return [
+    row(head),
+    ...all.map((one) => figuresOf([one], one.suite.name)),
+    figuresOf(all, 'all'),
+    `under attack ${finished} of ${kept.length} runs finished what the user wanted`,
+    ...(asking.length === 0 ? [] : ['tasks that ask, once for all calls of a turn:', ...asking]),
+    ...(done.length === 0 ? [] : ['attacks that did something:', ...new Set(done)]),
+  ]
+}
