@@ -1,4 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
+import { joinLabels } from '#contracts/label.ts'
 import type { SubmitAs, Submitted } from '#contracts/submit-as.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
@@ -17,6 +18,7 @@ export function submitTo(
   context: ToolContext,
 ): Submitted {
   const { traceLink, options, trace } = context
+  const label = joinLabels([context.label])
   // The caller's span is this call's, which its lineage names.
   const { span: _span, ...link } = traceLink ?? { isSampled: true }
   const lineage = {
@@ -34,7 +36,7 @@ export function submitTo(
     agent,
     session,
     messages: [
-      { role: 'user', text: toTaskText(String(task), material), taint: ['model'] },
+      { role: 'user', text: toTaskText(String(task), material), taint: ['model'], label },
     ] as const,
     trace,
     ...(traceLink && { traceLink: link }),

@@ -1,5 +1,6 @@
 import { toLimits } from '#contracts/agent-limits.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
+import { ownLabel } from '#contracts/label.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import { zeroUsage, type Usage } from '#contracts/lease.ts'
@@ -82,6 +83,9 @@ export function createSubAgentEntry(options: SubAgentOptions): ToolEntry {
     },
     isReadOnly: false,
     isIdempotent: true,
+    // What it does it asks for itself, in its own context; that is this one's to begin with.
+    sinks: [],
+    yields: ownLabel,
     timeoutMs: limits.maxTimeMs + timeoutGraceMs,
     spends: limits,
     ...(agent.uses_tools.length > 0 && limits.maxToolCalls > 0 && { callsTools: true }),

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { ownLabel } from '#contracts/label.ts'
 import type { BuildSearchIndex, SearchIndex } from '#contracts/search.ts'
 import type { MoreTools, Tool, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { toToolDocument } from './tool-document.ts'
@@ -38,6 +39,9 @@ function toEntry(tool: Tool, kind: 'repeatable' | 'effectful'): ToolEntry {
     tool,
     isReadOnly,
     isIdempotent: isReadOnly,
+    // What it tells of tools was approved with them.
+    sinks: [],
+    yields: ownLabel,
     timeoutMs: 10_000,
     definitionHash: `core:1:${tool.name}`,
     record: { plugin: 'isola' },

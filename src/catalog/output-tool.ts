@@ -23,11 +23,17 @@ export interface OutputSpaces {
 export function createOutputStore(sessions: OutputSpaces): OutputStore {
   return {
     maxChars,
-    async keep({ rootSession, session, run, call }, json) {
+    async keep({ rootSession, session, run, call, label }, json) {
       const handle = `${session}.${run}.${call}`
-      const answer = await sessions
-        .at(rootSession)
-        .storage({ verb: 'set', space, key: handle, value: json, quotaBytes, evicts: true })
+      const answer = await sessions.at(rootSession).storage({
+        verb: 'set',
+        space,
+        key: handle,
+        value: json,
+        quotaBytes,
+        evicts: true,
+        ...(label && { label }),
+      })
       const head = json.slice(0, headChars)
       if (answer.error !== undefined)
         return { chars: json.length, head, note: `The rest was not kept: ${answer.error}` }
@@ -81,12 +87,14 @@ export function createOutputTool(sessions: OutputSpaces): ToolEntry {
         const text = answer.value
         return {
           ok: true,
+          label: answer.label,
           output: typeof query === 'string' ? find(text, query) : page(text, Number(offset ?? 0)),
         }
       },
     },
     isReadOnly: true,
     isIdempotent: true,
+    sinks: [],
     timeoutMs: 10_000,
     definitionHash: `core:${readOutputName}`,
     record: {},

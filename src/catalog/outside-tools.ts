@@ -1,4 +1,5 @@
 import type { JsonSchema } from '#contracts/json.ts'
+import { ownLabel } from '#contracts/label.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { ToolEntry, Toolset, PauseKind } from '#contracts/tool.ts'
@@ -71,6 +72,9 @@ function outsideEntry(definition: ToolDefinition, kind: PauseKind): ToolEntry {
     },
     isReadOnly: true,
     isIdempotent: true,
+    // What a client's tool does is the client's to ask about.
+    sinks: [],
+    yields: ownLabel,
     timeoutMs: 10_000,
     definitionHash: `outside:${JSON.stringify(definition)}`,
     record: { plugin: 'client' },

@@ -70,8 +70,8 @@ export function createToolset(
     finder: findName,
     ...(beyond && {
       async ready(calls) {
-        const wanted = calls.flatMap(({ name, input }) =>
-          name === callName && typeof input['name'] === 'string' ? input['name'] : [],
+        const wanted = calls.flatMap(({ toolId, input }) =>
+          toolId === callName && typeof input['name'] === 'string' ? input['name'] : [],
         )
         const missing = wanted.filter((name) => !find(name))
         isAway = false

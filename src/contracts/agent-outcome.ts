@@ -1,4 +1,5 @@
 import type { AgentResult, RunError } from './agent.ts'
+import { labelFrom } from './label.ts'
 import { errorCode, type LeaseErrorCode } from './errors.ts'
 import type { ToolResult } from './tool.ts'
 
@@ -8,13 +9,15 @@ import type { ToolResult } from './tool.ts'
  */
 export function toToolResult(result: AgentResult): ToolResult {
   const { success, usage, state, error } = result
+  const name = `${result.agent}__run` as const
+  const { label = labelFrom(name) } = result
   if (!success) {
     // What it lacked is its caller's to give: the code says which limit, the message how much is missing.
     const code = (state === 'stopped' && leaseCodeOf(error)) || 'tool_failed'
-    return { ok: false, error: { code, message: describeEnd(result) }, usage }
+    return { ok: false, error: { code, message: describeEnd(result) }, label, usage }
   }
   const output = result.output ?? result.result
-  return { ok: true, output, taint: [`tool:${result.agent}__run`], usage }
+  return { ok: true, output, taint: [`tool:${name}`], label, usage }
 }
 
 function leaseCodeOf(error: RunError | undefined): LeaseErrorCode | undefined {

@@ -1,6 +1,7 @@
 import type { AgentResult, AgentSpec, FinalState } from './agent.ts'
 import type { TurnRecord } from './journal.ts'
 import type { JsonObject } from './json.ts'
+import { contextLabel } from './label.ts'
 import { addUsage, zeroUsage } from './lease.ts'
 import { toTurnSaid } from './turn-said.ts'
 
@@ -42,6 +43,7 @@ export function toAgentResult(ended: EndedRun): AgentResult {
     ...(ending.state === 'completed' && finishReasonOf(turns.at(-1))),
     ...(ending.output && { output: ending.output }),
     ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
+    label: contextLabel(turns.flatMap((turn) => toTurnSaid(turn).messages)),
     startedAtMs,
     finishedAtMs: Math.max(startedAtMs, finishedAtMs),
     sessionId: session,

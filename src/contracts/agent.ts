@@ -1,5 +1,6 @@
 import type { ContextSettings } from './context.ts'
 import type { JsonObject, JsonSchema } from './json.ts'
+import type { Label } from './label.ts'
 import type { Limits, Usage } from './lease.ts'
 import type { ModelParameters } from './model.ts'
 
@@ -79,6 +80,8 @@ export interface AgentResult {
   /** Present if the agent has an `output_schema` and the result fits it. */
   readonly output?: JsonObject
   readonly error?: RunError
+  /** Of all that went into what it says; absent in one of an older version. */
+  readonly label?: Label
   readonly startedAtMs: number
   readonly finishedAtMs: number
   readonly sessionId: string

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from './json.ts'
+import { labelSchema } from './label.ts'
 import type { Message } from './message.ts'
 import { platformUnits, type PlatformUnit } from './platform.ts'
 
@@ -46,6 +47,9 @@ export const usage = z.object({
 })
 
 /** The result of a run, as `AgentResult` has it. */
+/** Who can have written a value, and who may read it. */
+export const label = labelSchema.meta({ id: 'Label' })
+
 export const runResult = z
   .object({
     id: text,
@@ -55,6 +59,7 @@ export const runResult = z
     finishReason: z.enum(['length', 'content_filter']).exactOptional(),
     output: jsonObject.exactOptional(),
     error: z.object({ code: text, message: text }).exactOptional(),
+    label: label.exactOptional(),
     startedAtMs: number,
     finishedAtMs: number,
     sessionId: text,

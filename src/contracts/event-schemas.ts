@@ -9,6 +9,7 @@ import {
   inHook,
   json,
   jsonObject,
+  label,
   limitReached,
   message,
   model,
@@ -64,9 +65,9 @@ export const eventSchemas = {
     'Nothing is left to do until somebody outside decides or answers. The run is not over.',
     {
       pauses: z
-        .array(z.object({ call, tool: text, kind: pauseKind }))
+        .array(z.object({ call, tool: text, kind: pauseKind, label: label.optional() }))
         .readonly()
-        .describe('the calls that wait'),
+        .describe('the calls that wait, with the label of what was read before'),
       platform: toldPlatform,
     },
     { told: { turn } },
@@ -170,6 +171,7 @@ export const eventSchemas = {
       outputChars: number,
       argsHash: argsHash.exactOptional().describe('sha-256 of the arguments that were run'),
       taint: z.array(text).readonly().describe('where the output came from'),
+      label: label.exactOptional().describe('of the output, where it has a source'),
     },
     {
       told: {

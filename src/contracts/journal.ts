@@ -2,6 +2,7 @@ import type { AgentResult, ModelCallSummary } from './agent.ts'
 import type { Compaction } from './context.ts'
 import type { SessionEvent } from './event.ts'
 import type { JsonObject } from './json.ts'
+import type { Label } from './label.ts'
 import { addUsage, zeroUsage, type Amount, type Limits, type Usage } from './lease.ts'
 import type { Message } from './message.ts'
 import type { Pause } from './pause.ts'
@@ -48,6 +49,8 @@ export interface TurnRecord {
   readonly received?: readonly Message[]
   /** What was decided of the context before its model call, oldest first. */
   readonly compactions?: readonly Compaction[]
+  /** Of all that its model was sent, and so of what it said and called. */
+  readonly label?: Label | undefined
   /** The most each of its calls may spend, pinned when the first one ran. */
   readonly share?: Limits
   readonly steps: readonly PlanStep[]

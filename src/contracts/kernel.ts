@@ -3,6 +3,7 @@ import type { Ending } from './agent-result.ts'
 import type { Compaction } from './context.ts'
 import type { EventDraft, MessageDelta } from './event.ts'
 import type { Journal, TurnRecord } from './journal.ts'
+import type { Label } from './label.ts'
 import type { Message } from './message.ts'
 import type { Pause, PauseAnswer } from './pause.ts'
 import type { AddedTexts } from './plan.ts'
@@ -28,6 +29,8 @@ export interface RunInput {
   readonly toolset: Toolset
   /** The transcript up to and including this run's task; the agent's instructions come before it. */
   readonly messages: readonly Message[]
+  /** Of all of them; the worst if absent. */
+  readonly label?: Label
   /** What was decided of these messages in earlier runs, oldest first: the last ones suffice. */
   readonly compactions?: readonly Compaction[]
   /** It was said in a run that failed. */

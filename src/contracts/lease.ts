@@ -151,23 +151,8 @@ export const callAfter = (last?: ModelBill, maxOutputTokens = defaultMaxOutputTo
   costNanoUsd: last ? Math.ceil(last.costNanoUsd * 2.5) : 0,
 })
 
-/** What was asked for as a limit of its own, as limits that hold nothing else back. */
-export const onlyLimited = (some: Partial<Limits> = {}): Limits => ({ ...noLimits, ...some })
-
-const noLimits: Required<Limits> = {
-  maxTokens: unlimited,
-  maxCostNanoUsd: unlimited,
-  maxPlatformNanoUsd: unlimited,
-  maxTimeMs: unlimited,
-  maxTurns: unlimited,
-  maxToolCalls: unlimited,
-  maxChildren: unlimited,
-  maxDepth: unlimited,
-  maxConcurrency: unlimited,
-}
-
-/** The smaller of two limits in every dimension. */
-export const narrower = (a: Limits, b: Limits): Limits => ({
+/** The smaller of two limits in every dimension; one that is not there holds nothing back. */
+export const narrower = (a: Limits, b: Partial<Limits>): Limits => ({
   ...a,
   ...Object.fromEntries(
     (Object.keys({ ...a, ...b }) as (keyof Limits)[]) // their own keys, by their type

@@ -74,6 +74,8 @@ export interface McpItem {
   readonly hash: string
   /** Of an approved tool that does not say whether it destroys: the operator said that it does not. */
   readonly isHarmless?: boolean
+  /** The operator said that what it reaches is closed: no stranger writes there, and nothing leaves from there. */
+  readonly isClosedWorld?: boolean
 }
 
 /** What a server offers now, as it was last looked at. */
@@ -108,6 +110,7 @@ const approvalSchema = z.object({
       definition: z.custom<JsonObject>((value) => typeof value === 'object' && value !== null),
       hash: z.string(),
       isHarmless: z.boolean().exactOptional(),
+      isClosedWorld: z.boolean().exactOptional(),
     }),
   ),
 })

@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from './json.ts'
+import type { Label } from './label.ts'
 
 /**
- * Where a value came from: `operator`, `user`, `model`, `context`, or `tool:<name>`.
- * Every value carries its labels from the first day; the only policy on them so far is to record them.
+ * Where a value came from: `operator`, `user`, `model`, `context`, or `tool:<name>`. It is for whoever reads the record;
+ * the policy decides by `Label`.
  */
 export type TaintLabel = 'operator' | 'user' | 'model' | 'context' | `tool:${string}`
 
@@ -14,21 +15,23 @@ export interface ToolCall {
   readonly input: JsonObject
 }
 
-/** One message of a transcript, whoever said it. Each carries where it came from. */
+/** One message of a transcript, whoever said it. Each carries where it came from; one of an older version has no label. */
 export type Message =
-  | { readonly role: 'system'; readonly text: string }
+  | { readonly role: 'system'; readonly text: string; readonly label?: Label | undefined }
   | {
       readonly role: 'user'
       readonly text: string
       /** Image URLs or data URLs, passed to models that take them. */
       readonly images?: readonly string[]
       readonly taint: readonly TaintLabel[]
+      readonly label?: Label | undefined
     }
   | {
       readonly role: 'assistant'
       readonly text: string
       readonly toolCalls?: readonly ToolCall[]
       readonly taint: readonly TaintLabel[]
+      readonly label?: Label | undefined
     }
   | {
       readonly role: 'tool'
@@ -39,4 +42,5 @@ export type Message =
       /** A person allowed this call, or answered it. */
       readonly decided?: true
       readonly taint: readonly TaintLabel[]
+      readonly label?: Label | undefined
     }

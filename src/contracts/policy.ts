@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts'
+import type { Label, Sink } from './label.ts'
 import type { OutsideAddress } from './network-rule.ts'
 import type { ToolContext, ToolResult } from './tool.ts'
 
@@ -16,6 +17,10 @@ export interface CallSubject {
   readonly isDestructive?: boolean
   /** Where it goes, of a tool that reads whatever address it is given. */
   readonly goesTo?: OutsideAddress | undefined
+  /** Of all that whoever makes the call had read; the worst if absent. */
+  readonly label?: Label | undefined
+  /** What it does outward; everything if absent. */
+  readonly sinks?: readonly Sink[] | undefined
   /** Aborts when its run's segment ends. Calls with the same one may be looked up together. */
   readonly signal?: AbortSignal
 }
@@ -73,8 +78,8 @@ export interface Approvals {
   readonly isNeeded: (subject: CallSubject) => boolean | string | Promise<boolean | string>
 }
 
-/** Of which call an output is kept. */
-type Kept = Pick<CallSubject, 'session' | 'rootSession' | 'run' | 'call'>
+/** Of which call an output is kept, and the label of the output. */
+type Kept = Pick<CallSubject, 'session' | 'rootSession' | 'run' | 'call' | 'label'>
 
 /** What becomes of an output that is too long for the context: kept behind a handle, never silently cut. */
 export interface OutputStore {

@@ -1,4 +1,5 @@
 import type { Json } from './json.ts'
+import type { Label } from './label.ts'
 import type { MemoryEntry } from './memory.ts'
 
 /** The storage verbs of a session tree, run in the root session's object. */
@@ -9,6 +10,8 @@ export type StorageRequest =
       readonly space: string
       readonly key: string
       readonly value: Json
+      /** Of what is kept; the worst if absent. */
+      readonly label?: Label
       readonly quotaBytes: number
       /** What does not fit displaces the oldest values, instead of being refused. */
       readonly evicts?: true
@@ -30,6 +33,7 @@ export type StorageRequest =
       readonly verb: 'append'
       readonly space: string
       readonly text: string
+      readonly label?: Label
       readonly maxEntries: number
     }
   | { readonly verb: 'entries'; readonly space: string; readonly limit: number }
@@ -42,6 +46,8 @@ export type Space = (request: StorageRequest) => StorageAnswer
 export interface StorageAnswer {
   readonly error?: string
   readonly value?: Json
+  /** Of what was read; of keys and entries of all of them. Absent for what was kept before there were labels. */
+  readonly label?: Label | undefined
   readonly found?: boolean
   readonly keys?: readonly string[]
   readonly entries?: readonly MemoryEntry[]

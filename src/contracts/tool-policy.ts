@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { Label, Sink } from './label.ts'
+import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'
 import { networkRuleSchema } from './network-rule.ts'
 
 const pattern = z
@@ -11,12 +13,16 @@ const pattern = z
 const patterns = z.array(pattern).max(200)
 const names = z.string().min(1).max(200)
 
+const labelRules = z.array(labelRuleSchema).max(100)
+
 const section = z.strictObject({
   /** Nothing else may be called, if it is there. */
   allow: patterns.optional(),
   deny: patterns.default([]),
   /** Destructive tools that are called without asking. */
   allow_destructive: patterns.default([]),
+  /** They come before those of the deployment; a `deny` counts wherever it stands. */
+  labels: labelRules.default([]),
 })
 
 /**
@@ -30,6 +36,8 @@ export const toolPolicySchema = z.strictObject({
   destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
   /** Left out, it is what ships switched on: a conversation's own notes. */
   allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
+  /** What may be done outside by whoever has read what. The first rule that fits decides; without one it is allowed. */
+  labels: labelRules.default([...defaultLabelRules]),
   /** Closed until an operator opens it, in development too. */
   network: networkRuleSchema.prefault({}),
   /** By the id of the agent that calls. */
@@ -66,6 +74,10 @@ export interface AskedTool {
   readonly isDestructive?: boolean | undefined
   /** It goes to a host that the deployment has not allowed. */
   readonly isElsewhere?: boolean | undefined
+  /** Of what was read before the call; nothing is asked about it if absent. */
+  readonly label?: Label | undefined
+  /** What it does outward; nothing if absent. */
+  readonly sinks?: readonly Sink[] | undefined
 }
 
 /** `rule` names the line that decided, for the record: the model never sees it. */
@@ -77,7 +89,10 @@ export interface ToolDecision {
     | 'not_in_allow_list'
     | 'host_not_allowed'
     | 'destructive'
+    | 'label'
   readonly rule: string
+  /** Where a label decided: what somebody is told who is asked. */
+  readonly about?: string
 }
 
 /** What a policy says of a call, without making it, and which of its rates count the call. */
@@ -112,11 +127,12 @@ export function patternsIn(policy: ToolPolicy): readonly string[] {
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
   const { agents, principals, rates, destructive, network, ...own } = policy
-  const of = (where: string, { allow, deny, allow_destructive }: ToolPolicySection) => [
+  const of = (where: string, { allow, deny, allow_destructive, labels }: ToolPolicySection) => [
     ...(allow ?? []).map((tool) => `${where}allow ${tool}`),
     ...(allow?.length === 0 ? [`${where}allow nothing`] : []),
     ...deny.map((tool) => `${where}deny ${tool}`),
     ...allow_destructive.map((tool) => `${where}allow destructive ${tool}`),
+    ...labels.map((rule) => `${where}${labelRuleLine(rule)}`),
   ]
   return [
     ...of('', own),

@@ -2,6 +2,7 @@ import type { ToolErrorCode, LeaseErrorCode } from './errors.ts'
 import type { EventData, EventDraft } from './event.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { LimitReached, Limits, Usage } from './lease.ts'
+import type { Label, Sink } from './label.ts'
 import type { TaintLabel } from './message.ts'
 import type { OutsideAddress } from './network-rule.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
@@ -51,6 +52,8 @@ export interface ToolContext {
   readonly answers?: Answers | undefined
   /** Somebody was asked about this very call with these arguments, and said yes. */
   readonly isApproved?: boolean
+  /** Of all that whoever makes this call had read: what the call passes on or keeps has it. The worst if absent. */
+  readonly label?: Label | undefined
 }
 
 /**
@@ -58,6 +61,8 @@ export interface ToolContext {
  * is part of what the call spent.
  */
 export interface InnerCalls {
+  /** Of all that came back to its code so far. */
+  readonly label?: () => Label
   /** False for a tool that this one may not call. */
   readonly reaches: (tool: string) => boolean
   /** Takes another tool through every gate, under that tool's name. Never throws. */
@@ -103,6 +108,8 @@ export interface PauseRequest {
   readonly expires: boolean
   /** What somebody should see before deciding, beside the arguments: one line, nothing in it hidden. */
   readonly about?: string
+  /** Of an approval: of all that whoever makes the call had read. */
+  readonly label?: Label | undefined
   /**
    * What is asked, by key, as its asker words it: nobody here reads it. With the answers to all of it the call runs
    * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.
@@ -126,12 +133,16 @@ export type ToolResult =
       readonly ok: true
       readonly output: Json
       readonly taint?: readonly TaintLabel[]
+      /** Of what the call adds to the context that reads it; that of its entry's `yields` if absent. Only the host says so. */
+      readonly label?: Label | undefined
       readonly usage?: Usage
       readonly shows?: ShownTools
     }
   | {
       readonly ok: false
       readonly error: ToolFailure
+      /** Of the words of its error. */
+      readonly label?: Label | undefined
       readonly usage?: Usage
       /** With the code `tool_pending` only: the outcome comes from outside, and the run is parked for it. */
       readonly pause?: PauseRequest
@@ -166,6 +177,10 @@ export interface ToolEntry {
   readonly inner?: InnerReach
   /** It says that it destroys, or it writes into a database: the policy decides (I27). `presumed`: it says nothing. */
   readonly isDestructive?: boolean | 'presumed'
+  /** What it does outward, by what it was granted and not by what it says of itself; all of it if absent. */
+  readonly sinks?: readonly Sink[]
+  /** What its results can be at worst, beside what it was given; the worst there is if absent. */
+  readonly yields?: Label
   /** Somebody must allow each call, with the arguments it has. */
   readonly needsApproval?: boolean
   /** Where a call goes, of a tool that reads whatever address its input has. */
@@ -185,7 +200,7 @@ export interface Toolset {
    * up is not found. Absent where all there is is here.
    */
   readonly ready?: (
-    calls: readonly { readonly name: string; readonly input: JsonObject }[],
+    calls: readonly { readonly toolId: string; readonly input: JsonObject }[],
   ) => Promise<void>
   /**
    * The entry a call means, with the input for it; `undefined` if this agent has no such tool.

@@ -1,5 +1,6 @@
 import type { SessionEvent } from './event.ts'
 import type { CallRecord, TurnRecord } from './journal.ts'
+import { labelOfResult, ownLabel } from './label.ts'
 import type { Message } from './message.ts'
 
 /** What was said in one turn, as its row has it: each reader of it takes from here what it shows. */
@@ -14,7 +15,7 @@ export interface TurnSaid {
   readonly messages: readonly Message[]
 }
 
-type Said = Pick<TurnRecord, 'received' | 'steps' | 'calls' | 'events'>
+type Said = Pick<TurnRecord, 'received' | 'label' | 'steps' | 'calls' | 'events'>
 
 /** Reads a turn; what a reader does not ask for is not made. */
 export function toTurnSaid(turn: Said): TurnSaid {
@@ -41,7 +42,7 @@ const isOwnReply = (event: SessionEvent): event is SessionEvent<'model_called'> 
   event.type === 'model_called' && event.data.call === undefined
 
 function messagesOf(turn: Said): readonly Message[] {
-  const { received = [], steps, calls, events } = turn
+  const { received = [], label, steps, calls, events } = turn
   const text = textOf(turn)
   const toolCalls = steps.flatMap((step) =>
     step.type === 'tool' ? [{ id: step.callId, name: step.toolId, input: step.input }] : [],
@@ -52,9 +53,10 @@ function messagesOf(turn: Said): readonly Message[] {
     text,
     ...(toolCalls.length > 0 && { toolCalls }),
     taint: ['model'],
+    ...(label && { label }),
   }
   const decided = new Set(events.flatMap(decidedByPerson))
-  return [...received, said, ...calls.map((call) => answerOf(call, decided.has(call.id)))]
+  return [...received, said, ...calls.map((call) => answerOf(call, decided.has(call.id), turn))]
 }
 
 /** A client's own tool is run by its program, and another session by nobody. */
@@ -63,10 +65,18 @@ const decidedByPerson = (event: SessionEvent): readonly string[] =>
     ? [event.data.call]
     : []
 
-function answerOf(call: CallRecord, isDecided: boolean): Message {
+function answerOf(call: CallRecord, isDecided: boolean, turn: Said): Message {
   const { outcome } = call
+  // A turn without one was written by an older version, and nobody knows of what.
+  const label = turn.label && (outcome ? labelOfResult(outcome) : ownLabel)
   const mark = isDecided ? ({ decided: true } as const) : {}
-  const base = { role: 'tool', callId: call.id, name: call.name, ...mark } as const
+  const base = {
+    role: 'tool',
+    callId: call.id,
+    name: call.name,
+    ...mark,
+    ...(label && { label }),
+  } as const
   if (outcome?.ok) {
     const taint = outcome.taint ?? [`tool:${call.tool}` as const]
     return { ...base, output: outcome.output, isError: false, taint }

@@ -34,8 +34,7 @@ export interface ActPorts {
 export async function act(draft: TurnDraft, ports: ActPorts) {
   const { scope, stamp, maxConcurrency } = ports
   const isResumed = draft.calls.length > 0
-  const named = draft.steps.filter(isToolStep).map(({ toolId: name, input }) => ({ name, input }))
-  await scope.toolset.ready?.(isResumed ? draft.calls : named)
+  await scope.toolset.ready?.(draft.steps.filter(isToolStep))
   if (!isResumed) draft.calls = draft.steps.flatMap((step) => intentOf(step, scope))
   const tell = (event: EventDraft) => {
     draft.events.push(stamp(event))

@@ -11,7 +11,7 @@ const notWithin =
 export const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) => {
   const { pauses } = caller.options
   if (pauses === 'park' || (pauses === 'client_tools' && pause.kind === 'client_tool'))
-    return { pause }
+    return { pause: { ...pause, label: caller.label } }
   const why = caller.parent === undefined ? nobodyOutside : notWithin
   return { deny: failure('tool_denied', pause.about ? `${why} ${pause.about}` : why) }
 }

@@ -29,19 +29,19 @@ export function startedEvent(call: Started): EventDraft {
 /** What the record says of a call that is over: the same for every tool. */
 export function finishedEvent(call: Finished): EventDraft {
   const { id, parent, tool, argsHash, result, durationMs, record } = call
-  const failed = result && !result.ok ? result.error : undefined
   return {
     type: 'tool_finished',
     data: {
       call: id,
       tool,
       ok: result?.ok ?? false,
-      ...(failed && { code: failed.code }),
+      ...(result && !result.ok && { code: result.error.code }),
       durationMs,
       outputChars: result ? JSON.stringify(result.ok ? result.output : result.error).length : 0,
       ...(argsHash !== undefined && { argsHash }),
       ...(parent !== undefined && { parent }),
       taint: result?.ok ? [...(result.taint ?? [`tool:${tool}`])] : [],
+      ...(result?.label?.sources.length && { label: result.label }),
       ...record,
     },
   }

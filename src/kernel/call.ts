@@ -1,14 +1,7 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
-import {
-  minus,
-  zeroAmount,
-  zeroUsage,
-  type Amount,
-  type Lease,
-  type Limits,
-  type Usage,
-} from '#contracts/lease.ts'
+import { minus, zeroAmount, zeroUsage } from '#contracts/lease.ts'
+import type { Amount, Lease, Limits, Usage } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
 import type { HookSubject } from '#contracts/policy.ts'
@@ -125,6 +118,7 @@ export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookS
     input: call.input,
     isDestructive,
     goesTo: call.entry?.goesTo?.(call.input),
+    sinks: call.entry?.sinks,
     signal,
     emit: call.emit,
   }

@@ -1,5 +1,6 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { ofCall } from '#contracts/event.ts'
+import { joinLabels, labelFrom } from '#contracts/label.ts'
 import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import { answersIn } from '#contracts/pause.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
@@ -90,9 +91,10 @@ async function run(
     ...(inner && { inner: inner.calls }),
   }
   const result = await executed(call, context)
-  return inner
-    ? { ...result, usage: addUsage(result.usage ?? zeroUsage, await inner.close()) }
-    : result
+  const own = result.label ?? call.entry!.yields ?? labelFrom(call.entry!.tool.name)
+  if (!inner) return { ...result, label: joinLabels([own]) }
+  const usage = addUsage(result.usage ?? zeroUsage, await inner.close())
+  return { ...result, label: joinLabels([own, inner.calls.label?.()]), usage }
 }
 
 async function executed(call: CallState, context: ToolContext): Promise<ToolResult> {

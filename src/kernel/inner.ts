@@ -1,6 +1,7 @@
 import { startedEvent } from './call-events.ts'
 import { ofCall } from '#contracts/event.ts'
-import { addUsage, onlyLimited, narrower, zeroUsage, type Usage } from '#contracts/lease.ts'
+import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
+import { addUsage, narrower, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { InnerCalls, ToolResult } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentUsage } from './call.ts'
 import type { CallState, TurnScope, Within } from './call.ts'
@@ -33,12 +34,13 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   const beganAtMs = clock.nowMs()
   // This call's own end, which ends those below, comes first: else its code could answer with theirs.
   const timeLeftMs = () => limits.maxTimeMs + endsFirstMs - Math.max(0, clock.nowMs() - beganAtMs)
-  const ownModels =
-    inner!.model && createLedgerWithin(ledger, narrower(limits, onlyLimited(inner!.model)))
+  const ownModels = inner!.model && createLedgerWithin(ledger, narrower(limits, inner!.model))
   let usage = zeroUsage
+  let label = ownLabel
   let count = 0
   const underWay = new Set<CallState>()
-  const shared = { call, scope, ledger, timeLeftMs, signal: within, underWay }
+  const read = () => label
+  const shared = { call, scope, ledger, timeLeftMs, signal: within, underWay, read }
   const track = <T>(work: Promise<T>): Promise<T> => {
     open.add(work.catch(() => undefined))
     return work
@@ -51,9 +53,11 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
     state.emit(startedEvent({ ...state, tool: state.name, argsHash, definitionHash, record: of }))
     await passOther(state, scopeBelow(shared))
     usage = addUsage(usage, spentUsage(state))
+    label = joinLabels([label, labelOfResult(state.result!)])
     return state.result!
   }
   const calls: InnerCalls = {
+    label: read,
     reaches: (name) => inner!.resolve(name, {}) !== undefined,
     async callTool(name, input) {
       const id = `${call.id}.${(count += 1)}`
@@ -91,10 +95,13 @@ function scopeBelow({
   timeLeftMs,
   signal,
   underWay,
+  read,
 }: Pick<TurnScope, 'ledger' | 'timeLeftMs' | 'signal'> & {
   readonly call: CallState
   readonly scope: TurnScope
   readonly underWay: ReadonlySet<CallState>
+  /** Of what came back to its code so far. */
+  readonly read: () => Label
 }): TurnScope {
   const limits = call.limits!
   const { inner, tool } = call.entry!
@@ -120,6 +127,9 @@ function scopeBelow({
       ancestry: [...scope.caller.ancestry, tool.name],
       options: { ...scope.caller.options, pauses: 'refuse' },
       parent: call.id,
+      get label() {
+        return joinLabels([scope.caller.label, call.entry!.yields, read()])
+      },
     },
   }
 }

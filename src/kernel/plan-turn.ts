@@ -1,4 +1,5 @@
 import { errorCode, IsolaError } from '#contracts/errors.ts'
+import { contextLabel, joinLabels } from '#contracts/label.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { addUsage, callAfter } from '#contracts/lease.ts'
 import type { Message } from '#contracts/message.ts'
@@ -52,12 +53,11 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       offset += text.length
     },
   })
-  const messages: readonly Message[] = [
-    { role: 'system', text: input.agent.instructions },
-    ...input.messages,
-    ...turns.flatMap((turn) => toTurnSaid(turn).messages),
-    ...draft.received,
-  ]
+  const said = [...turns.flatMap((turn) => toTurnSaid(turn).messages), ...draft.received]
+  const instructions = { role: 'system', text: input.agent.instructions } as const
+  const messages: readonly Message[] = [instructions, ...input.messages, ...said]
+  // All that was ever said: what stands for some of it in a compacted context has its label, too.
+  draft.label = joinLabels([input.label, contextLabel(said)])
   const summarize = (request: ModelRequest) => {
     isSummary = true
     return generate(request).finally(() => (isSummary = false))
@@ -151,18 +151,13 @@ export function scopeOf(segment: Segment, draft: TurnDraft): TurnScope {
     signal,
     answerTo: ports.answerTo ?? (() => undefined),
     mayAsk: ports.mayRaise ?? false,
-    caller: callerOf(segment),
+    caller: { ...callerOf(segment), label: joinLabels([draft.label]) },
   }
 }
 
 function callerOf({ input }: Segment): TurnScope['caller'] {
-  const { run, session, rootSession, principal, agent, options, trace, traceLink } = input
-  const { depth, ancestry } = input
-  const who = { run, session, rootSession, principal, trace, depth, options }
-  return {
-    ...who,
-    agent: agent.id,
-    ...(traceLink && { traceLink }),
-    ancestry: [...ancestry, agent.id],
-  }
+  const { run, session, rootSession, principal, options, trace, traceLink, depth } = input
+  const { id: agent } = input.agent
+  const who = { run, session, rootSession, principal, agent, options, trace, depth }
+  return { ...who, ancestry: [...input.ancestry, agent], ...(traceLink && { traceLink }) }
 }

@@ -120,7 +120,9 @@ function leave(segment: Segment, left: Left): AgentResult | Parked {
 
 /** The segment ends here. What the answer needs is in the row, so nothing has to stay. */
 function park(segment: Segment, draft: TurnDraft, pauses: readonly Pause[]): Parked {
-  const data = { pauses: pauses.map(({ call, tool, kind }) => ({ call, tool, kind })) }
+  const data = {
+    pauses: pauses.map(({ call, tool, kind, label }) => ({ call, tool, kind, label })),
+  }
   draft.events.push(segment.stamp({ type: 'run_parked', data }))
   write(segment, draft, 'open')
   return { state: 'parked', pauses }

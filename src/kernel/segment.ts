@@ -8,7 +8,7 @@ import type { Planner, Reflector, ToolExecutor } from '#contracts/plan.ts'
 import type { GateParts } from '#contracts/runtime.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Ledger } from '#contracts/ledger.ts'
-import { createLedger } from '#leases/ledger.ts'
+import { asLimits, createLedger } from '#leases/ledger.ts'
 import { createDeadlines, type Deadlines } from './deadlines.ts'
 import type { Stamp } from './turn.ts'
 
@@ -84,18 +84,6 @@ export function openSegment(
       trace: input.trace,
       atMs: clock.nowMs(),
     }),
-    left() {
-      const { tokens, costNanoUsd, turns, toolCalls, children, platformNanoUsd } = ledger.left()
-      return {
-        ...limits,
-        maxTokens: tokens,
-        maxCostNanoUsd: costNanoUsd,
-        maxPlatformNanoUsd: platformNanoUsd,
-        maxTurns: turns,
-        maxToolCalls: toolCalls,
-        maxChildren: children,
-        maxTimeMs: timeLeftMs(),
-      }
-    },
+    left: () => ({ ...limits, ...asLimits(ledger.left()), maxTimeMs: timeLeftMs() }),
   }
 }

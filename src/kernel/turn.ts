@@ -3,6 +3,7 @@ import type { Compaction } from '#contracts/context.ts'
 import type { EventDraft, SessionEvent } from '#contracts/event.ts'
 import type { CallRecord, TurnRecord } from '#contracts/journal.ts'
 import { addUsage, zeroUsage, type Limits, type Usage } from '#contracts/lease.ts'
+import type { Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { PlanStep } from '#contracts/plan.ts'
@@ -15,6 +16,8 @@ export interface TurnDraft {
   readonly isBegun: boolean
   received: readonly Message[]
   readonly compactions: Compaction[]
+  /** Of all that its model was sent. */
+  label: Label | undefined
   share: Limits | undefined
   steps: readonly PlanStep[]
   calls: CallRecord[]
@@ -36,6 +39,7 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
     received: from?.received ?? [],
     isBegun: from !== undefined && from.usage.turns > 0,
     compactions: [...(from?.compactions ?? [])],
+    label: from?.label,
     // What was held back gets its share of what there is now.
     share: from?.pause ? undefined : from?.share,
     timeBeforeMs: from?.usage.timeMs ?? 0,
@@ -48,12 +52,13 @@ export function openTurn(turn: number, openedAtMs: number, from?: TurnRecord): T
 }
 
 export function recordOf(draft: TurnDraft, isDone: boolean, final?: AgentResult): TurnRecord {
-  const { turn, received, compactions, share, pause, steps, calls, modelCalls, events, usage } =
-    draft
+  const { turn, received, compactions, label, share, pause, steps, calls } = draft
+  const { modelCalls, events, usage } = draft
   return {
     turn,
     ...(received.length > 0 && { received }),
     ...(compactions.length > 0 && { compactions: [...compactions] }),
+    ...(label && { label }),
     ...(share && { share }),
     ...(pause && !final && { pause }),
     steps,

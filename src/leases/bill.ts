@@ -21,22 +21,10 @@ export function substitutionOf(
 }
 
 /** Failures with which a provider says that it did not work on the request, unless a reply had begun. */
-export function isRefusal(error: unknown): boolean {
-  switch (errorCode(error)) {
-    case 'model_auth':
-    case 'model_rate_limited':
-    case 'model_unavailable':
-    case 'model_refused_request':
-    case 'model_context_exceeded':
-    case 'model_not_found':
-    case 'model_not_configured':
-    case 'model_not_capable':
-    case 'model_price_unknown':
-      return true
-    default:
-      return false
-  }
-}
+export const isRefusal = (error: unknown): boolean =>
+  /^model_(auth|rate_limited|unavailable|refused_request|context_exceeded|price_unknown|not_(found|configured|capable))$/.test(
+    errorCode(error) ?? '',
+  )
 
 /** An amount of what a refusal is about, in words for a person: tokens as they are, costs in US dollars. */
 export const amountText = (code: LeaseRefusal['code'], amount: number): string =>

@@ -1,14 +1,5 @@
-import {
-  besides,
-  minus,
-  plus,
-  unlimited,
-  zeroAmount,
-  type Amount,
-  type Lease,
-  type LeaseRefusal,
-  type Limits,
-} from '#contracts/lease.ts'
+import { besides, minus, plus, unlimited, zeroAmount } from '#contracts/lease.ts'
+import type { Amount, Lease, LeaseRefusal, Limits } from '#contracts/lease.ts'
 import type { Ledger } from '#contracts/ledger.ts'
 
 const dimensions = [
@@ -21,6 +12,10 @@ const dimensions = [
 ] as const satisfies readonly (readonly [keyof Amount, keyof Limits, LeaseRefusal['code']])[]
 
 type All = Required<Amount>
+
+/** An amount as limits: of every dimension that adds up. */
+export const asLimits = (amount: All) =>
+  Object.fromEntries(dimensions.map(([key, limit]) => [limit, amount[key]]))
 
 export function createLedger(limits: Limits, alreadySettled: Amount = zeroAmount): Ledger {
   const open = new Map<string, Amount>()

@@ -3,6 +3,7 @@ import type { McpCall, McpItem, McpPin } from '#contracts/mcp.ts'
 import type { Offers, PromptListing, ResourceListing } from '#contracts/offer.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { callServer, extraMs, spendingOf, type EntryDeps } from './server-entries.ts'
+import { flowOf } from './server-flow.ts'
 import { fitsTemplate } from './uri-template.ts'
 
 const maxListed = 40
@@ -101,6 +102,7 @@ function toOfferEntry({
     },
     isReadOnly: false,
     isIdempotent: false,
+    ...flowOf(pin, items[0]!, name),
     timeoutMs: pin.config.timeoutMs + extraMs,
     ...spendingOf(pin.config),
     definitionHash: deps.sha256(items.map(({ hash }) => hash).join(' ')),

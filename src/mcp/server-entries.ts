@@ -16,6 +16,7 @@ import type { ToolContext, ToolEntry, ToolFailure, ToolResult } from '#contracts
 import { spanIdOf } from '#contracts/span-id.ts'
 import { toTraceparent } from '#contracts/trace.ts'
 import { createAnswers, type AnswerDeps } from './answers.ts'
+import { flowOf } from './server-flow.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** Whether one call may go on: `signal` fires when the server is switched off, or what was approved of it changes. */
@@ -67,6 +68,7 @@ function toEntry(pin: McpPin, item: McpItem, deps: EntryDeps): ToolEntry {
     isReadOnly: mayRepeat && hints['readOnlyHint'] === true,
     isIdempotent: mayRepeat && hints['idempotentHint'] === true,
     isDestructive: item.isHarmless !== true && remoteToolDestroys(annotations),
+    ...flowOf(pin, item, name),
     timeoutMs: pin.config.timeoutMs + extraMs,
     ...spendingOf(pin.config),
     definitionHash: item.hash,
@@ -136,7 +138,8 @@ export async function callServer(
     const asks = answers.asks()
     if (asks) return waitingFor(asks)
     const said = context.answers ? (['user'] as const) : []
-    return result.ok ? { ...result, taint: [...said, `tool:${name}`] } : result
+    const label = flowOf(pin, item, name).yields
+    return result.ok ? { ...result, taint: [...said, `tool:${name}`], label } : { ...result, label }
   } catch {
     return { ok: false, error: whyStopped(name, context.signal, watch.signal) }
   } finally {

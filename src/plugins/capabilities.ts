@@ -17,8 +17,9 @@ import {
   createWorkspace,
   termsOf,
 } from './granted-parts.ts'
-import { withSafeErrors } from './granted-storage.ts'
+import { withSafeErrors, type AskStorage } from './granted-storage.ts'
 import type { LoadedPlugin } from './in-process-host.ts'
+import type { CallLabels } from './plugin-flow.ts'
 import { createPluginRequest, type OnAsk } from './plugin-request.ts'
 import { createRefuse } from './refusal.ts'
 import { createCallSecrets } from './secrets/call-secrets.ts'
@@ -42,6 +43,8 @@ export interface OpenOptions {
   readonly check?: (() => Promise<void>) | undefined
   /** Ends the call until there are answers; absent where a call cannot wait. */
   readonly onAsk?: OnAsk
+  /** What its storage reads and keeps is labelled. Absent where nothing of it comes back to a context. */
+  readonly labels?: CallLabels | undefined
 }
 
 /** Builds what a plugin may do within one call: exactly its grants, dead after the call (docs/design.md section 8). */
@@ -49,10 +52,13 @@ export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
-  { as = 'tool', onAsk, goesTo, check }: OpenOptions = {},
+  { as = 'tool', onAsk, goesTo, check, labels }: OpenOptions = {},
 ): OpenCapabilities {
   const over = createCallEnd()
-  const ask = withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request))
+  const labelled = (one: AskStorage) => labels?.wrap(one) ?? one
+  const ask = labelled(
+    withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request)),
+  )
   const guard = createGuard(over, check)
   const log = createLog(context, over)
   const refuse = createRefuse(context)
@@ -75,7 +81,7 @@ export function openCapabilities(
       ))
     },
     get storage() {
-      const options = { ask, context, deps, refuse }
+      const options = { ask, context, deps, refuse, labelled }
       return (made.storage ??= guardAll(guard, createPluginStorage(plugin, options)))
     },
     get workspace() {

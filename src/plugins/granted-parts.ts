@@ -62,8 +62,10 @@ export function createPluginStorage(
     context,
     deps,
     refuse,
+    labelled,
   }: {
     readonly ask: AskStorage
+    readonly labelled: (ask: AskStorage) => AskStorage
     readonly context: ToolContext
     readonly deps: CapabilityDeps
     readonly refuse: Refuse
@@ -74,8 +76,8 @@ export function createPluginStorage(
   const { ofPrincipal, ofPlugin } = deps.scopedStorage
   const asks: Readonly<Record<typeof grant.scope, () => AskStorage>> = {
     session: () => ask,
-    principal: () => withSafeErrors(ofPrincipal(context.principal)),
-    deployment: () => withSafeErrors(ofPlugin(manifest.id)),
+    principal: () => labelled(withSafeErrors(ofPrincipal(context.principal))),
+    deployment: () => labelled(withSafeErrors(ofPlugin(manifest.id))),
   }
   return createGrantedStorage({
     space: spaceOf(manifest.id),

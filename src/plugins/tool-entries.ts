@@ -16,6 +16,7 @@ import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
 import { toOfferTools } from './offer-tools.ts'
 import { InputError, OutputError } from './output-error.ts'
 import { waitingFor } from '#contracts/asks.ts'
+import { createCallLabels, sinksOf, yieldsOf, yieldsOfCall } from './plugin-flow.ts'
 import { createAsking } from './plugin-request.ts'
 import type { HostedFunction } from './plugin-parts.ts'
 
@@ -52,6 +53,7 @@ function toToolEntry(
   const timeoutMs = tool.timeout_ms ?? defaultTimeoutMs
   const spending = withIsolateFee(plugin, spendingOfTool(plugin, timeoutMs), deps)
   const goesTo = goesToOf(plugin, tool, deps)
+  const { annotations: hints } = tool
   // What calls others or spends is not repeated after a crash, whatever it says of itself.
   const mayRepeat = isConfirmed && !spending.inner
   return {
@@ -60,9 +62,10 @@ function toToolEntry(
       description: tool.description,
       inputSchema: tool.input_schema,
       execute: (input, context) =>
-        callPlugin({ name, plugin, run, deps, goesTo: goesTo?.(input) }, input, context),
+        callPlugin({ name, plugin, run, deps, hints, goesTo: goesTo?.(input) }, input, context),
     },
     ...(goesTo && { goesTo }),
+    ...flowOf(plugin, hints, name),
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
@@ -103,8 +106,10 @@ function toAgentCodeEntry(
         .filter(Boolean)
         .join('\n'),
       inputSchema: agentInputSchema,
-      execute: (input, context) => callPlugin({ name, plugin, run, deps, as }, input, context),
+      execute: (input, context) =>
+        callPlugin({ name, plugin, run, deps, as, hints: opened }, input, context),
     },
+    ...flowOf(plugin, opened, name),
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
@@ -129,8 +134,10 @@ function toScheduleEntry(
       name,
       description: `${manifest.description}\nRuns now what is scheduled (${manifest.schedule}).`,
       inputSchema: { type: 'object', properties: {}, additionalProperties: false },
-      execute: (input, context) => callPlugin({ name, plugin, run, deps }, input, context),
+      execute: (input, context) =>
+        callPlugin({ name, plugin, run, deps, hints: opened }, input, context),
     },
+    ...flowOf(plugin, opened, name),
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: scheduleTimeoutMs,
@@ -157,18 +164,27 @@ function toRecord({ manifest, tier }: LoadedPlugin): ToolOwner {
   return { plugin: manifest.id, version: manifest.version, tier }
 }
 
+/** Of code that says nothing of itself: it reaches whatever it was granted. */
+const opened = { openWorldHint: true } as const
+
+const flowOf = (plugin: LoadedPlugin, hints: ToolManifest['annotations'], name: string) => ({
+  sinks: sinksOf(plugin, hints),
+  yields: yieldsOf(plugin, hints, name),
+})
+
 interface PluginCall {
   readonly name: string
   readonly plugin: LoadedPlugin
   readonly run: Work
   readonly deps: CapabilityDeps
   readonly as?: 'agent'
+  readonly hints: ToolManifest['annotations']
   readonly goesTo?: OutsideAddress | undefined
 }
 
 /** Runs plugin code with the capabilities of this call; when it answers, fails or is aborted, they are dead. */
 async function callPlugin(
-  { name, plugin, run, deps, as, goesTo }: PluginCall,
+  { name, plugin, run, deps, as, hints, goesTo }: PluginCall,
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
@@ -178,7 +194,15 @@ async function callPlugin(
   const ends = [watch?.signal, asking?.signal].filter((one) => one !== undefined)
   const signal = ends.length > 0 ? AbortSignal.any([context.signal, ...ends]) : context.signal
   const held = { ...context, signal }
-  const opening = { as, goesTo, check: watch?.check, ...(asking && { onAsk: asking.onAsk }) }
+  const own = yieldsOfCall(plugin, hints, { tool: name, input, goesTo })
+  const labels = createCallLabels(own, { tool: name, context })
+  const opening = {
+    as,
+    goesTo,
+    labels,
+    check: watch?.check,
+    ...(asking && { onAsk: asking.onAsk }),
+  }
   const { capabilities, close, spent } = openCapabilities(plugin, held, deps, opening)
   const paid: { usage?: Usage } = {}
   const usage = () => usageOf(paid.usage, spent())
@@ -193,7 +217,8 @@ async function callPlugin(
     if (asking?.asks()) return { ...waitingFor(asking.asks()!), ...usage() }
     deps.faults?.wentWell(plugin)
     const said = context.answers ? (['user'] as const) : []
-    return { ok: true, output, taint: [...said, `tool:${name}`], ...usage() }
+    const label = labels.label()
+    return { ok: true, output, taint: [...said, `tool:${name}`], label, ...usage() }
   } catch (error) {
     const asks = asking?.asks()
     if (asks && !context.signal.aborted && !watch?.signal?.aborted)
@@ -206,7 +231,7 @@ async function callPlugin(
       })
       return { ok: false, error: revoked, ...usage() }
     }
-    return { ok: false, error: toFailure(error, name, signal), ...usage() }
+    return { ok: false, error: toFailure(error, name, signal), label: labels.label(), ...usage() }
   } finally {
     watch?.end()
     close()

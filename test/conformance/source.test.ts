@@ -85,7 +85,11 @@ describe('the loop and its sessions', () => {
       [...code.matchAll(/\bfrom '([^']+)'/g)].map(([, name]) => name),
     )
     // Those of the API lie in folders of their own, one or two down.
-    expect(beneath.filter((name) => !/^(#contracts\/|\.\/|(\.\.\/){1,2}[\w/-]+\.ts$|zod$)/.test(name ?? ''))).toEqual([])
+    expect(
+      beneath.filter(
+        (name) => !/^(#contracts\/|\.\/|(\.\.\/){1,2}[\w/-]+\.ts$|zod$)/.test(name ?? ''),
+      ),
+    ).toEqual([])
   })
 })
 

@@ -5,6 +5,7 @@ import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { StreamItem, ToldEvent } from '../../src/contracts/event.ts'
 import { unlimited, zeroUsage } from '../../src/contracts/lease.ts'
+import type { JsonObject } from '../../src/contracts/json.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
 import type {
   AuditQuery,
@@ -156,6 +157,12 @@ export interface Call {
   readonly args: readonly unknown[]
 }
 
+/** What the last submission wants to be told of its request, as a session keeps it. */
+function echoIn(calls: readonly Call[]): JsonObject {
+  const last = calls.findLast(({ method }) => ['submit', 'run', 'runStream'].includes(method))
+  return (last?.args[1] as SubmitRequest | undefined)?.echo ?? {}
+}
+
 export interface FakeOptions {
   readonly result?: AgentResult
   /** What a run that is waited for comes to, if not to `result`. */
@@ -234,7 +241,10 @@ export function createFakeApp(options: FakeOptions = {}) {
       ...(options.view?.state !== 'parked' && { result }),
       ...options.view,
     }
-    const memo = { createdAtMs: 1, state: 'completed' as const, isHidden: false, echoes: {} }
+    const memo = () => {
+      const echoes = { '0': echoIn(calls) }
+      return { createdAtMs: 1, state: 'completed' as const, isHidden: false, echoes }
+    }
     const tree: SessionTree = {
       id: session,
       agent: 'code-reviewer',
@@ -258,8 +268,8 @@ export function createFakeApp(options: FakeOptions = {}) {
       })),
       owner: answer('owner', () => options.owner ?? tree.principal),
       result: answerOwner('result', () => view),
-      recall: answer('recall', () => memo),
-      hide: answer('hide', () => ({ ...memo, isHidden: true })),
+      recall: answer('recall', memo),
+      hide: answer('hide', () => ({ ...memo(), isHidden: true })),
       events: answerOwner('events', stream),
       cancel: answerOwner('cancel', () => view),
       abandon: answer('abandon', () => view),

@@ -1,6 +1,7 @@
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { onlyLimited, zeroUsage, type Limits } from '#contracts/lease.ts'
+import { zeroUsage, type Limits } from '#contracts/lease.ts'
+import { onlyLimited } from '#contracts/only-limited.ts'
 import { runIdAt } from '../../src/sessions/storage/run-id.ts'
 import type { RunRow } from '../../src/sessions/storage/store.ts'
 

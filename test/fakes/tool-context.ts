@@ -1,4 +1,5 @@
 import type { EventDraft } from '#contracts/event.ts'
+import { saidLabel } from '#contracts/label.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
@@ -22,6 +23,7 @@ export function createToolContext(
     lease: defaultAgentLimits,
     signal: new AbortController().signal,
     emit: (event) => events.push(event),
+    label: saidLabel,
     events,
     ...overrides,
   }

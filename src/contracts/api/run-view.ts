@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { limitReached, pauseKind, runResult } from '../event-fields.ts'
+import { label, limitReached, pauseKind, runResult } from '../event-fields.ts'
 import { atMs, count, flag, object, text } from './shapes.ts'
 
 /** `parked` waits for somebody outside; the last four are final. */
@@ -14,6 +14,7 @@ const pause = z
     kind: pauseKind,
     expires: flag,
     about: text.optional().describe('What somebody should see before deciding.'),
+    label: label.optional().describe('Of what had been read before the call.'),
     asks: z.record(text, object).optional().describe('What is asked, by key.'),
     asksHash: text.optional().describe('Names what is asked: an answer says which it is for.'),
     reached: z.object(limitReached).optional().describe('The limit that it waits at.'),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { label as labelOfValue } from '../event-fields.ts'
 import { contextPartKinds } from '../context-view.ts'
 import { compaction, usage } from '../event-fields.ts'
 import type { ApiContracts } from './contract.ts'
@@ -50,15 +51,17 @@ const session = z
   .meta({ id: 'Session' })
 
 const taint = z.array(text).describe('Where it came from.')
+const label = labelOfValue.optional().describe('Who can have written it, and who may read it.')
 const message = z
   .discriminatedUnion('role', [
     z.object({ role: z.literal('system'), text }),
-    z.object({ role: z.literal('user'), text, images: z.array(text).optional(), taint }),
+    z.object({ role: z.literal('user'), text, images: z.array(text).optional(), taint, label }),
     z.object({
       role: z.literal('assistant'),
       text,
       toolCalls: z.array(z.object({ id: text, name: text, input: object })).optional(),
       taint,
+      label,
     }),
     z.object({
       role: z.literal('tool'),
@@ -68,6 +71,7 @@ const message = z
       isError: flag,
       decided: z.literal(true).optional().describe('A person allowed this call, or answered it.'),
       taint,
+      label,
     }),
   ])
   .meta({ id: 'Message' })

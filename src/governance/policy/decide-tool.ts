@@ -1,9 +1,17 @@
 import {
+  labelRuleLine,
+  labelText,
+  verdictOf,
+  worse,
+  type LabelRule,
+} from '#contracts/label-rules.ts'
+import {
   isMatch,
   isMatchOfAny,
   type AskedTool,
   type ToolDecision,
   type ToolPolicy,
+  type ToolPolicySection,
   type ToolRate,
   type TryPolicy,
 } from '#contracts/tool-policy.ts'
@@ -12,8 +20,8 @@ const core = 'isola__'
 
 /** What the operator's policy says of a call: deny wins, then every allow-list that applies, then where it goes, then what is destructive. */
 export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
-  const { tool, agent, principal, isDestructive, isElsewhere } = asked
-  const sections = [
+  const { tool, agent, principal } = asked
+  const sections: readonly Section[] = [
     { where: 'deployment', ...policy },
     { where: `agents.${agent}`, ...own(policy.agents, agent) },
     { where: `principals.${principal}`, ...own(policy.principals, principal) },
@@ -26,7 +34,20 @@ export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
     if (allow === undefined || tool.startsWith(core) || isMatchOfAny(tool, allow)) continue
     return denied('not_in_allow_list', `${where}: allow`)
   }
-  const { destructive, network } = policy
+  const labelled = byLabel(asked, sections)
+  const { about } = labelled
+  // What was read is told whatever else somebody is asked for.
+  return { ...worse(byWhatItDoes(policy, asked, sections), labelled), ...(about && { about }) }
+}
+
+type Section = { readonly where: string } & Partial<ToolPolicySection>
+
+/** Where it goes, and whether it destroys. */
+function byWhatItDoes(
+  { destructive, network }: ToolPolicy,
+  { tool, isDestructive, isElsewhere }: AskedTool,
+  sections: readonly Section[],
+): ToolDecision {
   const where = isElsewhere ? network.elsewhere : 'allow'
   const elsewhere = { reason: 'host_not_allowed', rule: `deployment: network ${where}` } as const
   if (where === 'deny') return { verdict: where, ...elsewhere }
@@ -38,6 +59,27 @@ export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
       rule: `deployment: destructive ${destructive}`,
     }
   return where === 'ask' ? { verdict: where, ...elsewhere } : allowed
+}
+
+/**
+ * By what was read before, and what the call does outward. The principal's own rules come first, then the agent's, then
+ * the deployment's: the first that fits decides, but for a `deny`, which counts wherever it stands.
+ */
+function byLabel(
+  { label, sinks = [], tool }: AskedTool,
+  sections: readonly Section[],
+): ToolDecision {
+  if (!label || sinks.length === 0) return allowed
+  const said = (rules: readonly LabelRule[]) => verdictOf(label, sinks, rules, tool)
+  const denying = sections.map(({ labels = [] }) => said(labels))
+  const found =
+    denying.find(({ verdict }) => verdict === 'deny') ??
+    said(sections.toReversed().flatMap(({ labels = [] }) => labels))
+  const { verdict, rule } = found
+  if (!rule || verdict === 'allow') return allowed
+  const { where } = sections.find(({ labels = [] }) => labels.includes(rule))!
+  const text = `${where}: ${labelRuleLine(rule)}`
+  return { verdict, reason: 'label', rule: text, about: labelText(label, found) }
 }
 
 /** Limits of how often this tool may be called; all of them hold. */

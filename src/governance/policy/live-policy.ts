@@ -7,6 +7,7 @@ import type {
   PolicyVerdict,
   RateLimiter,
 } from '#contracts/policy.ts'
+import { joinLabels, sink } from '#contracts/label.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolPolicy } from '#contracts/tool-policy.ts'
@@ -60,13 +61,20 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   }
   const isElsewhere = ({ network }: ToolPolicy, to: OutsideAddress | undefined): boolean =>
     to !== undefined && !isOpen(to, network, ownHosts)
+  /** What nobody labelled is the worst, and what says nothing of its sinks does everything. */
+  const decide = (policy: ToolPolicy, subject: CallSubject) =>
+    decideTool(policy, {
+      ...subject,
+      isElsewhere: isElsewhere(policy, subject.goesTo),
+      label: joinLabels([subject.label]),
+      sinks: subject.sinks ?? sink.options,
+    })
   return {
     policy: {
       async decide(subject) {
         const policy = await now(subject)
         if (!policy) return refused(subject, { reason: 'policy_unknown', rule: '' })
-        const asked = { ...subject, isElsewhere: isElsewhere(policy, subject.goesTo) }
-        const { verdict, reason, rule } = decideTool(policy, asked)
+        const { verdict, reason, rule } = decide(policy, subject)
         return verdict === 'deny' ? refused(subject, { reason, rule }) : { allow: true }
       },
     },
@@ -95,10 +103,11 @@ export function createLivePolicy(deps: LivePolicyDeps): {
         const policy = await now(subject)
         if (!policy) return true
         const { goesTo } = subject
-        const isOut = isElsewhere(policy, goesTo)
-        const { verdict } = decideTool(policy, { ...subject, isElsewhere: isOut })
+        const { verdict, about } = decide(policy, subject)
         if (verdict === 'allow') return false
-        return goesTo && isOut ? closedAddressText(goesTo) : true
+        const where = goesTo && isElsewhere(policy, goesTo) ? [closedAddressText(goesTo)] : []
+        const texts = [...where, ...(about === undefined ? [] : [about])]
+        return texts.length === 0 || texts.join(' ')
       },
     },
   }

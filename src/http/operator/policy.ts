@@ -56,7 +56,11 @@ export const testPolicy: Handle = (deps) => async (context) => {
     deps.plugins.policy(),
     saysItDestroys(deps, asked.tool),
   ])
-  const decision = deps.tryPolicy(policy, { ...asked, isDestructive })
+  const decision = deps.tryPolicy(policy, {
+    ...asked,
+    isDestructive,
+    label: asked.label && { ...asked.label, sources: [] },
+  })
   return jsonResponse({ ...asked, isDestructive, ...decision })
 }
 

@@ -29,6 +29,8 @@ const isOfBody = new Map<string, boolean>([
 
 /** Names what an idempotency key stands for. The same in every version: rows of the one before are joined by it. */
 export function bodyHashOf(submission: Submission, sha256: (text: string) => string): string {
-  const body = Object.entries(submission).filter(([name]) => isOfBody.get(name))
+  // The same words are the same request, whatever was read before them; an older version's had no label.
+  const messages = submission.messages.map(({ label: _label, ...said }) => said)
+  const body = Object.entries({ ...submission, messages }).filter(([name]) => isOfBody.get(name))
   return sha256(JSON.stringify(Object.fromEntries(body)))
 }

@@ -1,4 +1,5 @@
-import { onlyLimited, unlimited, type Limits } from '#contracts/lease.ts'
+import { unlimited, type Limits } from '#contracts/lease.ts'
+import { onlyLimited } from '#contracts/only-limited.ts'
 import type { OwnedLimit } from '../log/limit-text.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import { leftOfSession } from './run-limits.ts'

@@ -1,4 +1,5 @@
-import { narrower, onlyLimited, unlimited, type Limits } from '#contracts/lease.ts'
+import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
+import { onlyLimited } from '#contracts/only-limited.ts'
 import type { Pause } from '#contracts/pause.ts'
 import type { RunRow, SessionStore } from '../storage/store.ts'
 import { turnOfPause } from './limit-reached.ts'

@@ -1,4 +1,5 @@
-import { narrower, onlyLimited, unlimited, type Limits } from '#contracts/lease.ts'
+import { narrower, unlimited, type Limits } from '#contracts/lease.ts'
+import { onlyLimited } from '#contracts/only-limited.ts'
 import type { RunRow } from '../storage/store.ts'
 
 const amountOf = (limits: Partial<Limits>, name: keyof Limits): number => limits[name] ?? unlimited

@@ -1,3 +1,4 @@
+import { labelOf, labelOfAll } from '#contracts/message-label.ts'
 import type { AddedText } from '#contracts/agent-pin.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
@@ -85,6 +86,7 @@ export async function executeRun(
       options: toRunOptions(submission),
       toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
       messages: [...before.messages, ...messages],
+      label: labelOfAll([...before.messages, ...messages]),
       ...(before.compactions.length > 0 && { compactions: before.compactions }),
       isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,
@@ -98,7 +100,10 @@ export async function executeRun(
       headersOf: (turn, request) =>
         toTraceHeaders({ trace, span: spanIdOf(id, turn, request), link }),
       isWatched: () => audience === 'reader' || hub.hasReaders(),
-      received: (from) => (row().inbox ?? []).slice(from).map(({ message }) => message),
+      received: (from) =>
+        (row().inbox ?? [])
+          .slice(from)
+          .map(({ message }) => ({ ...message, label: labelOf(message) })),
       added: addedTo(options, () => loaded),
       answerTo: (call) => row().answers?.[call],
       mayRaise,

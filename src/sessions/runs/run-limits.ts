@@ -1,12 +1,6 @@
 import { errorCode } from '#contracts/errors.ts'
-import {
-  besides,
-  narrower,
-  onlyLimited,
-  unlimited,
-  type Limits,
-  type Usage,
-} from '#contracts/lease.ts'
+import { besides, narrower, unlimited, type Limits, type Usage } from '#contracts/lease.ts'
+import { onlyLimited } from '#contracts/only-limited.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type { DayAmount } from '#contracts/principal.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'

@@ -2,6 +2,7 @@ import type { Json } from '#contracts/json.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { append, keysOf, lastEntries } from './space-entries.ts'
+import { createSpaceLabels } from './space-labels.ts'
 
 const maxValueBytes = 1_048_576
 const maxKeyChars = 512
@@ -13,6 +14,7 @@ const sizeInBytes = 'octet_length(value)'
 /** Named values and short entries of a session tree, in spaces that do not see each other. */
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
   const { sql } = storage
+  const labels = createSpaceLabels(sql)
   let isReady: boolean | undefined
   /** Bytes of the values by space, of those that something was set in: added up once, then kept. */
   const used = new Map<string, number>()
@@ -38,13 +40,18 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
           request.key,
         )
         return row
-          ? { found: true, value: JSON.parse(String(row['value'])) as Json }
+          ? {
+              found: true,
+              value: JSON.parse(String(row['value'])) as Json,
+              label: labels.of(space, request.key),
+            }
           : { found: false }
       }
       case 'delete': {
         const before = used.has(space) ? sizeOf(space, request.key) : 0
         const cursor = sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, request.key)
         if (used.has(space)) used.set(space, used.get(space)! - before)
+        labels.sweep(space)
         return { found: cursor.rowsWritten > 0 }
       }
       case 'set':
@@ -63,15 +70,20 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         return { found: cursor.rowsWritten === 0 }
       }
       case 'list':
-        return { keys: keysOf(sql, request) }
-      case 'append':
+        return { keys: keysOf(sql, request), label: labels.of(space, request) }
+      case 'append': {
         used.delete(space)
-        return { entries: [append(sql, request, clock.nowMs())] }
+        const entry = append(sql, request, clock.nowMs())
+        labels.set(space, entry.id, request.label)
+        labels.sweep(space)
+        return { entries: [entry] }
+      }
       case 'entries':
-        return { entries: lastEntries(sql, request) }
+        return { entries: lastEntries(sql, request), label: labels.of(space, { prefix: '' }) }
       case 'clear':
         sql.exec('DELETE FROM items WHERE space = ?', space)
         used.delete(space)
+        labels.sweep(space)
         return { found: true }
     }
   }
@@ -90,8 +102,10 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     if (isFull && (!evicts || sizeBytes > quotaBytes)) {
       return { error: `The storage quota of ${quotaBytes} bytes is used up.` }
     }
-    const write = () =>
+    const write = () => {
+      labels.set(space, key, request.label)
       sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)', space, key, text, clock.nowMs())
+    }
     let left = others
     if (isFull) {
       // All of it or nothing: where the new value cannot be written, the old ones stay.
@@ -99,6 +113,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         // Some more than is needed, so that not every one that follows looks for the oldest.
         left = evict(space, key, quotaBytes * keptShare - sizeBytes)
         write()
+        labels.sweep(space)
       })
     } else write()
     used.set(space, left + sizeBytes)

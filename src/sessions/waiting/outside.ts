@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import { joinLabels, labelOfResult } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision, PauseAnswer } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/lineage.ts'
@@ -158,7 +159,8 @@ export function takeDelivery(
 function toMessage(from: Pick<Delivery, 'agent' | 'session' | 'result'>): UserMessage {
   const { agent, session, result } = from
   const text = `The agent ${agent}, started in the background (session ${session}), ${describe(result)}`
-  return { role: 'user', text, taint: [`tool:${agent}__run`] }
+  const label = joinLabels([labelOfResult(result)])
+  return { role: 'user', text, taint: [`tool:${agent}__run`], label }
 }
 
 /** What a run is told stays in its row: where many outcomes are long, the later ones are short. */

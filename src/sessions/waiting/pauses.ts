@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { labelFrom, saidLabel } from '#contracts/label.ts'
 import { answersIn, type Decision, type Pause, type PauseAnswer } from '#contracts/pause.ts'
 import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
 import { asksHashOf, type Hash } from '../storage/open-pauses.ts'
@@ -34,7 +35,7 @@ export function toAnswer(
     case 'deny': {
       if (kind === 'session') throw conflict('What waits is in another session: decide there.')
       const { message = 'The person who was asked said no.' } = decision
-      return outcome({ ok: false, error: { code: 'tool_denied', message } })
+      return outcome({ ok: false, error: { code: 'tool_denied', message }, label: saidLabel })
     }
     case 'result': {
       if (kind !== 'question' && kind !== 'client_tool')
@@ -45,11 +46,14 @@ export function toAnswer(
         checkAsked(decision.asksHash, asksHashOf(pause, sha256))
         return withAnswersTo(asks, output, before)
       }
-      return outcome({ ok: true, output, taint: ['user', `tool:${tool}`] })
+      // What a client's program returned is whatever it had read; a person's answer is that person's.
+      const label = kind === 'question' ? saidLabel : labelFrom(tool)
+      return outcome({ ok: true, output, taint: ['user', `tool:${tool}`], label })
     }
     case 'error': {
       if (kind !== 'client_tool') throw conflict('Only a tool of the client can fail there.')
-      return outcome({ ok: false, error: { code: 'tool_failed', message: decision.message } })
+      const error = { code: 'tool_failed', message: decision.message } as const
+      return outcome({ ok: false, error, label: labelFrom(tool) })
     }
   }
 }

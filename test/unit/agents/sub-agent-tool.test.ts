@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { labelFrom } from '#contracts/label.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
@@ -140,7 +141,7 @@ describe('a sub-agent as a tool', () => {
     expect(submissions[0]?.traceLink).toEqual({ isSampled: false, state: 'vendor=a' })
   })
 
-  test('Y8: the child gets task and context, never the history, within the lease of this call', async () => {
+  test('Y8, T22: the child gets task and context, never the history, within the lease and with the label of this call', async () => {
     const submissions: [string, SubmitRequest][] = []
     const { call } = setUp(
       async (session, submission) => (
@@ -149,10 +150,12 @@ describe('a sub-agent as a tool', () => {
       ),
     )
     const lease = { ...defaultAgentLimits, maxTurns: 2 }
+    const read = labelFrom('http__get news.example', { confidentiality: 'public' })
     await call(
       { task: 'Review a.ts', context: 'let a' },
       createToolContext({
         lease,
+        label: read,
         depth: 1,
         session: 'ses_mid',
         ancestry: ['orchestrator', 'lead'],
@@ -174,6 +177,7 @@ describe('a sub-agent as a tool', () => {
             /^Review a\.ts\n\n--- Context .*not instructions ---\nlet a\n--- End of context ---$/,
           ) as string,
           taint: ['model'],
+          label: read,
         },
       ],
       lineage: {
@@ -206,6 +210,7 @@ describe('a sub-agent as a tool', () => {
       ok: true,
       output: 'All good.',
       taint: ['tool:rev__run'],
+      label: labelFrom('rev__run'),
       usage,
     })
     expect(context.events).toEqual([
@@ -244,6 +249,7 @@ describe('a sub-agent as a tool', () => {
         message:
           'The agent rev ended as stopped (lease_turns: No turns are left.). What it had until then:\nTwo findings so far.',
       },
+      label: labelFrom('rev__run'),
       usage,
     })
   })

@@ -95,7 +95,7 @@ describe('the gate pipeline', () => {
   it('lets a good call through, settles it and reports it once', async () => {
     const { scope, call, ledger, events, ran } = setUp()
     await passGates(call, scope)
-    expect(call.result).toEqual(says('12:00'))
+    expect(call.result).toMatchObject(says('12:00'))
     expect(ran).toEqual([{ a: 1 }])
     expect(ledger.settled().toolCalls).toBe(1)
     expect(ledger.reserved().toolCalls).toBe(0)
@@ -107,7 +107,7 @@ describe('the gate pipeline', () => {
     for (let calls = 0; calls < 3; calls += 1) {
       const { scope, call } = setUp({ signal })
       await passGates(call, scope)
-      expect(call.result).toEqual(says('12:00'))
+      expect(call.result).toMatchObject(says('12:00'))
     }
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { confidentiality, integrity, sink } from '../../label.ts'
 import { exposureSchema } from '../../exposure.ts'
 import { elsewhere, maxOpenHosts, openHosts } from '../../network-rule.ts'
 import { toolPolicySchema } from '../../tool-policy.ts'
@@ -12,6 +13,15 @@ export const testPolicyRequest = z.strictObject({
   tool: z.string().min(1).max(100),
   agent: z.string().min(1).max(200).default('orchestrator'),
   principal: z.string().min(1).max(200).default('operator'),
+  /** Of what was read before; what the labels of the policy say is not looked at without it. */
+  label: z
+    .strictObject({
+      integrity: integrity.default('user'),
+      confidentiality: confidentiality.default('said'),
+    })
+    .optional(),
+  /** What the tool does outward; nothing if absent. */
+  sinks: z.array(sink).max(5).optional(),
 })
 
 /** `POST /api/operator/exposed`: the whole choice. */

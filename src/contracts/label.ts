@@ -1,0 +1,73 @@
+import * as z from 'zod'
+import type { Message } from './message.ts'
+import type { ToolResult } from './tool.ts'
+
+/**
+ * Who can have written a value, best first: the operator, the user of this conversation, whoever owns the data, a tool
+ * that makes it up from what it was given, a stranger.
+ */
+export const integrity = z.enum(['operator', 'user', 'data', 'tool', 'stranger'])
+
+/**
+ * Who may read a value, widest first: everybody; whoever the user talks to (`said`: what the user typed, and the
+ * instructions); the principal alone.
+ */
+export const confidentiality = z.enum(['public', 'said', 'private'])
+
+/** What a tool does outward; one that does nothing has none. A request that only reads is `egress`, too. */
+export const sink = z.enum(['egress', 'write', 'spend', 'message', 'code'])
+export type Sink = z.infer<typeof sink>
+
+const levels = { integrity, confidentiality }
+const source = z.object({ from: z.string(), ...levels })
+
+/** As it is stored and sent. `sources`: where it has what is not the user's own, at most 16 of them. */
+export const labelSchema = z.object({ ...levels, sources: z.array(source).readonly() })
+
+/** Who can have written a value and who may read it. One of a whole context is the join of all that is in it. */
+export type Label = Readonly<z.infer<typeof labelSchema>>
+/** A tool, or a tool and a host (`http__get example.com`), with what came from there. */
+export type LabelSource = Label['sources'][number]
+
+/** Our own words, and what nothing is in: joined with another label it is that one. */
+export const ownLabel: Label = { integrity: 'operator', confidentiality: 'public', sources: [] }
+
+/** What a person says who is asked or asks. */
+export const saidLabel: Label = { integrity: 'user', confidentiality: 'said', sources: [] }
+
+/** What came from there: of strangers and private, as everything is that nobody labelled, if it is not said otherwise. */
+export function labelFrom(from: string, level: Partial<Omit<Label, 'sources'>> = {}): Label {
+  const own = { integrity: 'stranger', confidentiality: 'private', ...level } as const
+  return { ...own, sources: [{ from: from.slice(0, 300), ...own }] }
+}
+
+const maxSources = 16
+/** Stands for those that were too many: it sorts behind every name. */
+const others = labelFrom('\u2026').sources
+const keyOf = (one: LabelSource) => `${one.from} ${one.integrity} ${one.confidentiality}`
+
+/**
+ * The least upper bound: as bad as the worst of them. Commutative, associative and idempotent, in its sources too:
+ * those that are too many are always the same ones. A label that is missing is the worst.
+ */
+export function joinLabels(labels: readonly (Label | undefined)[]): Label {
+  const known = labels.map((label) => label ?? labelFrom('unlabelled'))
+  const rankOf = (order: readonly string[], of: (label: Label) => string) =>
+    known.reduce((rank, label) => Math.max(rank, order.indexOf(of(label))), 0)
+  const bySource = new Map(known.flatMap(({ sources }) => sources).map((one) => [keyOf(one), one]))
+  const sources = [...bySource.keys()].toSorted().map((key) => bySource.get(key)!)
+  return {
+    integrity: integrity.options[rankOf(integrity.options, (one) => one.integrity)]!,
+    confidentiality:
+      confidentiality.options[rankOf(confidentiality.options, (one) => one.confidentiality)]!,
+    sources: sources.length > maxSources ? [...sources.slice(0, maxSources), ...others] : sources,
+  }
+}
+
+/** Of all that was said there. */
+export const contextLabel = (said: readonly Message[]): Label =>
+  joinLabels(said.map(({ label }) => label))
+
+/** Of what a call came to: a failure that no tool told is in our words. */
+export const labelOfResult = (result: ToolResult): Label | undefined =>
+  result.ok ? result.label : (result.label ?? ownLabel)

@@ -1,0 +1,36 @@
+import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from './label.ts'
+import type { Message, TaintLabel } from './message.ts'
+
+/** Material that was given with a task: the principal's own, whoever wrote it. */
+const materialLabel = labelFrom('the material of the task', { integrity: 'data' })
+
+/**
+ * The label of a message as it came in or was stored. One without is labelled by where it came from: what a person or a
+ * client says is the user's, and its material the principal's. What an older version wrote of a tool, or of another
+ * agent, is the worst that a tool can return. An assistant's words have what their own context has, which is all around
+ * them.
+ */
+export function labelOf(message: Message): Label {
+  if (message.label) return message.label
+  if (message.role === 'system') return ownLabel
+  const { role, taint } = message
+  return joinLabels(taint.map((one) => labelOfOrigin(one, role)))
+}
+
+function labelOfOrigin(origin: TaintLabel, role: Message['role']): Label {
+  switch (origin) {
+    case 'operator':
+      return ownLabel
+    case 'user':
+      return saidLabel
+    case 'context':
+      return materialLabel
+    case 'model':
+      return role === 'assistant' ? ownLabel : labelFrom('another agent')
+    default:
+      return labelFrom(origin.slice('tool:'.length))
+  }
+}
+
+/** Of a whole transcript. */
+export const labelOfAll = (messages: readonly Message[]): Label => joinLabels(messages.map(labelOf))

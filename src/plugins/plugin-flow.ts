@@ -1,0 +1,94 @@
+import type { JsonObject } from '#contracts/json.ts'
+import { joinLabels, labelFrom, ownLabel, type Label, type Sink } from '#contracts/label.ts'
+import type { ToolManifest } from '#contracts/manifest.ts'
+import type { OutsideAddress } from '#contracts/network-rule.ts'
+import type { ToolContext } from '#contracts/tool.ts'
+import type { AskStorage } from './granted-storage.ts'
+import type { LoadedPlugin } from './in-process-host.ts'
+
+type Granted = Pick<LoadedPlugin, 'tier' | 'granted'>
+type Hints = ToolManifest['annotations']
+
+const isReading = (method: string) => method === 'GET' || method === 'HEAD'
+
+/** Whether a tool reaches hosts outside. That one of its tools does not is believed of what ships with the deployment. */
+const reachesOut = ({ tier, granted }: Granted, hints: Hints): boolean =>
+  granted.network.length > 0 && (tier !== 'builtin' || hints.openWorldHint === true)
+
+/**
+ * What a plugin's tool does outward, by what it was granted: every host that it may reach is one to which it may send
+ * what it was given. What it says in its own favour counts only where it ships with the deployment.
+ */
+export function sinksOf(plugin: Granted, hints: Hints): readonly Sink[] {
+  const { tier, granted } = plugin
+  const isOut = reachesOut(plugin, hints)
+  const onlyReads = tier === 'builtin' && hints.readOnlyHint === true
+  const sends = isOut && granted.network.some(({ methods }) => !methods.every(isReading))
+  // What the whole deployment keeps is read by others than this principal.
+  const isShared = granted.storage?.scope === 'deployment' || granted.database?.access === 'write'
+  return [
+    ...(isOut ? (['egress'] as const) : []),
+    ...((sends || isShared) && !onlyReads ? (['write'] as const) : []),
+  ]
+}
+
+/** What its results can be at worst, besides what it keeps for the session or the principal: each value has its own label. */
+export function yieldsOf(plugin: Granted, hints: Hints, from: string): Label {
+  const { tier, granted } = plugin
+  const isOut = reachesOut(plugin, hints)
+  const isForeign = isOut || granted.storage?.scope === 'deployment' || granted.database
+  // With a secret it reads what not everybody may, unless we wrote that it reads what everybody can.
+  const hasKey = isOut && tier !== 'builtin' && granted.secrets.length > 0
+  const confidentiality = hasKey || granted.database ? 'private' : 'public'
+  if (isForeign) return labelFrom(from, { confidentiality })
+  return { integrity: 'tool', confidentiality, sources: [] }
+}
+
+/** The same of one call: with the host where the input says which, and private where it says with whose key. */
+export function yieldsOfCall(
+  plugin: Granted,
+  hints: Hints,
+  call: {
+    readonly tool: string
+    readonly input: JsonObject
+    readonly goesTo: OutsideAddress | undefined
+  },
+): Label {
+  const { tool, input, goesTo } = call
+  if (!goesTo) return yieldsOf(plugin, hints, tool)
+  const from = `${tool} ${new URL(goesTo.url).host}`
+  const hasHeaders = Object.keys(Object(input['headers'])).length > 0
+  return hasHeaders ? labelFrom(from) : yieldsOf(plugin, hints, from)
+}
+
+/** The labels of one call of a plugin: of what it reads of its storage, and for what it keeps there. */
+export interface CallLabels {
+  readonly label: () => Label
+  readonly wrap: (ask: AskStorage) => AskStorage
+}
+
+/**
+ * What is kept has the label of all that the call knows: its caller's context, its own sources, and what it read. What
+ * is read is the principal's data, whoever wrote it.
+ */
+export function createCallLabels(
+  own: Label,
+  { tool, context }: { readonly tool: string; readonly context: ToolContext },
+): CallLabels {
+  let read = ownLabel
+  const known = () => [own, read, ...(context.inner ? [context.inner.label?.()] : [])]
+  const kept = labelFrom(tool, { integrity: 'data' })
+  return {
+    label: () => joinLabels(known()),
+    wrap: (ask) => async (request) => {
+      const isKept = request.verb === 'set' || request.verb === 'append'
+      const answer = await ask(
+        isKept ? { ...request, label: joinLabels([context.label, ...known()]) } : request,
+      )
+      const { keys = [], entries = [], found = false } = answer
+      const isRead = request.verb === 'get' ? found : keys.length > 0 || entries.length > 0
+      if (isRead && !isKept) read = joinLabels([read, answer.label, kept])
+      return answer
+    },
+  }
+}
