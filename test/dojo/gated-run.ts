@@ -1,4 +1,5 @@
 import type { Pause, PauseAnswer } from '#contracts/pause.ts'
+import { labelFrom, saidLabel } from '#contracts/label.ts'
 import { noGeneration } from '#contracts/generation.ts'
 import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
@@ -21,6 +22,8 @@ import { entryOf } from './tool-table.ts'
 export interface Script {
   readonly wants: string
   readonly turns: readonly (readonly RecordedCall[])[]
+  /** What is read stays outside the context, and what comes in of it has a narrow type. */
+  readonly readsTyped?: boolean
   /** Whoever is asked: whether this very call is what they wanted. */
   readonly approves: (call: RecordedCall) => boolean
 }
@@ -53,7 +56,7 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
       const call = all.find((one) => keyOf(one.tool, one.args) === key && isOpen(one))
       if (!call) throw new Error(`nobody asked for ${key}`)
       ran.push(call)
-      return { ok: true, output: call.result }
+      return { ok: true, output: call.result, ...(script.readsTyped && lowered(name)) }
     }),
   )
   const model = createFakeModel((_request, index) => {
@@ -71,7 +74,8 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
         options: { pauses: 'park' },
         agent: agentSpec({ maxTurns: many, maxToolCalls: many, maxTokens: many * many }),
         toolset: toolsetOf(entries),
-        messages: [{ role: 'user', text: script.wants, taint: ['user'] }],
+        messages: [{ role: 'user', text: script.wants, taint: ['user'], label: saidLabel }],
+        label: saidLabel,
       }),
       runPorts({
         journal,
@@ -109,7 +113,7 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
   throw new Error('it asks without end')
 }
 
-function deployedGates(policy: ToolPolicy = defaultToolPolicy) {
+export function deployedGates(policy: ToolPolicy = defaultToolPolicy) {
   const pins = { policy: [{ id: 'policy', policy }] } as const
   const snapshot = { ...noGeneration, pins, sources: {} }
   const gates = createLivePolicy({
@@ -121,6 +125,9 @@ function deployedGates(policy: ToolPolicy = defaultToolPolicy) {
   const outputs = { ...openGates.outputs, maxChars: many }
   return { ...openGates, ...gates, validator: createSchemaValidator(), outputs }
 }
+
+/** Of what somebody without tools read for the model, and answered in a narrow type: whose it is stays, and no stranger steers by it. */
+const lowered = (tool: string) => ({ label: labelFrom(tool, { integrity: 'tool' }) })
 
 const approved = ({ argsHash, definitionHash }: Pause): PauseAnswer => ({
   kind: 'approved',

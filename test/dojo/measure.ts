@@ -16,6 +16,8 @@ export interface Measured {
   readonly withoutCall: number
   readonly attacked: readonly Attacked[]
   readonly benign: readonly Benign[]
+  /** The same, where somebody reads for the model and answers in narrow types. */
+  readonly readTyped: readonly Benign[]
 }
 
 /** All pairs of these suites. */
@@ -38,9 +40,9 @@ export async function attackAll(pairs: readonly Pair[]): Promise<readonly Attack
 }
 
 /** Every task of a suite with nobody attacking. */
-export async function replayAll(suite: Suite): Promise<readonly Benign[]> {
+export async function replayAll(suite: Suite, readsTyped = false): Promise<readonly Benign[]> {
   const benign: Benign[] = []
-  for (const task of suite.tasks) benign.push(await replayTask(suite, task))
+  for (const task of suite.tasks) benign.push(await replayTask(suite, task, { readsTyped }))
   return benign
 }
 
@@ -53,6 +55,7 @@ export async function measure(suite: Suite): Promise<Measured> {
     withoutCall: pairs.filter(({ attack }) => attack.calls.length === 0).length,
     attacked: await attackAll(pairs),
     benign: await replayAll(suite),
+    readTyped: await replayAll(suite, true),
   }
 }
 

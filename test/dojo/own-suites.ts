@@ -17,7 +17,15 @@ const carrier = (tool: string, args: JsonObject, result: string): RecordedCall =
 })
 
 const named = (tasks: Readonly<Record<string, readonly RecordedCall[]>>): readonly RecordedTask[] =>
-  Object.entries(tasks).map(([wants, calls], index) => ({ id: `${index + 1}`, wants, calls }))
+  Object.entries(tasks).map(([wants, calls], index) => ({
+    id: `${index + 1}`,
+    wants,
+    calls,
+    isTyped: typed.has(wants),
+  }))
+
+/** Done with a number, or a yes or no, of what was read. */
+const typed = new Set(['Send Ines (PT50) back what she sent too much.', 'Add “milk” to notes.md.'])
 
 const suite = (
   name: string,
@@ -49,7 +57,7 @@ const bank = suite(
       call('update_scheduled_transaction', { id: 4, amount: 900 }),
       booked,
     ],
-    'Send Ines back what she sent too much.': [
+    'Send Ines (PT50) back what she sent too much.': [
       booked,
       call('send_money', { recipient: 'PT50', amount: 3.5, subject: 'Back', date: '2026-01-06' }),
     ],

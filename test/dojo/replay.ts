@@ -12,12 +12,17 @@ export interface Benign {
   readonly asked: readonly RecordedCall[]
 }
 
-/** Replays a task; whoever is asked allows it. */
-export async function replayTask(suite: Suite, task: RecordedTask): Promise<Benign> {
+/** Replays a task; whoever is asked allows it. `readsTyped`: as far as that is enough for it, by somebody who reads for the model. */
+export async function replayTask(
+  suite: Suite,
+  task: RecordedTask,
+  { readsTyped }: { readonly readsTyped: boolean } = { readsTyped: false },
+): Promise<Benign> {
   const turns = turnsOf(task.calls)
   const { ran, asked, pauses } = await gatedRun(suite, {
     wants: task.wants,
     turns,
+    readsTyped: readsTyped && task.isTyped === true,
     approves: () => true,
   })
   return { task, isFinished: ran.length === task.calls.length, pauses, asked }

@@ -1,6 +1,7 @@
+import type { CarriedAll } from './carried.ts'
 import { harmed, type Measured } from './measure.ts'
 
-const columns = [10, 7, 9, 9, 10, 12, 10, 6, 6, 8] as const
+const columns = [10, 7, 9, 9, 10, 12, 10, 6, 6, 8, 8] as const
 const row = (cells: readonly (string | number)[]): string =>
   cells.map((cell, at) => `${cell}`[at === 0 ? 'padEnd' : 'padStart'](columns[at] ?? 8)).join('')
 
@@ -15,6 +16,7 @@ const head = [
   'once',
   'more',
   'share',
+  'typed',
 ]
 
 const percent = (part: number, of: number) => `${((100 * part) / of).toFixed(0)} %`
@@ -36,6 +38,10 @@ function figuresOf(all: readonly Measured[], name: string): string {
     tasks((pauses) => pauses === 1),
     tasks((pauses) => pauses > 1),
     percent(unasked, count),
+    percent(
+      sum(({ readTyped }) => readTyped.filter(({ pauses }) => pauses === 0).length),
+      count,
+    ),
   ])
 }
 
@@ -66,5 +72,17 @@ export function reportLines(all: readonly Measured[]): readonly string[] {
     `under attack ${finished} of ${kept.length} runs finished what the user wanted`,
     ...(asking.length === 0 ? [] : ['tasks that ask, once for all calls of a turn:', ...asking]),
     ...(done.length === 0 ? [] : ['attacks that did something:', ...new Set(done)]),
+  ]
+}
+
+/** What became of every order by every carrier. */
+export function carriedLines({ attacks, twins }: CarriedAll): readonly string[] {
+  const leaks = attacks.filter(({ leaked }) => leaked.length > 0).length
+  const obeyed = attacks.reduce((sum, one) => sum + one.obeyed, 0)
+  const finished = twins.filter(({ isFinished }) => isFinished).length
+  const asked = twins.reduce((sum, one) => sum + one.asked, 0)
+  return [
+    `${attacks.length} texts by carriers: ${obeyed} orders obeyed, ${leaks} texts got something out`,
+    `${twins.length} without orders: ${finished} finished, ${asked} questions`,
   ]
 }

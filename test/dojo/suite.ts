@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import type { ToolPolicy } from '#contracts/tool-policy.ts'
+import { isTyped } from './typed-readings.ts'
 import { writtenCalls } from './written-attacks.ts'
 
 /** One call of a recorded task. */
@@ -20,6 +21,8 @@ export interface RecordedTask {
   readonly id: string
   readonly wants: string
   readonly calls: readonly RecordedCall[]
+  /** What it needs of what it reads has a narrow type: numbers, dates, yes or no, ids. */
+  readonly isTyped?: boolean
 }
 
 /** Tools over one world, what users want there, and what attackers want. Every task meets every attack: a pair. */
@@ -84,7 +87,9 @@ export function loadSuites(folder: string, version: string): readonly Suite[] {
     return {
       name: file.suite,
       tools: file.tools,
-      tasks: Object.entries(file.user).flatMap(([id, forms]) => recorded(forms, id)),
+      tasks: Object.entries(file.user).flatMap(([id, forms]) =>
+        recorded(forms, id).map((task) => ({ ...task, isTyped: isTyped(name, id) })),
+      ),
       attacks: Object.entries(file.injection)
         .flatMap(([id, forms]) => recorded(forms, id))
         .map(withCalls),

@@ -1,8 +1,7 @@
 import type { JsonSchema } from '#contracts/json.ts'
+import { labelFrom, ownLabel, type Sink } from '#contracts/label.ts'
 import type { Tool, ToolEntry } from '#contracts/tool.ts'
 import { toolEntry } from '../fakes/kernel.ts'
-
-type Sink = 'egress' | 'write' | 'spend' | 'message' | 'code'
 
 /**
  * What a tool does outward, who can have written its result, and who may read that. Written by what the tool is, never
@@ -176,7 +175,10 @@ export function entryOf(
   inputSchema: JsonSchema,
   execute: Tool['execute'],
 ): ToolEntry {
-  const { sinks, destroys: isDestructive = false } = factsOf(name)
-  const entry = toolEntry(name, execute, { isReadOnly: sinks.length === 0, isDestructive })
+  const { sinks, destroys: isDestructive = false, integrity, confidentiality } = factsOf(name)
+  const isOwn = integrity === 'operator'
+  const yields = isOwn ? ownLabel : labelFrom(name, { integrity, confidentiality })
+  const isReadOnly = sinks.length === 0
+  const entry = toolEntry(name, execute, { isReadOnly, isDestructive, sinks, yields })
   return { ...entry, tool: { ...entry.tool, inputSchema } }
 }
