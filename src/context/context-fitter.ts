@@ -7,6 +7,8 @@ import {
 import type { ContextFitter, FittingTurn } from '#contracts/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput } from '#contracts/kernel.ts'
+import type { Label } from '#contracts/label.ts'
+import { labelOfAll } from '#contracts/message-label.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { PlannerState } from '#contracts/plan.ts'
 import type { OutputStore } from '#contracts/policy.ts'
@@ -26,11 +28,12 @@ export interface ContextFitterParts {
 export function createContextFitter(parts: ContextFitterParts): ContextFitter {
   const { builder, models, outputs, sha256, aroundSummary } = parts
   /** Under its own content: whoever keeps it again after a crash writes the same. */
-  const keepIn = (of: Pick<RunInput, 'session' | 'rootSession'>) => async (text: string) => {
-    const at = { ...of, run: 'kept', call: sha256(text).slice(0, 22) }
-    const { handle } = await outputs.keep(at, text)
-    return typeof handle === 'string' ? handle : undefined
-  }
+  const keepIn =
+    (of: Pick<RunInput, 'session' | 'rootSession'>, label: Label) => async (text: string) => {
+      const at = { ...of, run: 'kept', call: sha256(text).slice(0, 22), label }
+      const { handle } = await outputs.keep(at, text)
+      return typeof handle === 'string' ? handle : undefined
+    }
   return {
     fit(turn) {
       const { run, own, isDecided, agent, messages, tools, left, signal } = turn
@@ -61,7 +64,9 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
         isDecision: (message) => message.role === 'tool' && message.decided === true,
         ...(isLeftOver && { isLeftOver }),
         // A handle is its session's: a client that goes on elsewhere could not open it.
-        ...(run.options.compact !== 'client' && { keep: keepIn({ session, rootSession }) }),
+        ...(run.options.compact !== 'client' && {
+          keep: keepIn({ session, rootSession }, labelOfAll(messages)),
+        }),
         async summarize({ messages, maxOutputTokens }) {
           const parameters = { maxOutputTokens }
           const request = { model: agent.model, messages, tools: [], parameters }

@@ -1,4 +1,5 @@
 import type { Compaction, ContextInput, TokenCounter, Unpinned } from '#contracts/context.ts'
+import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message, TaintLabel } from '#contracts/message.ts'
 import { archive, keepAll } from './archive.ts'
 import { clear } from './clear.ts'
@@ -83,6 +84,8 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
     role: 'user',
     text: summary.text,
     taint: taintOf(messages.slice(0, layout.goneTo), text),
+    // It names identifiers of what stays, too.
+    label: labelOfAll(messages),
   }
   const before = layout.kept.filter(({ from }) => from < layout.goneTo)
   const entry = (at: number): readonly Entry[] => {

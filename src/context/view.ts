@@ -26,10 +26,10 @@ export function createView(): ToView {
   const entriesOf = (part: ContextPart, messages: readonly Message[]): readonly Entry[] => {
     if ('keep' in part) return asTheyAre(messages, ...part.keep)
     if ('summary' in part) {
-      const { summary: text, taint } = part
+      const { summary: text, taint, label } = part
       return [
         once(part, undefined, () => ({
-          message: { role: 'user', text, taint },
+          message: { role: 'user', text, taint, ...(label && { label }) },
           isReplaced: false,
         })),
       ]
@@ -63,7 +63,10 @@ export function toParts(entries: readonly Entry[]): readonly ContextPart[] {
   for (const { at, message, isReplaced } of entries) {
     const last = parts.at(-1)
     if (at === undefined) {
-      if (message.role === 'user') parts.push({ summary: message.text, taint: message.taint })
+      if (message.role === 'user') {
+        const { text: summary, taint, label } = message
+        parts.push({ summary, taint, ...(label && { label }) })
+      }
     } else if (isReplaced && message.role === 'tool') parts.push({ at, output: message.output })
     else if (isReplaced && message.role === 'user') parts.push({ at, text: message.text })
     else if (last && 'keep' in last && last.keep[1] === at)

@@ -1,3 +1,4 @@
+import type { Label } from './label.ts'
 import type { AgentSpec } from './agent.ts'
 import type { ToolDefinition } from './model.ts'
 
@@ -30,4 +31,6 @@ export interface AgentPin {
 export interface AddedText {
   readonly plugin: string
   readonly text: string
+  /** Of the text; the worst if absent. */
+  readonly label?: Label
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Json } from './json.ts'
+import type { Label } from './label.ts'
 import type { Limits } from './lease.ts'
 import type { Message, TaintLabel } from './message.ts'
 import type { ContextModel, ToolDefinition } from './model.ts'
@@ -111,7 +112,11 @@ export type ContextPart =
   /** A message of the user, shortened, with a handle. */
   | { readonly at: number; readonly text: string }
   /** What stands for everything that is not there. */
-  | { readonly summary: string; readonly taint: readonly TaintLabel[] }
+  | {
+      readonly summary: string
+      readonly taint: readonly TaintLabel[]
+      readonly label?: Label | undefined
+    }
 
 /** Where what was said from one place up to another can be read in full. */
 export interface ContextArchive {

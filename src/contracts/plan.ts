@@ -1,4 +1,5 @@
 import type { JsonObject } from './json.ts'
+import type { Label } from './label.ts'
 import type { AgentSpec } from './agent.ts'
 import type { AddedText } from './agent-pin.ts'
 import type { Limits } from './lease.ts'
@@ -66,6 +67,8 @@ export interface PlannerState {
   readonly generate: (request: ModelRequest) => Promise<ModelReply>
   /** Absent where nothing is kept of it. */
   readonly added?: AddedTexts | undefined
+  /** Told the label of what a model is sent besides `messages`; the worst if it has none. */
+  readonly read?: (label: Label | undefined) => void
   /** Tells the session's log. */
   readonly emit: (event: EventDraft) => void
 }

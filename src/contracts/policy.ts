@@ -44,10 +44,10 @@ export interface RateLimiter {
   readonly take: (subject: HookSubject, nowMs: number) => PolicyVerdict | Promise<PolicyVerdict>
 }
 
-/** What the hooks before a call came to: a veto wins over every change. */
+/** What the hooks before a call came to: a veto wins over every change. `label` is of what they changed or said. */
 export type HookVerdict =
-  | { readonly veto: false; readonly input?: JsonObject }
-  | { readonly veto: true; readonly message: string }
+  | { readonly veto: false; readonly input?: JsonObject; readonly label?: Label }
+  | { readonly veto: true; readonly message: string; readonly label?: Label }
 
 /** A call as hooks are asked about it: also where they tell what they did, and when they have to stop. */
 export type HookSubject = CallSubject &

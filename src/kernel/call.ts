@@ -1,5 +1,6 @@
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
+import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
 import { minus, zeroAmount, zeroUsage } from '#contracts/lease.ts'
 import type { Amount, Lease, Limits, Usage } from '#contracts/lease.ts'
 import type { ModelProvider } from '#contracts/model.ts'
@@ -48,6 +49,8 @@ export interface CallState {
   readonly name: string
   readonly emit: (event: EventDraft) => void
   input: JsonObject
+  /** Of what a hook made of its input. */
+  changed?: Label | undefined
   entry?: ToolEntry | undefined
   lease?: Lease
   /** What it may spend at most. */
@@ -85,6 +88,8 @@ export interface Gate {
   readonly name: string
   /** `before` runs while there is no result, `after` only if the tool ran, `always` whatever happened. */
   readonly when: 'before' | 'after' | 'always'
+  /** What it says where it breaks. */
+  readonly broken?: ToolResult
   /** @param passOther The whole way, for calls that this one makes. */
   readonly pass: (
     call: CallState,
@@ -109,19 +114,12 @@ export function argsHashOf(input: JsonObject, { parts, argsHashes }: TurnScope):
 }
 
 export function subjectOf(call: CallState, { caller, signal }: TurnScope): HookSubject {
-  const tool = call.entry?.tool.name ?? call.name
-  const isDestructive = Boolean(call.entry?.isDestructive)
-  return {
-    ...caller,
-    call: call.id,
-    tool,
-    input: call.input,
-    isDestructive,
-    goesTo: call.entry?.goesTo?.(call.input),
-    sinks: call.entry?.sinks,
-    signal,
-    emit: call.emit,
-  }
+  const { id, name, input, entry, emit, changed = ownLabel } = call
+  const tool = entry?.tool.name ?? name
+  const label = joinLabels([caller.label, changed])
+  const does = { isDestructive: Boolean(entry?.isDestructive), sinks: entry?.sinks }
+  const goesTo = entry?.goesTo?.(input)
+  return { ...caller, ...does, call: id, tool, input, goesTo, label, signal, emit }
 }
 
 /** What a call really took: itself, and what the tool reports; a spending call that reports nothing took its whole lease. */

@@ -5,7 +5,14 @@ import { addUsage, zeroUsage } from '#contracts/lease.ts'
 import { answersIn } from '#contracts/pause.ts'
 import type { ToolContext, ToolResult } from '#contracts/tool.ts'
 import { heldBack, pauseOrDeny } from './approval.ts'
-import { failure, type CallState, type Gate, type TurnScope, type Within } from './call.ts'
+import {
+  failure,
+  subjectOf,
+  type CallState,
+  type Gate,
+  type TurnScope,
+  type Within,
+} from './call.ts'
 import { openInner } from './inner.ts'
 
 /** How long a stopped tool may take to say what it has spent; longer if others below it have to be asked first. */
@@ -82,6 +89,7 @@ async function run(
   const context: ToolContext = {
     ...scope.caller,
     call: call.id,
+    label: subjectOf(call, scope).label,
     idempotencyKey: `${scope.caller.run}:${call.id}`,
     lease: call.limits!,
     signal,

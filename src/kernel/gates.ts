@@ -76,18 +76,15 @@ const rate: Gate = {
 const beforeHooks: Gate = {
   name: 'beforeToolCall',
   when: 'before',
+  broken: failure('tool_denied', 'A check before this call failed, so it was not made.'),
   async pass(call, scope) {
-    try {
-      const verdict = await scope.parts.hooks.before(subjectOf(call, scope))
-      if (verdict.veto) return { deny: failure('tool_denied', verdict.message) }
-      if (!verdict.input) return
-      call.input = verdict.input
-      return { recheck: true }
-    } catch {
-      return {
-        deny: failure('tool_denied', 'A check before this call failed, so it was not made.'),
-      }
-    }
+    const verdict = await scope.parts.hooks.before(subjectOf(call, scope))
+    const { label } = verdict
+    if (verdict.veto) return { deny: { ...failure('tool_denied', verdict.message), label } }
+    if (!verdict.input) return
+    call.input = verdict.input
+    call.changed = label
+    return { recheck: true }
   },
 }
 
@@ -157,22 +154,18 @@ const outputCap: Gate = {
     const json = JSON.stringify(result.output) ?? 'null'
     const { outputs } = scope.parts
     if (json.length <= outputs.maxChars) return
-    call.result = { ...result, output: await outputs.keep(subjectOf(call, scope), json) }
+    const kept = { ...subjectOf(call, scope), label: result.label }
+    call.result = { ...result, output: await outputs.keep(kept, json) }
   },
 }
 
+const heldBackText = 'A check after this call failed, so its result is held back.'
 const afterHooks: Gate = {
   name: 'afterToolCall',
   when: 'after',
+  broken: failure('tool_denied', heldBackText),
   async pass(call, scope) {
-    try {
-      call.result = await scope.parts.hooks.after(subjectOf(call, scope), call.result!)
-    } catch {
-      call.result = failure(
-        'tool_denied',
-        'A check after this call failed, so its result is held back.',
-      )
-    }
+    call.result = await scope.parts.hooks.after(subjectOf(call, scope), call.result!)
   },
 }
 

@@ -42,6 +42,7 @@ async function verdictOf(gate: Gate, call: CallState, scope: TurnScope) {
     return await gate.pass(call, scope, passGates)
   } catch {
     if (gate.when === 'always' && call.result) return undefined
-    return { deny: failure('tool_failed', `The call could not pass "${gate.name}".`) }
+    const text = `The call could not pass "${gate.name}".`
+    return { deny: gate.broken ?? failure('tool_failed', text) }
   }
 }

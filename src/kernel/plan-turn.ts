@@ -74,6 +74,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
       signal,
       generate,
       added: ports.added,
+      read: (label) => void (draft.label = joinLabels([draft.label, label])),
       emit: (event) => void draft.events.push(stamp(event)),
     }
     const isDecided = draft.compactions.length > 0

@@ -44,6 +44,15 @@ export function yieldsOf(plugin: Granted, hints: Hints, from: string): Label {
   return { integrity: 'tool', confidentiality, sources: [] }
 }
 
+/** Of what a hook says or changes. What it keeps may be of anything that it was ever asked about. */
+export function yieldsOfHook(plugin: Pick<LoadedPlugin, 'tier' | 'granted' | 'manifest'>): Label {
+  const { id } = plugin.manifest
+  const { storage, workspace, memory } = plugin.granted
+  return storage || workspace || memory
+    ? labelFrom(id)
+    : yieldsOf(plugin, { openWorldHint: true }, id)
+}
+
 /** The same of one call: with the host where the input says which, and private where it says with whose key. */
 export function yieldsOfCall(
   plugin: Granted,

@@ -11,6 +11,7 @@ import { pinned } from './pinned.mjs'
 
 const kernelRun = 'test/unit/kernel/run.test.ts'
 const kernelGates = 'test/unit/kernel/gates.test.ts'
+const kernelLabels = 'test/unit/kernel/labels.test.ts'
 const kernelPauses = 'test/unit/kernel/pauses.test.ts'
 const kernelLedger = 'test/unit/kernel/ledger.test.ts'
 const subAgents = 'test/unit/agents/sub-agent-tool.test.ts'
@@ -131,7 +132,7 @@ const gatesFile = of(
     {
       name: 'hook-veto',
       what: 'I18: a hook can veto a call',
-      find: `if (verdict.veto) return { deny: failure('tool_denied', verdict.message) }`,
+      find: "if (verdict.veto) return { deny: { ...failure('tool_denied', verdict.message), label } }",
       replace: '',
     },
     {
@@ -183,11 +184,9 @@ const gatesFile = of(
       name: 'result-held-back',
       what: 'I18: a result that no hook could look at does not reach the model',
       tests: [switchedKernel],
-      find: `call.result = failure(
-        'tool_denied',
-        'A check after this call failed, so its result is held back.',
-      )`,
-      replace: '',
+      find: 'await scope.parts.hooks.after(subjectOf(call, scope), call.result!)',
+      replace:
+        'await scope.parts.hooks.after(subjectOf(call, scope), call.result!).catch(() => call.result!)',
     },
     {
       name: 'calls-settled',
@@ -249,7 +248,7 @@ const kernel = [
       {
         name: 'guards-fail-closed',
         what: 'I18: a gate that breaks says no',
-        find: 'return { deny: failure(\'tool_failed\', `The call could not pass "${gate.name}".`) }',
+        find: "return { deny: gate.broken ?? failure('tool_failed', text) }",
         replace: 'return undefined',
       },
       {
@@ -365,8 +364,15 @@ const kernel = [
         name: 'ancestry-passed-on',
         what: 'C8: a child knows all agents above it',
         tests: [switchedKernel],
-        find: 'ancestry: [...ancestry, agent.id],',
-        replace: 'ancestry: [agent.id],',
+        find: 'ancestry: [...input.ancestry, agent],',
+        replace: 'ancestry: [agent],',
+      },
+      {
+        name: 'context-label',
+        what: 'T11: what was said in a run is part of its label',
+        tests: [kernelLabels],
+        find: 'joinLabels([input.label, contextLabel(said)])',
+        replace: 'joinLabels([input.label])',
       },
     ],
   ),
@@ -515,7 +521,7 @@ const inner = [
       {
         name: 'inner-model-grant',
         what: 'E1: code spends no more on models than it was granted',
-        find: 'narrower(limits, onlyLimited(inner!.model))',
+        find: 'narrower(limits, inner!.model)',
         replace: 'limits',
       },
       {
@@ -3673,6 +3679,13 @@ const uploads = [
     'src/governance/policy/live-policy.ts',
     ['test/unit/governance/policy/live-policy.test.ts'],
     [
+      {
+        name: 'labels-decide',
+        what: 'T11: the policy reads the label of a call',
+        tests: [kernelLabels],
+        find: 'label: joinLabels([subject.label]),',
+        replace: '',
+      },
       {
         name: 'unknown-policy',
         what: 'C5: while nothing is known of the policy nothing may be called',

@@ -1,8 +1,10 @@
 import { withData, type EventDraft } from '#contracts/event.ts'
+import type { Label } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
+import { yieldsOfHook } from '../plugin-flow.ts'
 import { callHook, type CallHookDeps } from './call-hook.ts'
 import { readHookAnswer, type HookChange, type HookSaid } from './hook-answer.ts'
 import { isFor } from './listeners.ts'
@@ -22,9 +24,13 @@ export interface Asked {
 export interface Answered {
   readonly event: HookEvent
   /** Those that changed it, in order. */
-  readonly changes: readonly { readonly plugin: string; readonly change: HookChange }[]
+  readonly changes: readonly {
+    readonly plugin: string
+    readonly change: HookChange
+    readonly label: Label
+  }[]
   /** Who said no, or could not say; after that nobody else is asked. */
-  readonly stopped?: { readonly plugin: string; readonly message?: string }
+  readonly stopped?: { readonly plugin: string; readonly message?: string; readonly label?: Label }
 }
 
 /** What asking the plugins at one point takes, and for how long. */
@@ -104,19 +110,20 @@ interface Said extends Pick<Asked, 'changed'> {
   readonly said: HookSaid
 }
 
-function after(answered: Answered, { on, plugin: { manifest }, said, changed }: Said): Answered {
-  const plugin = manifest.id
+function after(answered: Answered, { on, plugin: whole, said, changed }: Said): Answered {
+  const plugin = whole.manifest.id
+  const label = yieldsOfHook(whole)
   switch (said.verdict) {
     case 'allow':
       return answered
     case 'vetoed':
-      return { ...answered, stopped: { plugin, message: said.message } }
+      return { ...answered, stopped: { plugin, message: said.message, label } }
     case 'failed':
       return deciding.has(on) ? { ...answered, stopped: { plugin } } : answered
     case 'changed': {
       const { change } = said
       const event = changed(answered.event, change)
-      return { ...answered, event, changes: [...answered.changes, { plugin, change }] }
+      return { ...answered, event, changes: [...answered.changes, { plugin, change, label }] }
     }
   }
 }

@@ -105,7 +105,9 @@ function hookedGenerate(
     const model = request.model === undefined ? {} : { model: request.model }
     const before = await ask('beforeModelCall', state, model)
     refuse(before, 'this model call')
-    const reply: ModelReply = await state.generate(withAdded(request, added(textsOf(before))))
+    const texts = added(textsOf(before))
+    for (const { label } of texts) state.read?.(label)
+    const reply: ModelReply = await state.generate(withAdded(request, texts))
     // Whatever becomes of it, the reply is there and paid for.
     await ask('afterModelCall', state, { model: reply.model, text: reply.text })
     return reply
@@ -122,8 +124,8 @@ function refuse(answered: Answered | undefined, what: string): void {
 }
 
 const textsOf = (answered: Answered | undefined): readonly AddedText[] =>
-  (answered?.changes ?? []).flatMap(({ plugin, change }) =>
-    change.text?.trim() ? [{ plugin, text: change.text.trim() }] : [],
+  (answered?.changes ?? []).flatMap(({ plugin, change, label }) =>
+    change.text?.trim() ? [{ plugin, text: change.text.trim(), label }] : [],
   )
 
 /** After the agent's own instructions, and labelled: it ranks below them. */

@@ -1,4 +1,5 @@
 import type { Json } from '#contracts/json.ts'
+import { joinLabels, labelOfResult, ownLabel } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { CallSubject, HookSubject, HookVerdict, ToolHooks } from '#contracts/policy.ts'
@@ -59,9 +60,13 @@ function toAsked(on: HookPoint, subject: HookSubject, result?: Json): Asked {
 function toVerdict({ stopped, changes, event }: Answered): HookVerdict {
   if (stopped) {
     const failed = 'A check before this call failed, so it was not made.'
-    return { veto: true, message: stopped.message === undefined ? failed : vetoText(stopped) }
+    const { label = ownLabel } = stopped
+    return stopped.message === undefined
+      ? { veto: true, message: failed }
+      : { veto: true, message: vetoText(stopped), label }
   }
-  return changes.length > 0 ? { veto: false, input: event.input! } : { veto: false }
+  if (changes.length === 0) return { veto: false }
+  return { veto: false, input: event.input!, label: joinLabels(changes.map(({ label }) => label)) }
 }
 
 /** Of a call that failed, its error. */
@@ -89,18 +94,26 @@ function toResult(
   if (stopped) return heldBack(stopped.message === undefined ? failedText : vetoText(stopped))
   if (changes.length === 0) return result
   const output = event.result as Json
+  const label = joinLabels([labelOfResult(result), ...changes.map((change) => change.label)])
   const wasLong = JSON.stringify(resultOf(result)).length > maxResultChars
   const maxChars = wasLong ? maxLongChars : maxResultChars
   if (JSON.stringify(output).length > maxChars) return heldBack(failedText)
   if (result.ok) {
     const changers = changes.map(({ plugin }) => `tool:${plugin}` as const)
     const taint = [...(result.taint ?? [`tool:${subject.tool}` as const]), ...changers]
-    return { ok: true, output, taint, ...spent, ...(result.shows && { shows: result.shows }) }
+    return {
+      ok: true,
+      output,
+      taint,
+      label,
+      ...spent,
+      ...(result.shows && { shows: result.shows }),
+    }
   }
   const message = errorTextOf(output)
   return message === undefined
     ? heldBack(failedText)
-    : { ...result, error: { ...result.error, message } }
+    : { ...result, error: { ...result.error, message }, label }
 }
 
 /** An error stays one, with its code: only its words can be changed. */

@@ -12,6 +12,9 @@ function entryOf(run: ToolFunction, manifest: Record<string, unknown> = {}) {
 const call = (run: ToolFunction, input: JsonObject = {}) =>
   entryOf(run).tool.execute(input, createToolContext())
 
+/** Of a tool without grants: it makes its answer of what it was given. */
+const madeByTool = { integrity: 'tool', confidentiality: 'public', sources: [] }
+
 describe('a plugin tool as an entry', () => {
   test('N2: is named <plugin>__<tool> and carries what the manifest says', () => {
     const tool = {
@@ -63,6 +66,7 @@ describe('a plugin tool as an entry', () => {
       ok: true,
       output: { list: [1, { a: 'b' }] },
       taint: ['tool:demo__go'],
+      label: madeByTool,
     })
     expect(result.ok && result.output).not.toBe(kept)
   })
@@ -128,6 +132,7 @@ describe('failures', () => {
     expect(result).toEqual({
       ok: false,
       error: { code: 'tool_failed', message: 'x'.repeat(2_000), transient: true },
+      label: madeByTool,
     })
   })
 
@@ -145,6 +150,7 @@ describe('failures', () => {
       ).toEqual({
         ok: false,
         error: { code: 'tool_failed', message: 'The tool demo__go failed.' },
+        label: madeByTool,
       })
     }
   })

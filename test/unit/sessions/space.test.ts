@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { StorageRequest } from '#contracts/space.ts'
+import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
+import type { Space, StorageRequest } from '#contracts/space.ts'
 import { createSpace } from '../../../src/sessions/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
 
@@ -26,7 +27,8 @@ function setUp() {
       ...more,
     } as StorageRequest)
   const keys = () => ask({ verb: 'list', space: 's', prefix: '', limit: 1_000 }).keys
-  return { ask, set, keys, clock, sums, failWhere, anew: () => createSpace(storage, clock) }
+  const { sql } = storage
+  return { ask, set, keys, clock, sums, sql, failWhere, anew: () => createSpace(storage, clock) }
 }
 
 describe('a space', () => {
@@ -86,5 +88,52 @@ describe('a space', () => {
     }
     expect(sums.count).toBe(1)
     expect(ask({ verb: 'get', space: 's', key: 'more' })).toEqual({ found: false })
+  })
+
+  describe('labels what is kept', () => {
+    const page = labelFrom('http__get news.example', { confidentiality: 'public' })
+    const labelOf = (ask: Space, key: string) => ask({ verb: 'get', space: 's', key }).label
+
+    it('T23: each value by what had been read then, until it is overwritten or gone', () => {
+      const { ask, set, anew } = setUp()
+      set('own', 1, { label: saidLabel })
+      set('page', 1, { label: page })
+      expect(labelOf(ask, 'own')).toEqual(saidLabel)
+      expect(labelOf(anew(), 'page')).toEqual(joinLabels([saidLabel, page]))
+      const all = ask({ verb: 'list', space: 's', prefix: '', limit: 9 }).label
+      expect(all).toEqual(joinLabels([saidLabel, page]))
+      expect(ask({ verb: 'list', space: 's', prefix: 'o', limit: 9 }).label).toEqual(saidLabel)
+      set('page', 1, { label: saidLabel })
+      expect(labelOf(ask, 'page')).toEqual(saidLabel)
+      set('page', 1, { label: page })
+      ask({ verb: 'delete', space: 's', key: 'page' })
+      expect(ask({ verb: 'list', space: 's', prefix: '', limit: 9 }).label).toEqual(saidLabel)
+    })
+
+    it('what was kept without one is the worst, also by a version that knew of none', () => {
+      const { ask, set, sql, anew } = setUp()
+      set('mine', 1, { label: saidLabel })
+      set('unknown', 1)
+      const worst = { integrity: 'stranger', confidentiality: 'private' }
+      expect(labelOf(ask, 'unknown')).toMatchObject(worst)
+      sql.exec('DROP TABLE labels')
+      const later = anew()
+      expect(labelOf(later, 'mine')).toBeUndefined()
+      later({ verb: 'set', space: 's', key: 'new', value: 1, quotaBytes, label: saidLabel })
+      expect(labelOf(later, 'mine')).toMatchObject(worst)
+      expect(labelOf(later, 'new')).toEqual(saidLabel)
+    })
+
+    it('entries together, as long as the worst of them is there', () => {
+      const { ask } = setUp()
+      const append = (label: Label) =>
+        ask({ verb: 'append', space: 'm', text: 'x', maxEntries: 2, label })
+      const label = () => ask({ verb: 'entries', space: 'm', limit: 9 }).label
+      append(page)
+      append(saidLabel)
+      expect(label()).toEqual(joinLabels([saidLabel, page]))
+      append(saidLabel)
+      expect(label()).toEqual(saidLabel)
+    })
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { saidLabel } from '#contracts/label.ts'
 import type { ExportOutcome, RunRecord, Telemetry } from '#contracts/telemetry.ts'
 import { createSessionWorld, never, settle } from '../../switches/session-world.ts'
 
@@ -45,7 +46,7 @@ describe('the trace of a run', () => {
       instructions: 'You test.',
       messages: [
         { role: 'user', text: 'go', taint: ['user'] },
-        { role: 'assistant', text: 'ANSWER', taint: ['model'] },
+        { role: 'assistant', text: 'ANSWER', taint: ['model'], label: saidLabel },
         { role: 'user', text: 'go', taint: ['user'] },
       ],
     })

@@ -47,6 +47,8 @@ describe('a plugin for an isolate', () => {
     const [entry] = toToolEntries(loaded.plugins[0]!, createCapabilityDeps())
     expect(Object.keys(entry!)).toEqual([
       'tool',
+      'sinks',
+      'yields',
       'isReadOnly',
       'isIdempotent',
       'timeoutMs',
@@ -83,6 +85,7 @@ describe('a plugin for an isolate', () => {
           code: 'tool_failed',
           message: expect.stringMatching(/not JSON: .*deeper than 100 levels/) as unknown,
         },
+        label: { integrity: 'tool', confidentiality: 'public', sources: [] },
       })
     },
   )

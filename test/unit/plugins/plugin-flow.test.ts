@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from '#contracts/label.ts'
+import type { StorageRequest } from '#contracts/space.ts'
+import { grantsSchema } from '../../../src/contracts/manifest-grants.ts'
+import {
+  createCallLabels,
+  sinksOf,
+  yieldsOf,
+  yieldsOfCall,
+  yieldsOfHook,
+} from '../../../src/plugins/plugin-flow.ts'
+import { bundle, loadOne } from '../../fakes/plugins.ts'
+import { createToolContext } from '../../fakes/tool-context.ts'
+
+const granted = (given: object) => grantsSchema.parse(given)
+const community = (given: object) => ({ tier: 'community', granted: granted(given) }) as const
+const builtin = (given: object) => ({ tier: 'builtin', granted: granted(given) }) as const
+const hosts = (...methods: string[]) => ({ network: [{ host: 'api.example', methods }] })
+const reads = { readOnlyHint: true, openWorldHint: true }
+const made: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
+const open = labelFrom('demo__go', { confidentiality: 'public' })
+
+describe('what a plugin’s tool does outward', () => {
+  it.each([
+    ['nothing without grants', community({}), {}, []],
+    ['a request that reads is egress', community(hosts('GET')), reads, ['egress']],
+    [
+      'one that may send writes, whatever it says',
+      community(hosts('POST')),
+      reads,
+      ['egress', 'write'],
+    ],
+    ['but for one of ours that says it reads', builtin(hosts('POST')), reads, ['egress']],
+    ['or that it stays here', builtin(hosts('POST')), {}, []],
+    ['keeping for the session or the principal is none', community({ storage: '1mb' }), {}, []],
+    [
+      'keeping for everybody is writing',
+      community({ storage: { quota: '1mb', scope: 'deployment' } }),
+      {},
+      ['write'],
+    ],
+    ['a database', builtin({ database: { binding: 'SQL', access: 'write' } }), {}, ['write']],
+    ['read only', builtin({ database: { binding: 'SQL', access: 'read' } }), {}, []],
+  ])('T11: %s', (_what, plugin, hints, expected) => {
+    expect(sinksOf(plugin, hints)).toEqual(expected)
+  })
+})
+
+describe('what a plugin’s tool returns', () => {
+  const key = { name: 'TOKEN', host: 'api.example', in: 'header' }
+  it.each([
+    ['is made by itself without grants', community({}), made],
+    ['is a stranger’s where it reaches out', community(hosts('GET')), open],
+    [
+      'is private with a key',
+      community({ ...hosts('GET'), secrets: [key] }),
+      labelFrom('demo__go'),
+    ],
+    [
+      'is public with a key of ours that says so',
+      builtin({ ...hosts('GET'), secrets: [key] }),
+      open,
+    ],
+    [
+      'is anybody’s and private out of a database',
+      builtin({ database: { binding: 'SQL', access: 'read' } }),
+      labelFrom('demo__go'),
+    ],
+  ])('%s', (_what, plugin, expected) => {
+    expect(yieldsOf(plugin, reads, 'demo__go')).toEqual(expected)
+  })
+
+  it('names the host, and is private where the model brought a key', () => {
+    const goesTo = { method: 'GET', url: 'https://a.example/x' }
+    const of = (input: Record<string, object>) =>
+      yieldsOfCall(builtin(hosts('GET')), reads, {
+        tool: 'http__get',
+        input: input as never,
+        goesTo,
+      })
+    expect(of({})).toEqual(labelFrom('http__get a.example', { confidentiality: 'public' }))
+    expect(of({ headers: { authorization: 'x' } })).toEqual(labelFrom('http__get a.example'))
+  })
+
+  it('of a hook that keeps things is the worst, since it is asked about everything', () => {
+    const keeps = loadOne(bundle({ id: 'keeper', grants: { storage: '1mb' } }))
+    expect(yieldsOfHook(keeps)).toEqual(labelFrom('keeper'))
+    expect(yieldsOfHook(loadOne(bundle({ id: 'plain' })))).toEqual(made)
+  })
+})
+
+describe('the labels of one call', () => {
+  it('T23: what is kept has all that the call knows, and what is read is the principal’s', async () => {
+    const asked: StorageRequest[] = []
+    const old = labelFrom('http__get news.example')
+    const context = createToolContext({ label: saidLabel })
+    const labels = createCallLabels(made, { tool: 'kv__swap', context })
+    const ask = labels.wrap(async (request) => {
+      asked.push(request)
+      return request.verb === 'get' ? { found: true, value: 1, label: old } : { found: true }
+    })
+    await ask({ verb: 'set', space: 's', key: 'a', value: 1, quotaBytes: 9 })
+    expect(labels.label()).toEqual(made)
+    await ask({ verb: 'get', space: 's', key: 'b' })
+    const read = joinLabels([made, old, labelFrom('kv__swap', { integrity: 'data' })])
+    expect(labels.label()).toEqual(read)
+    await ask({ verb: 'append', space: 's', text: 'x', maxEntries: 9 })
+    expect(asked.map((one) => ('label' in one ? one.label : undefined))).toEqual([
+      joinLabels([saidLabel, made]),
+      undefined,
+      joinLabels([saidLabel, read]),
+    ])
+  })
+
+  it('what was never there says nothing, and what nobody labelled is the worst', async () => {
+    const labels = createCallLabels(ownLabel, { tool: 'kv__get', context: createToolContext() })
+    await labels.wrap(async () => ({ found: false }))({ verb: 'get', space: 's', key: 'b' })
+    expect(labels.label()).toEqual(ownLabel)
+    const ask = labels.wrap(async () => ({ keys: ['b'] }))
+    await ask({ verb: 'list', space: 's', prefix: '', limit: 9 })
+    expect(labels.label()).toMatchObject({ integrity: 'stranger', confidentiality: 'private' })
+  })
+})
