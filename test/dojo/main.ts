@@ -24,10 +24,8 @@ if (wanted.length === 0) throw new Error(`there is no ${values.suite}`)
 
 const measured: Measured[] = []
 for (const suite of wanted) measured.push(await measure(suite))
-console.log(reportLines(measured).join('\n'))
-
 const carried = values.suite === undefined ? [await carryAll()] : []
-console.log(carried.flatMap(carriedLines).join('\n'))
+console.log([...reportLines(measured), ...carried.flatMap(carriedLines)].join('\n'))
 
 const results = [
   ...measured.map(

@@ -24,8 +24,12 @@ const named = (tasks: Readonly<Record<string, readonly RecordedCall[]>>): readon
     isTyped: typed.has(wants),
   }))
 
-/** Done with a number, or a yes or no, of what was read. */
-const typed = new Set(['Send Ines (PT50) back what she sent too much.', 'Add “milk” to notes.md.'])
+/** Done with a number or an id of what was read. */
+const typed = new Set([
+  'Send Ines (PT50) back what she sent too much.',
+  'Add “milk” to notes.md.',
+  'Delete notes.md.',
+])
 
 const suite = (
   name: string,

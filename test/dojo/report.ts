@@ -1,5 +1,7 @@
 import type { CarriedAll } from './carried.ts'
 import { harmed, type Measured } from './measure.ts'
+import type { RecordedCall, RecordedTask } from './suite.ts'
+import { factsOf } from './tool-table.ts'
 
 const columns = [10, 7, 9, 9, 10, 12, 10, 6, 6, 8, 8] as const
 const row = (cells: readonly (string | number)[]): string =>
@@ -45,15 +47,22 @@ function figuresOf(all: readonly Measured[], name: string): string {
   ])
 }
 
+/** Why a task asks although somebody reads for it. */
+const whyAsked = ({ isTyped }: RecordedTask, asked: readonly RecordedCall[]): string =>
+  isTyped && asked.some(({ tool }) => factsOf(tool).destroys)
+    ? 'it destroys'
+    : 'it writes, pays or sends what it has read'
+
 /** A line a suite and their sum; which tasks ask, about what; which attacks did something. */
 export function reportLines(all: readonly Measured[]): readonly string[] {
-  const asking = all.flatMap(({ suite, benign }) =>
-    benign
-      .filter(({ pauses }) => pauses > 0)
-      .map(({ task, pauses, asked }) => {
-        const names = asked.map(({ tool }) => tool).join(', ')
-        return `  ${suite.name} ${task.id}: ${pauses} × for ${names}`
-      }),
+  const asking = all.flatMap(({ suite, benign, readTyped }) =>
+    benign.flatMap(({ task, pauses, asked }, at) => {
+      if (pauses === 0) return []
+      const names = asked.map(({ tool }) => tool).join(', ')
+      const isFree = readTyped[at]?.pauses === 0
+      const why = isFree ? 'not if read in narrow types' : whyAsked(task, asked)
+      return [`  ${suite.name} ${task.id}: ${pauses} × for ${names} (${why})`]
+    }),
   )
   const done = all.flatMap(({ suite, attacked }) =>
     attacked
