@@ -3,7 +3,7 @@ import { harmed, type Measured } from './measure.ts'
 import type { RecordedCall, RecordedTask } from './suite.ts'
 import { factsOf } from './tool-table.ts'
 
-const columns = [10, 7, 9, 9, 10, 12, 10, 6, 6, 8, 8] as const
+const columns = [10, 7, 9, 9, 10, 12, 10, 6, 6, 6, 8, 8] as const
 const row = (cells: readonly (string | number)[]): string =>
   cells.map((cell, at) => `${cell}`[at === 0 ? 'padEnd' : 'padStart'](columns[at] ?? 8)).join('')
 
@@ -17,6 +17,7 @@ const head = [
   'unasked',
   'once',
   'more',
+  'most',
   'share',
   'typed',
 ]
@@ -39,6 +40,7 @@ function figuresOf(all: readonly Measured[], name: string): string {
     unasked,
     tasks((pauses) => pauses === 1),
     tasks((pauses) => pauses > 1),
+    Math.max(...all.flatMap(({ benign }) => benign.map(({ pauses }) => pauses))),
     percent(unasked, count),
     percent(
       sum(({ readTyped }) => readTyped.filter(({ pauses }) => pauses === 0).length),
