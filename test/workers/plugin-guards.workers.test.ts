@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callJson } from '../fakes/client.ts'
 import { addPlugin, changePlugin, enablePlugin, showPlugin } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
@@ -35,7 +35,7 @@ describe('what was switched off', () => {
     })
     await enablePlugin('spy')
     const done = newRun()
-    await sleep(1_000)
+    await vi.waitFor(() => expect(asked).toBeGreaterThan(1), 60_000)
     await changePlugin('spy', 'revoke')
     const before = asked
     expect(JSON.stringify(await done)).toContain('switched off')
