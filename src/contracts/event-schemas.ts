@@ -171,7 +171,6 @@ export const eventSchemas = {
       outputChars: number,
       argsHash: argsHash.exactOptional().describe('sha-256 of the arguments that were run'),
       taint: z.array(text).readonly().describe('where the output came from'),
-      label: label.exactOptional().describe('of the output, where it has a source'),
     },
     {
       told: {

@@ -43,6 +43,8 @@ export interface McpServerView extends McpServerRow, McpStanding {
   readonly asking: readonly string[]
   /** Tools that say nothing of it, and were approved as harmless. */
   readonly harmless: readonly string[]
+  /** What was approved as reaching no stranger. */
+  readonly closed: readonly string[]
 }
 
 /** What an operator does with servers. Throws `request_…`; every change is an event. */
@@ -71,6 +73,8 @@ export interface McpAdministration {
       readonly confirm: readonly string[]
       /** Tools that do not say whether they destroy, and do not; `*` is all of those. */
       readonly harmless: readonly string[]
+      /** Tools that reach no stranger: what they return is the server's own, and nothing leaves from there; `*` is all there is. */
+      readonly closed: readonly string[]
     },
     by: ChangeBy,
   ) => Promise<{ readonly generation: number; readonly notes: readonly string[] }>

@@ -65,8 +65,12 @@ export interface InnerCalls {
   readonly label?: () => Label
   /** False for a tool that this one may not call. */
   readonly reaches: (tool: string) => boolean
-  /** Takes another tool through every gate, under that tool's name. Never throws. */
-  readonly callTool: (tool: string, input: JsonObject) => Promise<ToolResult>
+  /**
+   * Takes another tool through every gate, under that tool's name. Never throws.
+   *
+   * @param read Of what the code has read besides what its calls returned.
+   */
+  readonly callTool: (tool: string, input: JsonObject, read?: Label) => Promise<ToolResult>
   /**
    * Asks a model, leased like a model call of the loop; absent if the entry may not. Throws `model_…` and `lease_…`.
    *

@@ -41,7 +41,6 @@ export function finishedEvent(call: Finished): EventDraft {
       ...(argsHash !== undefined && { argsHash }),
       ...(parent !== undefined && { parent }),
       taint: result?.ok ? [...(result.taint ?? [`tool:${tool}`])] : [],
-      ...(result?.label?.sources.length && { label: result.label }),
       ...record,
     },
   }

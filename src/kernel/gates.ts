@@ -1,5 +1,6 @@
 import { finishedEvent } from './call-events.ts'
 import type { LeaseErrorCode } from '#contracts/errors.ts'
+import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import { argsHashOf, failure, spentBy, subjectOf, type Gate } from './call.ts'
@@ -83,7 +84,7 @@ const beforeHooks: Gate = {
     if (verdict.veto) return { deny: { ...failure('tool_denied', verdict.message), label } }
     if (!verdict.input) return
     call.input = verdict.input
-    call.changed = label
+    call.changed = joinLabels([call.changed ?? ownLabel, label])
     return { recheck: true }
   },
 }

@@ -59,12 +59,12 @@ export function openInner(call: CallState, scope: TurnScope, { signal, passOther
   const calls: InnerCalls = {
     label: read,
     reaches: (name) => inner!.resolve(name, {}) !== undefined,
-    async callTool(name, input) {
+    async callTool(name, input, changed) {
       const id = `${call.id}.${(count += 1)}`
       // The first that is too many is on the record, further ones are not.
       if (count > limits.maxToolCalls + 1) return tooMany
       const base = { emit: call.emit, hasRun: false, startedAtMs: 0 }
-      const state: CallState = { ...base, id, parent: call.id, name, input }
+      const state: CallState = { ...base, id, parent: call.id, name, input, changed }
       underWay.add(state)
       return track(slots(() => pass(state)).finally(() => underWay.delete(state)))
     },
@@ -128,7 +128,7 @@ function scopeBelow({
       options: { ...scope.caller.options, pauses: 'refuse' },
       parent: call.id,
       get label() {
-        return joinLabels([scope.caller.label, call.entry!.yields, read()])
+        return joinLabels([scope.caller.label, read()])
       },
     },
   }

@@ -4,7 +4,13 @@ import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import { fromReply } from '#contracts/reply.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
 import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
-import { approvalLines, chooseItems, confirmedTools, withHarmless } from './approve-items.ts'
+import {
+  approvalLines,
+  chooseItems,
+  confirmedTools,
+  withClosed,
+  withHarmless,
+} from './approve-items.ts'
 import { shown } from './listing.ts'
 import { clientMetadataOf, clientMetadataPath } from './oauth/provider.ts'
 import { createServerViews } from './server-view.ts'
@@ -72,7 +78,7 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
       client_id: `${origin}${clientMetadataPath}`,
       ...clientMetadataOf(origin),
     }),
-    async approve({ id, hash, items, confirm, harmless }, by) {
+    async approve({ id, hash, items, confirm, harmless, closed }, by) {
       const row = await rowOf(id)
       const { listing } = await at(id).standing(row.config)
       if (listing?.hash !== hash)
@@ -81,7 +87,7 @@ export function createMcpAdministration(deps: McpAdministrationDeps): McpAdminis
           `hash: is not what "${id}" has now. Look again (isola mcp show ${id}) and approve what you see.`,
           { param: 'hash' },
         )
-      const chosen = withHarmless(harmless, chooseItems(listing.items, items))
+      const chosen = withClosed(closed, withHarmless(harmless, chooseItems(listing.items, items)))
       const lines = approvalLines(await approvedOf(row), chosen)
       const approval: McpApproval = { server: id, items: chosen }
       const text = toCanonicalJson({ manifest: approval, files: {} })

@@ -58,20 +58,36 @@ export function withHarmless(
   )
 }
 
+/** The operator's word that no stranger writes where these tools read, and nothing leaves from there; `*` is all of them. */
+export function withClosed(
+  names: readonly string[],
+  items: readonly McpItem[],
+): readonly McpItem[] {
+  const isNamed = ({ kind, key }: McpItem) =>
+    names.includes('*') || (kind === 'tool' && names.includes(key))
+  const unknown = names.find((name) => name !== '*' && !isTool(name, items))
+  if (unknown !== undefined) throw noTool('closed', unknown)
+  return items.map((item) => (isNamed(item) ? { ...item, isClosedWorld: true } : item))
+}
+
+const isTool = (name: string, items: readonly McpItem[]): boolean =>
+  items.some(({ kind, key }) => kind === 'tool' && key === name)
+
+const noTool = (param: string, name: string): IsolaError =>
+  new IsolaError(
+    'request_invalid',
+    `${param}: "${name.slice(0, 100)}" is no tool that is approved.`,
+    { param },
+  )
+
 /** The names of tools whose hints the operator confirms; throws `request_invalid` for one that is not approved. */
 export function confirmedTools(
   names: readonly string[],
   items: readonly McpItem[],
 ): readonly string[] {
-  const unknown = names.find(
-    (name) => !items.some(({ kind, key }) => kind === 'tool' && key === name),
-  )
+  const unknown = names.find((name) => !isTool(name, items))
   if (unknown === undefined) return names
-  throw new IsolaError(
-    'request_invalid',
-    `confirm: "${unknown.slice(0, 100)}" is no tool that is approved.`,
-    { param: 'confirm' },
-  )
+  throw noTool('confirm', unknown)
 }
 
 /** What is different after an approval, a line each, as the record has it. */
@@ -85,5 +101,10 @@ export function approvalLines(
       state === 'gone' ? `not approved any more: ${kind} ${key}` : `${state} ${kind} ${key}`,
     )
   const unasked = chosen.filter(({ isHarmless }) => isHarmless)
-  return [...changes, ...unasked.map(({ key }) => `called without asking: tool ${key}`)]
+  const closed = chosen.filter(({ isClosedWorld }) => isClosedWorld)
+  return [
+    ...changes,
+    ...unasked.map(({ key }) => `called without asking: tool ${key}`),
+    ...closed.map(({ kind, key }) => `reaches no stranger: ${kind} ${key}`),
+  ]
 }

@@ -3,6 +3,7 @@ import { remoteToolDestroys } from '#contracts/destructive.ts'
 import { errorCode } from '#contracts/errors.ts'
 import type { JsonSchema } from '#contracts/json.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
+import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type {
   McpCall,
@@ -138,7 +139,7 @@ export async function callServer(
     const asks = answers.asks()
     if (asks) return waitingFor(asks)
     const said = context.answers ? (['user'] as const) : []
-    const label = flowOf(pin, item, name).yields
+    const label = joinLabels([flowOf(pin, item, name).yields, ...said.map(() => saidLabel)])
     return result.ok ? { ...result, taint: [...said, `tool:${name}`], label } : { ...result, label }
   } catch {
     return { ok: false, error: whyStopped(name, context.signal, watch.signal) }

@@ -11,14 +11,14 @@ import type { McpItem, McpPin } from '#contracts/mcp.ts'
  */
 export function flowOf(
   { config, confirmed }: Pick<McpPin, 'config' | 'confirmed'>,
-  { kind, key, definition, isClosedWorld }: McpItem,
+  { kind, key, definition, isClosedWorld, isHarmless }: McpItem,
   name: string,
 ): { readonly sinks: readonly Sink[]; readonly yields: Label } {
   const hints = Object(definition['annotations']) as Readonly<Record<string, unknown>>
   const isConfirmed = kind === 'tool' && confirmed.includes(key) && hints['openWorldHint'] === false
   const isOpen = !isClosedWorld && !isConfirmed
   // A resource or a prompt is read. What a tool says of itself here was shown when it was approved, and is pinned.
-  const onlyReads = kind !== 'tool' || hints['readOnlyHint'] === true
+  const onlyReads = kind !== 'tool' || hints['readOnlyHint'] === true || isHarmless === true
   // Where nobody has to say who they are, everybody may read it.
   const isPublic = config.auth === 'headers' && Object.keys(config.headers).length === 0
   const confidentiality = isPublic ? 'public' : 'private'

@@ -53,6 +53,7 @@ export function createServerViews({ store, bundles, toolNames }: ServerViewDeps)
         .filter((item) => destroys(item) !== false && !isHarmless(item))
         .map(({ key }) => key),
       harmless: harmless.map(({ key }) => key),
+      closed: approved.filter(({ isClosedWorld }) => isClosedWorld).map(({ key }) => key),
     }
   }
   const withLookAlikes = async (listing: McpListing, id: string): Promise<McpListing> => ({

@@ -2,6 +2,7 @@ import { ToolError, type PluginTools } from '#contracts/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import { toJson } from './json-border.ts'
+import type { CallLabels } from './plugin-flow.ts'
 
 const maxNameChars = 64
 const maxMessageChars = 2_000
@@ -10,7 +11,10 @@ const maxMessageChars = 2_000
  * Other tools for a plugin's code: exactly those of its `uses_tools`, each through every gate. A tool's failure is an
  * error with its text; what is not listed is refused, and on the record.
  */
-export function createPluginTools({ inner, call, emit }: ToolContext): PluginTools {
+export function createPluginTools(
+  { inner, call, emit }: ToolContext,
+  labels?: Pick<CallLabels, 'label'>,
+): PluginTools {
   const refused = new Set<string>()
   return {
     async call(name, given) {
@@ -22,7 +26,7 @@ export function createPluginTools({ inner, call, emit }: ToolContext): PluginToo
         const message = `not granted: the tool ${tool} (add it or its plugin to uses_tools in plugin.yaml; it has to be enabled)`
         throw new ToolError('tool_failed', { message })
       }
-      const result = await inner.callTool(tool, toInput(given))
+      const result = await inner.callTool(tool, toInput(given), labels?.label())
       if (result.ok) return toJson(result.output)
       const { message, transient = false } = result.error
       throw new ToolError('tool_failed', {

@@ -60,6 +60,12 @@ export function openCapabilities(
     withSafeErrors((request) => deps.sessions.at(context.rootSession).storage(request)),
   )
   const guard = createGuard(over, check)
+  const reaching =
+    <Args extends readonly unknown[], T>(run: (...args: Args) => T) =>
+    (...args: Args): T => {
+      labels?.reach()
+      return run(...args)
+    }
   const log = createLog(context, over)
   const refuse = createRefuse(context)
   const secrets = createCallSecrets(plugin.granted.secrets, context, deps)
@@ -76,12 +82,11 @@ export function openCapabilities(
     }))
   const capabilities: Capabilities = {
     get fetch() {
-      return (made.fetch ??= guard(
-        createPluginFetch(plugin, context, { ...deps, signal: signalOf(), secrets, goesTo }),
-      ))
+      const options = { ...deps, signal: signalOf(), secrets, goesTo }
+      return (made.fetch ??= guard(reaching(createPluginFetch(plugin, context, options))))
     },
     get storage() {
-      const options = { ask, context, deps, refuse, labelled }
+      const options = { ask, context, deps, refuse, labelled, reaching }
       return (made.storage ??= guardAll(guard, createPluginStorage(plugin, options)))
     },
     get workspace() {
@@ -95,14 +100,15 @@ export function openCapabilities(
       return (made.secrets ??= { ref, ...guardAll(guard, signing) })
     },
     get tools() {
-      return (made.tools ??= guardAll(guard, createPluginTools(context)))
+      return (made.tools ??= guardAll(guard, createPluginTools(context, labels)))
     },
     get model() {
       const terms = termsOf(plugin, as)
       return (made.model ??= guardAll(guard, createPluginModel(context, terms, refuse('model'))))
     },
     get database() {
-      return (made.database ??= guardAll(guard, createDatabase(plugin, deps.databases, refuse)))
+      const { query } = createDatabase(plugin, deps.databases, refuse)
+      return (made.database ??= guardAll(guard, { query: reaching(query) }))
     },
     get isolate() {
       return (made.isolate ??= guardAll(guard, isolateOf(this.tools).isolate))

@@ -63,9 +63,12 @@ export function createPluginStorage(
     deps,
     refuse,
     labelled,
+    reaching,
   }: {
     readonly ask: AskStorage
     readonly labelled: (ask: AskStorage) => AskStorage
+    /** Others than this principal keep something there. */
+    readonly reaching: (ask: AskStorage) => AskStorage
     readonly context: ToolContext
     readonly deps: CapabilityDeps
     readonly refuse: Refuse
@@ -77,7 +80,7 @@ export function createPluginStorage(
   const asks: Readonly<Record<typeof grant.scope, () => AskStorage>> = {
     session: () => ask,
     principal: () => labelled(withSafeErrors(ofPrincipal(context.principal))),
-    deployment: () => labelled(withSafeErrors(ofPlugin(manifest.id))),
+    deployment: () => reaching(labelled(withSafeErrors(ofPlugin(manifest.id)))),
   }
   return createGrantedStorage({
     space: spaceOf(manifest.id),

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
-import { joinLabels, labelFrom, ownLabel, type Label, type Sink } from '#contracts/label.ts'
+import { joinLabels, labelFrom, type Label, type Sink } from '#contracts/label.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -41,16 +41,7 @@ export function yieldsOf(plugin: Granted, hints: Hints, from: string): Label {
   const hasKey = isOut && tier !== 'builtin' && granted.secrets.length > 0
   const confidentiality = hasKey || granted.database ? 'private' : 'public'
   if (isForeign) return labelFrom(from, { confidentiality })
-  return { integrity: 'tool', confidentiality, sources: [] }
-}
-
-/** Of what a hook says or changes. What it keeps may be of anything that it was ever asked about. */
-export function yieldsOfHook(plugin: Pick<LoadedPlugin, 'tier' | 'granted' | 'manifest'>): Label {
-  const { id } = plugin.manifest
-  const { storage, workspace, memory } = plugin.granted
-  return storage || workspace || memory
-    ? labelFrom(id)
-    : yieldsOf(plugin, { openWorldHint: true }, id)
+  return made
 }
 
 /** The same of one call: with the host where the input says which, and private where it says with whose key. */
@@ -70,25 +61,45 @@ export function yieldsOfCall(
   return hasHeaders ? labelFrom(from) : yieldsOf(plugin, hints, from)
 }
 
-/** The labels of one call of a plugin: of what it reads of its storage, and for what it keeps there. */
+/** The labels of one call of a plugin: of what its code has read so far, and for what it keeps. */
 export interface CallLabels {
   readonly label: () => Label
+  /** It reaches out, or reads what the whole deployment keeps. */
+  readonly reach: () => void
   readonly wrap: (ask: AskStorage) => AskStorage
 }
 
+/** Of code that says nothing of itself: it reaches whatever it was granted. */
+export const opened: Hints = { openWorldHint: true }
+
+/** Of what a hook says or changes, once it has done so. */
+export const labelsOfHook = (
+  plugin: Granted & Pick<LoadedPlugin, 'manifest'>,
+  context: ToolContext,
+): CallLabels => {
+  const { id: tool } = plugin.manifest
+  return createCallLabels(yieldsOf(plugin, opened, tool), { tool, context })
+}
+
+/** What its code makes of what it was given. */
+const made: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
+
 /**
- * What is kept has the label of all that the call knows: its caller's context, its own sources, and what it read. What
+ * What is kept has the label of all that the call knows: its caller's context, what it reached, and what it read. What
  * is read is the principal's data, whoever wrote it.
+ *
+ * @param beyond Of what it reaches outside, from the moment that it does.
  */
 export function createCallLabels(
-  own: Label,
+  beyond: Label,
   { tool, context }: { readonly tool: string; readonly context: ToolContext },
 ): CallLabels {
-  let read = ownLabel
-  const known = () => [own, read, ...(context.inner ? [context.inner.label?.()] : [])]
+  let read = made
+  const known = () => [read, ...(context.inner ? [context.inner.label?.()] : [])]
   const kept = labelFrom(tool, { integrity: 'data' })
   return {
     label: () => joinLabels(known()),
+    reach: () => void (read = joinLabels([read, beyond])),
     wrap: (ask) => async (request) => {
       const isKept = request.verb === 'set' || request.verb === 'append'
       const answer = await ask(

@@ -1,6 +1,7 @@
 import { toolDestroys } from '#contracts/destructive.ts'
 import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
+import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
@@ -16,7 +17,7 @@ import { jsonSizeBytes, NotJsonError, toJson } from './json-border.ts'
 import { toOfferTools } from './offer-tools.ts'
 import { InputError, OutputError } from './output-error.ts'
 import { waitingFor } from '#contracts/asks.ts'
-import { createCallLabels, sinksOf, yieldsOf, yieldsOfCall } from './plugin-flow.ts'
+import { createCallLabels, opened, sinksOf, yieldsOf, yieldsOfCall } from './plugin-flow.ts'
 import { createAsking } from './plugin-request.ts'
 import type { HostedFunction } from './plugin-parts.ts'
 
@@ -164,9 +165,6 @@ function toRecord({ manifest, tier }: LoadedPlugin): ToolOwner {
   return { plugin: manifest.id, version: manifest.version, tier }
 }
 
-/** Of code that says nothing of itself: it reaches whatever it was granted. */
-const opened = { openWorldHint: true } as const
-
 const flowOf = (plugin: LoadedPlugin, hints: ToolManifest['annotations'], name: string) => ({
   sinks: sinksOf(plugin, hints),
   yields: yieldsOf(plugin, hints, name),
@@ -217,7 +215,8 @@ async function callPlugin(
     if (asking?.asks()) return { ...waitingFor(asking.asks()!), ...usage() }
     deps.faults?.wentWell(plugin)
     const said = context.answers ? (['user'] as const) : []
-    const label = labels.label()
+    // What a person answered is in it, too.
+    const label = joinLabels([labels.label(), ...(context.answers ? [saidLabel] : [])])
     return { ok: true, output, taint: [...said, `tool:${name}`], label, ...usage() }
   } catch (error) {
     const asks = asking?.asks()

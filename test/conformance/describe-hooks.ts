@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { joinLabels, saidLabel } from '#contracts/label.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { HookSubject, ToolHooks } from '#contracts/policy.ts'
@@ -60,6 +61,9 @@ export function describeHooks(what: string, { load }: HooksHost): void {
   const called = (events: readonly EventDraft[]) =>
     events.flatMap(({ type, data }) => (type === 'hook_called' ? [data] : []))
 
+  /** It reaches nothing, and has read nothing of what it keeps. */
+  const madeByHook = { integrity: 'tool', confidentiality: 'public', sources: [] } as const
+
   describe(`P16: hooks ${what}`, () => {
     it('lets a call pass as it is, and the record says who was asked', async () => {
       const { hooks, events, subject } = open()
@@ -82,6 +86,7 @@ export function describeHooks(what: string, { load }: HooksHost): void {
       expect(await hooks.before(subject({ do: 'veto' }))).toEqual({
         veto: true,
         message: 'The plugin hooks does not allow it: not on a Sunday',
+        label: madeByHook,
       })
       expect(called(events)).toMatchObject([
         { verdict: 'vetoed', calls: [{ call: 'call_1', verdict: 'vetoed' }] },
@@ -99,6 +104,7 @@ export function describeHooks(what: string, { load }: HooksHost): void {
       expect(await hooks.before(subject({ do: 'change' }))).toEqual({
         veto: false,
         input: { do: 'change', seen: 'demo__go' },
+        label: madeByHook,
       })
       expect(called(events)).toMatchObject([{ verdict: 'changed' }])
     })
@@ -180,6 +186,7 @@ export function describeHooks(what: string, { load }: HooksHost): void {
             input: { do: 'tell' },
           },
         },
+        label: madeByHook,
       })
       expect(events).toContainEqual({
         type: 'tool_log',
@@ -192,12 +199,13 @@ export function describeHooks(what: string, { load }: HooksHost): void {
       })
     })
 
-    it('has its own storage', async () => {
+    it('has its own storage, and what it read there is private', async () => {
       const { hooks, subject } = open()
       await hooks.before(subject({ do: 'remember' }))
-      expect(await hooks.before(subject({ do: 'remember' }))).toEqual({
+      expect(await hooks.before(subject({ do: 'remember' }))).toMatchObject({
         veto: false,
         input: { count: 2 },
+        label: { confidentiality: 'private' },
       })
     })
 
@@ -217,11 +225,12 @@ export function describeHooks(what: string, { load }: HooksHost): void {
     it('changes a result, holds one back, and keeps what was spent', async () => {
       const { hooks, subject } = open()
       const usage = { tokens: 7 } as never
-      const result = { ok: true, output: { card: '4111' }, usage } as const
+      const result = { ok: true, output: { card: '4111' }, label: saidLabel, usage } as const
       expect(await hooks.after(subject({ do: 'change' }), result)).toEqual({
         ok: true,
         output: { redacted: true },
         taint: ['tool:demo__go', 'tool:hooks'],
+        label: joinLabels([saidLabel, madeByHook]),
         usage,
       })
       expect(await hooks.after(subject({ do: 'veto' }), result)).toEqual({

@@ -216,6 +216,7 @@ describe('the composition', () => {
         'depth',
         'emit',
         'idempotencyKey',
+        'label',
         'lease',
         'options',
         'principal',

@@ -118,7 +118,7 @@ describe('labels and sinks', () => {
     expect([view.state, asked]).toEqual(['parked', []])
   })
 
-  it('P22: a rule of the operator allows, or denies, by label, sink and source', async () => {
+  it('a rule of the operator allows, or denies, by label, sink and source', async () => {
     const label = { integrity: 'stranger' }
     const sink = ['egress', 'write']
     const from = (host: string) => ({ ...label, from: `http__get ${host}` })

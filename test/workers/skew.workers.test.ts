@@ -232,7 +232,8 @@ describe('F32: rows of this version', () => {
       events.map(({ id, event }) => ({ seq: Number(id!.split(':')[1]), type: event })),
     )
     const { messages } = await callJson(`/api/sessions/${session}/transcript`)
-    expect(read.transcript.slice(0, 5)).toEqual(messages.slice(0, 5))
+    // All but the labels, of which that version knows nothing.
+    expect(messages.slice(0, 5)).toMatchObject(read.transcript.slice(0, 5))
     // And this version reads what a newer one added to.
     await abortAllDurableObjects()
     expect((await callJson(`/api/sessions/${session}/transcript`)).messages).toEqual(messages)

@@ -25,6 +25,7 @@ const listing = z.object({
       definition: object.describe('All that the server says.'),
       hash: text,
       isHarmless: flag.optional(),
+      isClosedWorld: flag.optional(),
     }),
   ),
   refused: z.array(z.object({ kind, key: text, why: text })),
@@ -52,6 +53,7 @@ const server = z
       .describe('As it compares with what was approved.'),
     asking: z.array(text),
     harmless: z.array(text),
+    closed: z.array(text).describe('What reaches no stranger, as the operator said.'),
     missingSecrets: z.array(text),
   })
   .meta({ id: 'McpServer' })

@@ -4,7 +4,7 @@ import type { HookPoint } from '#contracts/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
-import { yieldsOfHook } from '../plugin-flow.ts'
+import { labelsOfHook } from '../plugin-flow.ts'
 import { callHook, type CallHookDeps } from './call-hook.ts'
 import { readHookAnswer, type HookChange, type HookSaid } from './hook-answer.ts'
 import { isFor } from './listeners.ts'
@@ -64,13 +64,15 @@ export async function askPoint(
     const events = places.map((place) => answered[place]!.event)
     const context = toContext(asked[places[0]]!.context, plugin, on)
     const timeoutMs = Math.max(0, endsAtMs - startedAtMs)
-    const outcomes = await callHook({ plugin, on, events, context, timeoutMs }, deps)
+    const labels = labelsOfHook(plugin, context)
+    const outcomes = await callHook({ plugin, on, events, context, labels, timeoutMs }, deps)
     const said = outcomes.map((outcome) => readHookAnswer(on, outcome))
     for (const [index, place] of places.entries())
       answered[place] = after(answered[place]!, {
         on,
         plugin,
         said: said[index]!,
+        label: labels.label(),
         ...asked[place]!,
       })
     asked[places[0]]!.context.emit(
@@ -108,11 +110,15 @@ interface Said extends Pick<Asked, 'changed'> {
   readonly on: HookPoint
   readonly plugin: LoadedPlugin
   readonly said: HookSaid
+  /** Of what it said. */
+  readonly label: Label
 }
 
-function after(answered: Answered, { on, plugin: whole, said, changed }: Said): Answered {
-  const plugin = whole.manifest.id
-  const label = yieldsOfHook(whole)
+function after(
+  answered: Answered,
+  { on, plugin: { manifest }, said, label, changed }: Said,
+): Answered {
+  const plugin = manifest.id
   switch (said.verdict) {
     case 'allow':
       return answered

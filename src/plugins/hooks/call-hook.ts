@@ -11,6 +11,7 @@ import { maxOutputBytes } from '../call-limits.ts'
 import type { HookOutcome } from '../hook-batch.ts'
 import type { LoadedPlugin } from '../in-process-host.ts'
 import { jsonSizeBytes, toJson } from '../json-border.ts'
+import type { CallLabels } from '../plugin-flow.ts'
 import { OutputError } from '../output-error.ts'
 import { createRequest } from '../request-shorthand.ts'
 
@@ -25,6 +26,8 @@ interface HookCall {
   readonly on: HookPoint
   readonly events: readonly HookEvent[]
   readonly context: ToolContext
+  /** Of what its storage reads and keeps. */
+  readonly labels?: CallLabels
   readonly timeoutMs: number
 }
 
@@ -66,7 +69,7 @@ export async function callHook(
 
 /** @returns Nothing if what came back cannot be taken. */
 async function ask(
-  { plugin, on, events, context }: HookCall,
+  { plugin, on, events, context, labels }: HookCall,
   { capabilities: deps }: CallHookDeps,
   signal: AbortSignal,
 ): Promise<readonly HookOutcome[] | undefined> {
@@ -76,7 +79,8 @@ async function ask(
   if (!run || signal.aborted) return failedAll(events)
   const held = watch?.signal ? AbortSignal.any([signal, watch.signal]) : signal
   const within = { ...context, signal: held }
-  const { capabilities, close } = openCapabilities(plugin, within, deps, { check: watch?.check })
+  const options = { labels, check: watch?.check }
+  const { capabilities, close } = openCapabilities(plugin, within, deps, options)
   try {
     const work = run(events, toHookCapabilities(capabilities, context), within)
     const outcomes = readOutcomes(await Promise.race([work, aborted(held)]))

@@ -28,6 +28,7 @@ export const toHookContext = (
   ancestry: about.ancestry,
   signal: about.signal,
   emit: about.emit,
+  label: about.label,
   idempotencyKey: `${about.run}:${about.call}`,
   lease: nothingToSpend,
   options: {},

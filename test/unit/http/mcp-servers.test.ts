@@ -28,6 +28,7 @@ function createWorld() {
     differences: [],
     asking: [],
     harmless: [],
+    closed: [],
   })
   const mcp: Partial<McpAdministration> = {
     list: async () => [row],

@@ -86,7 +86,14 @@ function createWorld() {
     change({ do: 'add', config: configOf(url), ...more })
   const approve = (items?: readonly string[]) =>
     administration.approve(
-      { id: 'srv', hash: listing.hash, confirm: [], harmless: [], ...(items && { items }) },
+      {
+        id: 'srv',
+        hash: listing.hash,
+        confirm: [],
+        harmless: [],
+        closed: [],
+        ...(items && { items }),
+      },
       by,
     )
   const login = () => administration.login('srv', 'https://isola.example')

@@ -17,7 +17,7 @@ const tool = (annotations?: object, more: object = {}) => ({
 const sinks = (...args: Parameters<typeof tool>) => flowOf(pin(), tool(...args), 'crm__find').sinks
 
 describe('what a remote tool does outward, by the specification', () => {
-  it('P22: one that says nothing reaches an open world and changes something there', () => {
+  it('one that says nothing reaches an open world and changes something there', () => {
     expect(sinks()).toEqual(['egress', 'write'])
     expect(sinks({ destructiveHint: false })).toEqual(['egress', 'write'])
     expect(sinks({ readOnlyHint: true })).toEqual(['egress'])
@@ -26,7 +26,7 @@ describe('what a remote tool does outward, by the specification', () => {
     )
   })
 
-  it('P22: that its world is closed counts where an operator confirmed or said it', () => {
+  it('that its world is closed counts where an operator confirmed or said it', () => {
     const closed = { readOnlyHint: true, openWorldHint: false }
     expect(sinks(closed)).toEqual(['egress'])
     const confirmed = flowOf(pin({}, ['find']), tool(closed), 'crm__find')
@@ -35,6 +35,7 @@ describe('what a remote tool does outward, by the specification', () => {
       yields: { integrity: 'tool', confidentiality: 'public', sources: [] },
     })
     expect(sinks({ readOnlyHint: true }, { isClosedWorld: true })).toEqual([])
+    expect(sinks({}, { isHarmless: true })).toEqual(['egress'])
     expect(flowOf(pin({}, ['find']), tool({ openWorldHint: true }), 'crm__find').sinks).toContain(
       'egress',
     )

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from '#contracts/label.ts'
+import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import type { StorageRequest } from '#contracts/space.ts'
 import { grantsSchema } from '../../../src/contracts/manifest-grants.ts'
 import {
@@ -7,9 +7,7 @@ import {
   sinksOf,
   yieldsOf,
   yieldsOfCall,
-  yieldsOfHook,
 } from '../../../src/plugins/plugin-flow.ts'
-import { bundle, loadOne } from '../../fakes/plugins.ts'
 import { createToolContext } from '../../fakes/tool-context.ts'
 
 const granted = (given: object) => grantsSchema.parse(given)
@@ -81,12 +79,6 @@ describe('what a plugin’s tool returns', () => {
     expect(of({})).toEqual(labelFrom('http__get a.example', { confidentiality: 'public' }))
     expect(of({ headers: { authorization: 'x' } })).toEqual(labelFrom('http__get a.example'))
   })
-
-  it('of a hook that keeps things is the worst, since it is asked about everything', () => {
-    const keeps = loadOne(bundle({ id: 'keeper', grants: { storage: '1mb' } }))
-    expect(yieldsOfHook(keeps)).toEqual(labelFrom('keeper'))
-    expect(yieldsOfHook(loadOne(bundle({ id: 'plain' })))).toEqual(made)
-  })
 })
 
 describe('the labels of one call', () => {
@@ -113,9 +105,11 @@ describe('the labels of one call', () => {
   })
 
   it('what was never there says nothing, and what nobody labelled is the worst', async () => {
-    const labels = createCallLabels(ownLabel, { tool: 'kv__get', context: createToolContext() })
+    const labels = createCallLabels(open, { tool: 'kv__get', context: createToolContext() })
     await labels.wrap(async () => ({ found: false }))({ verb: 'get', space: 's', key: 'b' })
-    expect(labels.label()).toEqual(ownLabel)
+    expect(labels.label()).toEqual(made)
+    labels.reach()
+    expect(labels.label()).toEqual(open)
     const ask = labels.wrap(async () => ({ keys: ['b'] }))
     await ask({ verb: 'list', space: 's', prefix: '', limit: 9 })
     expect(labels.label()).toMatchObject({ integrity: 'stranger', confidentiality: 'private' })

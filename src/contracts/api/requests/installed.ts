@@ -54,4 +54,5 @@ export const approveServerRequest = z.strictObject({
   items: names.optional(),
   confirm: names.default([]),
   harmless: names.default([]),
+  closed: names.default([]),
 })
