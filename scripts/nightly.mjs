@@ -23,6 +23,7 @@ const campaigns = {
   leases: harness('faults', 'leases.mjs'),
   'mcp-suite': harness('mcp-suite', 'run.mjs'),
   compaction: harness('context', 'compaction.ts'),
+  dojo: harness('dojo', 'main.ts'),
   window: harness('longlife', 'window.mjs'),
   longlife: harness('longlife', 'longlife.mjs'),
 }

@@ -93,7 +93,7 @@ export default [
     name: 'context-label',
     what: 'T11: what was said in a run is part of its label',
     test: 'labels.test.ts',
-    file: 'src/kernel/segment.ts',
+    file: 'src/kernel/plan-turn.ts',
     find: 'joinLabels([input.label, contextLabel(said)])',
     replace: 'joinLabels([input.label])',
   },
