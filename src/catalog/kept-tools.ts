@@ -12,7 +12,7 @@ const tables = [
 /** What was found out of one part when it was wired. */
 export interface IndexedPart {
   readonly id: string
-  /** Ids of the parts that it is wired with. */
+  /** Ids of what it cannot be wired without, whether that is there or not. */
   readonly needs: readonly string[]
   readonly tools: readonly ListedTool[]
   readonly problems: readonly PluginProblem[]

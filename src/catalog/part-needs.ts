@@ -16,6 +16,8 @@ export interface NeedsDeps {
 export interface WithNeeds {
   readonly parts: readonly StoredPart[]
   readonly sources: PluginSnapshot['sources']
+  /** Ids that were looked for because something names them, found or not. */
+  readonly needed: readonly string[]
 }
 
 /** So many together at most: what is wired for one call stays small, whatever names whatever. */
@@ -32,6 +34,7 @@ export async function withNeeds(
   const parts: StoredPart[] = []
   const sources: Record<string, PluginSource> = {}
   const asked = new Set<string>(begun?.map(({ id }) => id))
+  const given = new Set([...asked, ...ids])
   const fresh = (wanted: readonly string[]) => wanted.filter((id) => !asked.has(id))
   let found: readonly StoredPart[] = begun ?? []
   let wanted = fresh(ids)
@@ -50,7 +53,7 @@ export async function withNeeds(
     found = []
     wanted = parts.length > maxParts ? [] : fresh([...new Set(named)])
   }
-  return { parts, sources }
+  return { parts, sources, needed: [...asked].filter((id) => !given.has(id)) }
 }
 
 /** Ids of the owners that a manifest names, and nobody has checked yet. */
@@ -70,7 +73,10 @@ export function needsOf(manifest: unknown): readonly string[] {
 export const ownerOf = (tool: string): string => tool.split('__', 1)[0] ?? tool
 
 /** What parts are wired as. */
-export const toSnapshot = (number: number, { parts, sources }: WithNeeds): PluginSnapshot => ({
+export const toSnapshot = (
+  number: number,
+  { parts, sources }: Pick<WithNeeds, 'parts' | 'sources'>,
+): PluginSnapshot => ({
   number,
   pins: toPins(parts),
   sources,

@@ -41,8 +41,8 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     const needs = new Map(
       await Promise.all(
         ids.map(async (id) => {
-          const { parts } = await withNeeds({ ids: [id] }, { find, sourceOf })
-          return [id, parts.map((part) => part.id).filter((one) => one !== id)] as const
+          const { needed } = await withNeeds({ ids: [id] }, { find, sourceOf })
+          return [id, needed] as const
         }),
       ),
     )

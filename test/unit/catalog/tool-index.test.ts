@@ -97,3 +97,17 @@ it('a search over what stays as it is builds no index anew, though a bundle is l
   state.lost = ''
   expect(await found()).toEqual(['a__say', 'b__say'])
 })
+
+it('what was off, and what depends on it, is found again when it is on', async () => {
+  const { state, found } = open()
+  state.replace({ a: ['b'], b: ['c'], c: [] })
+  expect(await found()).toEqual(['a__say', 'b__say', 'c__say'])
+  state.replace({ a: ['b'], b: ['c'] })
+  expect(await found()).toEqual([])
+  state.replace({ a: ['b'], b: ['c'], c: [] })
+  expect(await found()).toEqual(['a__say', 'b__say', 'c__say'])
+  state.replace({ a: ['b'] })
+  expect(await found()).toEqual([])
+  state.replace({ a: ['b'], b: ['c'], c: [] })
+  expect(await found()).toEqual(['a__say', 'b__say', 'c__say'])
+})
