@@ -14,10 +14,12 @@ export interface InForceDeps {
   readonly current: () => Promise<Generation>
   /** Told how many rows were written here. */
   readonly onWritten: (rows: number) => void
+  /** What is in force was read from D1, and may be another than whoever works with it knows. */
+  readonly onReread: () => void
 }
 
 /** Keeps what is in force as D1 has it. Who asks waits for no change but one that is being written. */
-export function createInForce({ kept, newestNumber, current, onWritten }: InForceDeps) {
+export function createInForce({ kept, newestNumber, current, onWritten, onReread }: InForceDeps) {
   let isKnown = false
   let loading: Promise<void> | undefined
   let writing: Promise<void> | undefined
@@ -28,8 +30,10 @@ export function createInForce({ kept, newestNumber, current, onWritten }: InForc
       if (number === undefined) throw error
       return undefined
     })
-    if (number === undefined || (newest !== undefined && newest !== number))
+    if (number === undefined || (newest !== undefined && newest !== number)) {
       onWritten(kept.replace(await current()))
+      onReread()
+    }
     // While D1 is away it is looked at again.
     isKnown = newest !== undefined
   }
