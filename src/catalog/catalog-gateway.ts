@@ -156,8 +156,9 @@ export function createCatalogGateway({
     },
     async stands({ kind, id, epoch }) {
       const { number, parts } = await shared.now()
-      const found = parts.some((part) => part.id === id) ? parts : await named.find([id], number)
-      return found.some((part) => part.kind === kind && part.id === id && part.epoch === epoch)
+      const isIt = (part: HeldPart) => part.kind === kind && part.id === id
+      const found = parts.some(isIt) ? parts : await named.find([id], number)
+      return found.some((part) => isIt(part) && part.epoch === epoch)
     },
     async hold(part, onGone, over) {
       if (!namespace) return

@@ -61,6 +61,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       ...this.#runtime,
       kept: this.#kept,
       onWritten: (rowsWritten) => this.#count({ rowsWritten }),
+      onReread: () => void this.#holds.tell((part) => this.#stands(part)),
     })
     readonly #inTurn = createTurns()
     #counted: PlatformAmounts = {}
@@ -135,18 +136,21 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     /** One change after the other; then those are told, and waited for, whom it concerns. */
     async #changing<T>(reader: string, work: (ports: CatalogPorts) => Promise<T>): Promise<T> {
-      const { result, before } = await this.#inTurn(async () => {
+      const { outcome, before } = await this.#inTurn(async () => {
         await this.#inForce.known()
         const before = this.#kept.generation()
-        return { before, result: await this.#inForce.written(before, work) }
+        const [outcome] = await Promise.allSettled([this.#inForce.written(before, work)])
+        return { before, outcome }
       })
+      // It may have been written although it failed.
       const after = this.#kept.generation()
       const whom = concerns(before.pins, after.pins, this.#runtime.kinds)
       await Promise.all([
         this.#holds.tell((part) => this.#stands(part)),
         whom === 'everybody' && this.#holds.forgotten(reader),
       ])
-      return result
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
     }
 
     #stands({ kind, id, epoch }: HeldPart): boolean {
