@@ -117,7 +117,10 @@ it('what somebody added lately is counted without reading the log of the deploym
     return database.prepare(sql)
   }
   await createKeptVersions({ ...database, prepare }).usage('ada', 5)
-  const plan = planOf(sqlite, seen.find((sql) => sql.includes('FROM audit'))!)
+  const plan = planOf(
+    sqlite,
+    seen.find((sql) => sql.includes('FROM audit'))!,
+  )
   expect(plan).toContain('USING INDEX audit_plugin_added (principal=? AND at_ms>?)')
 })
 
