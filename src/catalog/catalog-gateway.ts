@@ -87,8 +87,7 @@ export function createCatalogGateway({
   /** What this isolate is to the Catalog. */
   let reader: string | undefined
   const readerId = () => (reader ??= ids.next('ref'))
-  const bodies = createBodies(loadBody, { clock })
-  const sourceOf = (hash: string) => bodies.sourceOf(hash)
+  const { sourceOf } = createBodies(loadBody, { clock })
 
   const answered = <T>(reply: Reply<T>): T => {
     deployment?.count(reply.billed?.own ?? {})

@@ -75,31 +75,19 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     }
 
     parts(ids: readonly string[]): ReturnType<CatalogApi['parts']> {
-      return this.#billed(async () => {
-        const number = await this.#inForce.known()
-        return { number, parts: this.#kept.named(ids) }
-      })
+      return this.#known((number) => ({ number, parts: this.#kept.named(ids) }))
     }
 
     search(queries: readonly string[], limit: number): ReturnType<CatalogApi['search']> {
-      return this.#billed(async () => {
-        await this.#inForce.known()
-        return this.#tools.search(queries, limit)
-      })
+      return this.#known(() => this.#tools.search(queries, limit))
     }
 
     tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {
-      return this.#billed(async () => {
-        await this.#inForce.known()
-        return this.#tools.tools(wanted)
-      })
+      return this.#known(() => this.#tools.tools(wanted))
     }
 
     problems(): ReturnType<CatalogApi['problems']> {
-      return this.#billed(async () => {
-        await this.#inForce.known()
-        return this.#tools.problems()
-      })
+      return this.#known(() => this.#tools.problems())
     }
 
     async hold(part: HeldPart, listener: PartListener): Promise<void> {
@@ -159,6 +147,11 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     #count(amounts: PlatformAmounts): void {
       this.#counted = plusPlatform(this.#counted, amounts)
+    }
+
+    /** Of what is in force, by its number. */
+    #known<T>(work: (number: number) => T | Promise<T>): Promise<Reply<T>> {
+      return this.#billed(async () => work(await this.#inForce.known()))
     }
 
     /** With what it did since it answered last: whoever asked carries that to the record. */

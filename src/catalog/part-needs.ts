@@ -56,8 +56,8 @@ export async function withNeeds(
   return { parts, sources, needed: [...asked].filter((id) => !given.has(id)) }
 }
 
-/** Whether it is what others name by its id. A choice of the operator may have the same id as a plugin. */
-const isNamed = ({ kind }: StoredPart): boolean => kind === 'plugin' || kind === 'mcp'
+/** Whether others may name it by its id. A choice of the operator, which is wired from nothing, may have the same. */
+const isNamed = ({ bodies }: StoredPart): boolean => bodies.length > 0
 
 const isSame = (a: StoredPart, b: StoredPart): boolean => a.kind === b.kind && a.id === b.id
 
