@@ -7,6 +7,9 @@ UPDATE plugin_versions SET size_bytes = coalesce(
 -- What counts for the quota of whoever brought it.
 CREATE INDEX plugin_versions_kept ON plugin_versions (installed_by) WHERE collected_at_ms IS NULL;
 
+-- What somebody added in the last hour.
+CREATE INDEX audit_plugin_added ON audit (principal, at_ms) WHERE type = 'plugin_added';
+
 -- When a bundle came last. 0: before this was known.
 ALTER TABLE plugin_bundles ADD COLUMN saved_at_ms INTEGER NOT NULL DEFAULT 0;
 UPDATE plugin_bundles SET saved_at_ms = coalesce(

@@ -41,7 +41,7 @@ export function findServer(env: Env, vars: Env = readVars()): Server {
     throw new Error(
       'ISOLA_KEY is set, and empty: put a key into it, or take it away (unset ISOLA_KEY).',
     )
-  const key = env['ISOLA_KEY'] ?? (local ? vars['ISOLA_OPERATOR_KEY'] : undefined)
+  const key = env['ISOLA_KEY']?.trim() ?? (local ? vars['ISOLA_OPERATOR_KEY'] : undefined)
   return { url: origin, isLocal: local, isChosen: Boolean(env['ISOLA_URL']), ...(key && { key }) }
 }
 

@@ -27,7 +27,7 @@ export function createBodies(
   }
   return {
     /** `undefined` if it cannot be read. */
-    async sourceOf(hash: string): Promise<PluginSource | undefined> {
+    sourceOf: async (hash: string): Promise<PluginSource | undefined> => {
       const found = kept.get(hash)
       if (found) {
         kept.delete(hash)

@@ -87,8 +87,7 @@ export function createCatalogGateway({
   /** What this isolate is to the Catalog. */
   let reader: string | undefined
   const readerId = () => (reader ??= ids.next('ref'))
-  const bodies = createBodies(loadBody, { clock })
-  const sourceOf = (hash: string) => bodies.sourceOf(hash)
+  const { sourceOf } = createBodies(loadBody, { clock })
 
   const answered = <T>(reply: Reply<T>): T => {
     deployment?.count(reply.billed?.own ?? {})
@@ -156,8 +155,9 @@ export function createCatalogGateway({
     },
     async stands({ kind, id, epoch }) {
       const { number, parts } = await shared.now()
-      const found = parts.some((part) => part.id === id) ? parts : await named.find([id], number)
-      return found.some((part) => part.kind === kind && part.id === id && part.epoch === epoch)
+      const isIt = (part: HeldPart) => part.kind === kind && part.id === id
+      const found = parts.some(isIt) ? parts : await named.find([id], number)
+      return found.some((part) => isIt(part) && part.epoch === epoch)
     },
     async hold(part, onGone, over) {
       if (!namespace) return

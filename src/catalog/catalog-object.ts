@@ -61,6 +61,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       ...this.#runtime,
       kept: this.#kept,
       onWritten: (rowsWritten) => this.#count({ rowsWritten }),
+      onReread: () => void this.#holds.tell((part) => this.#stands(part)),
     })
     readonly #inTurn = createTurns()
     #counted: PlatformAmounts = {}
@@ -74,31 +75,19 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     }
 
     parts(ids: readonly string[]): ReturnType<CatalogApi['parts']> {
-      return this.#billed(async () => {
-        const number = await this.#inForce.known()
-        return { number, parts: this.#kept.named(ids) }
-      })
+      return this.#known((number) => ({ number, parts: this.#kept.named(ids) }))
     }
 
     search(queries: readonly string[], limit: number): ReturnType<CatalogApi['search']> {
-      return this.#billed(async () => {
-        await this.#inForce.known()
-        return this.#tools.search(queries, limit)
-      })
+      return this.#known(() => this.#tools.search(queries, limit))
     }
 
     tools(wanted: readonly string[]): ReturnType<CatalogApi['tools']> {
-      return this.#billed(async () => {
-        await this.#inForce.known()
-        return this.#tools.tools(wanted)
-      })
+      return this.#known(() => this.#tools.tools(wanted))
     }
 
     problems(): ReturnType<CatalogApi['problems']> {
-      return this.#billed(async () => {
-        await this.#inForce.known()
-        return this.#tools.problems()
-      })
+      return this.#known(() => this.#tools.problems())
     }
 
     async hold(part: HeldPart, listener: PartListener): Promise<void> {
@@ -135,18 +124,21 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     /** One change after the other; then those are told, and waited for, whom it concerns. */
     async #changing<T>(reader: string, work: (ports: CatalogPorts) => Promise<T>): Promise<T> {
-      const { result, before } = await this.#inTurn(async () => {
+      const { outcome, before } = await this.#inTurn(async () => {
         await this.#inForce.known()
         const before = this.#kept.generation()
-        return { before, result: await this.#inForce.written(before, work) }
+        const [outcome] = await Promise.allSettled([this.#inForce.written(before, work)])
+        return { before, outcome }
       })
+      // It may have been written although it failed.
       const after = this.#kept.generation()
       const whom = concerns(before.pins, after.pins, this.#runtime.kinds)
       await Promise.all([
         this.#holds.tell((part) => this.#stands(part)),
         whom === 'everybody' && this.#holds.forgotten(reader),
       ])
-      return result
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
     }
 
     #stands({ kind, id, epoch }: HeldPart): boolean {
@@ -155,6 +147,11 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 
     #count(amounts: PlatformAmounts): void {
       this.#counted = plusPlatform(this.#counted, amounts)
+    }
+
+    /** Of what is in force, by its number. */
+    #known<T>(work: (number: number) => T | Promise<T>): Promise<Reply<T>> {
+      return this.#billed(async () => work(await this.#inForce.known()))
     }
 
     /** With what it did since it answered last: whoever asked carries that to the record. */

@@ -1,4 +1,5 @@
 import type { Generation } from '#contracts/generation.ts'
+import type { Clock } from '#contracts/sources.ts'
 import type { KeptParts } from './kept-parts.ts'
 
 /** What is in force for whoever changes it, and when something of it is about to be written. */
@@ -9,27 +10,47 @@ export interface CatalogPorts {
 }
 
 export interface InForceDeps {
+  readonly clock: Clock
   readonly kept: KeptParts
   readonly newestNumber: () => Promise<number>
   readonly current: () => Promise<Generation>
   /** Told how many rows were written here. */
   readonly onWritten: (rows: number) => void
+  /** What is in force was read from D1, and may be another than whoever works with it knows. */
+  readonly onReread: () => void
 }
 
+/** So long D1 may take to say whether what is kept here is in force; then it is taken to be away. */
+const maxAskMs = 1_000
+
 /** Keeps what is in force as D1 has it. Who asks waits for no change but one that is being written. */
-export function createInForce({ kept, newestNumber, current, onWritten }: InForceDeps) {
+export function createInForce({
+  clock,
+  kept,
+  newestNumber,
+  current,
+  onWritten,
+  onReread,
+}: InForceDeps) {
   let isKnown = false
   let loading: Promise<void> | undefined
   let writing: Promise<void> | undefined
 
+  /** Nothing while D1 is away. */
+  const askedSoon = async (): Promise<number | undefined> => {
+    const done = new AbortController()
+    const late = clock.sleep(maxAskMs, done.signal).then(() => undefined)
+    return await Promise.race([newestNumber(), late])
+      .catch(() => undefined)
+      .finally(() => done.abort())
+  }
   const load = async (): Promise<void> => {
     const number = kept.number()
-    const newest = await newestNumber().catch((error: unknown) => {
-      if (number === undefined) throw error
-      return undefined
-    })
-    if (number === undefined || (newest !== undefined && newest !== number))
+    const newest = number === undefined ? await newestNumber() : await askedSoon()
+    if (number === undefined || (newest !== undefined && newest !== number)) {
       onWritten(kept.replace(await current()))
+      onReread()
+    }
     // While D1 is away it is looked at again.
     isKnown = newest !== undefined
   }

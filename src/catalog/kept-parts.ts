@@ -68,13 +68,15 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
       tools.forget(part.id)
     }
     kv.put(numberKey, next.number)
+    kv.delete(oneValueKey)
     kv.delete(changingKey)
     held = next
     return 2 + came.length + gone.length
   }
+  /** As the tables have it: nothing as long as what a version before kept was not taken over. */
   function generation(): Generation {
     const number = kv.get<number>(numberKey)
-    if (number === undefined) return fromOneValue() ?? noGeneration
+    if (number === undefined) return noGeneration
     const parts = () => rows('SELECT kind, id, pin FROM parts').map(toStored)
     return (held ??= {
       number,
@@ -105,7 +107,6 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
         const before = fromOneValue()
         if (!before) return undefined
         replace(before)
-        kv.delete(oneValueKey)
       }
       return kv.get<number>(numberKey)
     },

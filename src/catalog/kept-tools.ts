@@ -12,7 +12,7 @@ const tables = [
 /** What was found out of one part when it was wired. */
 export interface IndexedPart {
   readonly id: string
-  /** Ids of the parts that it is wired with. */
+  /** Ids of what it cannot be wired without, whether that is there or not. */
   readonly needs: readonly string[]
   readonly tools: readonly ListedTool[]
   readonly problems: readonly PluginProblem[]
@@ -26,9 +26,15 @@ export function createKeptTools(sql: SqlStorage) {
       .exec<{ readonly tool: string }>(query, ...values)
       .toArray()
       .map(({ tool }) => JSON.parse(tool) as ListedTool)
+  let revision = 0
+  const hasTools = (id: string) =>
+    listed('SELECT tool FROM tools WHERE owner = ? LIMIT 1', id).length > 0
   return {
+    /** Another one each time that tools came or went. */
+    revision: () => revision,
     /** It is wired anew, and so is what was wired with it. */
     forget(id: string): void {
+      revision += 1
       sql.exec(
         'UPDATE parts SET indexed = 0 WHERE id = ?1 OR id IN (SELECT owner FROM needs WHERE needed = ?1)',
         id,
@@ -49,6 +55,8 @@ export function createKeptTools(sql: SqlStorage) {
         .toArray()
         .flatMap(({ problems }) => JSON.parse(problems) as readonly PluginProblem[]),
     put({ id, needs, tools, problems }: IndexedPart): void {
+      // One that is looked at again and again since its bundle is lost has none, and had none.
+      if (tools.length > 0 || hasTools(id)) revision += 1
       sql.exec('DELETE FROM tools WHERE owner = ?', id)
       sql.exec('DELETE FROM needs WHERE owner = ?', id)
       for (const needed of needs)

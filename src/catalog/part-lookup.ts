@@ -15,14 +15,20 @@ export function createPartLookup(lookUp: (ids: readonly string[]) => Promise<Fou
   return {
     /** As they were in this generation or a later one. */
     async find(ids: readonly string[], since: number): Promise<readonly StoredPart[]> {
-      const missing = ids.filter((id) => (kept.get(id)?.number ?? -1) < since)
+      const isKnown = (id: string) => (kept.get(id)?.number ?? -1) >= since
+      // Held here: while the rest is looked up all of it may be forgotten.
+      const known = new Map(ids.filter(isKnown).map((id) => [id, partsOf(id)]))
+      const missing = ids.filter((id) => !known.has(id))
       if (missing.length > 0) {
         const { number, parts } = await lookUp(missing)
         if (kept.size > maxKept) kept.clear()
-        for (const id of missing)
-          kept.set(id, { number, parts: parts.filter((part) => part.id === id) })
+        for (const id of missing) {
+          const found = parts.filter((part) => part.id === id)
+          kept.set(id, { number, parts: found })
+          known.set(id, found)
+        }
       }
-      return ids.flatMap(partsOf)
+      return ids.flatMap((id) => known.get(id) ?? [])
     },
     /** One that was not there may have come since. */
     forgetMissing(ids: readonly string[]): void {

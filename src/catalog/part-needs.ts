@@ -16,9 +16,11 @@ export interface NeedsDeps {
 export interface WithNeeds {
   readonly parts: readonly StoredPart[]
   readonly sources: PluginSnapshot['sources']
+  /** Ids that were looked for because something names them, found or not. */
+  readonly needed: readonly string[]
 }
 
-/** So many together at most: what is wired for one call stays small, whatever names whatever. */
+/** So many are added at most: what is wired for one call stays small, whatever names whatever. */
 const maxParts = 500
 
 /** These parts, and all that they cannot be wired without: what they depend on, and whose tools they may call. */
@@ -31,14 +33,15 @@ export async function withNeeds(
 ): Promise<WithNeeds> {
   const parts: StoredPart[] = []
   const sources: Record<string, PluginSource> = {}
-  const asked = new Set<string>(begun?.map(({ id }) => id))
+  const asked = new Set<string>(begun?.filter(isNamed).map(({ id }) => id))
+  const given = new Set([...asked, ...ids])
   const fresh = (wanted: readonly string[]) => wanted.filter((id) => !asked.has(id))
   let found: readonly StoredPart[] = begun ?? []
   let wanted = fresh(ids)
   while (found.length > 0 || wanted.length > 0) {
     for (const id of wanted) asked.add(id)
     const more = wanted.length > 0 ? await find(wanted) : []
-    const next = [...found, ...more]
+    const next = [...found, ...more.filter((part) => !begun?.some((one) => isSame(one, part)))]
     parts.push(...next)
     const read = await Promise.all(
       next
@@ -48,10 +51,15 @@ export async function withNeeds(
     for (const [hash, source] of read) if (source) sources[hash] = source
     const named = read.flatMap(([, source]) => (source ? needsOf(source.manifest) : []))
     found = []
-    wanted = parts.length > maxParts ? [] : fresh([...new Set(named)])
+    wanted = parts.length - (begun?.length ?? 0) > maxParts ? [] : fresh([...new Set(named)])
   }
-  return { parts, sources }
+  return { parts, sources, needed: [...asked].filter((id) => !given.has(id)) }
 }
+
+/** Whether others may name it by its id. A choice of the operator, which is wired from nothing, may have the same. */
+const isNamed = ({ bodies }: StoredPart): boolean => bodies.length > 0
+
+const isSame = (a: StoredPart, b: StoredPart): boolean => a.kind === b.kind && a.id === b.id
 
 /** Ids of the owners that a manifest names, and nobody has checked yet. */
 export function needsOf(manifest: unknown): readonly string[] {
@@ -70,7 +78,10 @@ export function needsOf(manifest: unknown): readonly string[] {
 export const ownerOf = (tool: string): string => tool.split('__', 1)[0] ?? tool
 
 /** What parts are wired as. */
-export const toSnapshot = (number: number, { parts, sources }: WithNeeds): PluginSnapshot => ({
+export const toSnapshot = (
+  number: number,
+  { parts, sources }: Pick<WithNeeds, 'parts' | 'sources'>,
+): PluginSnapshot => ({
   number,
   pins: toPins(parts),
   sources,

@@ -32,7 +32,7 @@ const chunk = 40
  */
 export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexDeps) {
   const find = async (ids: readonly string[]) => kept.named(ids)
-  let built: { readonly number: number; readonly index: SearchIndex } | undefined
+  let built: { readonly revision: number; readonly index: SearchIndex } | undefined
   let working: Promise<void> | undefined
 
   const indexNext = async (ids: readonly string[]): Promise<void> => {
@@ -41,8 +41,8 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     const needs = new Map(
       await Promise.all(
         ids.map(async (id) => {
-          const { parts } = await withNeeds({ ids: [id] }, { find, sourceOf })
-          return [id, parts.map((part) => part.id).filter((one) => one !== id)] as const
+          const { needed } = await withNeeds({ ids: [id] }, { find, sourceOf })
+          return [id, needed] as const
         }),
       ),
     )
@@ -73,13 +73,14 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
   return {
     async search(queries: readonly string[], limit: number): Promise<readonly string[]> {
       await ready()
-      const { number } = kept.generation()
-      if (built?.number !== number) {
+      const revision = kept.tools.revision()
+      if (built?.revision !== revision) {
+        const { number } = kept.generation()
         const always = await withNeeds({ parts: kept.always() }, { find, sourceOf })
         const base = wire(toSnapshot(number, always)).directory.tools()
         const own = new Set(base.map(({ name }) => name))
         const others = kept.tools.all().filter((tool) => !own.has(tool.name) && !isHidden(tool))
-        built = { number, index: buildIndex([...base, ...others].map(toToolDocument)) }
+        built = { revision, index: buildIndex([...base, ...others].map(toToolDocument)) }
       }
       return built.index.search(queries, limit).map(({ id }) => id)
     },

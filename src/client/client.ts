@@ -33,7 +33,10 @@ export interface Client {
   readonly open: Open
   /**
    * Follows a session, and comes back to it where a connection breaks: every event comes once and in order.
-   * Ends after the named run's `run_finished` or `run_parked`, or when the server has nothing to tell.
+   * Ends after the named run's `run_finished` or `run_parked`, without `run` once none is at work, or when the server has
+   * nothing to tell.
+   *
+   * @throws {ApiError} for a refusal, or where no connection holds; the reason of `signal` once that is aborted.
    */
   readonly events: (session: string, options?: EventsOptions) => AsyncGenerator<StreamItem>
 }
@@ -77,10 +80,17 @@ const toBody = (body: unknown) =>
     ? { body, headers: {} }
     : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
 
-/** Makes a client of one deployment. Runs wherever there is `fetch`: Node, Workers, browsers. */
+/**
+ * Makes a client of one deployment. Runs wherever there is `fetch`: Node, Workers, browsers.
+ *
+ * @throws {TypeError} if `url` is none, or `key` cannot stand in a header.
+ */
 export function createClient(options: ClientOptions): Client {
   const { key, fetch: send = globalThis.fetch, timeoutMs: usualMs = 60_000 } = options
   const { origin } = new URL(options.url)
+  // A header takes nothing else, and the error that says so has the key in it.
+  if (key !== undefined && !/^[\x20-\x7e]*$/.test(key))
+    throw new TypeError('key must be printable ASCII, in one line.')
 
   async function ask(
     route: string,

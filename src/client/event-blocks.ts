@@ -1,3 +1,5 @@
+import { ApiError, noReply } from './api-error.ts'
+
 /** One block of a server-sent event stream. */
 export interface EventBlock {
   readonly event?: string
@@ -32,6 +34,11 @@ export async function* readBlocks(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
+function onCut(error: unknown): never {
+  if (error instanceof ApiError) throw error
+  throw noReply('answer_broken', error instanceof Error ? error.message : String(error), error)
+}
+
 /** What arrives on a connection, which whoever is told may end after a silence. Not every browser iterates a stream. */
 export async function* chunksOf(
   { body }: Response,
@@ -42,7 +49,10 @@ export async function* chunksOf(
   try {
     for (;;) {
       const timer = setTimeout(onSilence, silenceMs)
-      const { done, value } = await reader.read().finally(() => clearTimeout(timer))
+      const { done, value } = await reader
+        .read()
+        .catch(onCut)
+        .finally(() => clearTimeout(timer))
       if (done) return
       yield value
     }

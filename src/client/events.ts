@@ -15,6 +15,7 @@ export interface EventsOptions {
   readonly follow?: boolean
   /** Where to go on; moved along, so that the same one goes on later. Begins with the first event unless given. */
   readonly cursor?: EventCursor
+  /** Ends it: what reads then throws the reason of the signal. */
   readonly signal?: AbortSignal
   /** Told why a connection ended, before each new attempt. */
   readonly onBroken?: (error: unknown) => void
@@ -24,6 +25,10 @@ export interface EventsOptions {
 
 /** After one of these a run is over or waits for somebody: its stream may end. */
 const resting: ReadonlySet<string> = new Set(['run_finished', 'run_parked'])
+/** After one of these it may wait on. */
+const maybeResting: ReadonlySet<string> = new Set(['run_steered', 'pause_answered'])
+/** So often in a row a server may end a stream without a word while a run is at work; then that is believed. */
+const maxQuietEnds = 4
 const firstWaitMs = 250
 const maxWaitMs = 5_000
 /** The server says something every 2.5 seconds; this long a silence is a dead connection. */
@@ -32,16 +37,32 @@ const maxTries = 20
 
 const wait = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))
 
+/** Waits, unless the signal ends it: then it throws the reason of that. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  if (!signal) return work
+  signal.throwIfAborted()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
 interface Connection extends EventsOptions {
   readonly cursor: EventCursor
   readonly follow: boolean
+  /** Runs that were seen at work, with what they did last. */
+  readonly atWork: Map<string, string>
 }
 
 /** One connection's items. Returns true if the stream ended where it may end. */
 async function* readOnce(
   open: Open,
   session: string,
-  { cursor, run, follow, signal }: Connection,
+  { cursor, run, follow, signal, atWork }: Connection,
 ): AsyncGenerator<StreamItem, boolean> {
   const silent = new AbortController()
   const reply = await open('GET /api/sessions/:id/events', {
@@ -53,7 +74,6 @@ async function* readOnce(
   })
   const onSilence = () =>
     silent.abort(noReply('no_answer_in_time', `Nothing came for ${silenceMs} ms.`))
-  let isAtRest = false
   for await (const { event, data } of readBlocks(chunksOf(reply, { silenceMs, onSilence }))) {
     if (event === 'error') throw brokenOff(data)
     // What the server sends by this name is this: its types are ours.
@@ -61,11 +81,12 @@ async function* readOnce(
     if ('seq' in item) {
       if (item.seq <= cursor.seq) continue
       cursor.seq = item.seq
-      isAtRest = resting.has(item.type)
+      if (resting.has(item.type)) atWork.delete(item.run)
+      else atWork.set(item.run, item.type)
     }
     yield item
   }
-  return !follow || run === undefined || isAtRest
+  return !follow || atWork.size === 0
 }
 
 /** The stream's own error, which is no refusal: another connection may go on. */
@@ -79,22 +100,29 @@ export async function* followEvents(
   { cursor = { seq: 0 }, follow = true, sleep = wait, ...options }: EventsOptions,
 ): AsyncGenerator<StreamItem> {
   const { signal, onBroken } = options
+  const atWork = new Map<string, string>()
+  let quietEnds = 0
   for (let tries = 0; ;) {
     const from = cursor.seq
-    let fault: unknown
+    let fault: ApiError | undefined
     try {
-      if (yield* readOnce(open, session, { ...options, cursor, follow })) return
+      if (yield* readOnce(open, session, { ...options, cursor, follow, atWork })) return
     } catch (error) {
-      if (signal?.aborted || !mayPass(error)) throw error
+      signal?.throwIfAborted()
+      if (!(error instanceof ApiError) || !mayPass(error)) throw error
       fault = error
     }
     const isNew = cursor.seq > from
-    // Ended by the server, which had nothing to tell: the run waits or is over, and whoever asked looks.
-    if (fault === undefined && !isNew) return
+    if (isNew) quietEnds = 0
+    else if (fault === undefined) {
+      // Ended by the server, which had nothing to tell: the run waits, and whoever asked looks. Or the server lost it.
+      quietEnds += 1
+      const isWaiting = [...atWork.values()].every((last) => maybeResting.has(last))
+      if (isWaiting || quietEnds === maxQuietEnds) return
+    }
     tries = isNew ? 1 : tries + 1
     if (tries > maxTries) throw fault ?? noReply('answer_broken', 'The stream keeps ending.')
     if (fault !== undefined) onBroken?.(fault)
-    await sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (tries - 1)))
-    if (signal?.aborted) return
+    await unlessAborted(sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (tries - 1))), signal)
   }
 }

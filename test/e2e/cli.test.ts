@@ -264,7 +264,7 @@ describe('the isola command against a running server, with the offline model', (
     expect(await Promise.all([added, rotated].map((one) => statusWith(one.key)))).toEqual([
       200, 200,
     ])
-    await key('revoke', rotated.id)
+    await key('revoke', rotated.id, '--yes')
     expect(await statusWith(rotated.key)).toBe(401)
     const { keys } = await key('list', '--principal', 'carol')
     expect(keys).toHaveLength(2)

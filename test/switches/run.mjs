@@ -9,9 +9,10 @@ import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 import { root, tools } from '../../scripts/toolchain.mjs'
 import { switches } from './all.mjs'
+import { isOnlyLate, judge } from './judge.mjs'
 import { markVariable, offVariable, withoutProtection } from './plugin.mjs'
 
-/** A test that hangs without its protection is red: it need not hang for long. */
+/** A test that hangs without its protection is red, if it does not with it: it need not hang for long. */
 const timeouts = { unit: 5_000, workers: 20_000 }
 /** Longer than any file takes, on a machine that has much else to do. */
 const maxRunMs = 180_000
@@ -57,7 +58,7 @@ let count = 0
 /**
  * Runs a test file, all switches on or one off.
  *
- * @returns Which test was red first, how many passed, whether the switch was really off, and what was said.
+ * @returns Which test was red first and whether it only was late, how many passed, whether the switch was really off, and what was said.
  */
 async function runTest({ project, test, only, off }) {
   const id = (count += 1)
@@ -79,8 +80,10 @@ async function runTest({ project, test, only, off }) {
   const said = await collect(spawn(process.execPath, args, { cwd: root, env, detached: true }))
   const files = read(report, JSON.parse)?.testResults ?? []
   const results = files.flatMap(({ assertionResults }) => assertionResults)
+  const failed = results.find(({ status }) => status === 'failed')
   return {
-    red: results.find(({ status }) => status === 'failed')?.fullName,
+    red: failed?.fullName,
+    isLate: failed !== undefined && isOnlyLate(failed),
     passed: results.filter(({ status }) => status === 'passed').length,
     isOff: read(mark, (text) => text.includes(off ?? '')) ?? false,
     // A file that does not even load is not a test that noticed something.
@@ -141,23 +144,17 @@ function baselineOf({ project, test, only }) {
   return baselines.get(key)
 }
 
-async function judge(one) {
+async function check(one) {
   try {
     withoutProtection(readFileSync(join(root, one.file), 'utf8'), one)
   } catch (error) {
     return { isCaught: false, text: `NOT VALID: ${error.message}` }
   }
-  const before = values.baseline ? await baselineOf(one) : undefined
-  if (before && (before.red ?? before.problem ?? before.passed === 0)) {
-    const why = before.red ?? before.problem ?? `nothing ran: ${before.said.trim().slice(-500)}`
-    return { isCaught: false, text: `NOT VALID, red with it on: ${why}` }
-  }
-  const { red, isOff, problem, said } = await runTest({ ...one, off: one.name })
-  if (red !== undefined && isOff) return { isCaught: true, text: red }
-  const why = !isOff
-    ? `was never off: ${said.trim().slice(-500)}`
-    : (problem ?? 'no test turned red')
-  return { isCaught: false, text: `MISSED: ${why}` }
+  return judge({
+    before: values.baseline ? await baselineOf(one) : undefined,
+    without: () => runTest({ ...one, off: one.name }),
+    baseline: () => baselineOf(one),
+  })
 }
 
 const nameWidth = Math.max(...chosen.map(({ name }) => name.length), 6)
@@ -172,7 +169,7 @@ let caught = 0
 const waiting = [...chosen]
 async function work() {
   for (let one = waiting.shift(); one; one = waiting.shift()) {
-    const { isCaught, text } = await judge(one)
+    const { isCaught, text } = await check(one)
     caught += isCaught ? 1 : 0
     line(one.name, one.file, text)
   }

@@ -2,6 +2,10 @@ import { abortAllDurableObjects } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freshMs } from '../../src/catalog/shared-read.ts'
+import { lengthPrefixed } from '../../src/contracts/naming.ts'
+import type { CatalogApi } from '../../src/contracts/plugin-catalog.ts'
+import { fromReply } from '../../src/contracts/reply.ts'
+import { sha256 } from '../fakes/kernel.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import {
   addPlugin,
@@ -14,13 +18,15 @@ import {
 import { installUpstream } from '../fakes/upstream.ts'
 
 let upstream: ReturnType<typeof installUpstream> | undefined
-const database = { isDown: false, takesChanges: true }
+const database = { isDown: false, takesChanges: true, isSilent: false, showsAfter: true }
 
 /** Whether statements write a generation. */
 const isChange = (statements: unknown) =>
   (statements as readonly { readonly statement: string }[]).some(({ statement }) =>
     /INSERT INTO generations/i.test(statement),
   )
+
+const lost = () => new Error('D1_ERROR: Network connection lost.')
 
 /** D1 fails as the test says, for the Worker and for every object. */
 beforeAll(() => {
@@ -30,7 +36,17 @@ beforeAll(() => {
       proto[name] = async function failingly(this: unknown, ...args: unknown[]) {
         // It goes away in the very moment of the write, not of another: the record is written at any time.
         if (name === 'batch' && !database.takesChanges && isChange(args[0])) database.isDown = true
-        if (database.isDown) throw new Error('D1_ERROR: Network connection lost.')
+        if (database.isDown) throw lost()
+        if (name === 'batch' && isChange(args[0]) && database.isSilent) {
+          await original.apply(this, args)
+          database.isDown = true
+          throw lost()
+        }
+        if (name === 'batch' && isChange(args[0]) && !database.showsAfter) {
+          const done = await original.apply(this, args)
+          database.isDown = true
+          return done
+        }
         return original.apply(this, args)
       }
     }
@@ -41,6 +57,8 @@ beforeAll(() => {
 afterEach(() => {
   database.isDown = false
   database.takesChanges = true
+  database.isSilent = false
+  database.showsAfter = true
   upstream?.restore()
 })
 
@@ -85,6 +103,43 @@ describe('the Catalog', () => {
     await abortAllDurableObjects()
     await forgotten()
     expect(await runOnce()).toContain('one')
+  })
+
+  const catalog = () =>
+    env.CATALOG.getByName(sha256(lengthPrefixed(['catalog']))) as unknown as CatalogApi
+  /** Works with a plugin that is enabled, as a call does that is under way. */
+  const work = async (id: string) => {
+    await addPlugin(pluginBundle(id, 'one'))
+    await changePlugin(id, 'enable')
+    const state = { isEnded: false }
+    const [part] = fromReply(await catalog().parts([id])).parts
+    const { kind, epoch } = part!
+    const listener = {
+      gone: async () => void (state.isEnded = true),
+      over: () => new Promise<void>(() => {}),
+    }
+    void catalog()
+      .hold({ kind, id, epoch }, listener)
+      .catch(() => {})
+    await catalog().parts([id])
+    expect(state.isEnded).toBe(false)
+    return state
+  }
+
+  it('G12: tells who works with a plugin that it was switched off, though that cannot be shown', async () => {
+    const state = await work('unseen')
+    database.showsAfter = false
+    expect((await tryChange('unseen', 'disable')).status).toBe(503)
+    expect(state.isEnded).toBe(true)
+  })
+
+  it('G12: tells it when it knows it, if nobody heard that it was written', async () => {
+    const state = await work('unheard')
+    database.isSilent = true
+    expect((await tryChange('unheard', 'disable')).status).toBe(503)
+    database.isDown = false
+    fromReply(await catalog().parts(['unheard']))
+    await vi.waitFor(() => expect(state.isEnded).toBe(true), { timeout: 10_000, interval: 20 })
   })
 
   it('takes changes one after the other', async () => {

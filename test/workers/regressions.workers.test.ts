@@ -95,6 +95,8 @@ describe('a run', () => {
     const submission = submissionOf('go', { idempotencyKey: 'k' })
     const accepted = (await at.submit(session, submission)) as Answer
     const waiting = at.run(session, submission)
+    // A request that came after it was answered, so it waits.
+    await at.submit(session, submission)
     const left = await at.abandon('operator', accepted.value.run, 'The client has gone.')
     expect(outcomeOf(left)).toBe('running')
     gate.resolve()

@@ -36,6 +36,20 @@ function toHeaders(lines: readonly string[] = []) {
   )
 }
 
+/** A value that is a reference, after the word of a scheme (`Bearer`) perhaps. Any other may be a secret written out. */
+const reference = /^([A-Za-z]+ )?\$\{secret:[^}]*\}$/
+
+/** A server without the values of headers that are written out: logs of CI and screens are read by others. */
+const withoutValues = (server: Added): Added => ({
+  ...server,
+  headers: Object.fromEntries(
+    Object.entries(server.headers ?? {}).map(([name, value]) => [
+      name,
+      reference.test(value) ? value : '(not shown)',
+    ]),
+  ),
+})
+
 /** What it may ask for in the middle of a call; nothing unless it is said. */
 function toAllow({ elicitation, 'sampling-tokens': tokens }: Values) {
   if (!elicitation && tokens === undefined) return {}
@@ -85,8 +99,9 @@ export async function add({ args, values, request, print, stdin }: Context<Value
   const wanted = servers.map((server) => ({ ...server, ...more }))
   const left = skipped.map(({ id, why }) => `${id}: ${why}`)
   if (values['dry-run']) {
-    const lines = wanted.map((one) => `${one.id} would be added: ${JSON.stringify(one, null, 2)}`)
-    print({ added: wanted, refused: [], skipped }, [...lines, ...left].join('\n'))
+    const told = wanted.map(withoutValues)
+    const lines = told.map((one) => `${one.id} would be added: ${JSON.stringify(one, null, 2)}`)
+    print({ added: told, refused: [], skipped }, [...lines, ...left].join('\n'))
     return wanted.length === 0 ? 1 : 0
   }
   const { added, refused } = await addEach(wanted, { request, isAlone: file === undefined })

@@ -26,7 +26,7 @@ export interface LifecycleDeps
 export interface ChangePorts {
   /** What is in force; read if absent. */
   readonly before?: Generation
-  /** Called when something is about to be written. */
+  /** Called when another set is about to be written. */
   readonly begin?: () => void
   /** What is in force from now on. */
   readonly wrote?: (generation: Generation) => void
@@ -66,6 +66,8 @@ export function createPluginLifecycle(deps: LifecycleDeps): PluginLifecycle {
       wrote,
     }: ChangePorts & { readonly before: Generation; readonly by: ChangeBy },
   ): Promise<Generation> => {
+    // What is in force stays as it is: nobody has to wait, nor read it again if this fails.
+    if (!outcome.pins) return write(outcome, before, by)
     begin?.()
     const generation = await write(outcome, before, by)
     wrote?.(generation)

@@ -48,6 +48,7 @@ export const healthContracts = {
     replies: {
       200: { is: 'OpenAPI 3.1.', json: z.looseObject({ openapi: text, paths: z.looseObject({}) }) },
     },
+    errors: [404],
   },
   'GET /api/operator/health': {
     summary: 'How the deployment is.',

@@ -194,7 +194,8 @@ export const recordContracts = {
     },
   },
   'GET /api/operator/usage': {
-    summary: 'A principal’s day as it stands; with `by`, `since` or `until` what was spent.',
+    summary:
+      'A principal’s day as it stands; with `by` what was spent. `since`, `until` and `limit` need `by`.',
     query: usageQuery.extend({ by: usageQuery.shape.by.optional() }),
     replies: { 200: { is: 'A day, or sums.', json: z.union([day, spending]) } },
   },

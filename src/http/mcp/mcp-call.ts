@@ -2,6 +2,7 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   inputRequired,
   MissingRequiredClientCapabilityError,
+  PROTOCOL_VERSION_META_KEY,
   ProtocolError,
   ProtocolErrorCode,
   type ClientCapabilities,
@@ -45,7 +46,7 @@ export interface McpCall {
 export async function newSession({ deps, caller, context }: McpCall): Promise<string> {
   const { http, mcpReq } = context
   const of = { headers: http?.req?.headers, request: mcpReq.id }
-  const named = mcpReq.envelope ? undefined : await sessionOf(deps, caller.principal, of)
+  const named = isModern(context) ? undefined : await sessionOf(deps, caller.principal, of)
   return named ?? deps.sources.ids.next('ses')
 }
 
@@ -75,7 +76,7 @@ function toConversation(
     principal: caller.principal,
     waitMs,
     signal: mcpReq.signal,
-    isCancelledByClose: mcpReq.envelope !== undefined,
+    isCancelledByClose: isModern(context),
     keepAlive: caller.keepAlive,
     can: capabilitiesOf(context),
     given: (asks) => givenTo(asks, asked, call),
@@ -107,10 +108,15 @@ function stateOf({ context, about }: McpCall): CallState | undefined {
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'requestState: is of another call.')
 }
 
+/** Whether a request is of 2026-07-28, which names its protocol itself; one of 2025 may say anything else there. */
+const isModern = ({ mcpReq }: ServerContext): boolean =>
+  PROTOCOL_VERSION_META_KEY in Object(mcpReq.envelope)
+
 /** None of a client of 2025: it cannot be asked here. */
-const capabilitiesOf = ({ mcpReq }: ServerContext): ClientCapabilities | undefined =>
-  mcpReq.envelope &&
-  (Reflect.get(mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY) as ClientCapabilities) // the handler has checked it
+const capabilitiesOf = (context: ServerContext): ClientCapabilities | undefined =>
+  isModern(context)
+    ? Reflect.get(Object(context.mcpReq.envelope), CLIENT_CAPABILITIES_META_KEY) // the handler has checked it
+    : undefined
 
 async function ask(
   call: McpCall,

@@ -163,3 +163,13 @@ it('P4: where nobody said which tools may be called it is as shipped', async () 
   const { gateway } = open({})
   expect(policyOf(await gateway.snapshot()).network).toEqual({ hosts: [], elsewhere: 'ask' })
 })
+
+it('a plugin that is called as a choice of the operator is in force too', async () => {
+  const policy = partOf('policy', { kind: 'policy', epoch: 0, bodies: [] })
+  const { gateway } = open({
+    look: () => ok({ number: 7, parts: [policy] }),
+    parts: () => ok({ number: 7, parts: [policy, partOf('policy')] }),
+  })
+  expect(await gateway.stands(partOf('policy'))).toBe(true)
+  expect(await gateway.stands(partOf('policy', { epoch: 2 }))).toBe(false)
+})

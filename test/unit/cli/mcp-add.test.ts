@@ -43,6 +43,28 @@ describe('isola mcp add', () => {
     expect(asked.map(({ replace }) => replace)).toEqual([undefined, true, true])
   })
 
+  it('--dry-run shows no value of a header that is written out', async () => {
+    const { asked, add } = createDeployment()
+    const headers = [
+      'X-Key: secret-1',
+      'Authorization: Bearer ${secret:DOCS}',
+      'X-Two: secret-2${secret:A}',
+    ]
+    const argv = ['docs', '--url', 'https://docs.example.com/mcp', '--dry-run']
+    const all = [...argv, ...headers.flatMap((line) => ['--header', line])]
+    const file = fileOf({
+      mcpServers: { docs: { ...block.mcpServers.docs, headers: { 'X-Key': 'secret-3' } } },
+    })
+    for (const words of [all, [...all, '--json'], ['--file', file, '--dry-run']]) {
+      const { code, stdout } = await add(words)
+      expect([code, stdout]).toEqual([0, expect.stringContaining('"X-Key": "(not shown)"')])
+      expect(stdout).not.toContain('secret-')
+      if (words !== all) continue
+      expect(stdout).toContain('"Authorization": "Bearer ${secret:DOCS}"')
+    }
+    expect(asked).toEqual([])
+  })
+
   it('has each of its options in its usage line', async () => {
     const { add } = createDeployment()
     const [usage = '', ...rest] = (await add(['--help'])).stdout.split('\n\n')

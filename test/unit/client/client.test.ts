@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { ApiError, createClient, type Reply } from '../../../src/client/client.ts'
 import { createFakeApp, testRun, testSession } from '../../fakes/http-deps.ts'
@@ -81,6 +82,18 @@ describe('a client of the API', () => {
     expectTypeOf<Reply<'GET /api/operator/keys'>['keys'][number]['expiresAtMs']>().toEqualTypeOf<
       number | null
     >()
+  })
+
+  it('refuses a key that no header takes, and does not say it', () => {
+    for (const key of ['isk_secret\n', 'isk_\u{e9}secret', 'isk_secret\0']) {
+      const make = () => createClient({ url: 'https://isola.example', key })
+      expect(make).toThrow('key must be printable ASCII, in one line.')
+      try {
+        make()
+      } catch (error) {
+        expect(inspect(error, { depth: 9 })).not.toContain('secret')
+      }
+    }
   })
 
   it('throws what the server refuses, with type, code, field and request', async () => {

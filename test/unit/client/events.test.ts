@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createClient, type EventsOptions } from '../../../src/client/client.ts'
 
-const event = (seq: number, type = 'turn_started') =>
-  `id: run_1:${seq}\nevent: ${type}\ndata: ${JSON.stringify({ type, seq, data: {} })}\n\n`
+const event = (seq: number, type = 'turn_started', run = 'run_1') =>
+  `id: ${run}:${seq}\nevent: ${type}\ndata: ${JSON.stringify({ type, run, seq, data: {} })}\n\n`
 
 type Answer = string | Response | (() => Response)
 
@@ -70,6 +70,63 @@ describe('the events of a session', () => {
       cursor: { seq: 5 },
       from: '4',
     })
+  })
+
+  it.each([undefined, 'run_1'])(
+    'go on where a stream ends while a run is at work (run: %s)',
+    async (run) => {
+      const options = run === undefined ? {} : { run }
+      const { seen, asked, error } = await follow(
+        [event(1), '', event(2, 'model_called'), event(3, 'run_finished')],
+        options,
+      )
+      expect({ seen, error }).toEqual({ seen: [1, 2, 3], error: undefined })
+      expect(asked.map(({ from }) => from)).toEqual([undefined, '1', '1', '2'])
+      const parked = await follow([event(1) + event(2, 'run_parked')], options)
+      expect([parked.seen, parked.error]).toEqual([[1, 2], undefined])
+    },
+  )
+
+  it('of a session end once none of its runs is at work, and where the server keeps saying nothing', async () => {
+    const two = event(1) + event(2, 'run_started', 'run_2') + event(3, 'run_finished', 'run_2')
+    const { seen, asked } = await follow([two, event(4, 'run_finished')])
+    expect([seen, asked.length]).toEqual([[1, 2, 3, 4], 2])
+    expect(await follow([event(1), '', '', '', ''])).toMatchObject({ seen: [1], error: undefined })
+    expect(await follow([event(1, 'pause_answered'), ''])).toMatchObject({ error: undefined })
+  })
+
+  it('are asked for once where they cannot be asked for', async () => {
+    let waits = 0
+    const client = createClient({ url: 'https://isola.example', fetch: async () => new Response() })
+    const sleep = async () => void (waits += 1)
+    await expect(client.events('', { sleep }).next()).rejects.toThrow('id must name something')
+    expect(waits).toBe(0)
+  })
+
+  it('end with the reason of the signal, while it reads and while it waits', async () => {
+    const reading = new AbortController()
+    const hanging = (init: RequestInit = {}) =>
+      new Response(
+        new ReadableStream({
+          start: (controller) =>
+            init.signal?.addEventListener('abort', () => controller.error(new Error('cut'))),
+        }),
+      )
+    const client = createClient({
+      url: 'https://isola.example',
+      fetch: async (_url, init) => {
+        queueMicrotask(() => reading.abort('enough'))
+        return hanging(init)
+      },
+    })
+    await expect(client.events('ses_1', { signal: reading.signal }).next()).rejects.toBe('enough')
+    const waiting = new AbortController()
+    const sleep = () => {
+      waiting.abort('enough')
+      return new Promise<void>(() => {})
+    }
+    const { error } = await follow([breaking('')], { signal: waiting.signal, sleep })
+    expect(error).toBe('enough')
   })
 
   it('go on after an error of the stream itself', async () => {

@@ -32,6 +32,13 @@ describe('the OpenAPI document', () => {
     expect((await app.request('/api/openapi.json')).status).toBe(401)
   })
 
+  it('says that it may be missing itself', async () => {
+    const { send } = createFakeApp({ deps: { readAsset: undefined } })
+    const reply = await send('/api/openapi.json')
+    expect(reply.status).toBe(404)
+    expect(await problemOf(get('/api/openapi.json'), reply)).toBeUndefined()
+  })
+
   it('names each operation and each schema once, and every schema that it refers to', () => {
     const text = JSON.stringify(toOpenApiDocument())
     const ids = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id)

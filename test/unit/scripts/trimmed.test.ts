@@ -45,6 +45,21 @@ describe.each(trimmed)('$package without what the Worker never reaches ($file)',
     expect([...aliases.values()]).toContain(targetOf(entry))
   })
 
+  test('stands for names that a module writes: of the package, of its core, or of the room', () => {
+    const modules = [dirname(sourceOf(entry)), join(root, entry.room)].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((path) => /\.(m?js|ts)$/.test(path) && !path.endsWith('.d.ts'))
+        .map((path) => join(folder, path)),
+    )
+    const texts = [...modules, join(root, 'src', 'mcp-core.gen.js')].map((path) =>
+      readFileSync(path, 'utf8'),
+    )
+    const keys = [...aliases].flatMap(([from, to]) => (to === targetOf(entry) ? [from] : []))
+    const isWritten = (key: string) =>
+      texts.some((text) => text.includes(`"${key}"`) || text.includes(`'${key}'`))
+    expect(keys.filter((key) => !isWritten(key))).toEqual([])
+  })
+
   test('lacks nothing that the room which uses it calls', () => {
     const calls = readdirSync(join(root, entry.room), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts'))

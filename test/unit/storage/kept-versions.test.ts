@@ -109,6 +109,21 @@ it('finds them without reading the texts of bundles', async () => {
   expect(planOf(sqlite, sql)).toContain('COVERING INDEX plugin_bundles_saved')
 })
 
+it('what somebody added lately is counted without reading the log of the deployment', async () => {
+  const { sqlite, database } = open()
+  const seen: string[] = []
+  const prepare = (sql: string) => {
+    seen.push(sql)
+    return database.prepare(sql)
+  }
+  await createKeptVersions({ ...database, prepare }).usage('ada', 5)
+  const plan = planOf(
+    sqlite,
+    seen.find((sql) => sql.includes('FROM audit'))!,
+  )
+  expect(plan).toContain('USING INDEX audit_plugin_added (principal=? AND at_ms>?)')
+})
+
 it('takes text and manifest away, and leaves what a version number meant', async () => {
   const { sqlite, database, bundle, version, bundles } = open()
   for (const hash of ['one', 'two']) {

@@ -151,6 +151,17 @@ describe('the life of a plugin', () => {
     ])
   })
 
+  it('F15: what is in force stays known while a change is written that leaves it as it is', async () => {
+    const { hash } = (await host.add('a', '1.0.0')).result.plugin!
+    const told: string[] = []
+    const ports = { begin: () => told.push('begin'), wrote: () => told.push('wrote') }
+    const permit = toPermit(parseManifest((await host.store.find('a'))!.manifest))
+    await host.lifecycle.change({ do: 'grant', id: 'a', hash, permit }, operator, ports)
+    expect(told).toEqual([])
+    await host.lifecycle.change({ do: 'enable', id: 'a' }, operator, ports)
+    expect(told).toEqual(['begin', 'wrote'])
+  })
+
   it('takes what it was offered with along when it is removed: another of its name is not exposed', async () => {
     await host.add('a', '1.0.0')
     await host.enable('a')

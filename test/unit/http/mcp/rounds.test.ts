@@ -37,7 +37,9 @@ function setUp(deps: object = {}) {
   }
   const decisions = () =>
     app.calls.flatMap(({ method, args }) => (method === 'decide' ? [args] : []))
-  return { ...app, view, ask, decisions, _meta, headers }
+  const ask2025 = (more: object) =>
+    app.ask('tools/call', { name: 'kv__get', arguments: {}, ...more })
+  return { ...app, view, ask, ask2025, decisions, _meta, headers }
 }
 
 const accept = { action: 'accept', content: {} }
@@ -62,6 +64,18 @@ describe('T21: what a client answers', () => {
     const { result } = await ask({ requestState, inputResponses: { name: accept } })
     expect([result.resultType, decisions()]).toEqual(['input_required', []])
     expect(result.inputRequests.name.params.message).toBe(next.asks['name']?.['message'])
+  })
+
+  it('is not asked for by a call of 2025, whatever that says of its client', async () => {
+    const { _meta } = setUp()
+    const claims = Object.entries(_meta).filter(([key]) => !key.endsWith('/protocolVersion'))
+    const tell = async (more: object) => {
+      const { ask2025, calls } = setUp()
+      const { result } = await ask2025(more)
+      return { result, calls: calls.map(({ method }) => method) }
+    }
+    const plain = await tell({})
+    expect(await tell({ _meta: Object.fromEntries(claims) })).toEqual(plain)
   })
 
   it('may come along with a call that is new', async () => {

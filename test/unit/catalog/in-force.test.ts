@@ -1,0 +1,31 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import type { Generation } from '#contracts/generation.ts'
+import { createInForce } from '../../../src/catalog/in-force.ts'
+import type { KeptParts } from '../../../src/catalog/kept-parts.ts'
+import { systemSources } from '../../../src/sources.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+it('F15: what is kept is taken while D1 does not answer, and read again when it does', async () => {
+  let number = 3
+  const kept = {
+    number: () => number,
+    replace: (next: Generation) => (number = next.number),
+  } as unknown as KeptParts
+  const newestNumber = vi.fn(() => new Promise<number>(() => {}))
+  const inForce = createInForce({
+    ...systemSources,
+    kept,
+    newestNumber,
+    current: async () => ({ number: 4, pins: {} }),
+    onWritten: () => {},
+    onReread: () => {},
+  })
+  let found: number | undefined
+  void inForce.known().then((known) => (found = known))
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(found).toBe(3)
+  newestNumber.mockImplementation(async () => 4)
+  expect(await inForce.known()).toBe(4)
+})

@@ -1,0 +1,113 @@
+import { expect, it } from 'vitest'
+import { pinsOf, type PluginPin, type PluginSource } from '#contracts/generation.ts'
+import type { PartKinds } from '#contracts/part-kind.ts'
+import type { ListedTool } from '#contracts/runtime.ts'
+import { createKeptParts } from '../../../src/catalog/kept-parts.ts'
+import { needsOf } from '../../../src/catalog/part-needs.ts'
+import { createToolIndex } from '../../../src/catalog/tool-index.ts'
+import { createPrincipalStorage } from '../../fakes/principal-storage.ts'
+
+const kinds = {
+  plugin: {
+    wire: () => 'by name',
+    epoch: () => 1,
+    sources: (pin: PluginPin) => [pin.hash],
+  },
+} as unknown as PartKinds
+
+const toolOf = (id: string) =>
+  ({ name: `${id}__say`, description: '', inputSchema: {} }) as unknown as ListedTool
+
+/** The index over plugins with one tool each, which is there if what the plugin depends on is. */
+function open() {
+  const values = new Map<string, unknown>()
+  const { sql } = createPrincipalStorage()
+  const kv = {
+    get: (key: string) => values.get(key),
+    put: (key: string, value: unknown) => void values.set(key, value),
+    delete: (key: string) => values.delete(key),
+  }
+  const kept = createKeptParts({ sql, kv } as unknown as DurableObjectStorage, () => kinds)
+  const manifests: Record<string, { readonly depends_on: readonly string[] }> = {}
+  let number = 0
+  let whileRead: () => void = () => {}
+  const state = {
+    built: 0,
+    lost: '',
+    /** All of these are in force from now on, each with what it depends on. */
+    replace(plugins: Readonly<Record<string, readonly string[]>>) {
+      for (const [id, needs] of Object.entries(plugins)) manifests[id] = { depends_on: needs }
+      const pins = Object.keys(plugins).map((id) => ({ id, hash: id }) as PluginPin)
+      kept.replace({ number: ++number, pins: { plugin: pins } })
+    },
+    /** Once, in the middle of finding out. */
+    onRead(work: () => void) {
+      whileRead = () => {
+        whileRead = () => {}
+        work()
+      }
+    },
+  }
+  const index = createToolIndex({
+    kept,
+    async sourceOf(hash) {
+      whileRead()
+      return hash === state.lost
+        ? undefined
+        : ({ manifest: manifests[hash], files: {} } satisfies PluginSource)
+    },
+    wire(snapshot) {
+      const all = pinsOf(snapshot, 'plugin').map(({ id }) => id)
+      const isWired = (id: string): boolean =>
+        all.includes(id) &&
+        Object.hasOwn(snapshot.sources, id) &&
+        needsOf(snapshot.sources[id]?.manifest).every(isWired)
+      const wired = all.filter(isWired)
+      return {
+        directory: { tools: () => wired.map((id) => toolOf(id)) },
+        ownerOf: (id) =>
+          wired.includes(id) ? { isHidden: false, names: [`${id}__say`] } : undefined,
+        problems: all
+          .filter((id) => id === state.lost)
+          .map((plugin) => ({ plugin, code: 'plugin_code_unavailable', message: 'lost' })),
+      }
+    },
+    buildIndex(documents) {
+      state.built += 1
+      return { search: () => documents.map(({ id }) => ({ id, score: 1, matched: [] })) }
+    },
+  })
+  return { index, state, found: async () => (await index.search(['say'], 100)).toSorted() }
+}
+
+it('what came while it was found out which tools there are is found by the next search', async () => {
+  const { state, found } = open()
+  state.replace({ a: [] })
+  state.onRead(() => state.replace({ a: [], b: [] }))
+  await found()
+  expect(await found()).toEqual(['a__say', 'b__say'])
+})
+
+it('a search over what stays as it is builds no index anew, though a bundle is lost', async () => {
+  const { state, found } = open()
+  state.lost = 'b'
+  state.replace({ a: [], b: [] })
+  for (let n = 0; n < 3; n += 1) expect(await found()).toEqual(['a__say'])
+  expect(state.built).toBe(1)
+  state.lost = ''
+  expect(await found()).toEqual(['a__say', 'b__say'])
+})
+
+it('what was off, and what depends on it, is found again when it is on', async () => {
+  const { state, found } = open()
+  state.replace({ a: ['b'], b: ['c'], c: [] })
+  expect(await found()).toEqual(['a__say', 'b__say', 'c__say'])
+  state.replace({ a: ['b'], b: ['c'] })
+  expect(await found()).toEqual([])
+  state.replace({ a: ['b'], b: ['c'], c: [] })
+  expect(await found()).toEqual(['a__say', 'b__say', 'c__say'])
+  state.replace({ a: ['b'] })
+  expect(await found()).toEqual([])
+  state.replace({ a: ['b'], b: ['c'], c: [] })
+  expect(await found()).toEqual(['a__say', 'b__say', 'c__say'])
+})
