@@ -124,9 +124,24 @@ async function converse(chat: Chat, controls: Controls, { input, live }: Talk) {
   let isWell = true
   const finish = ({ result, state }: Ending) =>
     (isWell &&= result?.success === true || state === 'completed')
+  /** What goes wrong is told; `left` if the person has gone meanwhile. */
+  const attempt = async (work: () => Promise<Ending>): Promise<'done' | 'left'> => {
+    try {
+      finish(await work())
+    } catch (error) {
+      if (controls.signal.aborted) return 'left'
+      // At a terminal a person may try again; nobody watches a pipe.
+      if (!input.isTerminal) {
+        chat.view.note(`To go on: isola chat --session ${chat.session}`)
+        throw error
+      }
+      chat.view.note(`! ${error instanceof Error ? error.message : error}`)
+    }
+    return 'done'
+  }
   if (live !== undefined) {
     chat.run = live
-    finish(await followRun(chat, live))
+    await attempt(() => followRun(chat, live))
     chat.run = undefined
   }
   while (!controls.signal.aborted) {
@@ -135,17 +150,7 @@ async function converse(chat: Chat, controls: Controls, { input, live }: Talk) {
     if (line === undefined) break
     if (line.trim() === '') continue
     if (await runSlash(line, { chat, controls, isTyped: false })) continue
-    try {
-      finish(await talk(chat, line.replace(/^\s*\/\//, '/')))
-    } catch (error) {
-      if (controls.signal.aborted) break
-      // At a terminal a person may try again; nobody watches a pipe.
-      if (!input.isTerminal) {
-        chat.view.note(`To go on: isola chat --session ${chat.session}`)
-        throw error
-      }
-      chat.view.note(`! ${error instanceof Error ? error.message : error}`)
-    }
+    if ((await attempt(() => talk(chat, line.replace(/^\s*\/\//, '/')))) === 'left') break
   }
   return isWell && !chat.isUnanswered
 }

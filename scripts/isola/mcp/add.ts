@@ -39,13 +39,26 @@ function toHeaders(lines: readonly string[] = []) {
 /** A value that is a reference, after the word of a scheme (`Bearer`) perhaps. Any other may be a secret written out. */
 const reference = /^([A-Za-z]+ )?\$\{secret:[^}]*\}$/
 
-/** A server without the values of headers that are written out: logs of CI and screens are read by others. */
+const notShown = '(not shown)'
+
+/** An address without what may be a key: whoever is named in it, and the values of its query. */
+function withoutKeys(address: string): string {
+  if (!URL.canParse(address)) return address
+  const { origin, pathname, searchParams, username } = new URL(address)
+  const names = [...searchParams.keys()].map((name) => `${encodeURIComponent(name)}=${notShown}`)
+  const user = username === '' ? '' : `${notShown}@`
+  const query = names.length === 0 ? '' : `?${names.join('&')}`
+  return origin.replace('//', `//${user}`) + pathname + query
+}
+
+/** A server without what may be a secret written out: logs of CI and screens are read by others. */
 const withoutValues = (server: Added): Added => ({
   ...server,
+  url: withoutKeys(server.url),
   headers: Object.fromEntries(
     Object.entries(server.headers ?? {}).map(([name, value]) => [
       name,
-      reference.test(value) ? value : '(not shown)',
+      reference.test(value) ? value : notShown,
     ]),
   ),
 })

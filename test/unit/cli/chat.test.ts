@@ -287,6 +287,24 @@ describe('isola chat, from a pipe', () => {
     expect(asked.map(({ method }) => method)).not.toContain('POST')
   })
 
+  it('leaves a run that it follows without a word about the broken connection', async () => {
+    const live = { runs: [{ id: run, state: 'running' }] }
+    const { fetch } = fakeServer([], live)
+    const stdin = Object.assign(new PassThrough(), { isTTY: true })
+    const stderr = new PassThrough()
+    /** Open until whoever reads it goes, as a real one is. */
+    const open = async (url: string, init?: RequestInit): Promise<Response> => {
+      if (!new URL(url).pathname.endsWith('/events')) return fetch(url, init)
+      const { promise, reject } = Promise.withResolvers<Response>()
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason))
+      stdin.write('/quit\r')
+      return promise
+    }
+    const io = { env, fetch: open as typeof globalThis.fetch, stdin, stderr }
+    expect((await isola(['chat', '--session', session], io)).code).toBe(0)
+    expect(String(stderr.read())).toContain(`To go on: isola chat --session ${session}`)
+  })
+
   it('knows /session, /help and /quit, names the near one, and sends none of them', async () => {
     const { asked, fetch } = fakeServer([])
     const input = '/session\n/help\n/qiut\n/cancel\n\n/quit\nnever sent\n'

@@ -43,14 +43,15 @@ describe('isola mcp add', () => {
     expect(asked.map(({ replace }) => replace)).toEqual([undefined, true, true])
   })
 
-  it('--dry-run shows no value of a header that is written out', async () => {
+  it('--dry-run shows no value of a header and no key of an address that is written out', async () => {
     const { asked, add } = createDeployment()
     const headers = [
       'X-Key: secret-1',
       'Authorization: Bearer ${secret:DOCS}',
       'X-Two: secret-2${secret:A}',
     ]
-    const argv = ['docs', '--url', 'https://docs.example.com/mcp', '--dry-run']
+    const url = 'https://me:secret-4@docs.example.com/mcp?key=secret-5'
+    const argv = ['docs', '--url', url, '--dry-run']
     const all = [...argv, ...headers.flatMap((line) => ['--header', line])]
     const file = fileOf({
       mcpServers: { docs: { ...block.mcpServers.docs, headers: { 'X-Key': 'secret-3' } } },
@@ -61,6 +62,7 @@ describe('isola mcp add', () => {
       expect(stdout).not.toContain('secret-')
       if (words !== all) continue
       expect(stdout).toContain('"Authorization": "Bearer ${secret:DOCS}"')
+      expect(stdout).toContain('"https://(not shown)@docs.example.com/mcp?key=(not shown)"')
     }
     expect(asked).toEqual([])
   })
