@@ -229,7 +229,6 @@ function composeWork(parts: WorkParts) {
     bundles,
     bundled: bundledPlugins,
     trust: storage.trust,
-    lookAlikes: catalog.lookAlikes,
     loader: env.LOADER,
     readAsset: parts.readAsset,
     reader: archiveReader,

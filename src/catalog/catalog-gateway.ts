@@ -11,7 +11,12 @@ import {
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { CallReport, CatalogApi, PluginAdministration } from '#contracts/plugin-catalog.ts'
+import type {
+  CallReport,
+  CatalogApi,
+  PluginAdministration,
+  PluginListing,
+} from '#contracts/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
@@ -167,7 +172,17 @@ export function createCatalogGateway({
     search: (queries, limit) => askNow((api) => api.search(queries, limit)),
     tools: (wanted) => askNow((api) => api.tools(wanted)),
     problems: async () => (namespace ? askNow((api) => api.problems()) : []),
-    list: () => ask((api) => api.list(), maxReadMs),
+    async list() {
+      const found: PluginListing[] = []
+      for (;;) {
+        const after = found.at(-1)?.id ?? ''
+        const page = await ask((api) => api.page(after, pageSize), maxReadMs)
+        found.push(...page)
+        if (page.length < pageSize) return found
+      }
+    },
+    show: (id) => ask((api) => api.plugin(id), maxReadMs),
+    failed: () => ask((api) => api.failed(), maxReadMs),
     async policy() {
       const now = await snapshot()
       return { generation: now.number, policy: policyOf(now) }
@@ -176,7 +191,7 @@ export function createCatalogGateway({
       const now = await snapshot()
       return { generation: now.number, exposed: exposureOf(now) }
     },
-    generations: (limit) => ask((api) => api.generations(limit), maxReadMs),
+    generations: (limit, before) => ask((api) => api.generations(limit, before), maxReadMs),
     async change(change, by) {
       try {
         return await ask((api) => api.change(change, by, readerId()), maxChangeMs)
@@ -201,6 +216,8 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
+/** So many plugins are listed in one answer of the object. */
+const pageSize = 200
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000
 const unavailable = () =>

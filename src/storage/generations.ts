@@ -98,32 +98,31 @@ export function createGenerations(database: Database): Stored {
 }
 
 /** What writes a generation, to land in one go with the rest of a change: the parts that it changes, and its own row. */
-export async function generationRows(
+export function generationRows(
   database: Database,
-  generation: Generation & { readonly before: Generation; readonly reason: string },
+  generation: Written & { readonly reason: string },
   by: { readonly principal: string; readonly atMs: number },
-): Promise<readonly Statement[]> {
-  const { number, pins, before, reason } = generation
+): readonly Statement[] {
+  const { number, reason } = generation
   const insert = database.prepare(
     `INSERT INTO generations (number, plugins, reason, made_by, made_at_ms) VALUES (?1, '{}', ?2, ?3, ?4)`,
   )
-  return [
-    ...(await partRows(database, { number, pins, before })),
-    insert.bind(number, reason, by.principal, by.atMs),
-  ]
+  return [...partRows(database, generation), insert.bind(number, reason, by.principal, by.atMs)]
 }
 
-async function partRows(
+type Written = Generation & { readonly before: Generation; readonly isAnew?: boolean }
+
+function partRows(
   database: Database,
-  { number, pins, before }: Generation & { readonly before: Generation },
-): Promise<readonly Statement[]> {
+  { number, pins, before, isAnew = false }: Written,
+): readonly Statement[] {
   const open = database.prepare(
     `INSERT INTO generation_parts (kind, id, since, until, pin)
       SELECT value->>'kind', value->>'id', ?2, NULL, value->'pin' FROM json_each(?1)`,
   )
   const opened = (parts: readonly Part[]) =>
     inChunks(parts).map((chunk) => open.bind(JSON.stringify(chunk), number))
-  if (await isOneValue(database)) {
+  if (isAnew) {
     // The generation before is of an earlier version: none of its parts is there, or they are of one before it.
     const close = database.prepare('UPDATE generation_parts SET until = ?1 WHERE until IS NULL')
     return [close.bind(number), ...opened(partsOf({ pins }))]
@@ -138,13 +137,6 @@ async function partRows(
     ...inChunks(ended).map((chunk) => close.bind(JSON.stringify(chunk), number)),
     ...opened(came),
   ]
-}
-
-/** Whether the newest generation was written by a version that kept each as one value. */
-async function isOneValue(database: Database): Promise<boolean> {
-  const sql = `SELECT plugins <> '{}' AS is_one FROM generations ORDER BY number DESC LIMIT 1`
-  const { results } = await reached(() => database.prepare(sql).all<{ is_one: number }>())
-  return results[0]?.is_one === 1
 }
 
 function inChunks<T>(values: readonly T[]): readonly (readonly T[])[] {

@@ -10,9 +10,10 @@ import type {
 /** Columns of a row of `manifests`, as `toRow` reads them and `toColumns` writes them. */
 export const rowColumns =
   'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem, owner'
-/** The same of `plugin_versions`. */
-export const versionColumns =
-  'plugin, hash, version, tier, source, signer, manifest, installed_by, installed_at_ms, size_bytes'
+/** The same of `plugin_versions`: what a list of them shows, and all. */
+export const listedColumns =
+  'plugin, hash, version, tier, source, signer, installed_by, installed_at_ms'
+export const versionColumns = `${listedColumns}, manifest, size_bytes`
 
 /** A row of `manifests`. */
 export interface Row {
@@ -71,22 +72,26 @@ export const toColumns = (row: PluginRow) => [
   row.owner ?? null,
 ]
 
-/** A row of `plugin_versions`. */
-export interface VersionRow {
+/** A row of `plugin_versions` as a list of them shows it. */
+export interface ListedVersionRow {
   readonly plugin: string
   readonly hash: string
   readonly version: string
   readonly tier: NewPluginVersion['tier']
   readonly source: string
   readonly signer: string | null
-  readonly manifest: string
   readonly installed_by: string
   readonly installed_at_ms: number
+}
+
+/** All of it. */
+export interface VersionRow extends ListedVersionRow {
+  readonly manifest: string
   readonly size_bytes: number
 }
 
 export function toVersion(
-  row: VersionRow,
+  row: ListedVersionRow,
 ): PluginVersion & { readonly id: string; readonly tier: NewPluginVersion['tier'] } {
   const { plugin: id, hash, version, tier, source, signer } = row
   return {
@@ -101,6 +106,12 @@ export function toVersion(
   }
 }
 
+export const toKeptVersion = (row: VersionRow): KeptPluginVersion => ({
+  ...toVersion(row),
+  manifest: JSON.parse(row.manifest) as unknown,
+  sizeBytes: row.size_bytes,
+})
+
 export const toVersionColumns = (plugin: KeptPluginVersion) => [
   plugin.id,
   plugin.hash,
@@ -108,8 +119,8 @@ export const toVersionColumns = (plugin: KeptPluginVersion) => [
   plugin.tier,
   plugin.source,
   plugin.signer ?? null,
-  JSON.stringify(plugin.manifest),
   plugin.installedBy,
   plugin.installedAtMs,
+  JSON.stringify(plugin.manifest),
   plugin.sizeBytes,
 ]
