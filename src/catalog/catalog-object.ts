@@ -98,6 +98,10 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#known(() => this.#tools.tools(wanted))
     }
 
+    toolNames(wanted: readonly string[]): ReturnType<CatalogApi['toolNames']> {
+      return this.#known(() => this.#tools.toolNames(wanted))
+    }
+
     problems(): ReturnType<CatalogApi['problems']> {
       return this.#known(() => this.#tools.problems())
     }
@@ -120,8 +124,8 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#billed(() => this.#runtime.failed())
     }
 
-    generations(limit: number, before?: number): ReturnType<CatalogApi['generations']> {
-      return this.#billed(() => this.#runtime.generations(limit, before))
+    generations(limit: number): ReturnType<CatalogApi['generations']> {
+      return this.#billed(() => this.#runtime.generations(limit))
     }
 
     change(change: PluginChange, by: ChangeBy, reader = ''): Promise<Reply<ChangeResult>> {

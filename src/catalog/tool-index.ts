@@ -91,6 +91,10 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
       )
       return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
     },
+    async toolNames(wanted: readonly string[]): Promise<readonly string[]> {
+      await ready()
+      return [...new Set(wanted.flatMap(kept.tools.namesLike))].toSorted()
+    },
     async problems(): Promise<readonly PluginProblem[]> {
       await ready()
       return kept.tools.problems()

@@ -202,6 +202,8 @@ export interface CatalogApi {
   readonly search: (queries: readonly string[], limit: number) => Promise<Reply<readonly string[]>>
   /** The tools of what is loaded by name that fit one of these patterns (`kv__*`), in the order of their names. */
   readonly tools: (wanted: readonly string[]) => Promise<Reply<readonly ListedTool[]>>
+  /** The same, their names alone. */
+  readonly toolNames: (wanted: readonly string[]) => Promise<Reply<readonly string[]>>
   /** Why parts that are loaded by name cannot be used. */
   readonly problems: () => Promise<Reply<readonly PluginProblem[]>>
   /** Answers when the part is gone, or nobody works with it any more, or after half a minute. */
@@ -212,10 +214,7 @@ export interface CatalogApi {
   readonly page: (after: string, limit: number) => Promise<Reply<readonly PluginListing[]>>
   /** Those that were switched off by nobody, or could not be started, and why. */
   readonly failed: () => Promise<Reply<readonly PluginProblem[]>>
-  readonly generations: (
-    limit: number,
-    before?: number,
-  ) => Promise<Reply<readonly GenerationView[]>>
+  readonly generations: (limit: number) => Promise<Reply<readonly GenerationView[]>>
   readonly change: (
     change: PluginChange,
     by: ChangeBy,
@@ -232,8 +231,8 @@ export interface PluginAdministration {
   readonly show: (id: string) => Promise<PluginView | undefined>
   /** Those that were switched off by nobody, or could not be started, and why. */
   readonly failed: () => Promise<readonly PluginProblem[]>
-  /** Newest first, of those before a number: fewer than the limit where much was in force. */
-  readonly generations: (limit: number, before?: number) => Promise<readonly GenerationView[]>
+  /** Newest first: fewer than the limit where they would name more than 10,000 plugins together. */
+  readonly generations: (limit: number) => Promise<readonly GenerationView[]>
   /** Which tools may be called now, and with which generation that came. */
   readonly policy: () => Promise<{ readonly generation: number; readonly policy: ToolPolicy }>
   /** What MCP clients are offered now, and with which generation that came. */
@@ -311,6 +310,10 @@ export interface PluginStore {
   ) => Promise<readonly (PluginVersion & { readonly id: string })[]>
   /** One whose bundle is kept. */
   readonly version: (id: string, hash: string) => Promise<KeptPluginVersion | undefined>
+  /** Manifests of these versions by plugin, each plugin once; absent what is not kept any more. */
+  readonly manifests: (
+    of: readonly { readonly id: string; readonly hash: string }[],
+  ) => Promise<ReadonlyMap<string, unknown>>
   /**
    * Hashes of bundles that came before a moment, and that since then nothing named: no row of a plugin or server, no generation.
    * @param limit The most that are looked for.
@@ -322,8 +325,8 @@ export interface PluginStore {
   readonly ids: () => Promise<readonly string[]>
   /** The newest; `undefined` before the first change. */
   readonly generation: (number?: number) => Promise<Generation | undefined>
-  /** Those before a number; fewer than the limit where much was in force, but one at least. */
-  readonly generations: (limit: number, before?: number) => Promise<readonly GenerationView[]>
+  /** Fewer than the limit where they would name more than 10,000 plugins together, but one at least. */
+  readonly generations: (limit: number) => Promise<readonly GenerationView[]>
   /** By reason, such as `plugin_revoked <id>`, the newest generation it made; of these kinds of event. */
   readonly newest: (kinds: readonly string[]) => Promise<ReadonlyMap<string, number>>
   /** The pin of a plugin that was in force last with another hash, in a generation after this one. */

@@ -18,6 +18,8 @@ import { reached } from './outage.ts'
 
 /** A bound text of D1 has 2 MB at most, and a character may be three bytes. */
 const chunkChars = 500_000
+/** So many plugins are named in one list of generations; the first is told whole. */
+const maxListed = 10_000
 /** So far back a version before the one that is there is looked for among generations that are one value. */
 const maxOldGenerations = 200
 
@@ -75,7 +77,15 @@ export function createGenerations(database: Database): Stored {
           WHERE kind = 'plugin' AND (until IS NULL OR until > ?1) ORDER BY id`,
         rows.at(-1)?.number ?? 0,
       )
-      return rows.map((row) => toView(row, versions))
+      const views: GenerationView[] = []
+      let left = maxListed
+      for (const row of rows) {
+        const view = toView(row, versions)
+        left -= view.plugins.length
+        if (left < 0 && views.length > 0) break
+        views.push(view)
+      }
+      return views
     },
     async newest(kinds) {
       const sql = `SELECT reason, MAX(number) AS number FROM generations

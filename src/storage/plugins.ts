@@ -41,6 +41,8 @@ const versionsOf = `
   SELECT ${listedColumns} FROM plugin_versions WHERE plugin = ?1 AND collected_at_ms IS NULL
   ORDER BY installed_at_ms DESC, hash LIMIT 100`
 
+const manifestsAtOnce = 50
+
 /** The tables of what is installed, which versions there are, and which sets of them were enabled. */
 export function createPluginStore(database: Database): PluginStore {
   const all = async <Row>(sql: string, ...values: readonly (string | number | null)[]) => {
@@ -94,6 +96,18 @@ export function createPluginStore(database: Database): PluginStore {
     async version(id, hash) {
       const [row] = await all<VersionRow>(versionOf, id, hash)
       return row && toKeptVersion(row)
+    },
+    async manifests(of) {
+      const sql = `SELECT plugin, manifest FROM plugin_versions WHERE collected_at_ms IS NULL
+        AND (plugin, hash) IN (SELECT value->>'id', value->>'hash' FROM json_each(?1))`
+      const found = new Map<string, unknown>()
+      // A manifest may be a quarter of a megabyte.
+      for (let at = 0; at < of.length; at += manifestsAtOnce) {
+        const some = of.slice(at, at + manifestsAtOnce).map(({ id, hash }) => ({ id, hash }))
+        const rows = await all<Pick<VersionRow, 'plugin' | 'manifest'>>(sql, JSON.stringify(some))
+        for (const { plugin, manifest } of rows) found.set(plugin, JSON.parse(manifest))
+      }
+      return found
     },
     facts: createChangeFacts(database),
     ...createKeptVersions(database),
