@@ -77,6 +77,7 @@ export function composeRuntime(
       principals,
       mayBegin: governance.mayBegin,
       onSessionEnded: rooms.hooks.sessionEnded,
+      onCatalogSilent: catalog.installed.heardOfSilence,
       timing: kept,
       ...(governance.telemetry && { telemetry: governance.telemetry }),
     },
@@ -171,6 +172,7 @@ function composeBase(
     ...sources,
     namespace: env.SESSION,
     usage: (principal) => governance.principals.usage(principal),
+    isCatalogSilent: () => catalog.installed.isSilent(),
   })
   const { gateway } = sessions
   const { deployment } = storage
@@ -229,7 +231,6 @@ function composeWork(parts: WorkParts) {
     bundles,
     bundled: bundledPlugins,
     trust: storage.trust,
-    lookAlikes: catalog.lookAlikes,
     loader: env.LOADER,
     readAsset: parts.readAsset,
     reader: archiveReader,

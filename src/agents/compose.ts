@@ -24,7 +24,7 @@ interface Remote {
 export interface AgentParts<T extends Loaded> extends DirectoryParts {
   readonly installed: Pick<
     LiveDirectoryDeps<never>,
-    'snapshot' | 'lastKnown' | 'around' | 'search' | 'tools'
+    'snapshot' | 'latest' | 'lastKnown' | 'around' | 'search' | 'tools' | 'toolNames'
   >
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void

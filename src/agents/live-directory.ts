@@ -12,10 +12,14 @@ export interface LiveDirectoryDeps<T extends AgentCatalog> extends Pick<
 > {
   /** What every run has now. May throw. */
   readonly snapshot: () => Promise<PluginSnapshot>
+  /** The same as it is at this moment. May throw. */
+  readonly latest: () => Promise<PluginSnapshot>
   /** The last generation that was heard of, however old; nothing if none ever was. */
   readonly lastKnown: () => PluginSnapshot | undefined
   /** The tools of parts that are not in the snapshot, by patterns of their names. May throw. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
+  /** Their names alone. May throw. */
+  readonly toolNames: (wanted: readonly string[]) => Promise<readonly string[]>
   /** What there is before anything was heard: for lists only. */
   readonly initial: PluginSnapshot
   readonly onFault: (error: unknown) => void
@@ -28,8 +32,11 @@ export interface LiveDirectory<T extends AgentCatalog> {
   readonly directory: AgentDirectory
   /** The generation that is enabled now, as it was wired. Rejects if no generation was ever heard of. */
   readonly now: () => Promise<T>
-  /** Brings `list` up to date. Never throws: what was known last is better than nothing. */
-  readonly refresh: () => Promise<void>
+  /**
+   * Brings `list` up to date; with an agent that is not in it then, to this very moment. Never throws: what was known last
+   * is better than nothing.
+   */
+  readonly refresh: (agent?: string) => Promise<void>
   /** The generation that was used last, as it was wired. */
   readonly current: () => T
 }
@@ -59,8 +66,8 @@ export function createLiveDirectory<T extends AgentCatalog>(
       onFault(error)
     }
   }
-  const now = async (): Promise<T> => {
-    const given = await snapshot().catch((error: unknown) => {
+  const now = async (read = snapshot): Promise<T> => {
+    const given = await read().catch((error: unknown) => {
       // Without any generation nobody knows which guards there are, and what was switched off.
       const known = lastKnown()
       if (known) return known
@@ -71,13 +78,18 @@ export function createLiveDirectory<T extends AgentCatalog>(
     else if (versionOf(given) !== last.version && given.number >= last.number) rewire(given)
     return built().catalog
   }
+  /** Of these names and patterns those that what is here says nothing of. */
+  const elsewhere = (wanted: readonly string[]): readonly string[] => {
+    const isHere = (one: string) => built().catalog.ownerOf(ownerOf(one)) !== undefined
+    return [
+      ...wanted.filter((one) => one.includes('__') && !isHere(one)),
+      ...wanted.filter((one) => !one.includes('__') && one.endsWith('*')),
+    ]
+  }
   /** Those that are here, and of what is not here those that fit. */
   const tools = async (wanted: readonly string[]): Promise<readonly ListedTool[]> => {
     const here = built().catalog.directory.tools()
-    const isHere = (one: string) => built().catalog.ownerOf(ownerOf(one)) !== undefined
-    const elsewhere = wanted.filter((one) => one.includes('__') && !isHere(one))
-    const byShape = wanted.filter((one) => !one.includes('__') && one.endsWith('*'))
-    const asked = [...elsewhere, ...byShape]
+    const asked = elsewhere(wanted)
     const more = asked.length > 0 ? await deps.tools(asked) : []
     const names = new Set(here.map(({ name }) => name))
     return [
@@ -87,13 +99,21 @@ export function createLiveDirectory<T extends AgentCatalog>(
   }
   return {
     directory: {
-      load: async (agent, options, use) => (await now()).directory.load(agent, options, use),
+      async load(agent, options, use) {
+        const found = await (await now()).directory.load(agent, options, use)
+        // An agent that came a moment ago is waited for by nobody but who names it.
+        return found ?? (await now(deps.latest)).directory.load(agent, options, use)
+      },
       list: () => built().catalog.directory.list(),
       tools,
       async toolNames(wanted) {
+        const asked = elsewhere(wanted)
         // Who only asks whether there is such a name goes on with those that are here.
-        const found = await tools(wanted).catch(() => built().catalog.directory.tools())
-        return found.map(({ name }) => name).filter((name) => isMatchOfAny(name, wanted))
+        const more = asked.length > 0 ? await deps.toolNames(asked).catch(() => []) : []
+        const here = built()
+          .catalog.directory.tools()
+          .map(({ name }) => name)
+        return [...new Set([...here, ...more])].filter((name) => isMatchOfAny(name, wanted))
       },
       async offers(owners) {
         const { catalog, named } = built()
@@ -107,8 +127,16 @@ export function createLiveDirectory<T extends AgentCatalog>(
         }
       },
     },
-    now,
-    refresh: async () => void (await now().catch(() => {})),
+    now: () => now(),
+    async refresh(agent) {
+      await now().catch(() => {})
+      const isMissing =
+        agent !== undefined &&
+        !built()
+          .catalog.directory.list()
+          .some(({ name }) => name === agent)
+      if (isMissing) await now(deps.latest).catch(() => {})
+    },
     current: () => built().catalog,
   }
 }

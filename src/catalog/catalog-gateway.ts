@@ -11,7 +11,12 @@ import {
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { CallReport, CatalogApi, PluginAdministration } from '#contracts/plugin-catalog.ts'
+import type {
+  CallReport,
+  CatalogApi,
+  PluginAdministration,
+  PluginListing,
+} from '#contracts/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
@@ -24,6 +29,12 @@ import { createSharedRead, maxReadMs } from './shared-read.ts'
 export interface PluginCatalog extends PluginAdministration {
   /** What every run has, at most `freshMs` old. Throws `request_unavailable`. */
   readonly snapshot: () => Promise<PluginSnapshot>
+  /** The same as it is now: for who was named something that is not in it, and may have come since. */
+  readonly latest: () => Promise<PluginSnapshot>
+  /** Whether somebody here waited in vain for the Catalog a moment ago. */
+  readonly isSilent: () => boolean
+  /** A request that comes from elsewhere waited in vain there: it does not wait here again. */
+  readonly heardOfSilence: () => void
   /** The last snapshot that the Catalog gave, however old; nothing if it never gave any. */
   readonly lastKnown: () => PluginSnapshot | undefined
   /** The same with the parts of these ids, and what they are wired with. Throws `request_unavailable`. */
@@ -36,6 +47,8 @@ export interface PluginCatalog extends PluginAdministration {
   readonly search: (queries: readonly string[], limit: number) => Promise<readonly string[]>
   /** The tools of parts that fit one of these patterns. Throws `request_unavailable`. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
+  /** The same, their names alone. Throws `request_unavailable`. */
+  readonly toolNames: (wanted: readonly string[]) => Promise<readonly string[]>
   readonly problems: () => Promise<readonly PluginProblem[]>
   /** Never throws; waits for nobody. */
   readonly report: (report: CallReport) => void
@@ -96,7 +109,7 @@ export function createCatalogGateway({
   const ask = async <T>(
     call: (api: CatalogApi) => Promise<Reply<T>>,
     maxAskMs: number,
-    onLate: () => void = () => {},
+    onLate: () => void | Promise<void> = () => {},
   ): Promise<T> => {
     if (!namespace) throw unavailable()
     const late = new AbortController()
@@ -106,22 +119,20 @@ export function createCatalogGateway({
     ])
       .catch(() => undefined)
       .finally(() => late.abort())
-    if (reply === 'late') onLate()
+    if (reply === 'late') await onLate()
     if (!reply || reply === 'late') throw unavailable()
     return answered(reply)
   }
   /** Not while nobody answers: who has waited once for it does not wait again. */
   const askNow = async <T>(
     call: (api: CatalogApi) => Promise<Reply<T>>,
-    onLate?: () => void,
+    // One that may have to find out much first is late for that; one that does not answer is waited for once.
+    onLate: () => void | Promise<void> = shared.doubt,
   ): Promise<T> => {
     shared.refuseIfAway()
     return ask(call, maxReadMs, onLate)
   }
-  const named = createPartLookup((missing) =>
-    // A search may have to find out much first; one read that does not come is an object that does not answer.
-    askNow((api) => api.parts(missing), shared.missed),
-  )
+  const named = createPartLookup((missing) => askNow((api) => api.parts(missing), shared.missed))
   const shared = createSharedRead<Looked>({
     clock,
     unavailable,
@@ -144,6 +155,12 @@ export function createCatalogGateway({
 
   return {
     snapshot,
+    async latest() {
+      shared.forget()
+      return snapshot()
+    },
+    isSilent: shared.isSilent,
+    heardOfSilence: shared.heardOfSilence,
     lastKnown: () => shared.last()?.snapshot,
     async around(wanted) {
       if (!namespace) return emptySnapshot
@@ -166,8 +183,19 @@ export function createCatalogGateway({
     },
     search: (queries, limit) => askNow((api) => api.search(queries, limit)),
     tools: (wanted) => askNow((api) => api.tools(wanted)),
+    toolNames: (wanted) => askNow((api) => api.toolNames(wanted)),
     problems: async () => (namespace ? askNow((api) => api.problems()) : []),
-    list: () => ask((api) => api.list(), maxReadMs),
+    async list() {
+      const found: PluginListing[] = []
+      for (;;) {
+        const after = found.at(-1)?.id ?? ''
+        const page = await ask((api) => api.page(after, pageSize), maxReadMs)
+        found.push(...page)
+        if (page.length < pageSize) return found
+      }
+    },
+    show: (id) => ask((api) => api.plugin(id), maxReadMs),
+    failed: () => ask((api) => api.failed(), maxReadMs),
     async policy() {
       const now = await snapshot()
       return { generation: now.number, policy: policyOf(now) }
@@ -201,6 +229,8 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
+/** So many plugins are listed in one answer of the object. */
+const pageSize = 200
 /** A change tries a plugin out first, which may take as long as its code may. */
 const maxChangeMs = 45_000
 const unavailable = () =>

@@ -1,6 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Generation, HeldPart, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
+import type { PluginProblem } from '#contracts/operations.ts'
 import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type {
@@ -8,9 +9,10 @@ import type {
   CatalogApi,
   ChangeBy,
   ChangeResult,
-  GenerationView,
   PartListener,
   PluginChange,
+  PluginListing,
+  PluginStore,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
@@ -20,6 +22,8 @@ import { concerns } from './concerns.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createInForce, type CatalogPorts } from './in-force.ts'
 import { createKeptParts } from './kept-parts.ts'
+import { ownerIdOf } from './lifecycle/changes.ts'
+import type { NamesKept } from './lifecycle/look-alikes.ts'
 import { createPartHolds } from './part-holds.ts'
 import { createToolIndex, type WiredParts } from './tool-index.ts'
 
@@ -39,8 +43,16 @@ export interface CatalogRuntime {
     ports: CatalogPorts,
   ) => Promise<ChangeResult>
   readonly trip: (id: string, hash: string, why: string, ports: CatalogPorts) => Promise<void>
-  readonly list: () => Promise<readonly PluginView[]>
-  readonly generations: (limit: number) => Promise<readonly GenerationView[]>
+  /** Ids of all that is installed. */
+  readonly installedIds: () => Promise<readonly string[]>
+  readonly show: (id: string, names: NamesKept) => Promise<PluginView | undefined>
+  readonly page: (
+    after: string,
+    limit: number,
+    names: NamesKept,
+  ) => Promise<readonly PluginListing[]>
+  readonly failed: () => Promise<readonly PluginProblem[]>
+  readonly generations: PluginStore['generations']
   /** Takes away some of what nobody can need any more; how much. */
   readonly collect: () => Promise<number>
 }
@@ -86,6 +98,10 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#known(() => this.#tools.tools(wanted))
     }
 
+    toolNames(wanted: readonly string[]): ReturnType<CatalogApi['toolNames']> {
+      return this.#known(() => this.#tools.toolNames(wanted))
+    }
+
     problems(): ReturnType<CatalogApi['problems']> {
       return this.#known(() => this.#tools.problems())
     }
@@ -96,17 +112,25 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       else await listener.gone()
     }
 
-    list(): Promise<Reply<readonly PluginView[]>> {
-      return this.#billed(() => this.#runtime.list())
+    plugin(id: string): ReturnType<CatalogApi['plugin']> {
+      return this.#billed(() => this.#runtime.show(id, this.#inForce.names))
     }
 
-    generations(limit: number): Promise<Reply<readonly GenerationView[]>> {
+    page(after: string, limit: number): ReturnType<CatalogApi['page']> {
+      return this.#billed(() => this.#runtime.page(after, limit, this.#inForce.names))
+    }
+
+    failed(): ReturnType<CatalogApi['failed']> {
+      return this.#billed(() => this.#runtime.failed())
+    }
+
+    generations(limit: number): ReturnType<CatalogApi['generations']> {
       return this.#billed(() => this.#runtime.generations(limit))
     }
 
     change(change: PluginChange, by: ChangeBy, reader = ''): Promise<Reply<ChangeResult>> {
       return this.#billed(() =>
-        this.#changing(reader, (ports) => this.#runtime.change(change, by, ports)),
+        this.#changing({ reader, change }, (ports) => this.#runtime.change(change, by, ports)),
       )
     }
 
@@ -119,20 +143,28 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       const why = this.#breaker.note(report)
       if (why === undefined) return
       const { id, hash } = report
-      await this.#changing('', (ports) => this.#runtime.trip(id, hash, why, ports)).catch(() => {})
+      const trip = (ports: CatalogPorts) => this.#runtime.trip(id, hash, why, ports)
+      await this.#changing({ reader: '', change: { do: 'disable', id } }, trip).catch(() => {})
     }
 
     /** One change after the other; then those are told, and waited for, whom it concerns. */
-    async #changing<T>(reader: string, work: (ports: CatalogPorts) => Promise<T>): Promise<T> {
+    async #changing<T>(
+      { reader, change }: { readonly reader: string; readonly change: PluginChange },
+      work: (ports: CatalogPorts) => Promise<T>,
+    ): Promise<T> {
+      // Only going back touches everything.
+      const touched = () =>
+        change.do === 'restore'
+          ? this.#kept.generation()
+          : this.#kept.around(ownerIdOf(change) ?? '')
       const { outcome, before } = await this.#inTurn(async () => {
         await this.#inForce.known()
-        const before = this.#kept.generation()
+        const before = touched()
         const [outcome] = await Promise.allSettled([this.#inForce.written(before, work)])
         return { before, outcome }
       })
       // It may have been written although it failed.
-      const after = this.#kept.generation()
-      const whom = concerns(before.pins, after.pins, this.#runtime.kinds)
+      const whom = concerns(before.pins, touched().pins, this.#runtime.kinds)
       await Promise.all([
         this.#holds.tell((part) => this.#stands(part)),
         whom === 'everybody' && this.#holds.forgotten(reader),

@@ -1,10 +1,11 @@
 import type { Generation, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
 import { partsOf, type StoredPart } from '#contracts/generation.ts'
-import type { PartKinds } from '#contracts/part-kind.ts'
+import type { PartKinds, PartsInForce } from '#contracts/part-kind.ts'
 import type { BundleStore, PluginQuota, PluginStore } from '#contracts/plugin-catalog.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { TrustStore } from '#contracts/trust.ts'
+import { createBodies } from './bodies.ts'
 import {
   createCatalogGateway,
   emptySnapshot,
@@ -16,7 +17,6 @@ import {
   type LifecycleDeps,
   type PluginLifecycle,
 } from './lifecycle/lifecycle.ts'
-import { lookAlikes } from './lifecycle/plugin-names.ts'
 import { createPluginViews } from './lifecycle/view.ts'
 import { createCollector } from './lifecycle/collect.ts'
 import { createOutputStore, createOutputTool } from './output-tool.ts'
@@ -39,8 +39,8 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
   const more = [createOutputTool(parts.sessions)]
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
-  // The object and the try-out look at what is there now: what they read once is not read again soon.
-  const sourceOf = (hash: string) => loadBody(hash).catch(() => undefined)
+  // The object and the try-out look at what is there now: one that was not there may have come.
+  const { sourceOf } = createBodies(loadBody, { clock: parts.clock, lostMs: 0 })
   return {
     installed: createCatalogGateway({ ...parts, loadBody }),
     initial: emptySnapshot,
@@ -56,7 +56,6 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
       sourceOf,
       buildIndex: createSearchIndex,
     },
-    lookAlikes: async (id: string) => lookAlikes(id, await store.ids()),
     /** How changes of what is enabled are decided. */
     lifecycle: (rest: Pick<LifecycleDeps, 'bundledIds' | 'servers' | 'tryOut'>) => {
       const lifecycle: PluginLifecycle = createPluginLifecycle({
@@ -66,8 +65,8 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
         quota: config.pluginQuota,
         clock: parts.clock,
         signers: async () => (await trust.list()).map(({ name }) => name),
-        around: (generation, ids) =>
-          aroundIn(generation, ids, { kinds: lifecycle.kinds, sourceOf }),
+        around: (next, ids, inForce) =>
+          aroundIn(next, ids, { kinds: lifecycle.kinds, sourceOf, inForce }),
       })
       return lifecycle
     },
@@ -81,23 +80,32 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
 
 /** The parts of these ids in a generation that is not in force yet, with what every run has. */
 async function aroundIn(
-  generation: Generation,
+  next: Generation,
   ids: readonly string[],
   {
     kinds,
     sourceOf,
+    inForce,
   }: {
     readonly kinds: PartKinds
     readonly sourceOf: (hash: string) => Promise<PluginSource | undefined>
+    readonly inForce: PartsInForce | undefined
   },
 ): Promise<PluginSnapshot> {
-  const all = partsOf(generation).map((part): StoredPart => {
+  const all = partsOf(next).map((part): StoredPart => {
     const entry = entryOf(kinds, part.kind)
     return { ...part, epoch: entry.epoch(part.pin), bodies: entry.sources(part.pin) }
   })
-  const parts = all.filter(({ kind, pin }) => entryOf(kinds, kind).wire(pin) === 'always')
-  const find = async (wanted: readonly string[]) => all.filter(({ id }) => wanted.includes(id))
-  return toSnapshot(generation.number, await withNeeds({ parts, ids }, { find, sourceOf }))
+  /** Those in force that are not another now. */
+  const others = (parts: readonly StoredPart[] = []) =>
+    parts.filter(({ kind, id }) => !all.some((one) => one.kind === kind && one.id === id))
+  const isAlways = ({ kind, pin }: StoredPart) => entryOf(kinds, kind).wire(pin) === 'always'
+  const parts = [...all.filter(isAlways), ...others(inForce?.always())]
+  const find = async (wanted: readonly string[]) => [
+    ...all.filter(({ id }) => wanted.includes(id)),
+    ...others(inForce?.named(wanted)),
+  ]
+  return toSnapshot(next.number, await withNeeds({ parts, ids }, { find, sourceOf }))
 }
 
 /** Only what wiring needs: code is loaded where it runs. */

@@ -2,14 +2,14 @@ import { partsDiff, type Part, type PartKind, type Pins } from '#contracts/gener
 import type { PartKindEntry, PartKinds } from '#contracts/part-kind.ts'
 
 /**
- * Whom a change concerns. A part that only came, and is loaded by its name, concerns nobody who is at work: who names it
- * next asks for it. What every run has, and what is not as it was, concerns everybody who may still believe in it.
+ * Whom a change concerns. A part that only came concerns nobody who is at work: who names it next asks for it. What says
+ * what others may do, and what is not as it was, concerns everybody who may still believe in what was.
  */
 export function concerns(before: Pins, after: Pins, kinds: PartKinds): 'everybody' | 'nobody' {
   const { came, gone } = partsDiff(before, after)
   const isThere = ({ kind, id }: Part) => (before[kind] ?? []).some((pin) => pin.id === id)
-  const isAlways = ({ kind, pin }: Part) => entryOf(kinds, kind).wire(pin) === 'always'
-  const isNew = (part: Part) => !isThere(part) && !isAlways(part)
+  const binds = ({ kind, pin }: Part) => entryOf(kinds, kind).binds(pin)
+  const isNew = (part: Part) => !isThere(part) && !binds(part)
   return gone.length === 0 && came.every(isNew) ? 'nobody' : 'everybody'
 }
 

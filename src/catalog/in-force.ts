@@ -1,10 +1,15 @@
 import type { Generation } from '#contracts/generation.ts'
+import type { PartsInForce } from '#contracts/part-kind.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { KeptParts } from './kept-parts.ts'
+import { keepNames, type NamesKept } from './lifecycle/look-alikes.ts'
 
 /** What is in force for whoever changes it, and when something of it is about to be written. */
 export interface CatalogPorts {
+  /** As far as the change may touch it. */
   readonly before: Generation
+  readonly inForce: PartsInForce
+  readonly names: NamesKept
   readonly begin: () => void
   readonly wrote: (generation: Generation) => void
 }
@@ -14,6 +19,8 @@ export interface InForceDeps {
   readonly kept: KeptParts
   readonly newestNumber: () => Promise<number>
   readonly current: () => Promise<Generation>
+  /** Ids of all that is installed. */
+  readonly installedIds: () => Promise<readonly string[]>
   /** Told how many rows were written here. */
   readonly onWritten: (rows: number) => void
   /** What is in force was read from D1, and may be another than whoever works with it knows. */
@@ -29,9 +36,11 @@ export function createInForce({
   kept,
   newestNumber,
   current,
+  installedIds,
   onWritten,
   onReread,
 }: InForceDeps) {
+  const names = keepNames(installedIds)
   let isKnown = false
   let loading: Promise<void> | undefined
   let writing: Promise<void> | undefined
@@ -62,6 +71,7 @@ export function createInForce({
   }
   return {
     known,
+    names,
     /** From the moment something is written, nobody is told of the set that was before. */
     async written<T>(before: Generation, work: (ports: CatalogPorts) => Promise<T>): Promise<T> {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -72,11 +82,11 @@ export function createInForce({
         onWritten(1)
       }
       const wrote = (generation: Generation) => {
-        onWritten(kept.replace(generation))
+        onWritten(kept.change(before, generation))
         isKnown = true
       }
       try {
-        return await work({ before, begin, wrote })
+        return await work({ before, inForce: kept, names, begin, wrote })
       } finally {
         resolve()
         if (writing === promise) writing = undefined

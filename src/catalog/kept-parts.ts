@@ -32,7 +32,6 @@ const tables = [
 export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => PartKinds) {
   for (const table of tables) sql.exec(table)
   const tools = createKeptTools(sql)
-  let held: Generation | undefined
   const toStored = ({ kind, id, pin: text }: PartRow): StoredPart => {
     const pin = JSON.parse(text) as Part['pin']
     const entry = entryOf(kinds(), kind)
@@ -56,9 +55,9 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
       always,
     )
   }
-  /** @returns Rows that were written. */
-  const replace = (next: Generation): number => {
-    const { came, gone } = partsDiff(generation().pins, next.pins)
+  /** From a set to the next one; of what is in neither nothing changes. @returns Rows that were written. */
+  const change = (before: Generation, next: Generation): number => {
+    const { came, gone } = partsDiff(before.pins, next.pins)
     for (const { kind, id } of gone) {
       sql.exec('DELETE FROM parts WHERE id = ? AND kind = ?', id, kind)
       tools.forget(id)
@@ -70,19 +69,18 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
     kv.put(numberKey, next.number)
     kv.delete(oneValueKey)
     kv.delete(changingKey)
-    held = next
     return 2 + came.length + gone.length
   }
+  const toGeneration = (parts: readonly StoredPart[]): Generation => ({
+    number: kv.get<number>(numberKey) ?? noGeneration.number,
+    pins: toPins(parts.map(({ kind, id, pin }) => ({ kind, id, pin }))),
+  })
   /** As the tables have it: nothing as long as what a version before kept was not taken over. */
-  function generation(): Generation {
-    const number = kv.get<number>(numberKey)
-    if (number === undefined) return noGeneration
-    const parts = () => rows('SELECT kind, id, pin FROM parts').map(toStored)
-    return (held ??= {
-      number,
-      pins: toPins(parts().map(({ kind, id, pin }) => ({ kind, id, pin }))),
-    })
-  }
+  const generation = (): Generation =>
+    toGeneration(rows('SELECT kind, id, pin FROM parts').map(toStored))
+  const replace = (next: Generation): number => change(generation(), next)
+  const named = (ids: readonly string[]): readonly StoredPart[] =>
+    ids.flatMap((id) => rows('SELECT kind, id, pin FROM parts WHERE id = ?', id)).map(toStored)
   function fromOneValue(): Generation | undefined {
     const text = kv.get<string>(oneValueKey)
     if (text === undefined) return undefined
@@ -90,7 +88,11 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
     return { number: value.number, pins: pinsOfOneValue(value) }
   }
   return {
+    /** All of it, which reads as much as is in force. */
     generation,
+    /** What of it a change of this one may touch: a kind of which there is one at most has it under its own name. */
+    around: (id: string): Generation =>
+      toGeneration(named([...new Set([id, ...Object.keys(kinds())])])),
     tools,
     /** Rows that were read since this was asked last. */
     takeRead(): number {
@@ -98,8 +100,9 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
       read = 0
       return count
     },
-    /** Takes over what is in force now. */
+    /** Takes over all that is in force now. @returns Rows that were written. */
     replace,
+    change,
     /** Of what is kept; nothing if nobody knows any more what is in force. */
     number(): number | undefined {
       if (kv.get(changingKey) === true) return undefined
@@ -115,8 +118,7 @@ export function createKeptParts({ sql, kv }: DurableObjectStorage, kinds: () => 
       kv.put(changingKey, true)
     },
     always: () => rows('SELECT kind, id, pin FROM parts WHERE always = 1').map(toStored),
-    named: (ids: readonly string[]) =>
-      ids.flatMap((id) => rows('SELECT kind, id, pin FROM parts WHERE id = ?', id)).map(toStored),
+    named,
   }
 }
 

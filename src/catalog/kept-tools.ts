@@ -18,6 +18,10 @@ export interface IndexedPart {
   readonly problems: readonly PluginProblem[]
 }
 
+const bare = (pattern: string) => (pattern.endsWith('*') ? pattern.slice(0, -1) : pattern)
+const fits = (pattern: string) =>
+  pattern.endsWith('*') ? 'name >= ?1 AND name < ?1 || char(1114111)' : 'name = ?1'
+
 /** The tools of the parts in `parts`, in tables beside it, as far as somebody has looked for them. */
 export function createKeptTools(sql: SqlStorage) {
   for (const table of tables) sql.exec(table)
@@ -78,11 +82,15 @@ export function createKeptTools(sql: SqlStorage) {
     all: () => listed('SELECT tool FROM tools ORDER BY owner, place'),
     /** Those of one name, or of one beginning (`kv__*`). */
     like: (pattern: string) =>
-      pattern.endsWith('*')
-        ? listed(
-            'SELECT tool FROM tools WHERE name >= ?1 AND name < ?1 || char(1114111)',
-            pattern.slice(0, -1),
-          )
-        : listed('SELECT tool FROM tools WHERE name = ?', pattern),
+      listed(`SELECT tool FROM tools WHERE ${fits(pattern)}`, bare(pattern)),
+    /** Their names alone. */
+    namesLike: (pattern: string): readonly string[] =>
+      sql
+        .exec<{ readonly name: string }>(
+          `SELECT name FROM tools WHERE ${fits(pattern)}`,
+          bare(pattern),
+        )
+        .toArray()
+        .map(({ name }) => name),
   }
 }

@@ -18,6 +18,8 @@ export interface SharedReadDeps<T> {
   readonly unavailable: () => Error
 }
 
+/** So long a read may take whose only purpose is to see that somebody answers. */
+const maxDoubtMs = 250
 /** Whoever waits for what another asks looks this often at most. */
 const maxPauseMs = 50
 
@@ -32,6 +34,12 @@ export interface SharedRead<T> {
   readonly refuseIfAway: () => void
   /** An answer to something else did not come. */
   readonly missed: () => void
+  /** The same, of something that may take long by itself: whoever does not answer a read either does not answer. */
+  readonly doubt: () => Promise<void>
+  /** Whether somebody waited in vain a moment ago, and nothing was heard since. */
+  readonly isSilent: () => boolean
+  /** Somebody else waited in vain: nobody does here, unless something was heard just now. */
+  readonly heardOfSilence: () => void
 }
 
 /**
@@ -86,9 +94,10 @@ export function createSharedRead<T>({
     await Promise.race([done, clock.sleep(ms, late.signal)])
     late.abort()
   }
+  const isAway = () => isSilent && since(failedAtMs) < silentMs
   const refuseIfAway = (): void => {
     if (since(failedAtMs) < failedMs) throw unavailable()
-    if (!isSilent || since(failedAtMs) >= silentMs) return
+    if (!isAway()) return
     begin()
     throw unavailable()
   }
@@ -101,10 +110,23 @@ export function createSharedRead<T>({
     },
     refuseIfAway,
     missed: () => note('silent'),
+    async doubt() {
+      const askedAtMs = clock.nowMs()
+      flight = undefined
+      await wait(maxDoubtMs, begin())
+      if (!held || held.atMs < askedAtMs) note('silent')
+    },
+    isSilent: isAway,
+    heardOfSilence() {
+      if (isFresh() || isAway()) return
+      note('silent')
+      begin()
+    },
     async now() {
       if (isFresh()) return held!.value
       refuseIfAway()
-      const untilMs = clock.nowMs() + maxReadMs
+      // Who has waited in vain looks in again now and then, and not for as long.
+      const untilMs = clock.nowMs() + (isSilent ? takeOverMs : maxReadMs)
       let pauseMs = 1
       for (;;) {
         const leftMs = untilMs - clock.nowMs()

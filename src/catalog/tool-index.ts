@@ -36,7 +36,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
   let working: Promise<void> | undefined
 
   const indexNext = async (ids: readonly string[]): Promise<void> => {
-    const number = kept.generation().number
+    const number = kept.number() ?? 0
     const always = kept.always()
     const needs = new Map(
       await Promise.all(
@@ -49,7 +49,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
     const set = await withNeeds({ parts: always, ids }, { find, sourceOf })
     const wired = wire(toSnapshot(number, set))
     // It changed meanwhile: the next look begins anew.
-    if (kept.generation().number !== number) return
+    if (kept.number() !== number) return
     const tools = new Map(wired.directory.tools().map((tool) => [tool.name, tool]))
     for (const id of ids) {
       const names = wired.ownerOf(id)?.names ?? []
@@ -75,7 +75,7 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
       await ready()
       const revision = kept.tools.revision()
       if (built?.revision !== revision) {
-        const { number } = kept.generation()
+        const number = kept.number() ?? 0
         const always = await withNeeds({ parts: kept.always() }, { find, sourceOf })
         const base = wire(toSnapshot(number, always)).directory.tools()
         const own = new Set(base.map(({ name }) => name))
@@ -90,6 +90,10 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
         wanted.flatMap((one) => kept.tools.like(one)).map((tool) => [tool.name, tool]),
       )
       return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    },
+    async toolNames(wanted: readonly string[]): Promise<readonly string[]> {
+      await ready()
+      return [...new Set(wanted.flatMap(kept.tools.namesLike))].toSorted()
     },
     async problems(): Promise<readonly PluginProblem[]> {
       await ready()

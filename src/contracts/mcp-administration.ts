@@ -23,8 +23,6 @@ export interface McpOutcome {
 
 /** Decides changes of servers, inside the one writer of what is enabled. Throws what is refused. */
 export interface McpDecisions {
-  /** Whether a server has this id, on or off. */
-  readonly has: (id: string) => Promise<boolean>
   readonly decide: (change: McpChange, now: Generation, by: ChangeBy) => Promise<McpOutcome>
   /** The servers of an earlier generation: what was removed since, or added anew, stays as it is. */
   readonly restore: (then: Generation) => Promise<

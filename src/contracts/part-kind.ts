@@ -6,16 +6,25 @@ import type {
   Pins,
   PluginPin,
   PluginSnapshot,
+  StoredPart,
 } from './generation.ts'
 import type { McpServerRow } from './mcp.ts'
-import type { ChangeBy, KeptPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
+import type {
+  ChangeBy,
+  ChangeFacts,
+  KeptPluginVersion,
+  PluginChange,
+  PluginRow,
+} from './plugin-catalog.ts'
 
 /** What a change comes to, before any of it is written. */
 export interface PartOutcome {
   readonly rows?: readonly PluginRow[]
   readonly version?: KeptPluginVersion
+  /** A bundle that is not stored yet: with the rest, or not at all. */
+  readonly bundle?: { readonly hash: string; readonly text: string }
   readonly servers?: readonly McpServerRow[]
-  /** All pins of each kind that is another now; what is in force stays as it is if absent. */
+  /** The pins of each kind that is another now, as far as `DecidingPart.generation` has them; nothing changes if absent. */
   readonly pins?: Pins
   /** The id of a part that is gone: what other kinds hold of it goes with it. */
   readonly removed?: string
@@ -24,9 +33,20 @@ export interface PartOutcome {
   readonly notes: readonly string[]
 }
 
+/** The parts in force, for whoever wires some of them. */
+export interface PartsInForce {
+  /** Those that every run has. */
+  readonly always: () => readonly StoredPart[]
+  readonly named: (ids: readonly string[]) => readonly StoredPart[]
+}
+
 /** What every change is decided from. */
 export interface DecidingPart {
+  /** What is in force of what the change is about, and every kind of which there is one at most; or all of it. */
   readonly generation: Generation
+  /** Where the rest of it is; absent if the generation is all there is. */
+  readonly inForce?: PartsInForce | undefined
+  readonly facts: ChangeFacts
   readonly by: ChangeBy
 }
 
@@ -54,7 +74,10 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   readonly decide: (change: PluginChange, now: DecidingPart) => Promise<PartOutcome> | undefined
   readonly restore: (going: RestoringPart) => Promise<RestoredPart>
   /** Tries out what would be in force anew; the same with what was found out. Throws what does not start. */
-  readonly prove?: (outcome: PartOutcome, before: Generation) => Promise<PartOutcome>
+  readonly prove?: (
+    outcome: PartOutcome,
+    now: Pick<DecidingPart, 'generation' | 'inForce'>,
+  ) => Promise<PartOutcome>
   /** What goes with a part of another kind that was removed. */
   readonly left?: (
     id: string,
@@ -62,12 +85,14 @@ export interface PartKindEntry<K extends PartKind = PartKind> {
   ) => Pick<RestoredPart, 'pins' | 'told' | 'notes'> | undefined
   /** The name that a change takes for a part of this kind, of which tools may then have theirs. */
   readonly claims?: (change: PluginChange) => string | undefined
-  /** Throws if a part of this kind has that name. */
-  readonly refuse?: (id: string) => Promise<void>
+  /** Throws if a part of this kind has that name, by what is known of it. */
+  readonly refuse?: (id: string, facts: ChangeFacts) => void
   /** Hashes of the bodies that a pin needs to be wired. */
   sources(pin: PinOfKind[K]): readonly string[]
   /** What runs under an older one is ended; 0 where nothing runs under it. */
   epoch(pin: PinOfKind[K]): number
+  /** Whether it changes what others may do, so that a change waits until all know of it; only what came asks this. */
+  binds(pin: PinOfKind[K]): boolean
   /** `always`: every run has it, so it is wired from the start; `by name`: when something of it is named. */
   wire(pin: PinOfKind[K]): 'always' | 'by name'
 }

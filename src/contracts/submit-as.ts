@@ -17,6 +17,7 @@ type SaidOtherwise =
   | 'dayLimits'
   | 'allowedAgents'
   | 'protocol'
+  | 'isCatalogSilent'
   | 'idempotencyKey'
   | 'lineage'
   | 'begunBy'

@@ -166,7 +166,8 @@ function addGuards(app: HttpApp, deps: HttpDeps): void {
     const principal = await deps.authenticate(req.header('authorization'), client)
     context.set('principal', principal)
     await deps.limits.request(principal)
-    await deps.refreshAgents?.()
+    // What an operator does asks for that itself, where it looks at agents.
+    if (!req.path.startsWith('/api/operator/')) await deps.refreshAgents?.()
     await next()
   })
 }

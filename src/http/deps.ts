@@ -52,8 +52,8 @@ export interface HttpDeps {
   /** How a surface has work done. */
   readonly entry: SessionEntry
   readonly agents: Pick<AgentDirectory, 'list' | 'toolNames' | 'tools' | 'offers'>
-  /** Brings `agents` up to date. Never throws. */
-  readonly refreshAgents?: () => Promise<void>
+  /** Brings `agents` up to date; with one that is not there then, to this very moment. Never throws. */
+  readonly refreshAgents?: (agent?: string) => Promise<void>
   readonly plugins: PluginAdministration
   readonly tryPolicy: TryPolicy
   /** Remote MCP servers. */

@@ -15,7 +15,8 @@ export interface Target {
 export type Reach = Pick<Rights, 'agents' | 'models'>
 
 /** What `model` means on `/v1`: an agent, else a model that this deployment serves, run by the orchestrator. */
-export function resolveTarget(deps: HttpDeps, reach: Reach, model: string): Target {
+export async function resolveTarget(deps: HttpDeps, reach: Reach, model: string): Promise<Target> {
+  if (!isServed(deps.models, model)) await lookForAgent(deps, reach, model)
   if (hasAgent(deps, reach, model)) return { agent: model }
   if (!hasAgent(deps, reach, orchestrator)) throw noSuchModel()
   return { agent: orchestrator, model: checkModel(deps, reach, model) }
@@ -26,6 +27,11 @@ export function agentNames(deps: HttpDeps, { agents }: Reach): readonly string[]
   const names = deps.agents.list().map((agent) => agent.name)
   const all = [orchestrator, ...names.filter((name) => name !== orchestrator)]
   return agents ? all.filter((name) => agents.includes(name)) : all
+}
+
+/** One that is not known may have come a moment ago. */
+export async function lookForAgent(deps: HttpDeps, reach: Reach, agent: string): Promise<void> {
+  if (!hasAgent(deps, reach, agent)) await deps.refreshAgents?.(agent)
 }
 
 /** Whether this agent is there, and the caller may talk to it. */

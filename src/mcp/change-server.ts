@@ -27,10 +27,6 @@ const maxServers = 1_000
 export function createMcpDecisions(deps: DecisionDeps): McpDecisions {
   const { store } = deps
   return {
-    async has(id) {
-      const row = await store.find(id)
-      return row !== undefined && row.state !== 'removed'
-    },
     async decide(change, now, by) {
       if (change.do === 'add') {
         const [before, rows] = await Promise.all([store.find(change.config.id), store.list()])

@@ -11,7 +11,7 @@ import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
 import { createLiveHooks } from './hooks/live-hooks.ts'
 import { loadPlugins } from './loading/in-process-host.ts'
 import { createArchiveReader, type ArchiveReaderDeps } from './admission/archive-reader.ts'
-import { createUploadReader, type UploadReaderDeps } from './admission/upload-reader.ts'
+import { createUploadReader } from './admission/upload-reader.ts'
 import { composeIsolates, type IsolateParts } from './sandbox/compose.ts'
 import { createIsolateMeter } from './capabilities/isolate-meter.ts'
 import { createTryOut, type TryOutDeps } from './admission/try-out.ts'
@@ -51,7 +51,6 @@ export interface PluginParts
     }
   readonly bundles: BundleStore
   readonly trust: TrustStore
-  readonly lookAlikes: UploadReaderDeps['lookAlikes']
   readonly log: DeploymentLog
   readonly maxResultChars: number
   readonly onFault: (error: unknown) => void
@@ -59,7 +58,7 @@ export interface PluginParts
 
 /** The hosts of plugins, what their code may reach, and how one comes in: leaves first. */
 export function composePlugins(parts: PluginParts) {
-  const { clock, sha256, ids, installed, trust, validator, send, lookAlikes } = parts
+  const { clock, sha256, ids, installed, trust, validator, send } = parts
   const { isolates, modelCode, host } = composeIsolates(parts)
   const { scopedStorage, capabilities } = toCapabilities(parts, modelCode)
   const hookParts = { capabilities, clock, maxResultChars: parts.maxResultChars }
@@ -89,7 +88,6 @@ export function composePlugins(parts: PluginParts) {
       trust,
       sha256,
       send,
-      lookAlikes,
     }),
   }
 }

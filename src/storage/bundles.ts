@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { BundleStore } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
-import type { Database } from './database.ts'
+import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
 
 /** A row holds 2 MB at most, and a character may be three bytes. */
@@ -20,6 +20,17 @@ export interface BundlesDeps {
   readonly namespace: Namespace
   readonly sha256: (text: string) => string
   readonly clock: Pick<Clock, 'nowMs'>
+}
+
+/** The statements that store a bundle, to land in one go with the rest of a change. */
+export function bundleRows(
+  database: Database,
+  { hash, text, atMs }: { readonly hash: string; readonly text: string; readonly atMs: number },
+): readonly Statement[] {
+  const parts = text.match(new RegExp(`[^]{1,${partChars}}`, 'gu')) ?? []
+  const insert = `INSERT INTO plugin_bundles (hash, part, text, saved_at_ms) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (hash, part) DO UPDATE SET (text, saved_at_ms) = (?3, ?4)`
+  return parts.map((part, index) => database.prepare(insert).bind(hash, index, part, atMs))
 }
 
 const keyOf = (hash: string): string => `bundle:${hash}`
@@ -43,20 +54,19 @@ export function createBundleStore({
     )
     return results.map(({ text }) => text).join('')
   }
+  // D1 has it: that KV has it too only saves time.
+  const copy: BundleStore['copy'] = (hash, text) => namespace.put(keyOf(hash), text).catch(() => {})
+  const checked: BundleStore['checked'] = (hash, text) => {
+    if (!isRight(hash, text)) throw new Error('A bundle is kept under its own hash.')
+    return { hash, text }
+  }
   return {
+    checked,
+    copy,
     async save(hash, text) {
-      if (!isRight(hash, text)) throw new Error('A bundle is kept under its own hash.')
-      const parts = text.match(new RegExp(`[^]{1,${partChars}}`, 'gu')) ?? []
-      const insert = `INSERT INTO plugin_bundles (hash, part, text, saved_at_ms) VALUES (?1, ?2, ?3, ?4)
-        ON CONFLICT (hash, part) DO UPDATE SET (text, saved_at_ms) = (?3, ?4)`
-      const nowMs = clock.nowMs()
-      await reached(() =>
-        database.batch(
-          parts.map((part, index) => database.prepare(insert).bind(hash, index, part, nowMs)),
-        ),
-      )
-      // D1 has it: that KV has it too only saves time.
-      await namespace.put(keyOf(hash), text).catch(() => {})
+      const rows = bundleRows(database, { ...checked(hash, text), atMs: clock.nowMs() })
+      await reached(() => database.batch([...rows]))
+      await copy(hash, text)
     },
     async remove(hashes, beforeMs) {
       // The copies first: of one that D1 has no more nobody would know.

@@ -18,6 +18,8 @@ import { reached } from './outage.ts'
 
 /** A bound text of D1 has 2 MB at most, and a character may be three bytes. */
 const chunkChars = 500_000
+/** So many plugins are named in one list of generations; the first is told whole. */
+const maxListed = 10_000
 /** So far back a version before the one that is there is looked for among generations that are one value. */
 const maxOldGenerations = 200
 
@@ -75,7 +77,15 @@ export function createGenerations(database: Database): Stored {
           WHERE kind = 'plugin' AND (until IS NULL OR until > ?1) ORDER BY id`,
         rows.at(-1)?.number ?? 0,
       )
-      return rows.map((row) => toView(row, versions))
+      const views: GenerationView[] = []
+      let left = maxListed
+      for (const row of rows) {
+        const view = toView(row, versions)
+        left -= view.plugins.length
+        if (left < 0 && views.length > 0) break
+        views.push(view)
+      }
+      return views
     },
     async newest(kinds) {
       const sql = `SELECT reason, MAX(number) AS number FROM generations
@@ -98,32 +108,31 @@ export function createGenerations(database: Database): Stored {
 }
 
 /** What writes a generation, to land in one go with the rest of a change: the parts that it changes, and its own row. */
-export async function generationRows(
+export function generationRows(
   database: Database,
-  generation: Generation & { readonly before: Generation; readonly reason: string },
+  generation: Written & { readonly reason: string },
   by: { readonly principal: string; readonly atMs: number },
-): Promise<readonly Statement[]> {
-  const { number, pins, before, reason } = generation
+): readonly Statement[] {
+  const { number, reason } = generation
   const insert = database.prepare(
     `INSERT INTO generations (number, plugins, reason, made_by, made_at_ms) VALUES (?1, '{}', ?2, ?3, ?4)`,
   )
-  return [
-    ...(await partRows(database, { number, pins, before })),
-    insert.bind(number, reason, by.principal, by.atMs),
-  ]
+  return [...partRows(database, generation), insert.bind(number, reason, by.principal, by.atMs)]
 }
 
-async function partRows(
+type Written = Generation & { readonly before: Generation; readonly isAnew?: boolean }
+
+function partRows(
   database: Database,
-  { number, pins, before }: Generation & { readonly before: Generation },
-): Promise<readonly Statement[]> {
+  { number, pins, before, isAnew = false }: Written,
+): readonly Statement[] {
   const open = database.prepare(
     `INSERT INTO generation_parts (kind, id, since, until, pin)
       SELECT value->>'kind', value->>'id', ?2, NULL, value->'pin' FROM json_each(?1)`,
   )
   const opened = (parts: readonly Part[]) =>
     inChunks(parts).map((chunk) => open.bind(JSON.stringify(chunk), number))
-  if (await isOneValue(database)) {
+  if (isAnew) {
     // The generation before is of an earlier version: none of its parts is there, or they are of one before it.
     const close = database.prepare('UPDATE generation_parts SET until = ?1 WHERE until IS NULL')
     return [close.bind(number), ...opened(partsOf({ pins }))]
@@ -138,13 +147,6 @@ async function partRows(
     ...inChunks(ended).map((chunk) => close.bind(JSON.stringify(chunk), number)),
     ...opened(came),
   ]
-}
-
-/** Whether the newest generation was written by a version that kept each as one value. */
-async function isOneValue(database: Database): Promise<boolean> {
-  const sql = `SELECT plugins <> '{}' AS is_one FROM generations ORDER BY number DESC LIMIT 1`
-  const { results } = await reached(() => database.prepare(sql).all<{ is_one: number }>())
-  return results[0]?.is_one === 1
 }
 
 function inChunks<T>(values: readonly T[]): readonly (readonly T[])[] {

@@ -2,14 +2,6 @@ import type { PluginStore } from '#contracts/plugin-catalog.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
 
-const usageOf = `
-  SELECT count(*) AS versions, coalesce(sum(size_bytes), 0) AS bytes FROM plugin_versions
-  WHERE installed_by = ?1 AND collected_at_ms IS NULL`
-/** By the record: the same content again is a row less, and was brought all the same. */
-const addsOf = `
-  SELECT count(*) AS adds, min(at_ms) AS first FROM audit
-  WHERE at_ms > ?2 AND session = '' AND principal = ?1 AND type = 'plugin_added' AND data->>'accepted' IS NULL`
-
 /**
  * In force at the moment ?1, or since. A part of a generation ends before `until`, so it was in force then if it ended
  * after the generation of then. A clock that went back keeps more.
@@ -35,22 +27,9 @@ const unnamed = `
     AND hash NOT IN (${inOneValue('mcp')})
   LIMIT ?2`
 
-/** What counts for a quota, and what nobody can need any more. */
-export function createKeptVersions(database: Database): Pick<PluginStore, 'usage' | 'unnamed'> {
+/** What nobody can need any more. */
+export function createKeptVersions(database: Database): Pick<PluginStore, 'unnamed'> {
   return {
-    async usage(principal, sinceMs) {
-      const [kept, added] = await reached(() =>
-        database.batch([
-          database.prepare(usageOf).bind(principal),
-          database.prepare(addsOf).bind(principal, sinceMs),
-        ]),
-      )
-      const [{ versions = 0, bytes = 0 } = {}, { adds = 0, first } = {}] = [
-        kept?.results[0] as { readonly versions?: number; readonly bytes?: number } | undefined,
-        added?.results[0] as { readonly adds?: number; readonly first?: number | null } | undefined,
-      ]
-      return { versions, bytes, adds, ...(first != null && { firstAddAtMs: first }) }
-    },
     async unnamed(beforeMs, limit) {
       const { results } = await reached(() =>
         database.prepare(unnamed).bind(beforeMs, limit).all<{ readonly hash: string }>(),

@@ -1,37 +1,47 @@
-import type { JsonObject } from '#contracts/json.ts'
-import type { Permit } from '#contracts/permit.ts'
-import type {
-  KeptPluginVersion,
-  NewPluginVersion,
-  PluginRow,
-  PluginStore,
-  PluginVersion,
-} from '#contracts/plugin-catalog.ts'
+import type { PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
+import { bundleRows } from './bundles.ts'
+import { createChangeFacts, versionOf } from './change-facts.ts'
 import type { Database, Statement } from './database.ts'
 import { eventRow } from './deployment-log.ts'
 import { createGenerations, generationRows } from './generations.ts'
 import { createKeptVersions } from './kept-versions.ts'
 import { mcpServerRow } from './mcp-servers.ts'
 import { reached } from './outage.ts'
+import {
+  listedColumns,
+  rowColumns,
+  toColumns,
+  toKeptVersion,
+  toRow,
+  toVersion,
+  toVersionColumns,
+  versionColumns,
+  type ListedVersionRow,
+  type Row,
+  type VersionRow,
+} from './plugin-rows.ts'
 
-const rowColumns =
-  'id, version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config, problem, owner'
 const upsert = `
   INSERT INTO manifests (${rowColumns}, updated_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
   ON CONFLICT (id) DO UPDATE SET (version, hash, tier, manifest, state, permit, permit_hash, grant_epoch, config,
     problem, owner, updated_at_ms) = (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`
-const versionColumns =
-  'plugin, hash, version, tier, source, signer, manifest, installed_by, installed_at_ms, size_bytes'
 // The same bundle again is the same version, and stays as it came first; only a signature may be added to it. One that
 // was collected comes anew.
 const insertVersion = `
   INSERT INTO plugin_versions (${versionColumns}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
   ON CONFLICT (plugin, hash) DO UPDATE SET
     tier = iif(?6 IS NULL AND collected_at_ms IS NULL, tier, ?4), signer = iif(?6 IS NULL AND collected_at_ms IS NULL, signer, ?6),
-    installed_by = iif(collected_at_ms IS NULL, installed_by, ?8),
-    installed_at_ms = iif(collected_at_ms IS NULL, installed_at_ms, ?9),
-    source = iif(collected_at_ms IS NULL, source, ?5), manifest = ?7, size_bytes = ?10, collected_at_ms = NULL
+    installed_by = iif(collected_at_ms IS NULL, installed_by, ?7),
+    installed_at_ms = iif(collected_at_ms IS NULL, installed_at_ms, ?8),
+    source = iif(collected_at_ms IS NULL, source, ?5), manifest = ?9, size_bytes = ?10, collected_at_ms = NULL
   WHERE ?6 IS NOT NULL OR collected_at_ms IS NOT NULL`
+
+const rowOf = `SELECT ${rowColumns} FROM manifests WHERE id = ?1`
+const versionsOf = `
+  SELECT ${listedColumns} FROM plugin_versions WHERE plugin = ?1 AND collected_at_ms IS NULL
+  ORDER BY installed_at_ms DESC, hash LIMIT 100`
+
+const manifestsAtOnce = 50
 
 /** The tables of what is installed, which versions there are, and which sets of them were enabled. */
 export function createPluginStore(database: Database): PluginStore {
@@ -46,147 +56,81 @@ export function createPluginStore(database: Database): PluginStore {
   }
   return {
     async find(id) {
-      const [row] = await all<Row>(`SELECT ${rowColumns} FROM manifests WHERE id = ?1`, id)
+      const [row] = await all<Row>(rowOf, id)
       return row && toRow(row)
     },
     list: async () =>
       (await all<Row>(`SELECT ${rowColumns} FROM manifests ORDER BY id`)).map(toRow),
+    async page(after, limit) {
+      const sql = `SELECT ${rowColumns} FROM manifests
+        WHERE state <> 'removed' AND id > ?1 ORDER BY id LIMIT ?2`
+      return (await all<Row>(sql, after, limit)).map(toRow)
+    },
+    async failed() {
+      const sql = `SELECT id AS plugin, problem FROM manifests
+        WHERE problem IS NOT NULL AND state <> 'removed' ORDER BY id`
+      const rows = await all<{ readonly plugin: string; readonly problem: string }>(sql)
+      return rows.map(({ plugin, problem }) => ({
+        plugin,
+        ...(JSON.parse(problem) as NonNullable<PluginRow['problem']>),
+      }))
+    },
+    async mentioning(word) {
+      const sql = `SELECT ${rowColumns} FROM manifests
+        WHERE state = 'enabled' AND instr(manifest, ?1) > 0 ORDER BY id`
+      return (await all<Row>(sql, word)).map(toRow)
+    },
     async ids() {
       const sql = `SELECT id FROM manifests WHERE state <> 'removed' ORDER BY id`
       return (await all<{ readonly id: string }>(sql)).map(({ id }) => id)
     },
-    async versions(id) {
+    async versions(ids) {
+      if (ids.length === 0) return []
       // Of each plugin so many: nobody pushes another's out of sight.
-      const sql = `SELECT ${versionColumns} FROM (SELECT *, row_number() OVER (PARTITION BY plugin
+      const sql = `SELECT ${listedColumns} FROM (SELECT *, row_number() OVER (PARTITION BY plugin
           ORDER BY installed_at_ms DESC, hash) AS place FROM plugin_versions
-          WHERE collected_at_ms IS NULL AND (?1 IS NULL OR plugin = ?1))
+          WHERE collected_at_ms IS NULL AND plugin IN (SELECT value FROM json_each(?1)))
         WHERE place <= 100 ORDER BY installed_at_ms DESC, hash`
-      return (await all<VersionRow>(sql, id ?? null)).map(toVersion)
+      return (await all<ListedVersionRow>(sql, JSON.stringify(ids))).map(toVersion)
     },
     async version(id, hash) {
-      const sql = `SELECT ${versionColumns} FROM plugin_versions
-        WHERE plugin = ?1 AND hash = ?2 AND collected_at_ms IS NULL`
-      const [row] = await all<VersionRow>(sql, id, hash)
-      const sizeBytes = row?.size_bytes ?? 0
-      return row && { ...toVersion(row), manifest: JSON.parse(row.manifest) as unknown, sizeBytes }
+      const [row] = await all<VersionRow>(versionOf, id, hash)
+      return row && toKeptVersion(row)
     },
-    async numbers(id) {
-      const sql = 'SELECT version, hash, signer FROM plugin_versions WHERE plugin = ?1'
-      const rows = await all<Pick<VersionRow, 'version' | 'hash' | 'signer'>>(sql, id)
-      return rows.map(({ signer, ...row }) => ({ ...row, ...(signer !== null && { signer }) }))
+    async manifests(of) {
+      const sql = `SELECT plugin, manifest FROM plugin_versions WHERE collected_at_ms IS NULL
+        AND (plugin, hash) IN (SELECT value->>'id', value->>'hash' FROM json_each(?1))`
+      const found = new Map<string, unknown>()
+      // A manifest may be a quarter of a megabyte.
+      for (let at = 0; at < of.length; at += manifestsAtOnce) {
+        const some = of.slice(at, at + manifestsAtOnce).map(({ id, hash }) => ({ id, hash }))
+        const rows = await all<Pick<VersionRow, 'plugin' | 'manifest'>>(sql, JSON.stringify(some))
+        for (const { plugin, manifest } of rows) found.set(plugin, JSON.parse(manifest))
+      }
+      return found
     },
+    facts: createChangeFacts(database),
     ...createKeptVersions(database),
     ...createGenerations(database),
-    async commit({ rows, version, servers = [], generation, event }) {
+    async commit({ rows, version, bundle, servers = [], generation, event, view }) {
       const { principal, atMs } = event
-      const statements: Statement[] = [
+      const written: readonly Statement[] = [
+        ...(bundle ? bundleRows(database, { ...bundle, atMs }) : []),
         ...rows.map((row) => database.prepare(upsert).bind(...toColumns(row), atMs)),
         ...servers.map((server) => mcpServerRow(database, server)),
         eventRow(database, event),
+        ...(version ? [database.prepare(insertVersion).bind(...toVersionColumns(version))] : []),
+        ...(generation ? generationRows(database, generation, { principal, atMs }) : []),
       ]
-      if (version)
-        statements.push(database.prepare(insertVersion).bind(...toVersionColumns(version)))
-      if (generation)
-        statements.push(...(await generationRows(database, generation, { principal, atMs })))
-      await reached(() => database.batch(statements))
+      const shown =
+        view === undefined ? [] : [rowOf, versionsOf].map((sql) => database.prepare(sql).bind(view))
+      const found = await reached(() => database.batch([...written, ...shown]))
+      const [row, versions] = found.slice(written.length).map(({ results }) => results)
+      const [after] = (row ?? []) as unknown as readonly Row[]
+      return {
+        ...(after && { row: toRow(after) }),
+        versions: ((versions ?? []) as unknown as readonly ListedVersionRow[]).map(toVersion),
+      }
     },
   }
 }
-
-interface Row {
-  readonly id: string
-  readonly version: string
-  readonly hash: string
-  readonly tier: PluginRow['tier']
-  readonly manifest: string
-  readonly state: PluginRow['state']
-  readonly permit: string | null
-  readonly permit_hash: string | null
-  readonly grant_epoch: number
-  readonly config: string | null
-  readonly problem: string | null
-  readonly owner: string | null
-}
-
-function toRow({
-  permit,
-  permit_hash: permitHash,
-  grant_epoch: grantEpoch,
-  ...row
-}: Row): PluginRow {
-  const { id, version, hash, tier, state, config, problem, owner } = row
-  return {
-    id,
-    version,
-    hash,
-    tier,
-    state,
-    grantEpoch,
-    manifest: JSON.parse(row.manifest) as unknown,
-    config: JSON.parse(config ?? '{}') as JsonObject,
-    ...(permit !== null && { permit: JSON.parse(permit) as Permit }),
-    ...(permitHash !== null && { permitHash }),
-    ...(problem !== null && { problem: JSON.parse(problem) as NonNullable<PluginRow['problem']> }),
-    ...(owner !== null && { owner }),
-  }
-}
-
-const jsonOrNull = (value: unknown): string | null =>
-  value === undefined ? null : JSON.stringify(value)
-
-const toColumns = (row: PluginRow) => [
-  row.id,
-  row.version,
-  row.hash,
-  row.tier,
-  JSON.stringify(row.manifest),
-  row.state,
-  jsonOrNull(row.permit),
-  row.permitHash ?? null,
-  row.grantEpoch,
-  JSON.stringify(row.config),
-  jsonOrNull(row.problem),
-  row.owner ?? null,
-]
-
-interface VersionRow {
-  readonly plugin: string
-  readonly hash: string
-  readonly version: string
-  readonly tier: NewPluginVersion['tier']
-  readonly source: string
-  readonly signer: string | null
-  readonly manifest: string
-  readonly installed_by: string
-  readonly installed_at_ms: number
-  readonly size_bytes: number
-}
-
-function toVersion(
-  row: VersionRow,
-): PluginVersion & { readonly id: string; readonly tier: NewPluginVersion['tier'] } {
-  const { plugin: id, hash, version, tier, source, signer } = row
-  return {
-    id,
-    hash,
-    version,
-    tier,
-    source,
-    ...(signer !== null && { signer }),
-    installedAtMs: row.installed_at_ms,
-    installedBy: row.installed_by,
-  }
-}
-
-const toVersionColumns = (plugin: KeptPluginVersion) => [
-  plugin.id,
-  plugin.hash,
-  plugin.version,
-  plugin.tier,
-  plugin.source,
-  plugin.signer ?? null,
-  JSON.stringify(plugin.manifest),
-  plugin.installedBy,
-  plugin.installedAtMs,
-  plugin.sizeBytes,
-]

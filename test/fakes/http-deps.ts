@@ -359,6 +359,8 @@ export function createFakeApp(options: FakeOptions = {}) {
     tryPolicy,
     plugins: {
       list: async () => [],
+      show: async () => undefined,
+      failed: async () => [],
       generations: async () => [],
       policy: async () => ({ generation: 0, policy: defaultToolPolicy }),
       exposed: async () => ({ generation: 0, exposed: defaultExposure }),

@@ -34,6 +34,8 @@ export function createMcpApp(world: McpWorld = {}) {
       },
       plugins: {
         list: async () => [],
+        show: async () => undefined,
+        failed: async () => [],
         generations: async () => [],
         policy: async () => {
           throw new Error('nobody asks')

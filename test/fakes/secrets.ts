@@ -1,6 +1,5 @@
 import { defaultExposure } from '../../src/contracts/exposure.ts'
 import type { DeploymentEvent } from '../../src/contracts/event.ts'
-import { parseManifest } from '../../src/contracts/manifest.ts'
 import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import type { ReadSecrets, SealedSecret, SecretStore } from '../../src/contracts/secrets.ts'
 import { sha256 } from './kernel.ts'
@@ -55,31 +54,24 @@ export const githubTools = {
   list: async () => [
     {
       id: 'github-tools',
-      asks: {
-        grants: parseManifest({
-          id: 'github-tools',
-          name: 'GitHub tools',
-          version: '1.0.0',
-          description: 'Searches issues.',
-          grants: { secrets: [{ name: 'GITHUB_TOKEN', host: 'api.github.com', in: 'header' }] },
-        }).grants,
-        usesTools: [],
-        hooks: [],
-      },
+      name: 'GitHub tools',
+      description: 'Searches issues.',
+      secrets: ['GITHUB_TOKEN'],
       state: 'enabled' as const,
       tier: 'community' as const,
       version: '1.0.0',
       hash: 'f'.repeat(64),
-      manifest: {},
       lines: [],
       missing: [],
       grantEpoch: 0,
       config: {},
-      versions: [],
-      waiting: [],
+      versions: 1,
+      waiting: 0,
       notes: [],
     },
   ],
+  show: async () => undefined,
+  failed: async () => [],
   generations: async () => [],
   policy: async () => ({ generation: 0, policy: defaultToolPolicy }),
   exposed: async () => ({ generation: 0, exposed: defaultExposure }),

@@ -149,6 +149,8 @@ function open() {
       }),
       plugins: {
         list: async () => [],
+        show: async () => undefined,
+        failed: async () => [],
         generations: async () => [],
         policy: async () => {
           throw new Error('nobody asks')

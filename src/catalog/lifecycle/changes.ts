@@ -7,8 +7,8 @@ import {
   type Pins,
   type PluginPin,
 } from '#contracts/generation.ts'
-import type { PartOutcome } from '#contracts/part-kind.ts'
-import type { ChangeBy, PluginChange, PluginRow } from '#contracts/plugin-catalog.ts'
+import type { DecidingPart, PartOutcome } from '#contracts/part-kind.ts'
+import type { PluginChange, PluginRow } from '#contracts/plugin-catalog.ts'
 
 /** What a change of a plugin comes to: always with its rows. */
 export interface Outcome extends PartOutcome {
@@ -16,10 +16,8 @@ export interface Outcome extends PartOutcome {
 }
 
 /** Everything a change of a plugin is decided from. */
-export interface Situation {
+export interface Situation extends Pick<DecidingPart, 'generation' | 'inForce' | 'by'> {
   readonly row: PluginRow | undefined
-  readonly generation: Generation
-  readonly by: ChangeBy
 }
 
 /** What is enabled without a plugin. */
@@ -55,3 +53,9 @@ export const switched = (
 /** The plugin that a change is about. */
 export const idOf = (change: PluginChange): string | undefined =>
   change.do === 'add' ? change.plugin.id : 'id' in change ? change.id : undefined
+
+/** The plugin or server that a change is about. */
+export function ownerIdOf(change: PluginChange): string | undefined {
+  if (change.do !== 'mcp') return idOf(change)
+  return change.mcp.do === 'add' ? change.mcp.config.id : change.mcp.id
+}

@@ -1,7 +1,13 @@
 import { withData, type DeploymentDraft } from '#contracts/event.ts'
 import { type Generation, type PartKind, type Pins } from '#contracts/generation.ts'
-import type { PartKindEntry, PartKinds, PartOutcome, RestoredPart } from '#contracts/part-kind.ts'
-import type { ChangeBy, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
+import type {
+  DecidingPart,
+  PartKindEntry,
+  PartKinds,
+  PartOutcome,
+  RestoredPart,
+} from '#contracts/part-kind.ts'
+import type { ChangeFacts, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
 import { generationOf } from './restore.ts'
 
 /** What decides a change: the table of kinds. */
@@ -10,34 +16,32 @@ export interface DecideDeps {
   readonly kinds: PartKinds
 }
 
-/** The generation before a change, and who asks for it. */
-export interface Deciding {
-  readonly before: Generation
-  readonly by: ChangeBy
-}
-
 /** What a change comes to, of whatever kind of part it is. Throws what is refused. */
 export async function decide(
   deps: DecideDeps,
   change: PluginChange,
-  { before, by }: Deciding,
+  now: DecidingPart,
 ): Promise<PartOutcome> {
   const entries: readonly PartKindEntry[] = Object.values(deps.kinds)
-  if (change.do === 'restore') return goBack(deps, change, before)
-  await refuseTaken(entries, change)
+  if (change.do === 'restore') return goBack(deps, change, now.generation)
+  refuseTaken(entries, change, now.facts)
   for (const entry of entries) {
-    const outcome = await entry.decide(change, { generation: before, by })
-    if (outcome) return withWhatLeaves(entries, outcome, before)
+    const outcome = await entry.decide(change, now)
+    if (outcome) return withWhatLeaves(entries, outcome, now.generation)
   }
   throw new Error(`Nobody decides "${change.do}".`)
 }
 
 /** Tools are named after their owner, so a name is that of one part, of whatever kind. */
-async function refuseTaken(entries: readonly PartKindEntry[], change: PluginChange): Promise<void> {
+function refuseTaken(
+  entries: readonly PartKindEntry[],
+  change: PluginChange,
+  facts: ChangeFacts,
+): void {
   for (const entry of entries) {
     const id = entry.claims?.(change)
     if (id === undefined) continue
-    for (const other of entries) if (other !== entry) await other.refuse?.(id)
+    for (const other of entries) if (other !== entry) other.refuse?.(id, facts)
   }
 }
 
@@ -68,7 +72,7 @@ async function goBack(
   for (const kind of Object.keys(kinds) as PartKind[])
     outcome = joined(outcome, await kinds[kind].restore({ target, now, withPolicy }))
   for (const entry of Object.values(kinds) as readonly PartKindEntry[])
-    outcome = (await entry.prove?.(outcome, now)) ?? outcome
+    outcome = (await entry.prove?.(outcome, { generation: now })) ?? outcome
   return outcome
 }
 

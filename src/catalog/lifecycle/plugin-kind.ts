@@ -3,6 +3,7 @@ import { withData } from '#contracts/event.ts'
 import type { DecidingPart, PartKindEntry } from '#contracts/part-kind.ts'
 import type {
   BundleStore,
+  ChangeFacts,
   PluginChange,
   PluginQuota,
   PluginRow,
@@ -15,13 +16,13 @@ import { disable, enable, free, grant, installed, present, remove, revoke } from
 import { idOf, type Outcome, type Situation } from './changes.ts'
 import { dependentsOf } from './dependents.ts'
 import type { Proof } from './prove.ts'
-import { checkQuota, sinceFor } from './quota.ts'
+import { checkQuota } from './quota.ts'
 import { restorePlugins, restoreSwitches, rollback } from './restore.ts'
 
 /** What a change of plugins is decided from besides the generation that is there. */
 export interface PluginKindDeps {
   readonly store: PluginStore
-  readonly bundles: Pick<BundleStore, 'save'>
+  readonly bundles: Pick<BundleStore, 'save' | 'checked' | 'copy'>
   readonly clock: Clock
   readonly quota: PluginQuota
   /** Ids of the plugins that ship with the deployment. */
@@ -35,8 +36,7 @@ export interface PluginKindDeps {
 export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   kind: 'plugin',
   claims: (change) => (startsOne.has(change.do) ? (idOf(change) ?? '') : undefined),
-  async refuse(id) {
-    const row = await deps.store.find(id)
+  refuse(id, { row }) {
     if (row === undefined || row.state === 'removed' || row.tier === 'builtin') return
     const message = `id: "${id}" is that of a plugin (${row.state}), which it would displace. Choose another id, or take the plugin away: isola plugin remove ${id}`
     throw new IsolaError('request_conflict', message, { param: 'id' })
@@ -46,6 +46,8 @@ export const pluginKind = (deps: PluginKindDeps): PartKindEntry<'plugin'> => ({
   prove: deps.proven,
   sources: ({ hash }) => [hash],
   epoch: ({ grantEpoch }) => grantEpoch,
+  // A guard that some do not know of guards nothing there.
+  binds: ({ permit }) => permit.hooks.length > 0,
   // What listens in, and what can be asked for by its name as an agent, is there before anything is called.
   wire: ({ permit }) => (permit.hooks.length > 0 || permit.agent ? 'always' : 'by name'),
 })
@@ -59,6 +61,7 @@ export const bundledKind = ({
   restore: (going) => restoreSwitches(store, going),
   sources: () => [],
   epoch: () => 0,
+  binds: () => true,
   wire: () => 'always',
 })
 
@@ -70,29 +73,28 @@ const isOfPlugin = (change: PluginChange): change is OfPlugin =>
 async function decidePlugin(
   deps: PluginKindDeps,
   change: OfPlugin,
-  { generation, by }: DecidingPart,
+  { generation, inForce, facts, by }: DecidingPart,
 ): Promise<Outcome> {
   const { store, bundledIds, proven } = deps
-  const row = await store.find(idOf(change) ?? '')
-  const situation: Situation = { row, generation, by }
+  const situation: Situation = { row: facts.row, generation, inForce, by }
   switch (change.do) {
     case 'add':
       checkPluginId(change.plugin.id, bundledIds())
-      return arrive(await bring(deps, change, situation), { situation, proven })
+      return arrive(await bring(deps, change, { situation, facts }), { situation, proven })
     case 'accept':
-      return accept(deps, change, { situation, proven })
+      return accept(deps, change, { situation, facts, proven })
     case 'grant':
       return grant(change, situation)
     case 'revoke':
       return revoke(situation)
     case 'enable':
-      return proven(enable(change, situation), generation).catch((error: unknown) =>
+      return proven(enable(change, situation), situation).catch((error: unknown) =>
         cannotStart(deps, situation, error),
       )
     case 'disable':
       return withDependents(deps, disable(situation))
     case 'rollback':
-      return proven(await rollback(store, situation), generation)
+      return proven(await rollback(store, situation), situation)
     case 'free':
       return free(change.id, situation)
     case 'remove':
@@ -100,24 +102,25 @@ async function decidePlugin(
   }
 }
 
-/** Its bundle is stored when nothing refuses it any more, and before it is tried out. */
+/**
+ * Its bundle is stored when nothing refuses it any more: with the rest of the change, or before it if it is tried out.
+ */
 async function bring(
-  { store, bundles, clock, quota }: PluginKindDeps,
+  { bundles, clock, quota }: PluginKindDeps,
   change: Extract<PluginChange, { readonly do: 'add' }>,
-  situation: Situation,
+  { situation, facts }: { readonly situation: Situation; readonly facts: ChangeFacts },
 ): Promise<Outcome> {
   const { plugin, bundle, allowDowngrade = false, replace = false, takeOver = false } = change
-  const { id, hash } = plugin
   const { row, by } = situation
+  const { numbers, usage } = facts
   const sizeBytes = new TextEncoder().encode(bundle).byteLength
-  const numbers = await store.numbers(id)
   const options = { allowDowngrade, replace, takeOver, numbers, ...whoseIs(row, numbers) }
   const outcome = add({ ...plugin, sizeBytes }, situation, options)
+  const isKept = facts.version !== undefined
   const nowMs = clock.nowMs()
-  const usage = await store.usage(by.principal, sinceFor(nowMs))
-  const isKept = (await store.version(id, hash)) !== undefined
   checkQuota(quota, usage, { sizeBytes, isKept, isOperator: by.mayEnable, nowMs })
-  await bundles.save(hash, bundle)
+  if (!outcome.pins) return { ...outcome, bundle: bundles.checked(plugin.hash, bundle) }
+  await bundles.save(plugin.hash, bundle)
   return outcome
 }
 
@@ -132,7 +135,7 @@ const startsOne: ReadonlySet<PluginChange['do']> = new Set(['add', 'accept', 'en
 
 async function withDependents({ store }: PluginKindDeps, outcome: Outcome): Promise<Outcome> {
   const id = outcome.rows[0]?.id ?? ''
-  return { ...outcome, notes: [...outcome.notes, ...dependentsOf(id, await store.list())] }
+  return { ...outcome, notes: [...outcome.notes, ...dependentsOf(id, await store.mentioning(id))] }
 }
 
 interface Arriving extends Pick<PluginKindDeps, 'proven'> {
@@ -141,13 +144,13 @@ interface Arriving extends Pick<PluginKindDeps, 'proven'> {
 
 /** As if the operator had added it: one that asks for more is switched off until that is granted. */
 async function accept(
-  { store, signers }: PluginKindDeps,
-  { id, hash }: { readonly id: string; readonly hash: string },
-  arriving: Arriving,
+  { signers }: PluginKindDeps,
+  { id }: { readonly id: string },
+  { facts, ...arriving }: Arriving & { readonly facts: ChangeFacts },
 ): Promise<Outcome> {
   const { situation } = arriving
+  const { version, numbers } = facts
   installed(situation)
-  const version = await store.version(id, hash)
   if (!version)
     throw new IsolaError('request_not_found', `hash: no version of "${id}" has it.`, {
       param: 'hash',
@@ -161,14 +164,14 @@ async function accept(
     replace: true,
     takeOver: false,
     numbers: [],
-    ...whoseIs(situation.row, await store.numbers(id)),
+    ...whoseIs(situation.row, numbers),
   })
   const { version: _known, ...rest } = outcome
   return arrive({ ...rest, told: withData(outcome.told, { accepted: true }) }, arriving)
 }
 
 const arrive = (outcome: Outcome, { situation, proven }: Arriving): Promise<Outcome> =>
-  proven(outcome, situation.generation).catch((error: unknown) => stays(outcome, situation, error))
+  proven(outcome, situation).catch((error: unknown) => stays(outcome, situation, error))
 
 /** A new version that does not start leaves the one before in its place. */
 function stays(outcome: Outcome, { row }: Situation, error: unknown): Outcome {

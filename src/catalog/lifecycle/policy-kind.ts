@@ -19,6 +19,7 @@ export const policyKind: PartKindEntry<'policy'> = {
   },
   sources: () => [],
   epoch: () => 0,
+  binds: () => true,
   wire: () => 'always',
 }
 

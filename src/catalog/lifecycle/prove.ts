@@ -4,24 +4,37 @@ import {
   type PluginSnapshot,
   type PluginPin,
 } from '#contracts/generation.ts'
-import type { PartOutcome, PluginFacts, TryOut } from '#contracts/part-kind.ts'
+import type {
+  DecidingPart,
+  PartOutcome,
+  PartsInForce,
+  PluginFacts,
+  TryOut,
+} from '#contracts/part-kind.ts'
 import { isSamePermit } from '#contracts/permit.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
 
 /** How code is started once. */
 export interface ProveDeps {
-  /** The pins of a generation that a plugin is wired with, and their sources. */
-  readonly around: (generation: Generation, ids: readonly string[]) => Promise<PluginSnapshot>
+  /** The pins that a plugin is wired with, and their sources: those of the next generation, else those in force. */
+  readonly around: (
+    next: Generation,
+    ids: readonly string[],
+    inForce?: PartsInForce,
+  ) => Promise<PluginSnapshot>
   readonly tryOut: TryOut
 }
 
 /** The same outcome with what was found out; throws `plugin_…` if something in it does not start. */
-export type Proof = <T extends PartOutcome>(outcome: T, before: Generation) => Promise<T>
+export type Proof = <T extends PartOutcome>(
+  outcome: T,
+  now: Pick<DecidingPart, 'generation' | 'inForce'>,
+) => Promise<T>
 
 /** What would be enabled is tried first: a plugin that cannot start does not go live. */
 export const createProof =
   ({ around, tryOut }: ProveDeps): Proof =>
-  async (outcome, before) => {
+  async (outcome, { generation: before, inForce }) => {
     const was = pinsOf(before, 'plugin')
     const next: Generation = {
       number: before.number + 1,
@@ -32,7 +45,8 @@ export const createProof =
     const fresh = plugins.filter((pin) => !isSameToStart(known.get(pin.id), pin))
     if (fresh.length === 0) return outcome
     const facts = new Map<string, PluginFacts>()
-    for (const pin of fresh) facts.set(pin.hash, await tryOut(await around(next, [pin.id]), pin))
+    for (const pin of fresh)
+      facts.set(pin.hash, await tryOut(await around(next, [pin.id], inForce), pin))
     const plugin = plugins.map((pin) => {
       const found = facts.get(pin.hash)
       return found ? { ...pin, ...found } : pin

@@ -14,7 +14,8 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
     const message = `"${row.id}" was never enabled in another version, or what it was allowed was taken back since: add that version and grant it.`
     throw new IsolaError('request_conflict', message)
   }
-  const back = toRow(pin, row, await manifestOf(store, pin))
+  const manifestOf = await manifestsOf(store, [[row, pin]])
+  const back = toRow(pin, row, manifestOf(pin, row))
   return {
     rows: [back],
     pins: withRow(situation.generation, back),
@@ -29,12 +30,27 @@ export async function rollback(store: PluginStore, situation: Situation): Promis
   }
 }
 
-/** @throws `request_conflict` if it was collected since. */
-async function manifestOf(store: PluginStore, { id, hash, version }: PluginPin): Promise<unknown> {
-  const kept = await store.version(id, hash)
-  if (kept) return kept.manifest
+/**
+ * Manifests of pins that come back, by their ids; what a plugin has now is not read again.
+ *
+ * @throws `request_conflict` if one was collected since.
+ */
+async function manifestsOf(
+  store: PluginStore,
+  pairs: readonly (readonly [PluginRow, PluginPin])[],
+): Promise<(pin: PluginPin, row: PluginRow) => unknown> {
+  const isThere = (pin: PluginPin, row: PluginRow) =>
+    row.hash === pin.hash && row.state !== 'removed'
+  const others = pairs.filter(([row, pin]) => !isThere(pin, row)).map(([, pin]) => pin)
+  const kept = await store.manifests(others)
+  const lost = others.find(({ id }) => !kept.has(id))
+  if (lost) throw notKept(lost)
+  return (pin, row) => (isThere(pin, row) ? row.manifest : kept.get(pin.id))
+}
+
+function notKept({ id, version }: PluginPin): IsolaError {
   const message = `Version ${version} of "${id}" is not kept any more, since it was not in force for so long (ISOLA_KEEP_VERSIONS_DAYS). Add it again: isola plugin add <folder> --allow-downgrade`
-  throw new IsolaError('request_conflict', message)
+  return new IsolaError('request_conflict', message)
 }
 
 /** What a rollback goes back to: never the one it has, and nothing that was taken back since. */
@@ -72,20 +88,24 @@ export async function restorePlugins(
 ): Promise<RestoredPart> {
   const [rows, taken] = await Promise.all([store.list(), revocations(store)])
   const pins = new Map(pinsOf(target, 'plugin').map((pin) => [pin.id, pin]))
-  const back: PluginRow[] = []
-  const notes: string[] = []
-  const pairs: [PluginRow, PluginPin][] = []
-  for (const row of rows.filter(({ tier }) => tier !== 'builtin')) {
-    const pin = pins.get(row.id)
-    const isTaken = revocationOf(taken, row.id) > target.number
-    if (pin && isTaken)
-      notes.push(`"${row.id}" stays off: what it was allowed was taken back since.`)
-    if (pin && !isTaken) {
-      pairs.push([row, pin])
-      back.push(toRow(pin, row, await manifestOf(store, pin)))
-    } else if (row.state === 'enabled')
-      back.push({ ...row, state: 'disabled', grantEpoch: row.grantEpoch + 1 })
-  }
+  const isTaken = ({ id }: PluginRow) => revocationOf(taken, id) > target.number
+  const installedRows = rows.filter(({ tier }) => tier !== 'builtin')
+  const pinBack = (row: PluginRow) => (isTaken(row) ? undefined : pins.get(row.id))
+  const pairs = installedRows.flatMap((row): readonly (readonly [PluginRow, PluginPin])[] => {
+    const pin = pinBack(row)
+    return pin ? [[row, pin]] : []
+  })
+  const notes = installedRows
+    .filter((row) => pins.has(row.id) && isTaken(row))
+    .map(({ id }) => `"${id}" stays off: what it was allowed was taken back since.`)
+  const manifestOf = await manifestsOf(store, pairs)
+  const back = installedRows.flatMap((row): readonly PluginRow[] => {
+    const pin = pinBack(row)
+    if (pin) return [toRow(pin, row, manifestOf(pin, row))]
+    return row.state === 'enabled'
+      ? [{ ...row, state: 'disabled', grantEpoch: row.grantEpoch + 1 }]
+      : []
+  })
   const regainedNow = regained(pairs)
   return {
     rows: back,

@@ -5,8 +5,8 @@ import type { DecidingPart, PartKindEntry, PartOutcome } from '#contracts/part-k
 /** Remote servers, as their room decides; none can be added where there is no such room. */
 export const mcpKind = (servers: McpDecisions | undefined): PartKindEntry<'mcp'> => ({
   kind: 'mcp',
-  async refuse(id) {
-    if (!(await servers?.has(id))) return
+  refuse(id, { isServer }) {
+    if (!isServer) return
     const message = `id: "${id}" is that of a remote MCP server, which it would displace. Choose another id in plugin.yaml, or take the server away: isola mcp remove ${id}`
     throw new IsolaError('request_conflict', message, { param: 'id' })
   },
@@ -25,6 +25,7 @@ export const mcpKind = (servers: McpDecisions | undefined): PartKindEntry<'mcp'>
   },
   sources: ({ hash }) => [hash],
   epoch: ({ epoch }) => epoch,
+  binds: () => false,
   wire: () => 'by name',
 })
 

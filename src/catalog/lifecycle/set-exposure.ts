@@ -36,5 +36,6 @@ export const exposureKind: PartKindEntry<'exposure'> = {
   },
   sources: () => [],
   epoch: () => 0,
+  binds: () => true,
   wire: () => 'always',
 }

@@ -1,12 +1,13 @@
 import { parseManifest } from '#contracts/manifest.ts'
 import { permitLines, toPermit, widened, type Permit } from '#contracts/permit.ts'
 import type {
+  PluginListing,
   PluginRow,
   PluginStore,
   PluginVersion,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
-import { lookAlikes } from './plugin-names.ts'
+import type { NamesKept } from './look-alikes.ts'
 
 /** A row as the operator sees it. */
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
@@ -42,21 +43,47 @@ function waitingOf(
   return tier === 'builtin' || at < 0 ? [] : versions.slice(0, at)
 }
 
-/** What is installed, for the operator's list. */
+/** What is installed, for the operator: one, or a page of the list. */
 export function createPluginViews(store: PluginStore) {
+  const viewsOf = async (
+    rows: readonly PluginRow[],
+    names: NamesKept,
+  ): Promise<readonly PluginView[]> => {
+    const [versions, known] = await Promise.all([
+      store.versions(rows.map(({ id }) => id)),
+      names.all(),
+    ])
+    const byId = Map.groupBy(versions, ({ id }) => id)
+    return rows.map((row) => ({
+      ...toView(row, byId.get(row.id) ?? []),
+      // Of a plugin of the deployment everybody knows who made it.
+      notes: row.tier === 'builtin' ? [] : known.like(row.id),
+    }))
+  }
   return {
     generations: store.generations,
-    async list(): Promise<readonly PluginView[]> {
-      const [rows, versions] = await Promise.all([store.list(), store.versions()])
-      const ofRow = ({ id }: PluginRow) => versions.filter((version) => version.id === id)
-      const there = rows.filter(({ state }) => state !== 'removed')
-      const ids = there.map(({ id }) => id)
-      return there.map((row) => ({
-        ...toView(row, ofRow(row)),
-        // Of a plugin of the deployment everybody knows who made it.
-        notes: row.tier === 'builtin' ? [] : lookAlikes(row.id, ids),
-      }))
+    failed: store.failed,
+    async show(id: string, names: NamesKept): Promise<PluginView | undefined> {
+      const row = await store.find(id)
+      const [view] = row && row.state !== 'removed' ? await viewsOf([row], names) : []
+      return view
     },
+    /** Those behind an id, in their order, without what is long. */
+    async page(after: string, limit: number, names: NamesKept): Promise<readonly PluginListing[]> {
+      return (await viewsOf(await store.page(after, limit), names)).map(toListing)
+    },
+  }
+}
+
+function toListing({ manifest, asks, versions, waiting, ...view }: PluginView): PluginListing {
+  const { name, description } = Object(manifest) as Record<string, unknown>
+  return {
+    ...view,
+    name: typeof name === 'string' ? name : null,
+    description: typeof description === 'string' ? description : null,
+    versions: versions.length,
+    waiting: waiting.length,
+    secrets: asks?.grants.secrets.map((secret) => secret.name) ?? [],
   }
 }
 

@@ -2,9 +2,25 @@ import { errorCode, errorMessage } from '#contracts/errors.ts'
 import { withData, type DeploymentDraft, type DeploymentEventPlace } from '#contracts/event.ts'
 import type { Generation } from '#contracts/generation.ts'
 import type { PartOutcome } from '#contracts/part-kind.ts'
-import type { ChangeBy, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { ChangeBy, PluginAfter, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { idOf } from './changes.ts'
+
+/** What a change is written over, and in whose name. */
+export interface Writing {
+  readonly before: Generation
+  readonly by: ChangeBy
+  /** Nothing of what was before is stored in parts. */
+  readonly isAnew?: boolean
+  /** The plugin that is told of, as it is then. */
+  readonly view?: string | undefined
+}
+
+interface Wrote {
+  /** What is in force from now on, as far as it was known before. */
+  readonly generation: Generation
+  readonly after: PluginAfter
+}
 
 /** Writes what a change comes to, each in one go with its event: the next generation, or that it was refused. */
 export function createChangeWriter({
@@ -21,25 +37,26 @@ export function createChangeWriter({
 
   const write = async (
     outcome: PartOutcome,
-    before: Generation,
-    by: ChangeBy,
-  ): Promise<Generation> => {
+    { before, by, isAnew = false, view }: Writing,
+  ): Promise<Wrote> => {
     const number = before.number + 1
     const next = outcome.pins && {
       number,
       pins: { ...before.pins, ...outcome.pins },
     }
-    const { told, rows = [], version, servers } = outcome
+    const { told, rows = [], version, bundle, servers } = outcome
     const reason = [told.type, ownerOf(told)].filter(Boolean).join(' ')
     const event = withData(told, { ...(next && { generation: number }), ...requestOf(by) })
-    await store.commit({
+    const after = await store.commit({
       rows,
       ...(version && { version }),
+      ...(bundle && { bundle }),
       ...(servers && { servers }),
-      ...(next && { generation: { ...next, before, reason } }),
+      ...(next && { generation: { ...next, before, reason, isAnew } }),
       event: { ...event, ...placeOf(by) },
+      view,
     })
-    return next ?? before
+    return { generation: next ?? before, after }
   }
 
   const refuse = async (change: PluginChange, by: ChangeBy, error: unknown): Promise<void> => {

@@ -165,7 +165,7 @@ export const pluginContracts = {
     summary: 'Lists what was enabled, newest first.',
     replies: {
       200: {
-        is: 'The newest hundred.',
+        is: 'The newest hundred; fewer where they would name more than 10,000 plugins together.',
         json: z.object({
           generations: z.array(
             z.object({

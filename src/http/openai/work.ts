@@ -74,7 +74,7 @@ export async function toWork(
   const asking = context.get('principal')
   const key = readIdempotencyKey(headers)
   const named = parsed.place ? undefined : readPrintable(headers, 'x-isola-session', 200)
-  const target = resolveTarget(deps, asking, parsed.model)
+  const target = await resolveTarget(deps, asking, parsed.model)
   const history = await parsed.history(named !== undefined)
   const taken = await deps.agents.toolNames(clientToolNames(parsed.tools))
   const tools = toClientTools(parsed.tools, taken)

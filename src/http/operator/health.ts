@@ -11,17 +11,14 @@ const maxShown = 20
 
 /** How the deployment is. Answers 200 with whatever is down: that is what it is for. */
 export const readHealth = (deps: HttpDeps) => async (): Promise<Response> => {
-  const [migrations, database, listed, incidents, problems] = await Promise.all([
+  const [migrations, database, failed, incidents, problems] = await Promise.all([
     deps.readiness(),
     deps.database(),
-    deps.plugins.list().catch(() => []), // then the database is not well either
+    deps.plugins.failed().catch(() => []), // then the database is not well either
     deps.principals.incidents(maxCounted).catch(() => undefined), // it is null below
     deps.pluginProblems(),
   ])
-  const plugins = [
-    ...problems,
-    ...listed.flatMap(({ id, problem }) => (problem ? [{ plugin: id, ...problem }] : [])),
-  ]
+  const plugins = [...problems, ...failed]
   const selected = selectedModel(deps)
   // The limits are in the database: one that is slow is waited for once, above.
   const unpriced = database === 'ok' ? priceProblem(deps) : undefined

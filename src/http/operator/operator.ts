@@ -1,4 +1,4 @@
-import type { HttpDeps } from '../deps.ts'
+import type { HttpDeps, HttpHandler } from '../deps.ts'
 import type { AddRoute } from '../routes.ts'
 import { readAudit } from './audit.ts'
 import { dropGivenUp, listGivenUp, retryGivenUp, showGivenUp } from './given-up.ts'
@@ -18,8 +18,9 @@ import { readUsage } from './usage.ts'
 
 /** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, keys, and secrets. */
 export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
+  const addFresh = withAgents(addRoute, deps)
   addRoute('/api/operator/audit', { GET: readAudit(deps) })
-  addRoute('/api/operator/health', { GET: readHealth(deps) })
+  addFresh('/api/operator/health', { GET: readHealth(deps) })
   addRoute('/api/operator/models', { GET: readModels(deps) })
   addRoute('/api/operator/metrics', { GET: readMetrics(deps) })
   addRoute('/api/operator/usage', { GET: readUsage(deps) })
@@ -27,7 +28,7 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/runs/:run', { GET: showGivenUp(deps) })
   addRoute('/api/operator/runs/:run/retry', { POST: retryGivenUp(deps) })
   addRoute('/api/operator/runs/:run/drop', { POST: dropGivenUp(deps) })
-  addRoute('/api/operator/keys', { GET: listKeys(deps), POST: addKey(deps) })
+  addFresh('/api/operator/keys', { GET: listKeys(deps), POST: addKey(deps) })
   addRoute('/api/operator/keys/:key/revoke', { POST: revokeKey(deps) })
   addRoute('/api/operator/keys/:key/rotate', { POST: rotateKey(deps) })
   addRoute('/api/operator/grants', { GET: listGrants(deps) })
@@ -35,13 +36,26 @@ export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   addRoute('/api/operator/secrets', { GET: listSecrets(deps), POST: setSecret(deps) })
   addRoute('/api/operator/secrets/rotate', { POST: rotateSecrets(deps) })
   addRoute('/api/operator/secrets/:name', { DELETE: removeSecret(deps) })
-  addRoute('/api/operator/principals/:principal', { POST: changePrincipal(deps) })
+  addFresh('/api/operator/principals/:principal', { POST: changePrincipal(deps) })
   addRoute('/api/operator/trust', { GET: listTrust(deps), POST: addTrust(deps) })
   addRoute('/api/operator/trust/:key', { DELETE: removeTrust(deps) })
-  addRoute('/api/operator/policy', { GET: readPolicy(deps), POST: setPolicy(deps) })
+  addFresh('/api/operator/policy', { GET: readPolicy(deps), POST: setPolicy(deps) })
   addRoute('/api/operator/http', { GET: readNetwork(deps), POST: changeNetwork(deps) })
-  addRoute('/api/operator/exposed', { GET: readExposed(deps), POST: setExposed(deps) })
-  addRoute('/api/operator/policy/test', { POST: testPolicy(deps) })
+  addFresh('/api/operator/exposed', { GET: readExposed(deps), POST: setExposed(deps) })
+  addFresh('/api/operator/policy/test', { POST: testPolicy(deps) })
   addPluginRoutes(addRoute, deps)
-  addMcpRoutes(addRoute, deps)
+  addMcpRoutes(addFresh, deps)
 }
+
+/** Adds routes that look at the agents there are, or at their tools. */
+const withAgents =
+  (addRoute: AddRoute, { refreshAgents }: HttpDeps): AddRoute =>
+  (path, handlers) => {
+    const fresh = (handler: HttpHandler): HttpHandler =>
+      async function afterRefresh(context, next) {
+        await refreshAgents?.()
+        return handler(context, next)
+      }
+    const all = Object.entries<HttpHandler>(handlers).map(([method, one]) => [method, fresh(one)])
+    addRoute(path, Object.fromEntries(all) as typeof handlers) // the same methods
+  }

@@ -34,24 +34,15 @@ export function addPluginRoutes(addRoute: AddRoute, deps: HttpDeps): void {
 
 const listPlugins: Handle = (deps) => async () => {
   const [plugins, [newest]] = await Promise.all([deps.plugins.list(), deps.plugins.generations(1)])
-  return jsonResponse({ generation: newest?.number ?? 0, plugins: plugins.map(inBrief) })
-}
-
-/** Without what is long: `GET …/:plugin` has it. */
-function inBrief({ manifest, asks: _asks, versions, waiting, ...view }: PluginView) {
-  const { name, description } = Object(manifest) as Record<string, unknown>
-  return {
-    ...view,
-    name: name ?? null,
-    description: description ?? null,
-    versions: versions.length,
-    waiting: waiting.length,
-  }
+  return jsonResponse({
+    generation: newest?.number ?? 0,
+    plugins: plugins.map(({ secrets: _names, ...listing }) => listing),
+  })
 }
 
 const showPlugin: Handle = (deps) => async (context) => {
   const id = idOf(context)
-  const plugin = (await deps.plugins.list()).find((one) => one.id === id)
+  const plugin = await deps.plugins.show(id)
   if (plugin) return jsonResponse({ ...plugin, versions: await signedVersions(deps, plugin) })
   throw new IsolaError('request_not_found', 'There is no such plugin.')
 }

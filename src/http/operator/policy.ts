@@ -68,7 +68,7 @@ async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {
   const known = (await deps.agents.tools([name])).find((one) => one.name === name)
   if (known) return Boolean(known.isDestructive)
   const [id, tool] = name.split('__')
-  const plugin = (await deps.plugins.list()).find((one) => one.id === id)
+  const plugin = id === undefined ? undefined : await deps.plugins.show(id)
   const { contributes, grants } = Object(plugin?.manifest)
   const { annotations } = Object(
     [Object(contributes).tools].flat().find((one: unknown) => Object(one).name === tool),

@@ -12,10 +12,7 @@ type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
 /** `GET /api/operator/secrets`: what is set and which plugins ask for it, and what they ask for that is not set. */
 export const listSecrets: Handle = (deps) => async () => {
   const [secrets, plugins] = await Promise.all([deps.secrets.list(), deps.plugins.list()])
-  const askers = plugins.map(({ id, asks }) => ({
-    plugin: id,
-    secrets: asks?.grants.secrets.map(({ name }) => name) ?? [],
-  }))
+  const askers = plugins.map(({ id, secrets: names }) => ({ plugin: id, secrets: names }))
   const askedBy = (name: string) =>
     askers.filter(({ secrets: names }) => names.includes(name)).map(({ plugin }) => plugin)
   const isSet = new Set(secrets.map(({ name }) => name))

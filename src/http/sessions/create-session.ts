@@ -6,7 +6,7 @@ import { readJsonObject } from '../body.ts'
 import type { HttpContext, HttpDeps } from '../deps.ts'
 import { readIdempotencyKey } from '../headers.ts'
 import { jsonResponse } from '../responses.ts'
-import { hasAgent, orchestrator } from '../targets.ts'
+import { hasAgent, lookForAgent, orchestrator } from '../targets.ts'
 import { toLimits } from './limits.ts'
 import { parseCreateRequest } from './requests.ts'
 
@@ -17,6 +17,7 @@ export async function createSession(deps: HttpDeps, context: HttpContext): Promi
   const { agent = orchestrator } = request
   const asking = context.get('principal')
   const { id: principal, ...rights } = asking
+  await lookForAgent(deps, rights, agent)
   if (!hasAgent(deps, rights, agent)) {
     throw new IsolaError(
       'request_not_found',

@@ -14,10 +14,12 @@ function setUp(snapshot: () => Promise<PluginSnapshot>) {
   const live = createLiveDirectory({
     initial: generation(0),
     snapshot,
+    latest: snapshot,
     lastKnown: () => undefined,
     around: snapshot,
     search: async () => [],
     tools: async () => [],
+    toolNames: async () => [],
     onFault: () => {},
     build: ({ number }) => {
       wired.push(number)
@@ -41,5 +43,34 @@ describe('the agents of the generation that is enabled', () => {
     expect(live.current()).toEqual({ number: 0 })
     live.current()
     expect(wired).toEqual([0])
+  })
+
+  it('are looked for at this very moment by who names one that is not known: it may have come since', async () => {
+    const [old, fresh] = [generation(3), generation(4)]
+    const asked: string[] = []
+    const live = createLiveDirectory({
+      initial: generation(0),
+      snapshot: async () => (asked.push('told'), old),
+      latest: async () => (asked.push('now'), fresh),
+      lastKnown: () => undefined,
+      around: async () => old,
+      search: async () => [],
+      tools: async () => [],
+      toolNames: async () => [],
+      onFault: () => {},
+      build: ({ number }) =>
+        ({
+          directory: {
+            list: () => (number === 4 ? [{ name: 'new' }] : []),
+            load: async (name: string) => (name === 'new' && number === 4 ? { number } : undefined),
+          },
+        }) as unknown as AgentCatalog,
+    })
+    await live.refresh()
+    expect(asked).toEqual(['told'])
+    await live.refresh('new')
+    expect(live.directory.list()).toHaveLength(1)
+    expect(await live.directory.load('new', {})).toEqual({ number: 4 })
+    expect(asked).toEqual(['told', 'told', 'now', 'told'])
   })
 })

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { policyOf, type StoredPart } from '#contracts/generation.ts'
 import type { CatalogApi } from '#contracts/plugin-catalog.ts'
+import type { SessionGateway } from '#contracts/session-api.ts'
+import type { SubmitRequest } from '#contracts/submission.ts'
 import { createCatalogGateway } from '../../../src/catalog/catalog-gateway.ts'
+import { createSubmitAs } from '../../../src/sessions/entry/submit-as.ts'
 import { systemSources } from '../../../src/sources.ts'
 
 beforeEach(() => void vi.useFakeTimers())
@@ -60,6 +63,70 @@ it('F15: whoever waited once for a Catalog that does not answer does not wait ag
     waits.push(Date.now() - begunAtMs)
   }
   expect(waits).toEqual([0, 0, 0, 0])
+})
+
+it('F15: whoever waited in vain looks in again later, and not for as long', async () => {
+  const { gateway } = open({ look: never })
+  const waits: number[] = []
+  for (const pause of [0, 11_000, 11_000]) {
+    await vi.advanceTimersByTimeAsync(pause)
+    const begunAtMs = Date.now()
+    const asked = gateway.snapshot().catch(() => void waits.push(Date.now() - begunAtMs))
+    await vi.advanceTimersByTimeAsync(6_000)
+    await asked
+  }
+  expect(waits).toEqual([5_000, 1_000, 1_000])
+})
+
+it('F15: a search that does not come is a Catalog that does not answer, if a read does not come either', async () => {
+  for (const [api, isSilent] of [
+    [{ search: never, look: never }, true],
+    [{ search: never }, false],
+  ] as const) {
+    const { gateway } = open(api)
+    const search = expect(gateway.search(['x'], 8)).rejects.toThrow()
+    await vi.advanceTimersByTimeAsync(5_250)
+    await search
+    expect(gateway.isSilent()).toBe(isSilent)
+  }
+})
+
+it('F15: a request that waited where it came in does not wait again where its session is', async () => {
+  const [surface, session] = [open({ look: never }).gateway, open({ look: never }).gateway]
+  const told: (boolean | undefined)[] = []
+  const submitAs = createSubmitAs({
+    ...systemSources,
+    isCatalogSilent: surface.isSilent,
+    sessions: {
+      at: () => ({
+        submit: async (_id: string, { isCatalogSilent }: SubmitRequest) => {
+          told.push(isCatalogSilent)
+          if (isCatalogSilent) session.heardOfSilence()
+          await session.snapshot().catch(() => {})
+        },
+      }),
+    } as unknown as SessionGateway,
+  })
+  const request = async () => {
+    await surface.snapshot().catch(() => {})
+    const ask = { session: 's', agent: 'orchestrator', messages: [] }
+    await submitAs({ id: 'ada' }, ask, { origin: 'chat' }).submit()
+  }
+  const begunAtMs = Date.now()
+  const done = request().then(() => Date.now() - begunAtMs)
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect([await done, told]).toEqual([5_000, [true]])
+})
+
+it('F15: who is told of silence and hears something goes by what it hears', async () => {
+  const { gateway } = open({})
+  await gateway.snapshot()
+  gateway.heardOfSilence()
+  expect(gateway.isSilent()).toBe(false)
+  await vi.advanceTimersByTimeAsync(1_000)
+  gateway.heardOfSilence()
+  await vi.advanceTimersByTimeAsync(0)
+  expect((await gateway.snapshot()).number).toBe(7)
 })
 
 it('F15: one that answers again is heard, though nobody waits for it', async () => {

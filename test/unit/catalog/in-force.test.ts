@@ -19,6 +19,7 @@ it('F15: what is kept is taken while D1 does not answer, and read again when it 
     kept,
     newestNumber,
     current: async () => ({ number: 4, pins: {} }),
+    installedIds: async () => [],
     onWritten: () => {},
     onReread: () => {},
   })

@@ -122,6 +122,11 @@ describe('parts of every kind', () => {
       'everybody',
     ],
     [
+      'an agent that came',
+      { plugin: [...(pins.plugin ?? []), plugin('c', { permit: { hooks: [], agent: {} } })] },
+      'nobody',
+    ],
+    [
       'another policy',
       { policy: [{ id: 'policy', policy: { ...defaultToolPolicy, deny: ['x'] } }] },
       'everybody',

@@ -18,10 +18,14 @@ function open() {
   let current: Generation = noGeneration
   const commit = async (pins: Pins, was = current): Promise<Generation> => {
     const number = was.number + 1
+    const { isOneValue: isAnew } = await store.facts({})
     const event = { type: 'policy_changed', data: { added: [], removed: [] } } as const
     await store.commit({
       rows: [],
-      generation: { number, pins: { ...was.pins, ...pins }, before: was, reason: 'policy_changed' },
+      generation: {
+        ...{ number, pins: { ...was.pins, ...pins }, before: was, isAnew },
+        reason: 'policy_changed',
+      },
       event: { ...event, principal: 'operator', trace: 't', atMs: 1 },
     })
     return (current = { number, pins: { ...was.pins, ...pins } })

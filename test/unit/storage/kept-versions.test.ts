@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createBundleStore } from '../../../src/storage/bundles.ts'
+import { createChangeFacts } from '../../../src/storage/change-facts.ts'
 import { createKeptVersions } from '../../../src/storage/kept-versions.ts'
 import { createPluginStore } from '../../../src/storage/plugins.ts'
 import { sha256 } from '../../fakes/kernel.ts'
@@ -116,7 +117,9 @@ it('what somebody added lately is counted without reading the log of the deploym
     seen.push(sql)
     return database.prepare(sql)
   }
-  await createKeptVersions({ ...database, prepare }).usage('ada', 5)
+  await createChangeFacts({ ...database, prepare })({
+    usageOf: { principal: 'ada', sinceMs: 5 },
+  })
   const plan = planOf(
     sqlite,
     seen.find((sql) => sql.includes('FROM audit'))!,
@@ -134,13 +137,14 @@ it('takes text and manifest away, and leaves what a version number meant', async
   // The other was saved again meanwhile.
   expect(sqlite.prepare('SELECT hash FROM plugin_bundles').all()).toEqual([{ hash: 'two' }])
   const store = createPluginStore(database)
-  expect((await store.versions('p')).map(({ hash }) => hash)).toEqual(['two'])
+  expect((await store.versions(['p'])).map(({ hash }) => hash)).toEqual(['two'])
   expect(await store.version('p', 'one')).toBeUndefined()
-  expect(await store.numbers('p')).toEqual([
+  const facts = await store.facts({ id: 'p', usageOf: { principal: 'ada', sinceMs: 0 } })
+  expect(facts.numbers).toEqual([
     { version: '1.0.0', hash: 'one' },
     { version: '1.0.0', hash: 'two' },
   ])
-  expect(await store.usage('ada', 0)).toEqual({ versions: 1, bytes: 5, adds: 0 })
+  expect(facts.usage).toEqual({ versions: 1, bytes: 5, adds: 0 })
   const taken = sqlite.prepare(`SELECT * FROM plugin_versions WHERE hash = 'one'`).get()
   expect(taken).toMatchObject({ manifest: '{}', collected_at_ms: nowMs })
 })

@@ -129,7 +129,7 @@ async function compacted(
   if (request.previous_response_id)
     throw unsupported('previous_response_id', 'send the items themselves as input')
   const rights = context.get('principal')
-  const target = resolveTarget(deps, rights, request.model)
+  const target = await resolveTarget(deps, rights, request.model)
   const history = await readInput(deps, rights.id, request.input)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
   const key = readIdempotencyKey(context.req.raw.headers)

@@ -5,8 +5,13 @@ import { pinOf, pinsOf, type Generation } from '../../../../src/contracts/genera
 import { parseManifest } from '../../../../src/contracts/manifest.ts'
 import { toPermit } from '../../../../src/contracts/permit.ts'
 import { toBundleText } from '../../../../src/contracts/plugin-bundle.ts'
-import type { ChangeBy, PluginChange } from '../../../../src/contracts/plugin-catalog.ts'
+import type {
+  ChangeBy,
+  PluginChange,
+  PluginStore,
+} from '../../../../src/contracts/plugin-catalog.ts'
 import { createPluginLifecycle } from '../../../../src/catalog/lifecycle/lifecycle.ts'
+import { keepNames } from '../../../../src/catalog/lifecycle/look-alikes.ts'
 import { createPluginViews } from '../../../../src/catalog/lifecycle/view.ts'
 import { createBundleStore } from '../../../../src/storage/bundles.ts'
 import { createManifestStore } from '../../../../src/storage/manifests.ts'
@@ -41,6 +46,14 @@ type Asked =
 /** More than anybody brings here. */
 const quota = { maxVersions: 1_000, maxBytes: 1_000_000_000, maxAddsPerHour: 1_000 }
 
+/** All that is there, as an operator sees each. */
+async function viewsOf(store: PluginStore) {
+  const { show } = createPluginViews(store)
+  const names = keepNames(store.ids)
+  const found = await Promise.all((await store.ids()).map((id) => show(id, names)))
+  return found.flatMap((view) => view ?? [])
+}
+
 /** The lifecycle over real SQL; `broken` are hashes that do not start. */
 function setUp() {
   const { database, sqlite } = createSqliteDatabase()
@@ -56,9 +69,12 @@ function setUp() {
   const store = createPluginStore(database)
   const broken = new Set<string>()
   const signers = new Set(['release'])
-  const serverIds = new Set<string>()
+  /** A remote server has this id. */
+  const addServer = (id: string) =>
+    sqlite
+      .prepare(`INSERT INTO mcp_servers VALUES (?, '{}', 'enabled', NULL, '[]', 1, 'operator', 1)`)
+      .run(id)
   const servers = {
-    has: async (id: string) => serverIds.has(id),
     decide: async () => {
       throw new Error('not asked here')
     },
@@ -127,7 +143,7 @@ function setUp() {
     events,
     broken,
     signers,
-    serverIds,
+    addServer,
   }
 }
 
@@ -266,7 +282,7 @@ describe('the life of a plugin', () => {
 
   it('T24: a plugin takes no id of a remote MCP server, whichever way it comes', async () => {
     await host.add('a', '1.0.0')
-    host.serverIds.add('a').add('b')
+    for (const id of ['a', 'b']) host.addServer(id)
     const refused = { code: 'request_conflict', message: expect.stringContaining('mcp remove') }
     await expect(host.add('b', '1.0.0')).rejects.toMatchObject(refused)
     await expect(host.change({ do: 'enable', id: 'a' })).rejects.toMatchObject(refused)
@@ -535,7 +551,7 @@ describe('what nobody gets by a detour', () => {
 })
 
 describe('a version that an author brought for a plugin that is on', () => {
-  const views = () => createPluginViews(host.store).list()
+  const views = () => viewsOf(host.store)
   const waiting = async () => (await views())[0]?.waiting.map(({ version }) => version)
 
   beforeEach(async () => {
@@ -616,7 +632,7 @@ it('T27: the versions of one plugin push no other one out of sight', async () =>
     installed_by, installed_at_ms + ?1 FROM plugin_versions WHERE plugin = 'quiet'`
   await host.add('loud', '1.0.0')
   for (let count = 1; count <= 1_100; count += 1) host.sqlite.prepare(insert).run(count)
-  const views = await createPluginViews(host.store).list()
+  const views = await viewsOf(host.store)
   expect(views.map(({ versions }) => versions.length)).toEqual([100, 1])
 })
 
@@ -712,8 +728,19 @@ describe('what the operator is told', () => {
   it('P27: points out a name that looks like another, whenever it is looked at', async () => {
     await host.add('weather', '1.0.0')
     await host.add('weathr', '1.0.0')
-    const [, second] = await createPluginViews(host.store).list()
+    const [, second] = await viewsOf(host.store)
     expect(second?.notes.join()).toContain('"weathr" looks like "weather"')
+  })
+
+  it('P27: points it out to whoever brings it, also one like a plugin of the deployment', async () => {
+    await host.add('github-tools', '1.0.0')
+    const { result } = await host.add('git-hub-tools', '1.0.0')
+    expect(result.notes).toEqual([expect.stringContaining('looks like "github-tools"')])
+    expect((await host.add('github-tools', '1.1.0')).result.notes).toEqual([
+      expect.stringContaining('looks like "git-hub-tools"'),
+    ])
+    const memory = await host.add('kv-2', '1.0.0')
+    expect(memory.result.notes).toEqual([expect.stringContaining('looks like "kv"')])
   })
 })
 

@@ -2,7 +2,6 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { toBundleText, toSignedText, type PluginBundle } from '#contracts/plugin-bundle.ts'
 import { createTrustAdministration } from '../../../../src/governance/trust-administration.ts'
-import { lookAlikes } from '../../../../src/catalog/lifecycle/plugin-names.ts'
 import { createUploadReader } from '../../../../src/plugins/admission/upload-reader.ts'
 import { systemSources } from '../../../../src/sources.ts'
 import { createMemoryTrust } from '../../../fakes/trust.ts'
@@ -26,13 +25,12 @@ function createSigner() {
   return { key, signed }
 }
 
-function open(installed: readonly string[] = []) {
+function open() {
   const store = createMemoryTrust()
   const trust = createTrustAdministration({ ...systemSources, store })
   const read = createUploadReader({
     ...uploadDeps(),
     trust,
-    lookAlikes: async (id) => lookAlikes(id, ['kv', 'memory', ...installed]),
   })
   return { trust, store, read: (json: unknown) => read({ json }) }
 }
@@ -93,15 +91,6 @@ describe('T24: a signature that does not fit is refused, not taken for none', ()
     const { trust, read } = open()
     await trust.add({ name: 'acme', publicKey: key }, by)
     await expect(read(json)).rejects.toMatchObject({ code: 'plugin_signature_invalid' })
-  })
-})
-
-describe('P27: the name of an upload', () => {
-  it('is pointed out where it looks like one that is there', async () => {
-    const { read } = open(['github-tools', 'greeter'])
-    const { notes } = await read({ bundle: bundleOf('git-hub-tools') })
-    expect(notes).toEqual([expect.stringContaining('looks like "github-tools"')])
-    expect((await read({ bundle: bundleOf('greeter') })).notes).toEqual([])
   })
 })
 
