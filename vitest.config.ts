@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-pool-workers'
 import { defineConfig } from 'vitest/config'
 import { checkedEvents, deploymentPlace, places } from './test/setup/checked-events.mjs'
 import { isolatedCode } from './test/setup/isolated-code.mjs'
@@ -72,7 +71,11 @@ const inNode = (share: Share) => ({
   },
 })
 
-const inWorkerd = (share: Share) => ({
+/** What runs tests in workerd has wrangler in it, which takes longer to load than most files of tests. */
+const loadPool = () => import('@cloudflare/vitest-pool-workers')
+type Pool = Awaited<ReturnType<typeof loadPool>>
+
+const inWorkerd = ({ cloudflareTest, readD1Migrations }: Pool, share: Share) => ({
   resolve,
   plugins: [
     switchedOff(),
@@ -143,6 +146,25 @@ const ofWorkerd = files.filter((path) => path.endsWith('.workers.test.ts'))
 const shared = (paths: string[]) => paths.filter((path) => !isAlone(path))
 const alone = (paths: string[]) => paths.filter(isAlone)
 
+/** Projects that are asked for by name, and the words of `vitest run <file>…`. */
+const asked = process.argv.flatMap((arg, index, args) => {
+  const [option, name = args[index + 1]] = arg.split('=')
+  return option === '--project' && name !== undefined ? [name] : []
+})
+const words = process.argv.slice(2).filter((word) => word !== 'run')
+const isOfNode = (word: string) => /(?<!\.workers)\.test\.ts$/.test(word) && existsSync(word)
+const isAllInNode =
+  (asked.length > 0 && asked.every((name) => /^(?:unit|e2e)/.test(name))) ||
+  (words.length > 0 && words.every(isOfNode))
+
+async function projectsInWorkerd() {
+  const pool = await loadPool()
+  return [
+    inWorkerd(pool, { name: 'workers', isolate: false, include: shared(ofWorkerd) }),
+    inWorkerd(pool, { name: 'workers-alone', isolate: true, include: alone(ofWorkerd) }),
+  ]
+}
+
 // `switchedOff` takes a protection away where `npm run switches` asks for it, and does nothing otherwise.
 export default defineConfig({
   test: {
@@ -151,8 +173,7 @@ export default defineConfig({
     projects: [
       inNode({ name: 'unit', isolate: false, include: shared(ofNode) }),
       inNode({ name: 'unit-alone', isolate: true, include: alone(ofNode) }),
-      inWorkerd({ name: 'workers', isolate: false, include: shared(ofWorkerd) }),
-      inWorkerd({ name: 'workers-alone', isolate: true, include: alone(ofWorkerd) }),
+      ...(isAllInNode ? [] : await projectsInWorkerd()),
       {
         resolve,
         plugins: [switchedOff(), checkedEvents()],

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root, runNode, toolFile, tools } from '../scripts/toolchain.mjs'
+import { readConfig } from './wrangler-config.mjs'
 
 // It comes with wrangler and is none of our own dependencies, hence by path.
 const load = (...path) => import(pathToFileURL(toolFile(...path)).href)
 const { Miniflare, Log, LogLevel } = await load('miniflare', 'dist', 'src', 'index.js')
-const { unstable_readConfig: readConfig } = await load('wrangler', 'wrangler-dist', 'cli.js')
 
 export const makeTempDir = (name) => mkdtempSync(join(tmpdir(), `isola-bench-${name}-`))
 export const removeTempDir = (path) => rmSync(path, { recursive: true, force: true })
@@ -39,7 +39,7 @@ function manifestOf(folder) {
  * everything it keeps under `stateDir`. `isMigrated`: that folder's database has its tables already.
  */
 export async function serve({ folder, config, vars, stateDir, inspectorPort, isMigrated = false }) {
-  const settings = readConfig({ config })
+  const settings = await readConfig(config)
   const { name } = settings
   const text = (value) => ({ type: 'text', value })
   const named = (type, bindings) =>

@@ -1,9 +1,10 @@
 // Writes src/isolate.gen.ts: our own modules inside every isolate, as text. They are TypeScript files of this
 // repository without their types, so what an author imports as `isola/plugin` is what runs.
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { createGenerated } from './generated.mjs'
 import { root, toolFile } from './toolchain.mjs'
 
 /** Each module by the name it has in an isolate; all at the top, since workerd reads a bare name from the folder of the
@@ -38,7 +39,7 @@ function toModule(path) {
 }
 
 /** The module's text; the same files give the same bytes. */
-export function generateIsolate() {
+function generateIsolate() {
   const modules = toModules(sources)
   const modelModules = toModules(modelSources)
   const version = createHash('sha256')
@@ -53,12 +54,11 @@ export function generateIsolate() {
   ].join('\n')
 }
 
-const target = join(root, 'src', 'isolate.gen.ts')
-
-export const isIsolateCurrent = () =>
-  existsSync(target) && readFileSync(target, 'utf8') === generateIsolate()
-
-/** Brings src/isolate.gen.ts up to date; an unchanged file keeps its time. */
-export function updateIsolate() {
-  if (!isIsolateCurrent()) writeFileSync(target, generateIsolate())
-}
+export const isolate = createGenerated({
+  name: 'isolate',
+  scripts: ['scripts/generate-isolate.mjs'],
+  make: () => ({
+    files: new Map([[join(root, 'src', 'isolate.gen.ts'), generateIsolate()]]),
+    sources: [...Object.values(sources), ...Object.values(modelSources)],
+  }),
+})

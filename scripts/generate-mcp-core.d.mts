@@ -1,3 +1,5 @@
+import type { Generated } from './generated.mjs'
+
 interface Core {
   readonly name: string
   readonly path: string
@@ -5,4 +7,4 @@ interface Core {
 
 export declare function mcpCores(): { readonly client: Core; readonly server: Core }
 export declare function generateMcpCore(): string
-export declare function updateMcpCore(): void
+export declare const mcpCore: Generated

@@ -1,8 +1,9 @@
 // Writes src/mcp-core.gen.js: the core that the MCP client package brings, made of the server package's.
 // Both packages are built from one source that is not published, so the Worker would carry it twice
 // (docs/decisions/0044-one-core-of-mcp.md).
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
+import { createGenerated } from './generated.mjs'
 import { root, toolFile } from './toolchain.mjs'
 
 /** A package's core: the one file `src-<hash>.mjs` beside its entry. */
@@ -90,12 +91,11 @@ export function generateMcpCore() {
   ].join('\n')
 }
 
-const target = join(root, 'src', 'mcp-core.gen.js')
-
-export const isMcpCoreCurrent = () =>
-  existsSync(target) && readFileSync(target, 'utf8') === generateMcpCore()
-
-/** Brings src/mcp-core.gen.js up to date; an unchanged file keeps its time. */
-export function updateMcpCore() {
-  if (!isMcpCoreCurrent()) writeFileSync(target, generateMcpCore())
-}
+export const mcpCore = createGenerated({
+  name: 'mcp-core',
+  scripts: ['scripts/generate-mcp-core.mjs'],
+  make: () => ({
+    files: new Map([[join(root, 'src', 'mcp-core.gen.js'), generateMcpCore()]]),
+    sources: Object.values(mcpCores()).map(({ path }) => path),
+  }),
+})

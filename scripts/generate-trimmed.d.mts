@@ -1,3 +1,5 @@
+import type { Generated } from './generated.mjs'
+
 export interface TrimmedFile {
   readonly package: string
   readonly file: string
@@ -10,5 +12,4 @@ export interface TrimmedFile {
 export declare function sourceOf(entry: TrimmedFile): string
 export declare function targetOf(entry: TrimmedFile): string
 export declare function trim(entry: TrimmedFile): string
-export declare function areTrimmedCurrent(): boolean
-export declare function updateTrimmed(): void
+export declare const trimmedFiles: Generated

@@ -1,7 +1,8 @@
 // Writes src/trimmed.gen/: files of packages without what scripts/trimmed.mjs names. Whoever calls that all the same is
 // told so. `[alias]` in wrangler.toml puts the files in the place of the packages' own.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
+import { createGenerated } from './generated.mjs'
 import { mcpCores } from './generate-mcp-core.mjs'
 import { root, toolFile } from './toolchain.mjs'
 import { trimmed } from './trimmed.mjs'
@@ -90,15 +91,12 @@ export function trim(entry) {
   ].join('\n')
 }
 
-const isCurrent = (entry) =>
-  existsSync(targetOf(entry)) && readFileSync(targetOf(entry), 'utf8') === trim(entry)
-
-export const areTrimmedCurrent = () => trimmed.every(isCurrent)
-
-/** Brings src/trimmed.gen/ up to date; an unchanged file keeps its time. */
-export function updateTrimmed() {
-  for (const entry of trimmed.filter((one) => !isCurrent(one))) {
-    mkdirSync(dirname(targetOf(entry)), { recursive: true })
-    writeFileSync(targetOf(entry), trim(entry))
-  }
-}
+export const trimmedFiles = createGenerated({
+  name: 'trimmed',
+  scripts: ['scripts/generate-trimmed.mjs', 'scripts/trimmed.mjs'],
+  make: () => ({
+    files: new Map(trimmed.map((entry) => [targetOf(entry), trim(entry)])),
+    // Where the core of MCP is, too: what imports it is led past it.
+    sources: [...trimmed.map(sourceOf), mcpCores().client.path, 'scripts/generate-mcp-core.mjs'],
+  }),
+})

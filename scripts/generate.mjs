@@ -5,10 +5,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { LineCounter, parseDocument } from 'yaml'
-import { isArchiveReaderCurrent, updateArchiveReader } from './generate-archive-reader.mjs'
-import { isIsolateCurrent, updateIsolate } from './generate-isolate.mjs'
-import { isMcpCoreCurrent, updateMcpCore } from './generate-mcp-core.mjs'
-import { areTrimmedCurrent, updateTrimmed } from './generate-trimmed.mjs'
+import { archiveReader } from './generate-archive-reader.mjs'
+import { isolate } from './generate-isolate.mjs'
+import { mcpCore } from './generate-mcp-core.mjs'
+import { trimmedFiles } from './generate-trimmed.mjs'
 import { isClone, root } from './toolchain.mjs'
 
 const byName = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
@@ -138,6 +138,7 @@ export function generate(base) {
 }
 
 const target = join(root, 'src', 'bundled.gen.ts')
+const generated = [isolate, mcpCore, trimmedFiles, archiveReader]
 
 const openApi = [join(root, 'docs', 'openapi.json'), join(root, 'assets', 'openapi.json')]
 
@@ -155,24 +156,14 @@ function updateOpenApi() {
 /** Whether what is generated says what is there. Throws what is wrong with a manifest. */
 export function isCurrent() {
   const isListed = existsSync(target) && readFileSync(target, 'utf8') === generate(root)
-  return (
-    isListed &&
-    isIsolateCurrent() &&
-    isMcpCoreCurrent() &&
-    areTrimmedCurrent() &&
-    isArchiveReaderCurrent() &&
-    isOpenApiCurrent()
-  )
+  return isListed && generated.every((one) => one.isCurrent()) && isOpenApiCurrent()
 }
 
 /** Brings all of them up to date. An unchanged file keeps its time, so a running dev server does not rebuild. */
 export function update() {
   const text = generate(root)
   if (!existsSync(target) || readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
-  updateIsolate()
-  updateMcpCore()
-  updateTrimmed()
-  updateArchiveReader()
+  for (const one of generated) one.update()
   updateOpenApi()
 }
 

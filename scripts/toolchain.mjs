@@ -50,6 +50,8 @@ export function toolEnv(extra = {}) {
     WRANGLER_HIDE_BANNER: 'true',
     WRANGLER_SEND_METRICS: 'false',
     WRANGLER_SEND_ERROR_REPORTS: 'false',
+    // What came of reading programs of many megabytes is kept, where nobody else writes.
+    ...(isClone && { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'isola') }),
     // A made-up request.cf for local runs: starting up must not depend on the network.
     CLOUDFLARE_CF_FETCH_ENABLED: 'false',
     ...extra,

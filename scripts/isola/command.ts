@@ -1,6 +1,7 @@
 // What a command is: its usage line, its options, and what it does.
 import type { Readable } from 'node:stream'
 import type { Client } from '../../src/client/client.ts'
+import type { WranglerProgram } from './deploy/wrangler.ts'
 
 /** An option, as `parseArgs` of node:util takes it, with what the help says. */
 export interface Option {
@@ -49,6 +50,8 @@ export interface Io {
   readonly stdout: Output
   readonly stderr: Output
   readonly fetch?: typeof fetch
+  /** Runs wrangler for `deploy`: in a process, unless a test does. */
+  readonly wrangler?: WranglerProgram
   /** How a command that goes on waits, and what ends it: Ctrl-C, unless a test does. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
   readonly signal?: AbortSignal

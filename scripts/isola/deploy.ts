@@ -121,6 +121,7 @@ async function run(context: Context<ValuesOf<typeof options>>) {
   const secrets = new Set(keys.values())
   const wrangler = createWrangler({
     ...(env['ISOLA_WRANGLER'] && { file: env['ISOLA_WRANGLER'] }),
+    ...(context.wrangler && { program: context.wrangler }),
     secrets,
   })
   if (values['dry-run']) return rehearse({ config, plan, wrangler, print })

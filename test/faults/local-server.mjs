@@ -4,12 +4,12 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build, wranglerConfig } from '../../bench/serve.mjs'
+import { readConfig } from '../../bench/wrangler-config.mjs'
 import { root, toolFile } from '../../scripts/toolchain.mjs'
 
 // By path, as all tools are.
 const load = (...path) => import(pathToFileURL(toolFile(...path)).href)
 const { Miniflare, Log, LogLevel } = await load('miniflare', 'dist', 'src', 'index.js')
-const { unstable_readConfig: readConfig } = await load('wrangler', 'wrangler-dist', 'cli.js')
 
 export const operatorKey = 'isk_faults'
 
@@ -20,7 +20,7 @@ export const policyFor = (url) => ({
     network: { hosts: [new URL(url).host] },
   },
 })
-const settings = readConfig({ config: wranglerConfig })
+const settings = await readConfig(wranglerConfig)
 
 /** @returns the folder with the modules that `wrangler deploy` would upload. */
 export const buildWorker = (outDir, entry = join(root, 'src', 'index.ts')) =>

@@ -1,9 +1,12 @@
-// npm run mutation [-- --rooms leases,kernel] [--jobs N]
+// npm run mutation [-- --rooms leases,kernel] [--sample 50 [--seed <text>]] [--jobs N]
 // Changes the code of pure rooms, one place at a time, and expects a red test. Prints what nobody noticed; the last line
-// is the score: the share of changes that a test noticed. For the night: each change runs the tests that reach it.
+// is the score: the share of changes that a test noticed. `--sample` tries so many changes of each room, not all. For the
+// night: each change runs the tests that reach it.
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Stryker } from '@stryker-mutator/core'
 import { root } from '../../scripts/toolchain.mjs'
+import { sampleVariable, seedVariable } from './sample.mjs'
 
 /** The tests of each room. */
 const rooms = {
@@ -14,13 +17,24 @@ const rooms = {
 }
 
 const { values } = parseArgs({
-  options: { rooms: { type: 'string' }, jobs: { type: 'string', default: '2' } },
+  options: {
+    rooms: { type: 'string' },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    jobs: { type: 'string', default: '2' },
+  },
 })
 const chosen = values.rooms?.split(',') ?? Object.keys(rooms)
 const unknown = chosen.filter((room) => !Object.hasOwn(rooms, room))
 if (unknown.length > 0) throw new Error(`there are no tests of ${unknown.join(', ')}`)
 
+if (values.sample !== undefined && !(Number(values.sample) >= 1))
+  throw new Error('--sample must be a number of changes')
+
 process.chdir(root)
+process.env[sampleVariable] = values.sample ?? ''
+process.env[seedVariable] = values.seed
+const sample = join(import.meta.dirname, 'sample.mjs')
 
 const noticed = new Set(['Killed', 'Timeout'])
 const missed = new Set(['Survived', 'NoCoverage'])
@@ -30,12 +44,16 @@ async function mutate(room) {
   const mutants = await new Stryker({
     mutate: [`src/${room}/**/*.ts`],
     testRunner: 'vitest',
-    plugins: ['@stryker-mutator/vitest-runner'],
+    plugins: ['@stryker-mutator/vitest-runner', ...(values.sample ? [sample] : [])],
+    checkers: values.sample ? ['sample'] : [],
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
     coverageAnalysis: 'perTest',
     // What is worked out when a module is loaded, once for all tests.
     ignoreStatic: true,
     concurrency: Number(values.jobs),
+    // A change that hangs is noticed by its time: no test takes so long, also where the machine does much else.
+    timeoutMS: 120_000,
+    dryRunTimeoutMinutes: 60,
     // It reads the file with the API of an older compiler.
     tsconfigFile: 'none',
     ignorePatterns: ['dist', 'bench', 'docs', 'examples'],
@@ -49,9 +67,13 @@ async function mutate(room) {
     console.log(`${path}:${location.start.line}: ${mutatorName}: ${text}`)
   }
   const [caught, all] = [of(noticed).length, of(noticed).length + of(missed).length]
-  return `${room} ${((100 * caught) / all).toFixed(1)} % of ${all}`
+  const count = values.sample ? `a sample of ${all}, seed ${values.seed}` : `${all}`
+  return `${room} ${((100 * caught) / all).toFixed(1)} % of ${count}`
 }
 
 const scores = []
-for (const room of chosen) scores.push(await mutate(room))
+for (const room of chosen) {
+  scores.push(await mutate(room))
+  console.log(scores.at(-1))
+}
 console.log(`mutation score: ${scores.join(', ')}`)

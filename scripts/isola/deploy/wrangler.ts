@@ -24,20 +24,21 @@ export interface Wrangler {
   readonly json: <T>(args: readonly string[], options?: RunOptions) => Promise<T>
 }
 
-/**
- * @param options.file Wrangler's program, a JavaScript file.
- * @param options.secrets Values that no output may show.
- * @returns `run(args, { input, env })` resolves to the standard output, or throws with the reason; `json` parses it.
- */
-export function createWrangler({
-  file = tools.wrangler,
-  secrets = new Set(),
-}: { readonly file?: string; readonly secrets?: ReadonlySet<string> } = {}): Wrangler {
-  const redact = (text: string) =>
-    [...secrets].reduce((clean, value) => clean.replaceAll(value, '[secret]'), text)
+/** Runs wrangler once. `env` comes on top of this process's own. */
+export type WranglerProgram = (
+  args: readonly string[],
+  options: Required<RunOptions>,
+) => Promise<{
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}>
 
-  const run: Wrangler['run'] = (args, { input = '', env = {} } = {}) =>
-    new Promise<string>((resolve, reject) => {
+/** In a process of its own. */
+const programOf =
+  (file: string): WranglerProgram =>
+  (args, { input, env }) =>
+    new Promise((resolve, reject) => {
       const child = spawn(toolNode(), ['--no-warnings', file, ...args], {
         cwd: root,
         // A secret goes through the standard input: a process list shows arguments, and wrangler logs requests.
@@ -52,19 +53,34 @@ export function createWrangler({
       // One that does not read its input closes it; its exit code tells.
       child.stdin.on('error', () => undefined)
       child.stdin.end(input)
-      child.on('close', (code) => {
-        if (code === 0) return resolve(output)
-        const command = `wrangler ${args
-          .slice(0, 3)
-          .filter((arg) => !arg.startsWith('-'))
-          .join(' ')}`
-        reject(
-          new Error(
-            `${command} failed (code ${code}).\n${reason(redact(`${output}\n${errors}`))}`.trim(),
-          ),
-        )
-      })
+      child.on('close', (code) => resolve({ code, output, errors }))
     })
+
+/**
+ * @param options.file Wrangler's program, a JavaScript file.
+ * @param options.program What runs it; a process where none is given.
+ * @param options.secrets Values that no output may show.
+ * @returns `run(args, { input, env })` resolves to the standard output, or throws with the reason; `json` parses it.
+ */
+export function createWrangler({
+  file = tools.wrangler,
+  program = programOf(file),
+  secrets = new Set(),
+}: {
+  readonly file?: string
+  readonly program?: WranglerProgram
+  readonly secrets?: ReadonlySet<string>
+} = {}): Wrangler {
+  const redact = (text: string) =>
+    [...secrets].reduce((clean, value) => clean.replaceAll(value, '[secret]'), text)
+
+  const run: Wrangler['run'] = async (args, { input = '', env = {} } = {}) => {
+    const { code, output, errors } = await program(args, { input, env })
+    if (code === 0) return output
+    const words = args.slice(0, 3).filter((arg) => !arg.startsWith('-'))
+    const why = reason(redact(`${output}\n${errors}`))
+    throw new Error(`wrangler ${words.join(' ')} failed (code ${code}).\n${why}`.trim())
+  }
 
   /** Of an answer that is JSON with perhaps a line before it. */
   const json: Wrangler['json'] = async (args, options) => {

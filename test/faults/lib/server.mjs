@@ -2,11 +2,11 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { readConfig } from '../../../bench/wrangler-config.mjs'
 import { root } from './build.mjs'
 
 const load = (...path) => import(pathToFileURL(join(root, 'node_modules', ...path)).href)
 const { Miniflare, Log, LogLevel } = await load('miniflare', 'dist', 'src', 'index.js')
-const { unstable_readConfig: readConfig } = await load('wrangler', 'wrangler-dist', 'cli.js')
 
 export const operatorKey = 'isk_faults_operator_key'
 const workerName = 'isola-faults'
@@ -30,7 +30,7 @@ export async function startServer({
   recoverEveryMs,
   memory = { arms: [], trees: {} },
 }) {
-  const settings = readConfig({ config: join(product, 'wrangler.toml') })
+  const settings = await readConfig(join(product, 'wrangler.toml'))
   const before = new Set(childProcesses())
   const output = []
   const miniflare = new Miniflare({

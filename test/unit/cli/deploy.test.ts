@@ -15,8 +15,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { checkDeployment } from '../../../scripts/isola/doctor/deployment.ts'
 import { planTenant, readConfig, tenantConfig } from '../../../scripts/isola/deploy/tenant.ts'
+import type { Io } from '../../../scripts/isola/command.ts'
+import type { WranglerProgram } from '../../../scripts/isola/deploy/wrangler.ts'
 import { isola } from '../../fakes/terminal.ts'
-import { isNightly } from '../../setup/nightly.ts'
+import { runFake } from '../../fakes/wrangler.mjs'
 
 const wrangler = join(import.meta.dirname, '../../fakes/wrangler.mjs')
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -70,12 +72,18 @@ async function startWorker(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const deploy = (...options: string[]) => {
+/** The stand-in in this process, with the environment that a process would have. */
+const here: WranglerProgram = async (args, { input, env }) =>
+  runFake(args, { input, env: { ...process.env, ...env } })
+const inProcess = { wrangler: here }
+/** As an operator has it: a process for each call, a dozen for a deployment. */
+const inProcesses = { env: { ISOLA_WRANGLER: wrangler } }
+
+const deployBy = (io: Partial<Io>, ...options: string[]) => {
   const folder = join(home, 'deployments')
-  return isola(['deploy', '--tenant', 'acme', '--wait', '0', '--folder', folder, ...options], {
-    env: { ISOLA_WRANGLER: wrangler },
-  })
+  return isola(['deploy', '--tenant', 'acme', '--wait', '0', '--folder', folder, ...options], io)
 }
+const deploy = (...options: string[]) => deployBy(inProcess, ...options)
 
 beforeEach(async () => {
   isOpen = false
@@ -90,10 +98,9 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-// Each of them starts a dozen processes: on a busy machine that takes its time.
 describe('isola deploy', () => {
   it('M7: makes a Worker, a database, a namespace and secrets of the tenant, and checks what answers', async () => {
-    const { code, stdout, stderr } = await deploy()
+    const { code, stdout, stderr } = await deployBy(inProcesses)
     expect(stderr).toBe('')
     expect(code).toBe(0)
     const { databases, namespaces, workers } = account()
@@ -124,8 +131,7 @@ describe('isola deploy', () => {
   it('M7: two tenants share nothing', async () => {
     await deploy()
     const folder = join(home, 'deployments')
-    const env = { ISOLA_WRANGLER: wrangler }
-    await isola(['deploy', '--tenant', 'globex', '--wait', '0', '--folder', folder], { env })
+    await isola(['deploy', '--tenant', 'globex', '--wait', '0', '--folder', folder], inProcess)
     const { databases, namespaces, workers } = account()
     expect(databases.map(({ name }) => name)).toEqual(['isola-acme', 'isola-globex'])
     expect(namespaces.map(({ title }) => title)).toEqual([
@@ -151,8 +157,7 @@ describe('isola deploy', () => {
     ...[...asking, ...making].map((command) => `${command}:before`),
     ...making.map((command) => `${command}:after`),
   ]
-  // Two deployments each, of a dozen processes: a third of them where time is short.
-  it.each(faults.filter((_, index) => isNightly || index % 3 === 0))(
+  it.each(faults)(
     'F34: what broke at "%s" is repaired by the next run, with nothing made twice',
     async (fault) => {
       vi.stubEnv('WRANGLER_FAIL', fault)
@@ -176,10 +181,10 @@ describe('isola deploy', () => {
 
   it('keeps secrets out of arguments, output and every file but the key file', async () => {
     vi.stubEnv('WRANGLER_FAIL', 'secret put:before') // its error repeats the value
-    const broken = await deploy()
+    const broken = await deployBy(inProcesses)
     expect(broken.stderr).toContain('[secret]')
     vi.stubEnv('WRANGLER_FAIL', '')
-    const { stdout, stderr } = await deploy()
+    const { stdout, stderr } = await deployBy(inProcesses)
     const { ISOLA_OPERATOR_KEY: key = '', ISOLA_MASTER_KEY: master = '' } =
       account().workers['isola-acme']!.secrets
     expect(broken.stdout + broken.stderr + stderr).not.toContain(key)
@@ -264,7 +269,8 @@ describe('isola deploy', () => {
     expect(stderr).toContain('set CLOUDFLARE_ACCOUNT_ID to one of acc-1 (Test), acc-2 (Test)')
     const named = (id: string) =>
       isola(['deploy', '--wait', '0', '--folder', join(home, 'named')], {
-        env: { ISOLA_WRANGLER: wrangler, CLOUDFLARE_ACCOUNT_ID: id },
+        ...inProcess,
+        env: { CLOUDFLARE_ACCOUNT_ID: id },
       })
     expect((await named('acc-3')).stderr).toContain('This login has no account acc-3')
     expect((await named('acc-2')).code).toBe(0)
@@ -305,7 +311,7 @@ describe('isola deploy', () => {
 
   it('says how to log in when nobody is', async () => {
     vi.stubEnv('WRANGLER_FAKE_LOGIN', 'none')
-    const { code, stderr } = await deploy()
+    const { code, stderr } = await deployBy(inProcesses)
     expect(code).toBe(1)
     expect(stderr).toContain('Nobody is logged in to Cloudflare. Log in with `npx wrangler login`')
     expect(existsSync(join(home, 'deployments'))).toBe(false)
@@ -315,7 +321,7 @@ describe('isola deploy', () => {
     await deploy()
     const { code, stderr } = await isola(
       ['deploy', '--tenant', 'acme', '--folder', join(home, 'deployments')],
-      { env: { ISOLA_WRANGLER: wrangler, CLOUDFLARE_ACCOUNT_ID: 'acc-2' } },
+      { ...inProcess, env: { CLOUDFLARE_ACCOUNT_ID: 'acc-2' } },
     )
     expect(code).toBe(1)
     expect(stderr).toContain('This tenant is in account acc-1')

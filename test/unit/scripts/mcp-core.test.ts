@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { generateMcpCore, mcpCores, updateMcpCore } from '../../../scripts/generate-mcp-core.mjs'
+import { generateMcpCore, mcpCores, mcpCore } from '../../../scripts/generate-mcp-core.mjs'
 
 const root = join(import.meta.dirname, '../../..')
 
@@ -20,7 +20,7 @@ function outline(value: unknown): unknown {
 }
 
 test('the core made for the MCP client has what its own has, to the letter', () => {
-  updateMcpCore()
+  mcpCore.update()
   const own = load(mcpCores().client.path)
   const made = load(join(root, 'src', 'mcp-core.gen.js'))
   expect(Object.keys(made)).toEqual(Object.keys(own))

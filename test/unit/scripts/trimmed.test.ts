@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { buildSync } from 'esbuild'
 import { describe, expect, test } from 'vitest'
-import { sourceOf, targetOf, trim, updateTrimmed } from '../../../scripts/generate-trimmed.mjs'
+import { sourceOf, targetOf, trim, trimmedFiles } from '../../../scripts/generate-trimmed.mjs'
 import { trimmed } from '../../../scripts/trimmed.mjs'
 
 const root = join(import.meta.dirname, '../../..')
-updateTrimmed()
+trimmedFiles.update()
 
 const call = /\.\w+(?=\()/g
 
