@@ -265,6 +265,15 @@ export const eventSchemas = {
     secret: text.exactOptional().describe('of `secrets`'),
     ...inHook,
   }),
+  secret_used: kind('A plugin used a secret; the value is on no record.', {
+    call: text.exactOptional().describe('the tool call; absent where a hook asked that is of none'),
+    ...inHook,
+    plugin: text,
+    tool: text.exactOptional().describe('absent in a hook'),
+    secret: text.describe('its name'),
+    host: text.exactOptional().describe('to which it went; absent where it signed or checked'),
+    place: text.describe('where in the request, or by which scheme it signed'),
+  }),
   hook_called: kind('A plugin was asked at a point where it listens; never what it was about.', {
     ...ofCall,
     plugin: text,

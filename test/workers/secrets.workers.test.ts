@@ -9,7 +9,7 @@ import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 const bodies = vi.hoisted(() => ({
   echo: "return (await can.fetch('https://api.example.com/echo', { headers: { authorization: 'Bearer ' + can.secrets.ref('API_TOKEN') } })).text()",
   broken:
-    "return (await can.fetch('https://api.example.com/throw', { headers: { 'x-key': can.secrets.ref('API_TOKEN') } })).text()",
+    "return (await can.fetch('https://api.example.com/throw', { headers: { authorization: can.secrets.ref('API_TOKEN') } })).text()",
   misused: "return can.fetch('https://api.example.com/' + can.secrets.ref('API_TOKEN'))",
   sign: "return can.secrets.hmac('API_TOKEN', 'text')",
 }))
@@ -139,6 +139,7 @@ it('T4, I28: a canary is in 0 of responses, D1, KV, objects, audit and logs, and
   for (const spy of spies) spy.mockRestore()
 
   expect(events).toContain('"capability":"secrets"')
+  expect(audit).toContain('"place":"header authorization"')
   expect(operator.join()).toContain('secret_set')
   expect([database, object].join()).toContain('redacted')
   const sinks = { set, view, events, pages, operator, audit, database, object, kv, lines }

@@ -202,6 +202,7 @@ async function callPlugin(
   const labels = createCallLabels(own, { tool: name, context })
   const opening = {
     as,
+    tool: name,
     goesTo,
     labels,
     check: watch?.check,
