@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { runInDurableObject } from 'cloudflare:test'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { BundledPlugin } from '#contracts/manifest.ts'
 import { call, callJson } from '../fakes/client.ts'
 import { stubOf } from '../fakes/objects.ts'
@@ -54,7 +54,15 @@ const value = 'tkn-canary/0f6b+35"e'
 const leak = /canary|63616e617279|Y2FuYXJ5|NhbmFye|jYW5hcn/i
 
 let upstream: ReturnType<typeof installUpstream> | undefined
-afterEach(() => upstream?.restore())
+// What it reads with its key is a stranger's and private: without leave somebody is asked before its next request.
+const sink = ['egress', 'write']
+const label = { integrity: 'stranger', confidentiality: 'private' }
+const setPolicy = (policy: object) => callJson('/api/operator/policy', { json: { policy } })
+beforeEach(() => setPolicy({ labels: [{ label, sink, verdict: 'allow' }] }))
+afterEach(async () => {
+  upstream?.restore()
+  await setPolicy({})
+})
 
 /** The model calls each tool once, then says what they answered. */
 async function runAll(seen: string[] = []) {
