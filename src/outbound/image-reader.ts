@@ -9,7 +9,7 @@ const maxRedirects = 5
 
 /** What models take, by how it begins: what a server says of it proves nothing. */
 const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
-  ['image/png', /^\x89PNG\r\n\x1a\n/],
+  ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
   ['image/gif', /^GIF8[79]a/],
   ['image/webp', /^RIFF[^]{4}WEBP/],

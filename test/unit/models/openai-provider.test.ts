@@ -100,7 +100,7 @@ describe('a request to an OpenAI-compatible server', () => {
     const messages: readonly Message[] = [{ ...hello, images: [url] }]
     for (const isPublic of [false, true])
       await call([{ text: 'ok' }], ask({ messages }), { isPublic })
-    const [closed, open] = server.requests.map(({ body }) => body.messages[0].content[1])
+    const [closed, open] = server.requests.map(({ body }) => body.messages[0]?.content?.[1])
     expect(closed).toEqual({ type: 'text', text: `[An image that was not fetched: ${url}]` })
     expect(open).toEqual({ type: 'image_url', image_url: { url } })
   })
