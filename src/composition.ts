@@ -126,6 +126,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     sessions: sessions.gateway,
     entry: sessions.entry,
     models,
+    readImage: models.takesAddresses ? undefined : rooms.common.readImage,
     principals,
     agents: agents.directory,
     refreshAgents: agents.refresh,

@@ -25,6 +25,8 @@ export interface ModelServer {
   readonly apiKey?: string
   /** Which field carries the output cap there; by the model's name if it is absent. */
   readonly outputCapField?: OutputCapField
+  /** It may be given addresses of images, and fetches them itself. */
+  readonly isPublic?: boolean
   /** None: any name is tried there. */
   readonly models: readonly DeclaredModel[]
 }

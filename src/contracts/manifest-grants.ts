@@ -1,8 +1,47 @@
 import * as z from 'zod'
+import { signatureScheme } from './signature-scheme.ts'
 
 const secretName = z
   .string()
   .regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'must be capital letters, digits and underscores: GITHUB_TOKEN')
+
+/** Every reply is searched for each of them. */
+export const maxSecrets = 16
+
+/** What `at` has to look like, by the place. */
+const slots = {
+  header: [/^[A-Za-z0-9-]{1,100}$/, 'must be the name of a header: X-Api-Key'],
+  path: [
+    /^(?=[^{}]*\{\}[^{}]*$)(\/[\w\-.~!$&'()*+,;=:@%{}]+)+$/,
+    'must be the path to the secret, with {} where it stands: /bot{}',
+  ],
+  query: [/^[\w\-.~]{1,100}$/, 'must be the name of a parameter: key'],
+} as const
+
+/**
+ * One place in a request, exactly: `at` names the header, the path or the parameter. Manifests from before that left it
+ * out: without it a header is `Authorization`, and a path is refused when it is used.
+ */
+const secretGrant = z
+  .strictObject({
+    name: secretName,
+    host: z.string().min(1).optional(),
+    in: z.enum(['header', 'basic', 'path', 'query', 'hmac']),
+    at: z.string().max(200).optional(),
+    scheme: signatureScheme.optional(),
+  })
+  .superRefine(({ in: place, host, at, scheme }, context) => {
+    const wrong = (field: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [field], message })
+    if ((place === 'hmac') === (host !== undefined))
+      wrong('host', 'is required, but for in: hmac, which has none')
+    if (place !== 'hmac' && scheme !== undefined) wrong('scheme', 'is for in: hmac only')
+    if (place === 'query' && at === undefined) wrong('at', slots.query[1])
+    if (at === undefined) return
+    if (place === 'hmac' || place === 'basic') return wrong('at', `is not for in: ${place}`)
+    const [form, message] = slots[place]
+    if (!form.test(at)) wrong('at', message)
+  })
 
 /** `grants` of a manifest: what a plugin asks for. What it gets is what the operator was shown (`permit.ts`). */
 export const grantsSchema = z.strictObject({
@@ -14,21 +53,8 @@ export const grantsSchema = z.strictObject({
       }),
     )
     .default([]),
-  /** By reference: the plugin holds a placeholder, the host puts the value in where this says. `hmac` needs no host. */
-  secrets: z
-    .array(
-      z
-        .strictObject({
-          name: secretName,
-          host: z.string().min(1).optional(),
-          in: z.enum(['header', 'basic', 'path', 'hmac']),
-        })
-        .refine((secret) => (secret.in === 'hmac') === (secret.host === undefined), {
-          path: ['host'],
-          message: 'is required, but for in: hmac, which has none',
-        }),
-    )
-    .default([]),
+  /** By reference: the plugin holds a placeholder, the host puts the value in at this place. `hmac` needs no host. */
+  secrets: z.array(secretGrant).max(maxSecrets).default([]),
   storage: z
     .strictObject({
       quota: z.string().regex(/^\d+(kb|mb)$/),

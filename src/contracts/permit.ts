@@ -2,6 +2,7 @@ import { toLimits } from './agent-limits.ts'
 import type { AgentManifest, HookManifest, Manifest, RequestedGrants } from './manifest.ts'
 import { getPromptTool, readResourceTool } from './manifest-offers.ts'
 import { toCanonicalJson } from './plugin-bundle.ts'
+import { slotText } from './secret-slot.ts'
 import { toVisible } from './visible-text.ts'
 
 /**
@@ -90,9 +91,10 @@ function linesOf({ grants, usesTools, hooks, agent, schedule }: Permit): readonl
     ...network.flatMap(({ host, methods }) =>
       methods.map((method) => one(`network: ${method} ${host}`)),
     ),
-    ...secrets.map(({ name, host, in: place }) =>
-      one(`secret: ${name} (${place}${host === undefined ? '' : ` to ${host}`})`),
-    ),
+    ...secrets.map((secret) => {
+      const to = secret.host === undefined ? '' : ` to ${secret.host}`
+      return one(`secret: ${secret.name} (${slotText(secret)}${to})`)
+    }),
     ...(storage ? [one(`storage of each ${storage.scope}, bytes`, toBytes(storage.quota))] : []),
     ...modelLines(model),
     ...(request ?? []).map((kind) => one(`request: ${requestTexts[kind]}`)),

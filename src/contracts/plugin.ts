@@ -7,7 +7,7 @@
  */
 
 /** The version of this API; a manifest's `api` range must include it. */
-export const pluginApiVersion = '1.2.0'
+export const pluginApiVersion = '1.3.0'
 
 /** All that crosses the border between a plugin and its host. */
 export type JsonValue =
@@ -69,14 +69,25 @@ export interface PluginMemory {
 /** Secrets by reference: no function here gives a value away. */
 export interface PluginSecrets {
   /**
-   * A placeholder to put where the grant says (a header's value, the password of basic authentication, the path): the
-   * host replaces it in requests to the granted host, nowhere else. For this call only: one that was kept is text.
+   * A placeholder to put where the grant says (in the header, the path or the parameter that it names, in user or
+   * password of basic authentication): the host replaces it in requests to the granted host, once in each, nowhere
+   * else. For this call only: one that was kept is text.
    */
   readonly ref: (name: string) => string
-  /** HMAC-SHA-256 of a text under the secret, lowercase hex. The grant says `in: hmac`. */
+  /** HMAC-SHA-256 of a text under the secret, lowercase hex. The grant says `in: hmac`, or `scheme: base64` for that. */
   readonly hmac: (name: string, text: string) => Promise<string>
-  /** Whether `signature` (hex) is that of the text; compared in constant time. */
+  /** Whether `signature` is that of the text, written as `hmac` writes it; compared in constant time. */
   readonly verify: (name: string, text: string, signature: string) => Promise<boolean>
+  /** The headers that a webhook of ours is signed with, by the grant's `scheme`: github, slack, stripe, shopify, line. */
+  readonly sign: (name: string, body: string) => Promise<Readonly<Record<string, string>>>
+  /**
+   * Whether a webhook was signed by whoever has the secret, by the grant's `scheme` (discord and telegram, too), and
+   * not more than 5 minutes ago where the scheme has a time. `body` as it came in, before anything parsed it.
+   */
+  readonly verifyRequest: (
+    name: string,
+    request: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+  ) => Promise<boolean>
 }
 
 /** Other tools, exactly those of `uses_tools` in plugin.yaml. Each passes every gate under its own name. */

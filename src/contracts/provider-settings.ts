@@ -38,6 +38,8 @@ const providers = z
         .optional(),
       /** Which field the server takes the output cap in, where that cannot be told by the model's name. */
       output_cap_field: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+      /** It may be given addresses of images, and fetches them where it is: for servers in nobody's private network. */
+      public: z.boolean().optional(),
       models: z.array(model).max(100).default([]),
     }),
   )
@@ -99,7 +101,7 @@ export function toModelServers(
 ): readonly ModelServer[] {
   return list.map((settings, index) => {
     const { id: name, base_url: baseUrl, api_key_secret_name: secret, models } = settings
-    const { output_cap_field: outputCapField } = settings
+    const { output_cap_field: outputCapField, public: isPublic } = settings
     const apiKey = secret === undefined ? undefined : secretOf(secret)
     if (secret !== undefined && (typeof apiKey !== 'string' || apiKey === '')) {
       throw new IsolaError(
@@ -112,6 +114,7 @@ export function toModelServers(
       baseUrl,
       ...(typeof apiKey === 'string' && { apiKey }),
       ...(outputCapField && { outputCapField }),
+      ...(isPublic && { isPublic }),
       models: models.map(toDeclared),
     }
   })

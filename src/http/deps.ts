@@ -22,6 +22,7 @@ import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
 import type { ReadPluginUpload } from '#contracts/plugin-upload.ts'
 import type { PrincipalReader } from '#contracts/principal.ts'
 import type { RequestLimits } from '#contracts/request-limits.ts'
+import type { ReadImage } from '#contracts/read-image.ts'
 import type { AgentDirectory } from '#contracts/runtime.ts'
 import type { SecretAdministration } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
@@ -65,6 +66,8 @@ export interface HttpDeps {
   /** Reads a file that was uploaded with the Worker; absent where there are none. */
   readonly readAsset?: ((path: string) => Promise<Response>) | undefined
   readonly models: HttpModels
+  /** Absent where every model server may be given addresses. */
+  readonly readImage?: ReadImage | undefined
   readonly authenticate: Authenticate
   readonly limits: Pick<RequestLimits, 'request' | 'newSession'>
   /** Absent where the platform that it needs is not there: then nobody signs in, and keys are all there is. */

@@ -31,6 +31,8 @@ export interface RegisteredBackend {
   readonly models: Readonly<Record<string, ModelCapabilities>>
   /** It may have more models than those: any name is tried. */
   readonly isOpen: boolean
+  /** It may be given the address of an image. */
+  readonly isPublic: boolean
   /** How much a model takes and gives, if anybody said. */
   readonly windowOf: WindowOf
 }

@@ -29,6 +29,8 @@ export interface ModelProviders {
   readonly provider: ModelProvider
   /** How all of them are counted before they are asked. */
   readonly count: TokenCounter
+  /** Every server may be given the address of an image. */
+  readonly takesAddresses: boolean
   /** What `/v1/models` names; asks nobody. */
   readonly list: () => readonly ModelListing[]
   /** The same models with what is known of them, and how they did as this isolate saw it. */
@@ -48,7 +50,8 @@ export function createModelProviders(
   const { nowMs, score = byPriority, tokens = createTokenEstimator() } = deps
   const isOfflineListed = namesIn(config.defaultModel).some((name) => /^offline(?:\/|$)/.test(name))
   const hasOffline = config.isDevelopment || isOfflineListed
-  const registry = createModelRegistry(createBackends(config, { ...deps, tokens, hasOffline }))
+  const backends = createBackends(config, { ...deps, tokens, hasOffline })
+  const registry = createModelRegistry(backends)
   const priorityOf = createPriorityList(config, registry)
   const health = createProviderHealth(nowMs)
   const { select, candidatesFor, whoAnswers } = createModelSelector({
@@ -118,6 +121,8 @@ export function createModelProviders(
         }),
     },
     count: tokens,
+    // It is not known yet who answers when an image comes in, nor who takes over.
+    takesAddresses: backends.every(({ isPublic }) => isPublic),
     list: () => served().map((target) => ({ id: idOf(target), provider: target.provider })),
     status: () =>
       served().map((target) => {

@@ -27,6 +27,8 @@ export interface OpenAiProviderOptions {
   readonly priceOf: PriceOf
   /** The operator's word for this server; without it the model's name decides, and what the server says. */
   readonly outputCapField?: OutputCapField
+  /** It may be given addresses of images. Without it only what was fetched here is sent. */
+  readonly isPublic?: boolean
   /** Told of each call that failed, for an operator's eyes: `detail` is what the service said. */
   readonly onFailed?: ((failure: IsolaError) => void) | undefined
   /** The longest silence between two chunks in milliseconds; default 30,000. Before the first only the whole call is limited. */
@@ -53,7 +55,7 @@ export function createOpenAiProvider(options: OpenAiProviderOptions): ModelBacke
   const { idleMs = defaultIdleMs, onFailed } = options
   const dialects = createDialects(baseUrl, options.outputCapField)
   const client = createClient(options)
-  const writeBody = createBodyWriter()
+  const writeBody = createBodyWriter({ takesAddresses: options.isPublic === true })
 
   async function generate(request: ModelRequest, call: BackendCall): Promise<ModelReply> {
     const model = request.model ?? ''

@@ -62,6 +62,7 @@ export function createBackends(
       backend: createOpenAiProvider({ ...common, ...server, priceOf }),
       models: {},
       isOpen: true,
+      isPublic: false,
       windowOf: file.windowOf,
     }
   }
@@ -77,6 +78,7 @@ export function createBackends(
       backend: createOpenAiProvider({ ...common, ...server, priceOf }),
       models: capabilitiesOf(models),
       isOpen: models.length === 0,
+      isPublic: server.isPublic === true,
       windowOf: declaredWindow(models, 'ISOLA_PROVIDERS', file.windowOf),
     }
   }
@@ -88,6 +90,7 @@ export function createBackends(
       backend: createWorkersAiProvider({ ai: binding, over, sleep, tokens, priceOf }),
       models: capabilitiesOf(workersAiModels),
       isOpen: true,
+      isPublic: false,
       windowOf: declaredWindow(workersAiModels, 'Workers AI table', file.windowOf),
     }
   }
@@ -97,6 +100,8 @@ export function createBackends(
       backend: createOfflineModel({ buildIndex, tokens }),
       models: { [offlineModelName]: offlineCapabilities },
       isOpen: false,
+      // It takes no images at all.
+      isPublic: true,
       windowOf: () => undefined,
     }
   }

@@ -1,6 +1,8 @@
 import type { Carrier, Outbound } from '#contracts/outbound.ts'
+import type { ReadImage } from '#contracts/read-image.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkAddress } from './address.ts'
+import { createImageReader } from './image-reader.ts'
 import { createSend } from './send.ts'
 
 export interface OutboundParts {
@@ -12,11 +14,13 @@ export interface OutboundParts {
 export function composeOutbound({
   config: { isDevelopment },
   clock: { sleep },
-}: OutboundParts): Outbound {
+}: OutboundParts): Outbound & { readonly readImage: ReadImage } {
   const over = (carry: Carrier) => createSend({ carry, sleep, isDevelopment })
+  const send = over((url, init) => fetch(url, init))
   return {
     over,
-    send: over((url, init) => fetch(url, init)),
+    send,
+    readImage: createImageReader(send),
     checkUrl: (url) => checkAddress(url, { isDevelopment }),
   }
 }

@@ -100,6 +100,7 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
   const capabilities: CapabilityDeps = {
     sessions,
     ids,
+    clock,
     validator,
     scopedStorage,
     send,

@@ -64,6 +64,7 @@ export function createCapabilityDeps({ fetch, ...overrides }: FakeDeps = {}): Ca
     databases: new Map(),
     readSecrets: readerOf({}),
     ids: countedIds(),
+    clock: { nowMs: () => 0 },
     scopedStorage: createFakeScopedStorage(),
     validator: passAll,
     ...overrides,

@@ -12,6 +12,7 @@ export interface SecretWorld {
   readonly values?: Readonly<Record<string, string>>
   readonly read?: ReadSecrets
   readonly nonce?: string
+  readonly nowMs?: number
   readonly answer?: (url: string, init: RequestInit) => Response | Promise<Response>
 }
 
@@ -21,6 +22,7 @@ export function createSecretWorld({
   values = {},
   read = readerOf(values),
   nonce = 'ref_1',
+  nowMs = 0,
   answer = () => new Response('ok'),
 }: SecretWorld = {}) {
   const requests: { url: string; headers: Record<string, string>; body: unknown }[] = []
@@ -28,8 +30,8 @@ export function createSecretWorld({
   const emit = (event: EventDraft) => void events.push(event)
   const secrets = createCallSecrets(
     grants,
-    { call: 'call_1', emit },
-    { readSecrets: read, ids: { next: () => nonce } },
+    { call: 'call_1', emit, plugin: 'demo', tool: 'demo__go' },
+    { readSecrets: read, ids: { next: () => nonce }, clock: { nowMs: () => nowMs } },
   )
   const fetch = createEgress({
     grants: ['api.example', 'other.example'].map((host) => ({ host, methods: ['GET', 'POST'] })),

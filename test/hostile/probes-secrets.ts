@@ -19,8 +19,9 @@ const grants = {
   secrets: [
     { name: 'HEADER', host: hosts[0]!, in: 'header' },
     { name: 'BASIC', host: hosts[0]!, in: 'basic' },
-    { name: 'IN_PATH', host: hosts[0]!, in: 'path' },
+    { name: 'IN_PATH', host: hosts[0]!, in: 'path', at: '/{}' },
     { name: 'SIGN', in: 'hmac' },
+    { name: 'SIGN', in: 'hmac', scheme: 'github' },
   ],
 }
 
@@ -68,6 +69,23 @@ export const exfiltrationProbes: readonly Probe[] = [
   refused('a secret of one granted host for another', `return text('${other}/echo', auth)`),
   refused('the path, for one of a header', `return text('${api}/' + header)`),
   refused('the query, for one of a header', `return text('${api}/?q=' + header)`),
+  refused(
+    'another header, which the host may show to others',
+    `return text('${api}/echo', { headers: { 'x-note': header } })`,
+  ),
+  refused(
+    'the right header and another one',
+    `return text('${api}/echo', { headers: { authorization: 'Bearer ' + header, 'x-note': header } })`,
+  ),
+  refused(
+    'twice in a header',
+    `return text('${api}/echo', { headers: { authorization: header + header } })`,
+  ),
+  refused('another path', `return text('${api}/say/' + path)`),
+  refused(
+    'as a message, beside its own place',
+    `return text('${api}/' + path + '/send?text=' + path)`,
+  ),
   refused('the fragment', `return text('${api}/#' + path)`),
   refused(
     'basic authentication, for one of a header',
@@ -151,7 +169,6 @@ export const echoProbes: readonly Probe[] = [
     `return [...(await can.fetch('${api}/echo', { method: 'HEAD', ...auth })).headers]`,
   ),
   useless('an echo in base64', `return text('${api}/base64', auth)`),
-  useless('an echo as hex', `return text('${api}/hex', auth)`),
   useless('an echo byte by byte', `return text('${api}/bytes', auth)`),
   useless(
     'an echo that is read byte by byte',
@@ -164,7 +181,7 @@ export const echoProbes: readonly Probe[] = [
   useless('the words of a status', `return (await can.fetch('${api}/status', auth)).statusText`),
   useless('the error of a request', `return tried(() => text('${api}/throw', auth))`),
   useless('the error of a reply', `return tried(() => text('${api}/break', auth))`),
-  useless('the address of a reply', `return (await can.fetch('${api}/echo?k=' + path)).url`),
+  useless('the address of a reply', `return (await can.fetch('${api}/' + path)).url`),
   useless('an echo of the path', `return text('${api}/' + path)`),
   useless(
     'an echo of basic authentication',
@@ -197,6 +214,19 @@ export const echoProbes: readonly Probe[] = [
     `
     return JSON.stringify([Object.getOwnPropertyNames(globalThis), String(can.secrets.ref), header])`,
   ),
+  {
+    ...useless(
+      'a webhook that it signs and checks',
+      `
+    const headers = await can.secrets.sign('SIGN', 'body')
+    const checked = (body) => can.secrets.verifyRequest('SIGN', { headers, body })
+    return [await checked('body'), await checked('other'), headers]`,
+    ),
+    expect: ({ result, events }) => {
+      expect(result).toMatchObject({ ok: true, output: [true, false, expect.any(Object)] })
+      expect(events.filter(({ type }) => type === 'secret_used')).toHaveLength(3)
+    },
+  },
   useless(
     'many signatures',
     `return Promise.all(['', 'a', 'b'].map((one) => can.secrets.hmac('SIGN', one)))`,

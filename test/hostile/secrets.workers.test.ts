@@ -19,9 +19,6 @@ vi.mock('../../src/bundled.gen.ts', async () => {
   return { bundledPlugins }
 })
 
-const hex = (text: string) =>
-  Array.from(text, (char) => char.charCodeAt(0).toString(16).padStart(2, '0')).join('')
-
 /** Any trace of a canary: its middle as it is, as hex, and in base64 wherever it stands. */
 const leak = /canary|63616e617279|Y2FuYXJ5|NhbmFye|jYW5hcn/i
 
@@ -39,7 +36,6 @@ function answer(target: string, init: RequestInit): Response {
     '/leak': () => to(`https://other.example.com/?t=${encodeURIComponent(token)}`),
     '/leak-base64': () => to(`https://other.example.com/${btoa(`me:${token}`)}`),
     '/base64': () => new Response([seen, ` ${seen}`, `  ${seen}`, asked].map(btoa).join('\n')),
-    '/hex': () => new Response(hex(seen)),
     '/status': () => new Response('', { status: 400, statusText: `Bad ${asked}` }),
     '/knows': () => new Response(Object.values(canaries).join('\n')),
     '/throw': () => {
@@ -89,7 +85,7 @@ const suites: readonly (readonly [string, readonly Probe[]])[] = [
 
 it('the server does tell, where nobody is in between', async () => {
   const init = { headers: { authorization: `Bearer ${canaries['HEADER']}` } }
-  for (const path of ['hex', 'base64', 'bytes', 'echo', 'leak', 'leak-base64', 'status']) {
+  for (const path of ['base64', 'bytes', 'echo', 'leak', 'leak-base64', 'status']) {
     const { headers, statusText, body } = answer(`https://api.example.com/${path}`, init)
     const told = [...headers].join() + statusText + (await new Response(body).text())
     expect(told, path).toMatch(leak)

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { runInDurableObject } from 'cloudflare:test'
-import { afterEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { BundledPlugin } from '#contracts/manifest.ts'
 import { call, callJson } from '../fakes/client.ts'
 import { stubOf } from '../fakes/objects.ts'
@@ -9,7 +9,7 @@ import { installUpstream, type UpstreamRequest } from '../fakes/upstream.ts'
 const bodies = vi.hoisted(() => ({
   echo: "return (await can.fetch('https://api.example.com/echo', { headers: { authorization: 'Bearer ' + can.secrets.ref('API_TOKEN') } })).text()",
   broken:
-    "return (await can.fetch('https://api.example.com/throw', { headers: { 'x-key': can.secrets.ref('API_TOKEN') } })).text()",
+    "return (await can.fetch('https://api.example.com/throw', { headers: { authorization: can.secrets.ref('API_TOKEN') } })).text()",
   misused: "return can.fetch('https://api.example.com/' + can.secrets.ref('API_TOKEN'))",
   sign: "return can.secrets.hmac('API_TOKEN', 'text')",
 }))
@@ -54,7 +54,15 @@ const value = 'tkn-canary/0f6b+35"e'
 const leak = /canary|63616e617279|Y2FuYXJ5|NhbmFye|jYW5hcn/i
 
 let upstream: ReturnType<typeof installUpstream> | undefined
-afterEach(() => upstream?.restore())
+// What it reads with its key is a stranger's and private: without leave somebody is asked before its next request.
+const sink = ['egress', 'write']
+const label = { integrity: 'stranger', confidentiality: 'private' }
+const setPolicy = (policy: object) => callJson('/api/operator/policy', { json: { policy } })
+beforeEach(() => setPolicy({ labels: [{ label, sink, verdict: 'allow' }] }))
+afterEach(async () => {
+  upstream?.restore()
+  await setPolicy({})
+})
 
 /** The model calls each tool once, then says what they answered. */
 async function runAll(seen: string[] = []) {
@@ -139,6 +147,7 @@ it('T4, I28: a canary is in 0 of responses, D1, KV, objects, audit and logs, and
   for (const spy of spies) spy.mockRestore()
 
   expect(events).toContain('"capability":"secrets"')
+  expect(audit).toContain('"place":"header authorization"')
   expect(operator.join()).toContain('secret_set')
   expect([database, object].join()).toContain('redacted')
   const sinks = { set, view, events, pages, operator, audit, database, object, kv, lines }

@@ -15,6 +15,7 @@ import {
 import { type ChatRequest, parseChatRequest } from './chat-request.ts'
 import { betweenTurns, type Change } from './fold.ts'
 import { fromChat } from './from-chat.ts'
+import { createInlineImages } from './inline-images.ts'
 import { foldResponse, headersFor, streamRun } from './run-response.ts'
 import type { PlaceInSession } from './wire-ids.ts'
 import { toWork, type Work } from './work.ts'
@@ -23,7 +24,12 @@ import { toWork, type Work } from './work.ts'
 export function createChatCompletions(deps: HttpDeps): HttpHandler {
   return async (context) => {
     const request = parseChatRequest(await readJsonObject(context.req.raw))
-    const work = await toWork(deps, context, fromChat(request))
+    const { signal } = context.req.raw
+    const work = await toWork(
+      deps,
+      context,
+      fromChat(request, createInlineImages(deps.readImage, signal)),
+    )
     return request.stream === true
       ? answerInPieces(deps, { context, request, work })
       : answerAtOnce(deps, { context, request, work })

@@ -1,9 +1,10 @@
 import { toConversation } from './chat-messages.ts'
 import { type ChatRequest, toResponseFormat } from './chat-request.ts'
+import type { InlineImages } from './inline-images.ts'
 import type { ParsedRequest } from './work.ts'
 
 /** A chat request in the words that both APIs have in common. Nobody comes back for it but in a session that it names. */
-export function fromChat(request: ChatRequest): ParsedRequest {
+export function fromChat(request: ChatRequest, inline: InlineImages): ParsedRequest {
   const { messages, model, response_format: format, stop } = request
   const schema = format?.type === 'json_schema' ? format.json_schema : undefined
   return {
@@ -20,7 +21,7 @@ export function fromChat(request: ChatRequest): ParsedRequest {
     tools: request.tools,
     toolChoice: request.tool_choice,
     isParallel: request.parallel_tool_calls,
-    history: async (appendOnly) => toConversation(messages, { appendOnly }),
+    history: async (appendOnly) => toConversation(messages, { appendOnly, inline }),
     isKept: false,
     isBackground: false,
   }

@@ -1,6 +1,13 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import type { Label } from '#contracts/label.ts'
 import type { Message, ToolCall } from '#contracts/message.ts'
+
+/** A picture of a message: an address or a data URL. `at` names it in errors. */
+export interface SaidImage {
+  readonly url: string
+  readonly at: string
+}
 
 /** One thing that a client tells us was said, whatever its wire calls it. `at` names it in errors. */
 export type Said =
@@ -8,7 +15,9 @@ export type Said =
   | {
       readonly kind: 'user'
       readonly text: string
-      readonly images: readonly string[]
+      readonly images: readonly SaidImage[]
+      /** If somebody else has a part in it. */
+      readonly label?: Label
       readonly at: string
     }
   | { readonly kind: 'assistant'; readonly text: string; readonly at: string }
@@ -95,12 +104,13 @@ function add(
   }
   switch (said.kind) {
     case 'user': {
-      const { text, images } = said
+      const { text, images, label } = said
       const message: Message = {
         role: 'user',
         text,
-        ...(images.length > 0 && { images }),
+        ...(images.length > 0 && { images: images.map(({ url }) => url) }),
         taint: ['user'],
+        ...(label && { label }),
       }
       messages.push(message)
       draft.answers.more.push(message)

@@ -19,11 +19,16 @@ export type WriteBody = (
   call: Pick<ModelCallOptions, 'isUnwatched'>,
 ) => string
 
+/** Whether a server may be given the address of an image, to fetch it where it is. */
+interface ImageRule {
+  readonly takesAddresses: boolean
+}
+
 /**
  * Writes requests as `POST /chat/completions` takes them: streamed, with usage, or in one piece if nobody reads along.
  * Most of a request are its tools, which every call sends again: each is written once and kept, by identity.
  */
-export function createBodyWriter(): WriteBody {
+export function createBodyWriter(server: ImageRule = { takesAddresses: false }): WriteBody {
   const written = new WeakMap<ToolDefinition, string>()
 
   function toolText(tool: ToolDefinition): string {
@@ -40,7 +45,7 @@ export function createBodyWriter(): WriteBody {
 
   return (request, dialect, { isUnwatched }) => {
     const body = JSON.stringify({
-      ...toBody(request, dialect),
+      ...toBody(request, dialect, server),
       ...(isUnwatched
         ? { stream: false }
         : { stream: true, stream_options: { include_usage: true } }),
@@ -55,13 +60,14 @@ export function createBodyWriter(): WriteBody {
 function toBody(
   request: ModelRequest & { readonly model: string },
   { capField, omitsTemperature }: Dialect,
+  server: ImageRule,
 ): Body {
   const { model, messages, tools, parameters } = request
   const { temperature, topP, stop, seed, toolChoice, parallelToolCalls } = parameters
   const format = formatOf(request)
   return {
     model,
-    messages: messages.map(toBodyMessage),
+    messages: messages.map((message) => toBodyMessage(message, server)),
     // Always sent: what a call may cost was reserved with this cap (docs/design.md invariant 3).
     [capField]: outputCap(request),
     ...(temperature !== undefined && !omitsTemperature && { temperature }),
@@ -91,7 +97,17 @@ function formatOf({ outputSchema, parameters }: ModelRequest): Body['response_fo
   return { type, json_schema }
 }
 
-function toBodyMessage(message: Message): BodyMessage {
+/**
+ * What comes in now was fetched at the door; an older version kept addresses. A server in a private network would fetch
+ * them there, for whoever may talk to it (docs/security.md T5).
+ */
+function toBodyImage(url: string, { takesAddresses }: ImageRule) {
+  if (takesAddresses || !/^https?:/i.test(url))
+    return { type: 'image_url' as const, image_url: { url } }
+  return { type: 'text' as const, text: `[An image that was not fetched: ${url.slice(0, 300)}]` }
+}
+
+function toBodyMessage(message: Message, server: ImageRule): BodyMessage {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.text }
@@ -102,7 +118,7 @@ function toBodyMessage(message: Message): BodyMessage {
         role: 'user',
         content: [
           ...(text === '' ? [] : [{ type: 'text' as const, text }]),
-          ...images.map((url) => ({ type: 'image_url' as const, image_url: { url } })),
+          ...images.map((url) => toBodyImage(url, server)),
         ],
       }
     }

@@ -37,6 +37,8 @@ export interface OpenCapabilities {
 /** What one call is besides its context. */
 export interface OpenOptions {
   readonly as?: 'tool' | 'agent' | undefined
+  /** The tool that is called; absent in a hook. */
+  readonly tool?: string | undefined
   /** Where the call goes by its input. */
   readonly goesTo?: OutsideAddress | undefined
   /** Before each use of something: throws if it may not be used now. */
@@ -52,7 +54,7 @@ export function openCapabilities(
   plugin: LoadedPlugin,
   context: ToolContext,
   deps: CapabilityDeps,
-  { as = 'tool', onAsk, goesTo, check, labels }: OpenOptions = {},
+  { as = 'tool', tool, onAsk, goesTo, check, labels }: OpenOptions = {},
 ): OpenCapabilities {
   const over = createCallEnd()
   const labelled = (one: AskStorage) => labels?.wrap(one) ?? one
@@ -68,7 +70,8 @@ export function openCapabilities(
     }
   const log = createLog(context, over)
   const refuse = createRefuse(context)
-  const secrets = createCallSecrets(plugin.granted.secrets, context, deps)
+  const user = { call: context.call, emit: context.emit, plugin: plugin.manifest.id, tool }
+  const secrets = createCallSecrets(plugin.granted.secrets, user, deps)
   // Made when they are first read: most calls read one or two.
   const made: { -readonly [K in keyof Capabilities]?: Capabilities[K] } = {}
   const signalOf = () => (made.signal ??= AbortSignal.any([context.signal, over.signal()]))

@@ -2,7 +2,7 @@ import type { MemoryClient } from '#contracts/memory.ts'
 import type { Outbound } from '#contracts/outbound.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
-import type { Ids } from '#contracts/sources.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
 import type { SchemaValidator } from '#contracts/tool.ts'
 import type { FaultReport } from './fault-report.ts'
 import type { PluginDatabases } from './storage/granted-database.ts'
@@ -20,6 +20,7 @@ export interface CapabilityDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly createMemory: (ask: AskStorage) => MemoryClient
   readonly readSecrets: ReadSecrets
   readonly ids: Pick<Ids, 'next'>
+  readonly clock: Pick<Clock, 'nowMs'>
   readonly scopedStorage: Pick<ScopedStorage, 'ofPrincipal' | 'ofPlugin'>
   readonly network: NetworkNow
   readonly databases: PluginDatabases

@@ -4,7 +4,7 @@ import { pluginApiVersion } from '#contracts/plugin.ts'
 import { isInRange } from './version-range.ts'
 
 /** Older versions whose plugins still run here. A version leaves this list one minor version after its warning. */
-const deprecatedVersions: readonly string[] = ['1.1.0', '1.0.0']
+const deprecatedVersions: readonly string[] = ['1.2.0', '1.1.0', '1.0.0']
 
 /**
  * Whether the plugin API of this version is one that a plugin was written for (P26).

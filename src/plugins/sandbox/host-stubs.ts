@@ -73,6 +73,14 @@ const verbs: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     'secrets.verify',
     verb(z.tuple([text, text, text]), (can, given) => can.secrets.verify(...given)),
   ],
+  ['secrets.sign', verb(z.tuple([text, text]), (can, given) => can.secrets.sign(...given))],
+  [
+    'secrets.verifyRequest',
+    verb(
+      z.tuple([text, z.strictObject({ headers: z.record(text, text), body: text })]),
+      (can, given) => can.secrets.verifyRequest(...given),
+    ),
+  ],
   [
     'tools.call',
     verb(z.tuple([text, z.record(text, anything)]), (can, [name, input]) =>

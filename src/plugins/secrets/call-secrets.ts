@@ -1,14 +1,26 @@
 import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { EventData } from '#contracts/event.ts'
 import type { RequestedGrants } from '#contracts/manifest.ts'
 import { ToolError } from '#contracts/plugin.ts'
 import type { ReadSecrets } from '#contracts/secrets.ts'
-import type { Ids } from '#contracts/sources.ts'
+import type { Clock, Ids } from '#contracts/sources.ts'
 import type { ToolContext } from '#contracts/tool.ts'
 
 /** The secrets that a plugin was granted. */
 export type SecretGrants = RequestedGrants['secrets']
-/** Where the value of a secret may stand in a request. */
-export type SecretPlace = SecretGrants[number]['in']
+
+/** Whose call it is. */
+export interface SecretUser extends Pick<ToolContext, 'call' | 'emit'> {
+  readonly plugin: string
+  /** Absent in a hook. */
+  readonly tool?: string | undefined
+}
+
+export interface CallSecretsDeps {
+  readonly readSecrets: ReadSecrets
+  readonly ids: Pick<Ids, 'next'>
+  readonly clock: Pick<Clock, 'nowMs'>
+}
 
 /** The secrets of one plugin within one call. */
 export interface CallSecrets {
@@ -17,15 +29,18 @@ export interface CallSecrets {
   readonly nonce: string
   /** Throws a ToolError that is safe for the plugin. */
   readonly read: ReadSecrets
+  /** Puts a use on the record. */
+  readonly used: (use: Pick<EventData<'secret_used'>, 'secret' | 'host' | 'place'>) => void
   /** Puts a refusal on the record, each once a call, and is the error to throw. */
   readonly refuse: (name: string, message: string) => ToolError
+  readonly nowMs: Clock['nowMs']
 }
 
 /** The secrets of one call; its placeholders are those of no other call. */
 export function createCallSecrets(
   grants: SecretGrants,
-  { call, emit }: Pick<ToolContext, 'call' | 'emit'>,
-  { readSecrets, ids }: { readonly readSecrets: ReadSecrets; readonly ids: Pick<Ids, 'next'> },
+  { call, emit, plugin, tool }: SecretUser,
+  { readSecrets, ids, clock }: CallSecretsDeps,
 ): CallSecrets {
   const made: { nonce?: string } = {}
   const told = new Set<string>()
@@ -36,6 +51,8 @@ export function createCallSecrets(
       return (made.nonce ??= ids.next('ref'))
     },
     read: withSafeErrors(readSecrets),
+    used: (use) =>
+      emit({ type: 'secret_used', data: { call, plugin, ...(tool && { tool }), ...use } }),
     refuse(name, message) {
       const secret = name.slice(0, 64)
       const data = { call, capability: 'secrets', ...(secret !== '' && { secret }) }
@@ -43,6 +60,7 @@ export function createCallSecrets(
       told.add(name)
       return failed(message)
     },
+    nowMs: clock.nowMs,
   }
 }
 

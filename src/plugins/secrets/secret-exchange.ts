@@ -23,13 +23,16 @@ export async function openSecretExchange(secrets: CallSecrets): Promise<Redactio
   return {
     async fill({ url, headers, body }) {
       const request = { url, headers, body: typeof body === 'string' ? body : undefined }
-      const names = checkPlaceholders(request, secrets)
+      const slots = checkPlaceholders(request, secrets)
       if (sent.length > 0 && isPartial(request.headers))
         throw secrets.refuse(
           '',
           'The header "range" is not allowed where there are secrets: a part of one could come back.',
         )
-      return names.length === 0 ? request : fillPlaceholders(request, { values, nonce })
+      if (slots.length === 0) return request
+      const filled = fillPlaceholders(request, { values, nonce })
+      for (const slot of slots) secrets.used({ ...slot, host: url.hostname })
+      return filled
     },
     mayLeave: (name, value) => !headerHasPlaceholder(name, value, nonce),
     checkRedirect(location, { isElsewhere }) {

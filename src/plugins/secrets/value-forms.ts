@@ -1,12 +1,14 @@
 type Encode = (text: string) => string
 
-const lowerHex: Encode = (text) => text.replace(/%[0-9A-F]{2}/g, (triplet) => triplet.toLowerCase())
-const strict: Encode = (text) => encodeURIComponent(text).replace(/[!'()*]/g, percentOf)
 const json: Encode = (text) => JSON.stringify(text).slice(1, -1)
 const escaped = (pattern: RegExp) => (text: string) =>
   json(text).replace(pattern, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-const upperEscapes: Encode = (text) =>
-  text.replace(/\\u[0-9a-f]{4}/g, (escape) => `\\u${escape.slice(2).toUpperCase()}`)
+const strict: Encode = (text) =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+const lowerHex: Encode = (text) => text.replace(/%[0-9A-F]{2}/g, (triplet) => triplet.toLowerCase())
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -16,79 +18,50 @@ const entities: Readonly<Record<string, string>> = {
 }
 const html: Encode = (text) => text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
 
-/** How others write a text: JSON (of several writers), addresses and forms, HTML. */
+/**
+ * How a server that means no harm writes what it was sent: into JSON (plain; within JSON; with slashes escaped; for HTML;
+ * in ASCII), into an address or a form, into a page. One whose secret is letters and digits writes the same each time.
+ */
 const encodings: readonly Encode[] = [
   (text) => text,
   json,
   (text) => json(json(text)),
   (text) => json(text).replaceAll('/', '\\/'),
   escaped(/[<>&]/g),
-  escaped(/[<>&'\u007f-\uffff]/g),
   escaped(/[\u007f-\uffff]/g),
-  (text) => upperEscapes(escaped(/[\u007f-\uffff]/g)(text)),
+  (text) => escaped(/[\u007f-\uffff]/g)(text).replaceAll('/', '\\/'),
   encodeURIComponent,
-  (text) => lowerHex(encodeURIComponent(text)),
+  encodeURI,
   strict,
   (text) => lowerHex(strict(text)),
   (text) => strict(text).replaceAll('%20', '+'),
-  encodeURI,
   html,
   (text) => html(text).replaceAll('&#39;', '&#x27;'),
   // By a service that takes bytes of UTF-8 for Latin-1, as many do with what `Basic` decodes to.
   toBinary,
-  (text) => json(toBinary(text)),
 ]
 
-/** From here on a text in other letters is no other word. */
-const minCaseChars = 8
-/** From here on a part of hex or base64 is no accident. */
-const minHexChars = 6
+/** From here on a part of base64 is no accident. */
 const minBase64Chars = 6
 
 /**
- * Every way in which a value may come back: as it is, in JSON, percent-encoded, in HTML, and each of these as hex, and
- * in base64 with whatever before and after it (`user:value`), in both alphabets. As strings of bytes; the longest first.
+ * The ways in which a value comes back from a server that means no harm, as strings of bytes, the longest first: as it
+ * is, in JSON, in an address, in HTML, and in base64 with whatever before and after it (`user:value`, as in
+ * `Authorization`), in both alphabets. A token of letters and digits has 7 at most.
  */
 export function formsOf(value: string): readonly string[] {
-  const cases = value.length < minCaseChars ? [] : [value.toLowerCase(), value.toUpperCase()]
-  const texts = new Set([...encodings.map((encode) => encode(value)), ...cases].map(toBinary))
-  const percent = hexOf(toBinary(value)).replace(/../g, '%$&')
+  const written = value.toWellFormed()
   const forms = [
-    ...texts,
-    percent,
-    percent.toUpperCase(),
-    ...[...texts].flatMap((text) => [...hexForms(text), ...base64Forms(text)]),
-    ...base64Forms(btoa(toBinary(value))),
-    ...utf16Forms(value),
-    ...latin1Forms(value),
+    ...encodings.map((encode) => toBinary(encode(written))),
+    ...[written, json(written)].flatMap((text) => base64Forms(toBinary(text))),
+    // In a reply that is not UTF-8 a character is one byte.
+    ...(/[^\0-\u00ff]/.test(written) ? [] : [written]),
   ]
   return [...new Set(forms)].toSorted((one, other) => other.length - one.length)
 }
 
-const hexOf = (binary: string) =>
-  Array.from(binary, (char) => char.charCodeAt(0).toString(16).padStart(2, '0')).join('')
-
-function hexForms(binary: string): readonly string[] {
-  const hex = hexOf(binary)
-  return hex.length < minHexChars ? [] : [hex, hex.toUpperCase()]
-}
-
-/** Both byte orders. */
-function utf16Forms(value: string): readonly string[] {
-  const units = Array.from({ length: value.length }, (_, at) => value.charCodeAt(at))
-  const bytes = units.map((unit) => [unit & 255, unit >> 8] as const)
-  return [
-    bytes.map(([low, high]) => String.fromCharCode(low, high)).join(''),
-    bytes.map(([low, high]) => String.fromCharCode(high, low)).join(''),
-  ]
-}
-
-/** In a reply that is not UTF-8 a character is one byte. */
-const latin1Forms = (value: string): readonly string[] =>
-  /[^\0-\u00ff]/.test(value) ? [] : [value]
-
 /** What is the same in base64 wherever the value stands in what is encoded. */
-export function base64Forms(plain: string): readonly string[] {
+function base64Forms(plain: string): readonly string[] {
   const inner = [0, 1, 2].map((before) => {
     const text = btoa('\0'.repeat(before) + plain)
     const last = Math.floor(((before + plain.length) * 8) / 6)
@@ -119,8 +92,4 @@ export function toBytes(binary: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(binary.length)
   for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.charCodeAt(at)
   return bytes
-}
-
-function percentOf(char: string): string {
-  return `%${char.charCodeAt(0).toString(16).toUpperCase()}`
 }

@@ -1,5 +1,4 @@
 import { toolDestroys } from '#contracts/destructive.ts'
-import { errorCode, errorMessage } from '#contracts/errors.ts'
 import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
 import { joinLabels, saidLabel } from '#contracts/label.ts'
 import { addUsage, zeroUsage, type Usage } from '#contracts/lease.ts'
@@ -15,7 +14,8 @@ import { spendingOfAgent, spendingOfTool, withIsolateFee } from './inner-reach.t
 import { goesToOf } from '../capabilities/open-network.ts'
 import { jsonSizeBytes, NotJsonError, toJson } from '../sandbox/json-border.ts'
 import { toOfferTools } from './offer-tools.ts'
-import { InputError, OutputError } from '../sandbox/output-error.ts'
+import { OutputError } from '../sandbox/output-error.ts'
+import { toFailure } from './call-failure.ts'
 import { waitingFor } from '#contracts/asks.ts'
 import {
   createCallLabels,
@@ -26,8 +26,6 @@ import {
 } from '../capabilities/plugin-flow.ts'
 import { createAsking } from '../capabilities/plugin-request.ts'
 import type { HostedFunction } from '../sandbox/plugin-parts.ts'
-
-const maxMessageChars = 2_000
 
 type Work = HostedFunction
 
@@ -202,6 +200,7 @@ async function callPlugin(
   const labels = createCallLabels(own, { tool: name, context })
   const opening = {
     as,
+    tool: name,
     goesTo,
     labels,
     check: watch?.check,
@@ -277,29 +276,4 @@ function toOutput(value: unknown): Json {
     throw error
   }
   throw new OutputError('returned more than 1 MiB of JSON.')
-}
-
-/** Of an error only a `ToolError`'s message and `transient` cross; anything else stays inside (it may hold secrets). */
-function toFailure(error: unknown, name: string, signal: AbortSignal): ToolFailure {
-  if (signal.aborted) return toAbortFailure(signal.reason, name)
-  if (error instanceof OutputError)
-    return { code: 'tool_failed', message: `The tool ${name} ${error.message}` }
-  if (error instanceof InputError) return { code: 'tool_invalid_input', message: error.message }
-  if (errorCode(error) === 'tool_failed') {
-    const transient = (error as { readonly transient?: unknown }).transient === true
-    return {
-      code: 'tool_failed',
-      message: errorMessage(error).slice(0, maxMessageChars),
-      ...(transient && { transient }),
-    }
-  }
-  return { code: 'tool_failed', message: `The tool ${name} failed.` }
-}
-
-/** The pipeline knows why it aborted; without a reason of ours it was a cancel. */
-function toAbortFailure(reason: unknown, name: string): ToolFailure {
-  const code = errorCode(reason)
-  if (code === 'tool_timeout')
-    return { code, message: `The tool ${name} took too long and was stopped.` }
-  return { code: 'tool_cancelled', message: `The tool ${name} was cancelled.` }
 }

@@ -50,6 +50,46 @@ describe('a manifest', () => {
     },
   )
 
+  describe('P22: a secret has one place', () => {
+    const host = 'api.example'
+    const parsed = (...secrets: object[]) =>
+      parseManifest({ ...base, grants: { secrets: secrets.map((one) => ({ name: 'K', ...one })) } })
+
+    it.each([
+      { host, in: 'header', at: 'X-Api-Key' },
+      { host, in: 'basic' },
+      { host, in: 'path', at: '/bot{}' },
+      { host, in: 'path', at: '/v1/keys/{}/use' },
+      { host, in: 'query', at: 'api_key' },
+      { in: 'hmac', scheme: 'slack' },
+    ])('%j', (secret) => expect(() => parsed(secret)).not.toThrow())
+
+    it.each([{ host, in: 'header' }, { host, in: 'path' }, { in: 'hmac' }])(
+      'or is read as it was stored before there were places: %j',
+      (secret) => expect(parsed(secret).grants.secrets).toEqual([{ name: 'K', ...secret }]),
+    )
+
+    it.each([
+      [{ host, in: 'header', at: 'X Key' }, 'grants.secrets.0.at: must be the name of a header'],
+      [{ host, in: 'header', at: '*' }, 'at: must be the name of a header'],
+      [{ host, in: 'path', at: '/bot' }, 'at: must be the path to the secret, with {}'],
+      [{ host, in: 'path', at: '/{}/{}' }, 'at: must be the path'],
+      [{ host, in: 'path', at: '/a?key={}' }, 'at: must be the path'],
+      [{ host, in: 'query' }, 'at: must be the name of a parameter'],
+      [{ host, in: 'query', at: 'a&b' }, 'at: must be the name of a parameter'],
+      [{ host, in: 'basic', at: 'x' }, 'at: is not for in: basic'],
+      [{ host, in: 'header', scheme: 'slack' }, 'scheme: is for in: hmac only'],
+      [{ in: 'hmac', scheme: 'rot13' }, 'grants.secrets.0.scheme'],
+      [{ in: 'hmac', host }, 'host: is required, but for in: hmac'],
+    ])('and no other: %j', (secret, message) => expect(() => parsed(secret)).toThrow(message))
+
+    it('T26: and there are at most 16 of them', () => {
+      const all = Array.from({ length: 17 }, () => ({ in: 'hmac' }))
+      expect(() => parsed(...all)).toThrow('grants.secrets')
+      expect(() => parsed(...all.slice(1))).not.toThrow()
+    })
+  })
+
   it('Y13, Y15: limits are 10 turns, 50,000 tokens and 120 s, and no tool, unless it says otherwise', () => {
     expect(parseManifest(withAgent({})).agent).toMatchObject({
       limits: { max_turns: 10, max_tokens_per_invocation: 50_000, time_budget_ms: 120_000 },

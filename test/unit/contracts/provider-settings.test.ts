@@ -27,7 +27,10 @@ const problemsOf = (value: unknown): readonly string[] =>
 describe('I6: ISOLA_PROVIDERS', () => {
   it('names servers, their keys by the name of a secret, and what their models can do', () => {
     const settings = providerSettings.parse(
-      JSON.stringify([backup, { id: 'local', base_url: 'http://localhost:11434/v1' }]),
+      JSON.stringify([
+        { ...backup, public: true },
+        { id: 'local', base_url: 'http://localhost:11434/v1' },
+      ]),
     )
     const secrets: Record<string, string> = { BACKUP_KEY: 'sk-backup' }
     expect(toModelServers(settings, (name) => secrets[name])).toEqual([
@@ -35,6 +38,7 @@ describe('I6: ISOLA_PROVIDERS', () => {
         id: 'backup',
         baseUrl: 'https://models.example/v1',
         apiKey: 'sk-backup',
+        isPublic: true,
         models: [
           {
             name: 'large',

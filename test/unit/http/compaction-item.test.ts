@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest'
 import type { Message } from '#contracts/message.ts'
 import { toHistory } from '../../../src/http/openai/history.ts'
 import { fromContent, toContent } from '../../../src/http/openai/responses/compaction-item.ts'
-import { inputItem, toSaidItems } from '../../../src/http/openai/responses/input-items.ts'
+import {
+  inputItem,
+  sinceCompaction,
+  toSaidItems,
+} from '../../../src/http/openai/responses/input-items.ts'
 import { answer, calls, says, user } from '../../fakes/context.ts'
 
 const summary: Message = { role: 'user', text: 'Notes: ü → 7', taint: ['context', 'model'] }
@@ -16,10 +20,12 @@ const messages: readonly Message[] = [
 const item = (encrypted_content: string, type = 'compaction') => ({ type, encrypted_content })
 const read = (items: readonly object[]) =>
   toHistory(
-    toSaidItems(
-      items.map((one) => inputItem.parse(one)),
-      'input',
-      () => undefined,
+    sinceCompaction(
+      toSaidItems(
+        items.map((one) => inputItem.parse(one)),
+        'input',
+        () => undefined,
+      ),
     ),
     'input',
   )

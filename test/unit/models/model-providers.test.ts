@@ -28,6 +28,29 @@ const selected = (config: Partial<ModelConfig>, name?: string): string => {
 const key = { openaiApiKey: 'sk-test' }
 const development = { isDevelopment: true }
 
+describe('T5: addresses of images are handed on', () => {
+  const server = { baseUrl: 'https://models.example/v1', models: [], isPublic: true }
+  it.each<[string, Partial<ModelConfig>, boolean]>([
+    ['where every server is public', { servers: [{ id: 'one', ...server }] }, true],
+    [
+      'not where one of several is not',
+      {
+        servers: [
+          { id: 'one', ...server },
+          { id: 'two', ...server, isPublic: false },
+        ],
+      },
+      false,
+    ],
+    [
+      'not beside a server that cannot be marked',
+      { ...key, servers: [{ id: 'one', ...server }] },
+      false,
+    ],
+    ['not by default', key, false],
+  ])('%s', (_what, config, isTaken) => expect(models(config).takesAddresses).toBe(isTaken))
+})
+
 describe('I6: selecting a model', () => {
   it.each<[string, Partial<ModelConfig>, string | undefined, string]>([
     ['nothing asked, nothing set, in development', development, undefined, 'offline/offline'],

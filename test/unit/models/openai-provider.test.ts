@@ -95,6 +95,16 @@ describe('a request to an OpenAI-compatible server', () => {
     expect(server.requests[1]?.headers['tracestate']).toBe('vendor=a')
   })
 
+  it('T5: gives a server an address to fetch only if it is public, and says so of one that was kept', async () => {
+    const url = 'http://10.0.0.1/admin'
+    const messages: readonly Message[] = [{ ...hello, images: [url] }]
+    for (const isPublic of [false, true])
+      await call([{ text: 'ok' }], ask({ messages }), { isPublic })
+    const [closed, open] = server.requests.map(({ body }) => body.messages[0]?.content?.[1])
+    expect(closed).toEqual({ type: 'text', text: `[An image that was not fetched: ${url}]` })
+    expect(open).toEqual({ type: 'image_url', image_url: { url } })
+  })
+
   it('carries messages, images, tool calls and results, tools, parameters and the schema asked for', async () => {
     const messages: readonly Message[] = [
       { role: 'system', text: 'Be brief.' },

@@ -36,8 +36,8 @@ it('T9: an answer over 2 MiB is cut off for a plugin', async () => {
     emit: () => {},
     secrets: createCallSecrets(
       [],
-      { call: 'c', emit: () => {} },
-      { readSecrets: readerOf({}), ids: { next: () => 'ref_1' } },
+      { call: 'c', emit: () => {}, plugin: 'demo' },
+      { readSecrets: readerOf({}), ids: { next: () => 'ref_1' }, clock: { nowMs: () => 0 } },
     ),
     idempotencyKey: 'k',
     traceparent: '',

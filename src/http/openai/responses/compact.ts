@@ -11,12 +11,19 @@ import { resolveTarget } from '../../targets.ts'
 import { parseFields } from '../../validate.ts'
 import { faultOf } from '../chat-response.ts'
 import { invalid, toHistory } from '../history.ts'
+import { createInlineImages } from '../inline-images.ts'
 import { headersFor } from '../run-response.ts'
 import { sessionFor } from '../work.ts'
 import type { PlaceInSession } from '../wire-ids.ts'
 import { toCompactionId, toMessageId, toResponseId } from '../wire-ids.ts'
 import { toContent } from './compaction-item.ts'
-import { compactionTrigger, inputItem, referencedRuns, toSaidItems } from './input-items.ts'
+import {
+  compactionTrigger,
+  inputItem,
+  referencedRuns,
+  sinceCompaction,
+  toSaidItems,
+} from './input-items.ts'
 import { resolveItems } from './referenced-items.ts'
 import { inputParts, toEcho, toResource, toUsage } from './resource.ts'
 import type { ResponseRequest } from './response-request.ts'
@@ -130,7 +137,7 @@ async function compacted(
     throw unsupported('previous_response_id', 'send the items themselves as input')
   const rights = context.get('principal')
   const target = await resolveTarget(deps, rights, request.model)
-  const history = await readInput(deps, rights.id, request.input)
+  const history = await readInput(deps, context, request.input)
   const instructions = [request.instructions, history.instructions].filter(Boolean).join('\n\n')
   const key = readIdempotencyKey(context.req.raw.headers)
   const session = await sessionFor(deps, { asking: rights, key })
@@ -167,12 +174,14 @@ function stoppedBy({ state, error }: CompactionOutcome['result']): Error | undef
   return Object.assign(new Error(error?.message ?? 'The run was stopped.'), { code: error?.code })
 }
 
-async function readInput(deps: HttpDeps, principal: string, input: CompactRequest['input']) {
+async function readInput(deps: HttpDeps, context: HttpContext, input: CompactRequest['input']) {
+  const inline = createInlineImages(deps.readImage, context.req.raw.signal)
   if (typeof input === 'string') {
     return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }
-  const resolve = await resolveItems(deps, principal, referencedRuns(input))
-  const history = toHistory(toSaidItems(input, 'input', resolve), 'input')
+  const resolve = await resolveItems(deps, context.get('principal').id, referencedRuns(input))
+  const said = await inline(toSaidItems(input, 'input', resolve))
+  const history = toHistory(sinceCompaction(said), 'input')
   if (history.orphans[0]) throw invalid(history.orphans[0].at, 'answers no call in this list')
   if (history.messages.length === 0) throw invalid('input', 'has nothing that could be compacted')
   return history

@@ -5,6 +5,7 @@ import { errorResponse, jsonResponse } from '../../responses.ts'
 import { toResponseFormat } from '../chat-request.ts'
 import { faultOf } from '../chat-response.ts'
 import { type History, invalid, toHistory } from '../history.ts'
+import { createInlineImages } from '../inline-images.ts'
 import { headersFor, streamRun } from '../run-response.ts'
 import {
   parseConversationId,
@@ -14,7 +15,7 @@ import {
 } from '../wire-ids.ts'
 import { type ParsedRequest, toWork, type Work } from '../work.ts'
 import { answerCompaction, asksForCompaction } from './compact.ts'
-import { referencedRuns, toSaidItems } from './input-items.ts'
+import { referencedRuns, sinceCompaction, toSaidItems } from './input-items.ts'
 import { resolveItems } from './referenced-items.ts'
 import { toEcho, toResource } from './resource.ts'
 import { parseResponseRequest, type ResponseRequest } from './response-request.ts'
@@ -69,7 +70,7 @@ function fromResponses(
     tools: request.tools,
     toolChoice: request.tool_choice,
     isParallel: request.parallel_tool_calls,
-    history: () => readHistory(deps, context.get('principal').id, request.input),
+    history: () => readHistory(deps, context, request.input),
     ...(place && { place }),
     isKept: request.store !== false,
     isBackground: request.background === true,
@@ -97,14 +98,16 @@ function placeOf({ previous_response_id: previous, conversation }: ResponseReque
 
 async function readHistory(
   deps: HttpDeps,
-  principal: string,
+  context: HttpContext,
   input: ResponseRequest['input'],
 ): Promise<History> {
+  const inline = createInlineImages(deps.readImage, context.req.raw.signal)
   if (typeof input === 'string') {
     return toHistory([{ kind: 'user', text: input, images: [], at: 'input' }], 'input')
   }
-  const resolve = await resolveItems(deps, principal, referencedRuns(input))
-  const history = toHistory(toSaidItems(input, 'input', resolve), 'input')
+  const resolve = await resolveItems(deps, context.get('principal').id, referencedRuns(input))
+  const said = await inline(toSaidItems(input, 'input', resolve))
+  const history = toHistory(sinceCompaction(said), 'input')
   const last = history.messages.at(-1)
   if (history.orphans.length === 0 && (!last || last.role === 'assistant')) {
     throw invalid('input', 'ends with nothing to answer: add a message of the user or an output')

@@ -39,28 +39,40 @@ export const compactionTrigger = 'compaction_trigger'
 export type ResolveItem = (id: string) => Said | undefined
 
 /**
- * Throws `request_invalid` naming the item of the field. A compaction of ours stands for all that is before it: of that
- * only instructions are still read, and what the user said that is not in it.
+ * Throws `request_invalid` naming the item of the field.
  */
 export function toSaidItems(
   items: readonly InputItem[],
   field: 'input' | 'items',
   resolve: ResolveItem,
 ): readonly Said[] {
-  const said = items.flatMap((item, index) => toSaid(item, `${field}[${index}]`, resolve))
+  return items.flatMap((item, index) => toSaid(item, `${field}[${index}]`, resolve))
+}
+
+/**
+ * A compaction of ours stands for all that is before it: of that only instructions are still read, and what the user
+ * said that is not in it. Pictures are compared as they are, whatever address they came from.
+ */
+export function sinceCompaction(said: readonly Said[]): readonly Said[] {
   const last = said.findLastIndex(({ kind }) => kind === 'compacted')
   const compacted = said[last]
   if (compacted?.kind !== 'compacted') return said
   const known = new Set(
-    compacted.messages.flatMap((one) => (one.role === 'user' ? [keyOf(one)] : [])),
+    compacted.messages.flatMap((one) => (one.role === 'user' ? [keyOf(one.text, one.images)] : [])),
   )
   const isNew = (one: Said) =>
-    one.kind === 'instructions' || (one.kind === 'user' && !known.has(keyOf(one)))
+    one.kind === 'instructions' ||
+    (one.kind === 'user' &&
+      !known.has(
+        keyOf(
+          one.text,
+          one.images.map(({ url }) => url),
+        ),
+      ))
   return said.filter((one, index) => index >= last || isNew(one))
 }
 
-const keyOf = (said: { readonly text: string; readonly images?: readonly string[] }): string =>
-  [said.text, ...(said.images ?? [])].join('\n')
+const keyOf = (text: string, images: readonly string[] = []): string => [text, ...images].join('\n')
 
 /** The runs that item references point into. */
 export function referencedRuns(items: readonly InputItem[]): readonly RunPlace[] {
@@ -125,8 +137,8 @@ function toMessage(item: InputItem, role: NonNullable<InputItem['role']>, at: st
   const images =
     typeof item.content === 'string'
       ? []
-      : item.content.flatMap(({ type, image_url: url }) =>
-          type === 'input_image' && url ? [url] : [],
+      : item.content.flatMap(({ type, image_url: url }, index) =>
+          type === 'input_image' && url ? [{ url, at: `${at}.content[${index}].image_url` }] : [],
         )
   if (text === '' && images.length === 0)
     throw invalid(`${at}.content`, 'is empty: say what is wanted')

@@ -97,6 +97,9 @@ function createSecrets(ask: Ask, nonce: string): PluginSecrets {
     hmac: (name, text) => ask('secrets.hmac', [name, text]) as Promise<string>,
     verify: (name, text, signature) =>
       ask('secrets.verify', [name, text, signature]) as Promise<boolean>,
+    sign: (name, body) => ask('secrets.sign', [name, body]) as Promise<Record<string, string>>,
+    verifyRequest: (name, request) =>
+      ask('secrets.verifyRequest', [name, request]) as Promise<boolean>,
   }
 }
 

@@ -48,7 +48,7 @@ describe('what a plugin asks for', () => {
       expect.arrayContaining([
         'network: GET a.example',
         'network: POST a.example',
-        'secret: KEY (header to a.example)',
+        'secret: KEY (header authorization to a.example)',
         'storage of each principal, bytes',
         'model: tokens of each call',
         'model: small',
@@ -94,6 +94,17 @@ describe('what a plugin asks for', () => {
   ]
   test.each(wider)('E2: is more with %s', (_what, grants) => {
     expect(widened(permit({ ...base, grants }), permit(base))).toHaveLength(1)
+  })
+
+  it('E2: is more with a secret in another place, and the same where the place is only said now', () => {
+    const secret = (place: object) =>
+      permit({ grants: { secrets: [{ name: 'KEY', host: 'a.example', in: 'header', ...place }] } })
+    const linesOf = (next: object) => widened(secret(next), secret({})).map(({ text }) => text)
+    expect(linesOf({ at: 'X-Api-Key' })).toEqual(['secret: KEY (header x-api-key to a.example)'])
+    expect(linesOf({ in: 'path', at: '/bot{}' })).toEqual([
+      'secret: KEY (path /bot{} to a.example)',
+    ])
+    expect(linesOf({ at: 'Authorization' })).toEqual([])
   })
 
   it('E2: is more with another tool of its code or of its agent, a higher limit or another model', () => {

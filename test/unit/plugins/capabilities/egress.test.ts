@@ -59,8 +59,8 @@ function setUp({
     emit: (event) => events.push(event),
     secrets: createCallSecrets(
       [],
-      { call: 'call_1', emit: () => {} },
-      { readSecrets: readerOf({}), ids: { next: () => 'ref_1' } },
+      { call: 'call_1', emit: () => {}, plugin: 'demo' },
+      { readSecrets: readerOf({}), ids: { next: () => 'ref_1' }, clock: { nowMs: () => 0 } },
     ),
     idempotencyKey: 'key_1',
     traceparent,

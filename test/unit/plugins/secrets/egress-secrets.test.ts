@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '#contracts/errors.ts'
+import type { signatureScheme } from '#contracts/signature-scheme.ts'
 import { openCapabilities } from '../../../../src/plugins/capabilities/capabilities.ts'
 import { bundle, createCapabilityDeps, loadOne } from '../../../fakes/plugins.ts'
 import { createSecretWorld } from '../../../fakes/secret-world.ts'
@@ -15,13 +16,17 @@ const basic = (text: string) => `Basic ${btoa(text)}`
 const url = 'https://api.example/'
 
 describe('P24: the egress puts a secret where the grant says', () => {
-  it('in a header, whichever it is and wherever in it', async () => {
+  it('in the header that it names, wherever in it', async () => {
+    const grants = [{ name: 'TOKEN', host: 'api.example', in: 'header' as const, at: 'X-Api-Key' }]
+    const { fetch, requests } = createSecretWorld({ values, grants })
+    await fetch(url, { headers: { 'x-api-key': `key ${ref};` } })
+    expect(requests[0]?.headers).toMatchObject({ 'x-api-key': `key ${ascii};` })
+  })
+
+  it('in Authorization, of a grant from before grants named the header', async () => {
     const { fetch, requests } = createSecretWorld({ values })
-    await fetch(url, { headers: { Authorization: `Bearer ${ref}`, 'x-key': `a=${ref};b=${ref}` } })
-    expect(requests[0]?.headers).toMatchObject({
-      authorization: `Bearer ${ascii}`,
-      'x-key': `a=${ascii};b=${ascii}`,
-    })
+    await fetch(url, { headers: { Authorization: `Bearer ${ref}` } })
+    expect(requests[0]?.headers).toMatchObject({ authorization: `Bearer ${ascii}` })
   })
 
   it.each([
@@ -36,14 +41,37 @@ describe('P24: the egress puts a secret where the grant says', () => {
   })
 
   it('in path and query, percent-encoded: it can lead nowhere else', async () => {
-    const grants = [{ name: 'TOKEN', host: 'api.example', in: 'path' as const }]
+    const host = 'api.example'
+    const grants = [
+      { name: 'TOKEN', host, in: 'path' as const, at: '/bot{}' },
+      { name: 'OTHER', host, in: 'query' as const, at: 'key' },
+    ]
+    const hostile = '@evil.example/?#&='
     const { fetch, requests } = createSecretWorld({
       grants,
-      values: { TOKEN: '@evil.example/?#&=' },
+      values: { TOKEN: hostile, OTHER: hostile },
     })
-    await fetch(`${url}bot${ref}/send?key=${ref}`)
+    await fetch(`${url}bot${ref}/send?a=1&key=${refOf('OTHER')}`)
     const encoded = '%40evil.example%2F%3F%23%26%3D'
-    expect(requests[0]?.url).toBe(`${url}bot${encoded}/send?key=${encoded}`)
+    expect(requests[0]?.url).toBe(`${url}bot${encoded}/send?a=1&key=${encoded}`)
+  })
+
+  it('with an event of who used which secret where, and never the value', async () => {
+    const { fetch, events } = createSecretWorld({ values })
+    await fetch(url, { headers: { authorization: `Bearer ${ref}` } })
+    await fetch(url)
+    const used = events.filter(({ type }) => type === 'secret_used')
+    expect(used.map(({ data }) => data)).toEqual([
+      {
+        call: 'call_1',
+        plugin: 'demo',
+        tool: 'demo__go',
+        secret: 'TOKEN',
+        host: 'api.example',
+        place: 'header authorization',
+      },
+    ])
+    expect(JSON.stringify(events)).not.toContain(ascii)
   })
 
   it('and nothing where there is no placeholder', async () => {
@@ -58,6 +86,7 @@ describe('T4: a text that only looks like a placeholder leaves as it is:', () =>
     name: 'TOKEN',
     host: 'api.example',
     in: place,
+    ...(place === 'path' && { at: '/{}' }),
   }))
   const older = createSecretWorld({ nonce: 'ref_0' }).ref('TOKEN')
   it.each([
@@ -79,7 +108,7 @@ describe('T4: a text that only looks like a placeholder leaves as it is:', () =>
     const deps = createCapabilityDeps({
       readSecrets: readerOf(values),
       fetch: async (_url, { headers }) => {
-        requests.push(new Headers(headers).get('x-key') ?? '')
+        requests.push(new Headers(headers).get('authorization') ?? '')
         return new Response('ok')
       },
     })
@@ -96,14 +125,17 @@ describe('T4: a text that only looks like a placeholder leaves as it is:', () =>
       () => openCapabilities(plugin, createToolContext(), deps).capabilities,
     )
     const kept = first!.secrets.ref('TOKEN')
-    for (const { fetch } of [first!, second!]) await fetch(url, { headers: { 'x-key': kept } })
+    for (const { fetch } of [first!, second!])
+      await fetch(url, { headers: { authorization: kept } })
     expect(requests).toEqual([ascii, kept])
   })
 
   it('beside one of this call, which is filled', async () => {
     const { fetch, requests } = createSecretWorld({ values })
-    await fetch(url, { headers: { 'x-key': `${ref} ${older}` }, method: 'POST', body: older })
-    expect(requests).toMatchObject([{ headers: { 'x-key': `${ascii} ${older}` }, body: older }])
+    const headers = { authorization: `${ref} ${older}` }
+    await fetch(url, { headers, method: 'POST', body: older })
+    const filled = { authorization: `${ascii} ${older}` }
+    expect(requests).toMatchObject([{ headers: filled, body: older }])
   })
 
   it('where a server redirects to it', async () => {
@@ -115,22 +147,27 @@ describe('T4: a text that only looks like a placeholder leaves as it is:', () =>
   })
 })
 
+const authOf = (value: string) => ({ headers: { authorization: `Bearer ${value}` } })
+
 describe('P22: a placeholder is refused, on the record and before anything is sent,', () => {
   const post = { method: 'POST' }
   it.each([
-    ['of a secret that is not granted', url, { headers: { a: refOf('OTHER') } }, 'OTHER'],
-    ['for another host', 'https://other.example/', { headers: { a: ref } }, 'TOKEN'],
+    ['of a secret that is not granted', url, authOf(refOf('OTHER')), 'OTHER'],
+    ['for another host', 'https://other.example/', authOf(ref), 'TOKEN'],
+    ['in another header', url, { headers: { 'x-note': ref } }, 'TOKEN in the header x-note'],
+    ['twice', url, { headers: { authorization: `${ref} ${ref}` } }, 'TOKEN twice in a request'],
     ['in the path', `${url}${ref}`, {}, 'TOKEN'],
     ['in the query', `${url}?a=${ref}`, {}, 'TOKEN'],
     ['in the fragment', `${url}#${ref}`, {}, 'TOKEN'],
     ['in basic authentication', url, { headers: { authorization: basic(`u:${ref}`) } }, 'TOKEN'],
-    ['in the body', url, { ...post, body: `token=${ref}` }, 'TOKEN'],
-    ['beside one that is right', url, { ...post, headers: { a: ref }, body: ref }, 'TOKEN'],
-  ])('%s', async (_what, target, init, secret) => {
+    ['in the body', url, { ...post, body: `token=${ref}` }, 'TOKEN in the body'],
+    ['beside one that is right', url, { ...post, ...authOf(ref), body: ref }, 'TOKEN in the body'],
+  ])('%s', async (_what, target, init, about) => {
     const { fetch, requests, refused } = createSecretWorld({ values })
+    const secret = about.split(' ')[0]
     await expect(fetch(target, init)).rejects.toMatchObject({
       code: 'tool_failed',
-      message: expect.stringContaining(`not granted: secret ${secret}`) as string,
+      message: expect.stringContaining(`not granted: secret ${about}`) as string,
     })
     expect(requests).toEqual([])
     expect(refused()).toEqual([{ call: 'call_1', capability: 'secrets', secret }])
@@ -143,9 +180,9 @@ describe('P22: a placeholder is refused, on the record and before anything is se
   })
 
   it.each([
-    ['basic', { headers: { a: ref } }],
-    ['path', { headers: { a: ref } }],
-    ['hmac', { headers: { a: ref } }],
+    ['basic', authOf(ref)],
+    ['path', authOf(ref)],
+    ['hmac', authOf(ref)],
   ] as const)('where the grant says in: %s', async (place, init) => {
     const grant = { name: 'TOKEN', in: place, ...(place !== 'hmac' && { host: 'api.example' }) }
     const { fetch, requests, refused } = createSecretWorld({ values, grants: [grant] })
@@ -156,14 +193,70 @@ describe('P22: a placeholder is refused, on the record and before anything is se
   it('for every host, where the grant says *', async () => {
     const grants = [{ name: 'TOKEN', host: '*', in: 'header' as const }]
     const { fetch } = createSecretWorld({ values, grants })
-    await expect(fetch(url, { headers: { a: ref } })).rejects.toThrow('for api.example')
+    await expect(fetch(url, authOf(ref))).rejects.toThrow('for api.example')
+  })
+})
+
+describe('P22: a slot is one place:', () => {
+  const host = 'api.example'
+  const inPath = [{ name: 'TOKEN', host, in: 'path' as const, at: '/bot{}' }]
+  const inQuery = [{ name: 'TOKEN', host, in: 'query' as const, at: 'key' }]
+
+  it.each([
+    ['with a method behind it', 'botTOKEN/sendMessage?text=hi'],
+    ['alone', 'botTOKEN'],
+  ])('a path %s', async (_what, path) => {
+    const { fetch, requests } = createSecretWorld({ values, grants: inPath })
+    await fetch(url + path.replace('TOKEN', ref))
+    expect(requests[0]?.url).toBe(url + path.replace('TOKEN', ascii))
+  })
+
+  it.each([
+    [
+      'sent as the text of a message',
+      'botTOKEN/sendMessage?chat_id=1&text=TOKEN',
+      'the query text',
+    ],
+    ['alone in the query', 'bot1/sendMessage?text=TOKEN', 'the query text'],
+    ['on another path', 'say/TOKEN', 'the path /say/{}'],
+    ['further down', 'x/botTOKEN', 'the path /x/bot{}'],
+    ['with something behind it', 'botTOKENx', 'the path /bot{}x'],
+    ['twice in the path', 'botTOKEN/TOKEN', 'in the path /bot'],
+  ])('a token of the path is refused %s', async (_what, path, place) => {
+    const { fetch, requests } = createSecretWorld({ values, grants: inPath })
+    await expect(fetch(url + path.replaceAll('TOKEN', ref))).rejects.toThrow(place)
+    expect(requests).toEqual([])
+  })
+
+  it.each([
+    ['under another name', '?note=TOKEN'],
+    ['as a part of a value', '?key=aTOKEN'],
+    ['as the name', '?TOKEN=key'],
+    ['twice', '?key=TOKEN&key=TOKEN'],
+    ['under a name that reads the same', '?%6bey=TOKEN'],
+    ['in the path', 'key/TOKEN'],
+  ])('a token of the query is refused %s', async (_what, path) => {
+    const { fetch, requests } = createSecretWorld({ values, grants: inQuery })
+    await expect(fetch(url + path.replaceAll('TOKEN', ref))).rejects.toThrow('not granted')
+    expect(requests).toEqual([])
+  })
+
+  it('and a grant from before there were places says what plugin.yaml has to say', async () => {
+    const old = (place: 'header' | 'path') => [{ name: 'TOKEN', host, in: place }]
+    const inHeader = createSecretWorld({ values, grants: old('header') })
+    await expect(inHeader.fetch(url, { headers: { 'X-Api-Key': ref } })).rejects.toThrow(
+      'granted: header authorization). plugin.yaml has to say where, with at: x-api-key',
+    )
+    const somewhere = createSecretWorld({ values, grants: old('path') })
+    await expect(somewhere.fetch(`${url}bot${ref}/send`)).rejects.toThrow('with at: /bot{}')
+    expect([...inHeader.requests, ...somewhere.requests]).toEqual([])
   })
 })
 
 describe('what is not there', () => {
   it('is an error that names the command', async () => {
     const { fetch, requests } = createSecretWorld()
-    await expect(fetch(url, { headers: { a: ref } })).rejects.toThrow(
+    await expect(fetch(url, authOf(ref))).rejects.toThrow(
       'The secret TOKEN is not set. The operator sets it: isola secret set TOKEN',
     )
     expect(requests).toEqual([])
@@ -183,9 +276,7 @@ describe('what is not there', () => {
 
   it('T4: a value that no header can hold is told without the value', async () => {
     const { fetch } = createSecretWorld({ values: { TOKEN: `${ascii}\r\nx-evil: 1` } })
-    const error: unknown = await fetch(url, { headers: { a: ref } }).catch(
-      (thrown: unknown) => thrown,
-    )
+    const error: unknown = await fetch(url, authOf(ref)).catch((thrown: unknown) => thrown)
     expect(String(error)).toContain('no header may have')
     expect(String(error)).not.toContain('canary')
   })
@@ -198,7 +289,6 @@ describe('T4: a value that comes back does not reach the plugin', () => {
     return fetch(url, { headers: { a: 'no placeholder needed' } })
   }
   const bytes = (text: string) => String.fromCharCode(...new TextEncoder().encode(text))
-  const hex = (text: string) => Buffer.from(text).toString('hex')
 
   it.each([
     ['as it is', (v: string) => v],
@@ -206,15 +296,14 @@ describe('T4: a value that comes back does not reach the plugin', () => {
     ['in JSON in JSON', (v: string) => JSON.stringify(JSON.stringify({ v }))],
     ['in JSON with slashes escaped', (v: string) => JSON.stringify(v).replaceAll('/', '\\/')],
     ['in ASCII JSON', (v: string) => JSON.stringify(v).replaceAll('ä', '\\u00e4')],
-    ['in ASCII JSON, capitals', (v: string) => JSON.stringify(v).replaceAll('ä', '\\u00E4')],
     ['percent-encoded', encodeURIComponent],
-    ['percent-encoded, small', (v: string) => encodeURIComponent(v).toLowerCase()],
+    [
+      'percent-encoded, small',
+      (v: string) => encodeURIComponent(v).replace(/%../g, (code) => code.toLowerCase()),
+    ],
     ['as a form', (v: string) => new URLSearchParams({ v }).toString()],
     ['as an address', encodeURI],
-    ['all percent', (v: string) => hex(v).replace(/../g, '%$&')],
     ['in HTML', (v: string) => v.replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
-    ['as hex', hex],
-    ['as hex, capitals', (v: string) => hex(v).toUpperCase()],
     ['in base64', (v: string) => btoa(bytes(v))],
     ['in base64 after one byte', (v: string) => btoa(bytes(`:${v}`))],
     ['in base64 after two', (v: string) => btoa(bytes(`u:${v}`))],
@@ -230,14 +319,6 @@ describe('T4: a value that comes back does not reach the plugin', () => {
       expect(text).not.toContain(write(value))
       if (start >= 0) expect(text).not.toContain(value.slice(4, 10))
       expect(Buffer.from(text, 'base64').toString()).not.toContain(value)
-    }
-  })
-
-  it('in UTF-16', async () => {
-    const body = Buffer.from(`a ${canary} b`, 'utf16le')
-    for (const bytesOf of [body, Buffer.from(body).swap16()]) {
-      const left = Buffer.from(await (await send(canary, bytesOf)).arrayBuffer())
-      expect(left.toString('latin1').replaceAll('\0', '')).toBe('a [redacted] b')
     }
   })
 
@@ -323,12 +404,15 @@ describe('a redirect', () => {
     const answer = () => answers.shift() ?? new Response(`got ${TOKEN}`)
     return createSecretWorld({ values, answer })
   }
-  const send = { headers: { 'x-plain': ref, authorization: `Bearer ${ref}` } }
+  const send = { headers: { authorization: `Bearer ${ref}` } }
 
   it('to the same host gets the secret anew', async () => {
     const { fetch, requests } = to('/next')
     expect(await (await fetch(url, send)).text()).toBe('got [redacted]')
-    expect(requests.map(({ headers }) => headers['x-plain'])).toEqual([ascii, ascii])
+    expect(requests.map(({ headers }) => headers['authorization'])).toEqual([
+      `Bearer ${ascii}`,
+      `Bearer ${ascii}`,
+    ])
   })
 
   it('to another host gets neither the value nor the placeholder', async () => {
@@ -407,4 +491,47 @@ describe('secrets.hmac and secrets.verify', () => {
     await expect(hmac('TOKEN', {} as string)).rejects.toThrow('both are strings')
     await expect(hmac('TOKEN', 'x'.repeat(1_048_577))).rejects.toThrow('1 MiB')
   })
+})
+
+describe('secrets.sign and secrets.verifyRequest', () => {
+  const grants = [{ name: 'TOKEN', in: 'hmac' as const, scheme: 'github' as const }]
+  const world = (scheme: (typeof signatureScheme.options)[number] = 'github') =>
+    createSecretWorld({ grants: [{ ...grants[0]!, scheme }], values })
+
+  it('sign a webhook and know it again, by the scheme of the grant, and never give the value', async () => {
+    const { sign, verifyRequest, events } = world()
+    const headers = await sign('TOKEN', 'body')
+    expect(Object.keys(headers)).toEqual(['x-hub-signature-256'])
+    expect(await verifyRequest('TOKEN', { headers, body: 'body' })).toBe(true)
+    expect(await verifyRequest('TOKEN', { headers, body: 'other' })).toBe(false)
+    const used = { plugin: 'demo', tool: 'demo__go', secret: 'TOKEN', place: 'hmac github' }
+    expect(events.map(({ data }) => data)).toEqual(
+      [1, 2, 3].map(() => ({ call: 'call_1', ...used })),
+    )
+    expect(JSON.stringify([headers, events])).not.toContain(ascii)
+  })
+
+  it('are for these schemes only: who may check a webhook signs no other text', async () => {
+    const { hmac, verify, refused } = world()
+    await expect(hmac('TOKEN', 'text')).rejects.toThrow('it takes hex, base64')
+    await expect(verify('TOKEN', 'text', '')).rejects.toThrow('plugin.yaml says github')
+    expect(refused()).toEqual([{ call: 'call_1', capability: 'secrets', secret: 'TOKEN' }])
+    await expect(world('hex').sign('TOKEN', 'x')).rejects.toThrow('plugin.yaml says hex')
+    await expect(world('telegram').sign('TOKEN', 'x')).rejects.toThrow('signed over there')
+  })
+
+  it('write an HMAC as base64 where the grant says so', async () => {
+    const { hmac, verify } = world('base64')
+    const signature = await hmac('TOKEN', 'data')
+    expect(signature).toMatch(/^[A-Za-z0-9+/]{43}=$/)
+    expect(await verify('TOKEN', 'data', signature)).toBe(true)
+    expect(await verify('TOKEN', 'data', signature.replace('=', ''))).toBe(false)
+  })
+
+  it.each([null, {}, { headers: { a: 1 }, body: '' }, { headers: {}, body: 1 }])(
+    'refuse what is no request: %j',
+    async (request) => {
+      await expect(world().verifyRequest('TOKEN', request as never)).rejects.toThrow('text')
+    },
+  )
 })

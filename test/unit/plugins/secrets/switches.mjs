@@ -9,6 +9,22 @@ export default [
     replace: 'grant.host !== host.slice(99)',
   },
   {
+    name: 'secret-in-its-slot',
+    what: 'P22: a secret goes into the header that its grant names only',
+    test: 'egress-secrets.test.ts',
+    file: 'src/plugins/secrets/placeholders.ts',
+    find: '(at ?? usualHeader).toLowerCase() === use.at',
+    replace: "(at ?? usualHeader) !== ''",
+  },
+  {
+    name: 'secret-once',
+    what: 'P22: a secret stands once in a request',
+    test: 'egress-secrets.test.ts',
+    file: 'src/plugins/secrets/placeholders.ts',
+    find: 'seen.set(use.name, place)',
+    replace: 'seen.set(place.slice(99), use.name)',
+  },
+  {
     name: 'secret-of-this-call',
     what: 'T4: a placeholder that was guessed, or kept of another call, is text',
     test: 'egress-secrets.test.ts',

@@ -1,0 +1,45 @@
+import { OutboundError, type Send } from '#contracts/outbound.ts'
+import type { ReadImage } from '#contracts/read-image.ts'
+
+/** As base64 it has to fit the row of what was said. */
+const maxImageBytes = 1024 * 1024
+/** Somebody waits for the answer. */
+const maxImageMs = 15_000
+const maxRedirects = 5
+
+/** What models take, by how it begins: what a server says of it proves nothing. */
+const kinds: readonly (readonly [type: string, begins: RegExp])[] = [
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8[79]a/],
+  ['image/webp', /^RIFF[^]{4}WEBP/],
+]
+
+/** Pictures come in over the one way out: public hosts alone, on every redirect, as all that is fetched for somebody. */
+export function createImageReader(send: Send): ReadImage {
+  return async (url, signal) => {
+    const answer = await send(
+      { url, headers: { accept: 'image/*', 'user-agent': 'isola' }, signal },
+      { maxBytes: maxImageBytes, timeoutMs: maxImageMs, maxRedirects },
+    )
+    if (answer.status < 200 || answer.status > 299) {
+      answer.cancel()
+      throw new OutboundError('unsupported', `${answer.host} answered ${answer.status}.`)
+    }
+    const binary = toBinary(await answer.bytes())
+    const [type] = kinds.find(([, begins]) => begins.test(binary)) ?? []
+    if (type === undefined)
+      throw new OutboundError('unsupported', 'What is there is no PNG, JPEG, GIF or WebP image.')
+    return `data:${type};base64,${btoa(binary)}`
+  }
+}
+
+/** So many arguments may a call have. */
+const maxPiece = 0x8000
+
+function toBinary(bytes: Uint8Array): string {
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += maxPiece)
+    binary += String.fromCharCode(...bytes.subarray(at, at + maxPiece))
+  return binary
+}

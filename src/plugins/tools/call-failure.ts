@@ -1,0 +1,30 @@
+import { errorCode, errorMessage } from '#contracts/errors.ts'
+import type { ToolFailure } from '#contracts/tool.ts'
+import { InputError, OutputError } from '../sandbox/output-error.ts'
+
+const maxMessageChars = 2_000
+
+/** Of an error only a `ToolError`'s message and `transient` cross; anything else stays inside (it may hold secrets). */
+export function toFailure(error: unknown, name: string, signal: AbortSignal): ToolFailure {
+  if (signal.aborted) return toAbortFailure(signal.reason, name)
+  if (error instanceof OutputError)
+    return { code: 'tool_failed', message: `The tool ${name} ${error.message}` }
+  if (error instanceof InputError) return { code: 'tool_invalid_input', message: error.message }
+  if (errorCode(error) === 'tool_failed') {
+    const transient = (error as { readonly transient?: unknown }).transient === true
+    return {
+      code: 'tool_failed',
+      message: errorMessage(error).slice(0, maxMessageChars),
+      ...(transient && { transient }),
+    }
+  }
+  return { code: 'tool_failed', message: `The tool ${name} failed.` }
+}
+
+/** The pipeline knows why it aborted; without a reason of ours it was a cancel. */
+function toAbortFailure(reason: unknown, name: string): ToolFailure {
+  const code = errorCode(reason)
+  if (code === 'tool_timeout')
+    return { code, message: `The tool ${name} took too long and was stopped.` }
+  return { code: 'tool_cancelled', message: `The tool ${name} was cancelled.` }
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { toContent } from '../../../src/http/openai/responses/compaction-item.ts'
+import { createImageReader } from '../../../src/outbound/image-reader.ts'
+import { createFakeApp, errorOf } from '../../fakes/http-deps.ts'
+import { sendOver } from '../../fakes/outbound.ts'
+
+const url = 'https://pictures.example/one.png'
+const png = '\x89PNG\r\n\x1a\n'
+const inline = `data:image/png;base64,${btoa(png)}`
+
+/** Both ways in; each with pictures in one message of the user's. */
+const ways = [
+  {
+    path: '/v1/chat/completions',
+    at: 'messages[0].content[1].image_url.url',
+    toBody: (...urls: string[]) => {
+      const parts = urls.map((one) => ({ type: 'image_url', image_url: { url: one } }))
+      const content = [{ type: 'text', text: 'What is this?' }, ...parts]
+      return { model: 'orchestrator', messages: [{ role: 'user', content }] }
+    },
+  },
+  {
+    path: '/v1/responses',
+    at: 'input[0].content[1].image_url',
+    toBody: (...urls: string[]) => {
+      const parts = urls.map((one) => ({ type: 'input_image', image_url: one }))
+      const content = [{ type: 'input_text', text: 'What is this?' }, ...parts]
+      return { model: 'orchestrator', input: [{ role: 'user', content }] }
+    },
+  },
+]
+
+/** The app, and what it asked outside. */
+function createWorld({ areAddressesTaken = false } = {}) {
+  const asked: string[] = []
+  const send = sendOver(async (to) => {
+    asked.push(to)
+    if (to.endsWith('/inside'))
+      return new Response(null, { status: 302, headers: { location: 'https://10.0.0.1/' } })
+    return new Response(
+      to.endsWith('.html') ? '<html>' : Uint8Array.from(png, (c) => c.charCodeAt(0)),
+    )
+  })
+  const readImage = areAddressesTaken ? undefined : createImageReader(send)
+  return { asked, ...createFakeApp({ deps: { readImage } }) }
+}
+
+describe.each(ways)('an image by its address at $path', ({ path, at, toBody }) => {
+  it('is fetched once, by us, and kept as the picture; what a stranger put there counts', async () => {
+    const { asked, send, submitted } = createWorld()
+    const response = await send(path, { json: toBody(url, url) })
+    expect(response.status, await response.clone().text()).toBe(200)
+    expect(asked).toEqual([url])
+    expect(submitted().messages).toEqual([
+      {
+        role: 'user',
+        text: 'What is this?',
+        images: [inline, inline],
+        taint: ['user'],
+        label: {
+          integrity: 'stranger',
+          confidentiality: 'said',
+          sources: [
+            { from: 'image pictures.example', integrity: 'stranger', confidentiality: 'public' },
+          ],
+        },
+      },
+    ])
+  })
+
+  it("is the user's own where it comes as a data URL", async () => {
+    const { asked, send, submitted } = createWorld()
+    await send(path, { json: toBody(inline) })
+    expect(asked).toEqual([])
+    expect(submitted().messages).toEqual([
+      { role: 'user', text: 'What is this?', images: [inline], taint: ['user'] },
+    ])
+  })
+
+  it('stays an address where every model server may be given one, and is labelled all the same', async () => {
+    const { asked, send, submitted } = createWorld({ areAddressesTaken: true })
+    await send(path, { json: toBody(url) })
+    expect(asked).toEqual([])
+    expect(submitted().messages).toMatchObject([
+      { images: [url], label: { integrity: 'stranger' } },
+    ])
+  })
+
+  it.each([
+    ['https://169.254.169.254/latest/meta-data/', 'a host that is not public is not allowed', 0],
+    ['https://192.168.0.1:8080/admin', 'port 8080', 0],
+    ['https://pictures.example/inside', 'a host that is not public is not allowed', 1],
+    ['http://pictures.example/one.png', 'only https is', 0],
+    ['https://pictures.example/one.html', 'no PNG, JPEG, GIF or WebP image', 1],
+  ])('T5: %s is refused by its field', async (target, message, requests) => {
+    const { asked, send, calls } = createWorld()
+    const response = await send(path, { json: toBody(target) })
+    expect(response.status).toBe(400)
+    expect(await errorOf(response)).toMatchObject({
+      code: 'invalid',
+      param: at,
+      message: expect.stringContaining(message) as string,
+    })
+    expect([asked.length, calls]).toEqual([requests, []])
+  })
+
+  it('T9: there are at most 8 of them in a request', async () => {
+    const { asked, send } = createWorld()
+    const urls = Array.from({ length: 9 }, (_, index) => `${url}?${index}`)
+    const response = await send(path, { json: toBody(...urls) })
+    expect([response.status, asked]).toEqual([400, []])
+  })
+})
+
+it('T5: an address that a client put into its compaction is fetched by us, too, and refused inside', async () => {
+  const toBody = (target: string) => {
+    const kept = [{ role: 'user' as const, text: 'Look', images: [target], taint: [] }]
+    const compacted = { type: 'compaction', encrypted_content: toContent(kept) }
+    return { model: 'orchestrator', input: [compacted, { role: 'user', content: 'And?' }] }
+  }
+  const { send, submitted } = createWorld()
+  const refused = await send('/v1/responses', { json: toBody('https://10.0.0.1/') })
+  expect([refused.status, (await errorOf(refused)).param]).toEqual([400, 'input[0]'])
+  await send('/v1/responses', { json: toBody(url) })
+  expect(submitted().messages).toMatchObject([
+    { text: 'Look', images: [inline], label: { integrity: 'stranger' } },
+    { text: 'And?' },
+  ])
+})
+
+it('what was said before a compaction is known again by its picture', async () => {
+  const kept = [{ role: 'user' as const, text: 'Look', images: [inline], taint: [] }]
+  const compacted = { type: 'compaction', encrypted_content: toContent(kept) }
+  const content = [
+    { type: 'input_text', text: 'Look' },
+    { type: 'input_image', image_url: url },
+  ]
+  const { send, submitted } = createWorld()
+  const input = [{ role: 'user', content }, compacted, { role: 'user', content: 'And?' }]
+  await send('/v1/responses', { json: { model: 'orchestrator', input } })
+  expect(submitted().messages.map((one) => 'text' in one && one.text)).toEqual(['Look', 'And?'])
+})
+
+it('files are refused, by address and otherwise', async () => {
+  const { asked, send } = createWorld()
+  const content = [{ type: 'input_file', file_url: 'https://files.example/a.pdf' }]
+  const json = { model: 'orchestrator', input: [{ role: 'user', content }] }
+  const response = await send('/v1/responses', { json })
+  expect([response.status, (await errorOf(response)).param]).toEqual([
+    400,
+    'input[0].content[0].type',
+  ])
+  expect(asked).toEqual([])
+})
