@@ -76,6 +76,7 @@ export function composeRuntime(
       deployment: storage.deployment,
       principals,
       mayBegin: governance.mayBegin,
+      held: principals,
       onSessionEnded: rooms.hooks.sessionEnded,
       timing: kept,
       ...(governance.telemetry && { telemetry: governance.telemetry }),
@@ -104,6 +105,7 @@ export function composeRuntime(
       sessions: gateway,
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
       report: principals.report,
+      stateOf: governance.credentialState,
     },
     http: composeSurfaces(rooms, sources),
   }
