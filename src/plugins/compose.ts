@@ -39,6 +39,7 @@ export interface PluginParts
     Omit<ScopedParts, 'sha256'> {
   readonly config: Pick<NetworkNowDeps, 'ownHosts'> & {
     readonly isolatePriceNanoUsd: number
+    readonly sharesIsolate: (plugin: string) => boolean
     readonly sqlDatabases: readonly string[]
   }
   /** Where the operator's databases for plugins are found by name. */

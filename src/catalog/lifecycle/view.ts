@@ -6,6 +6,7 @@ import type {
   PluginVersion,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
+import { isolateNote, type IsolatePrice } from './isolate-note.ts'
 import { lookAlikes } from './plugin-names.ts'
 
 /** A row as the operator sees it. */
@@ -43,7 +44,7 @@ function waitingOf(
 }
 
 /** What is installed, for the operator's list. */
-export function createPluginViews(store: PluginStore) {
+export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
   return {
     generations: store.generations,
     async list(): Promise<readonly PluginView[]> {
@@ -54,7 +55,10 @@ export function createPluginViews(store: PluginStore) {
       return there.map((row) => ({
         ...toView(row, ofRow(row)),
         // Of a plugin of the deployment everybody knows who made it.
-        notes: row.tier === 'builtin' ? [] : lookAlikes(row.id, ids),
+        notes:
+          row.tier === 'builtin'
+            ? []
+            : [...lookAlikes(row.id, ids), ...(price ? isolateNote(row, price) : [])],
       }))
     },
   }
