@@ -85,6 +85,7 @@ export function composeRuntime(
     catalog: {
       ...rooms.lifecycle,
       ...catalog.objectParts,
+      principals: async () => (await storage.keys.principals()).length,
       wire: rooms.agents.wire,
     },
     pluginService: { createSpace },

@@ -11,7 +11,12 @@ import {
 import { lengthPrefixed } from '#contracts/naming.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
-import type { CallReport, CatalogApi, PluginAdministration } from '#contracts/plugin-catalog.ts'
+import type {
+  CallReport,
+  CallVerdict,
+  CatalogApi,
+  PluginAdministration,
+} from '#contracts/plugin-catalog.ts'
 import { fromReply, type Reply } from '#contracts/reply.ts'
 import type { ListedTool } from '#contracts/runtime.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
@@ -37,8 +42,8 @@ export interface PluginCatalog extends PluginAdministration {
   /** The tools of parts that fit one of these patterns. Throws `request_unavailable`. */
   readonly tools: (wanted: readonly string[]) => Promise<readonly ListedTool[]>
   readonly problems: () => Promise<readonly PluginProblem[]>
-  /** Never throws; waits for nobody. */
-  readonly report: (report: CallReport) => void
+  /** Never rejects. */
+  readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
   /** One step of taking away what nobody can need any more; 0 if there is nothing. */
   readonly collect: () => Promise<number>
 }
@@ -186,12 +191,12 @@ export function createCatalogGateway({
       }
     },
     collect: async () => (namespace ? ask((api) => api.collect(), maxChangeMs) : 0),
-    report(report) {
-      if (namespace)
-        void catalog()
-          .report(report)
-          .catch(() => undefined)
-    },
+    report: async (report) =>
+      namespace
+        ? catalog()
+            .report(report)
+            .catch(() => undefined)
+        : undefined,
   }
 }
 

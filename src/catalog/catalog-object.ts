@@ -5,6 +5,7 @@ import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type {
   CallReport,
+  CallVerdict,
   CatalogApi,
   ChangeBy,
   ChangeResult,
@@ -40,6 +41,8 @@ export interface CatalogRuntime {
   ) => Promise<ChangeResult>
   readonly trip: (id: string, hash: string, why: string, ports: CatalogPorts) => Promise<void>
   readonly list: () => Promise<readonly PluginView[]>
+  /** How many there are, the operator included. */
+  readonly principals: () => Promise<number>
   readonly generations: (limit: number) => Promise<readonly GenerationView[]>
   /** Takes away some of what nobody can need any more; how much. */
   readonly collect: () => Promise<number>
@@ -115,11 +118,14 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#billed(() => this.#inTurn(() => this.#runtime.collect()))
     }
 
-    async report(report: CallReport): Promise<void> {
-      const why = this.#breaker.note(report)
-      if (why === undefined) return
+    async report(report: CallReport): Promise<CallVerdict | undefined> {
+      // Who cannot be counted are many: then nobody switches it off for others.
+      const principals = report.fault ? await this.#runtime.principals().catch(() => Infinity) : 0
+      const { all: why, own } = this.#breaker.note(report, principals)
+      if (why === undefined) return own
       const { id, hash } = report
       await this.#changing('', (ports) => this.#runtime.trip(id, hash, why, ports)).catch(() => {})
+      return undefined
     }
 
     /** One change after the other; then those are told, and waited for, whom it concerns. */
