@@ -93,7 +93,7 @@ function countIds(tier: TrustTier, { sessions, plugins }: { sessions: number; pl
     for (let plugin = 0; plugin < plugins; plugin += 1) {
       const identity = { plugin: `p${plugin}`, hash: hashOf(`${plugin}`), tier, config: {} }
       const more = { grantEpoch: 1, shimVersion: isolateVersion, rootSession: `ses_${session}` }
-      ids.add(toIsolateId({ ...identity, ...more }, sha256))
+      ids.add(toIsolateId({ ...identity, ...more, principal: 'p', isShared: false }, sha256))
     }
   return ids.size
 }

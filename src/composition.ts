@@ -76,6 +76,7 @@ export function composeRuntime(
       deployment: storage.deployment,
       principals,
       mayBegin: governance.mayBegin,
+      held: principals,
       onSessionEnded: rooms.hooks.sessionEnded,
       onCatalogSilent: catalog.installed.heardOfSilence,
       timing: kept,
@@ -85,6 +86,7 @@ export function composeRuntime(
     catalog: {
       ...rooms.lifecycle,
       ...catalog.objectParts,
+      principals: async () => (await storage.keys.principals()).length,
       wire: rooms.agents.wire,
     },
     pluginService: { createSpace },
@@ -105,6 +107,7 @@ export function composeRuntime(
       sessions: gateway,
       timing: { ...defaultPrincipalTiming, ...(keepUsageDays && { keepUsageDays }), ...timing },
       report: principals.report,
+      stateOf: governance.credentialState,
     },
     http: composeSurfaces(rooms, sources),
   }

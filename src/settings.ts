@@ -55,6 +55,16 @@ const sqlDatabases = z
     "must be names of D1 bindings with commas between them, and not DB, which is Isola's own",
   )
 
+/** Trusted plugins whose code has one isolate for all principals, or `*`. */
+const sharedIsolates = z
+  .string()
+  .optional()
+  .transform((text) => (text ?? '').split(',').flatMap((name) => name.trim() || []))
+  .refine(
+    (ids) => ids.every((id) => /^(\*|[a-z][a-z0-9-]{0,23})$/.test(id)),
+    'must be ids of plugins with commas between them, or *',
+  )
+
 /** Names under which clients reach this deployment, besides localhost and its workers.dev name. */
 const hosts = z
   .string()
@@ -79,6 +89,7 @@ const configSchema = z.object({
   ISOLA_DAILY_TOKENS: dailyTokens,
   ISOLA_DAILY_COST_USD: dailyCostUsd,
   ISOLA_ISOLATE_PRICE_USD: dailyCostUsd,
+  ISOLA_SHARED_ISOLATES: sharedIsolates,
   ISOLA_KEEP_DAYS: keepDays,
   ISOLA_KEEP_AUDIT_DAYS: keepAuditDays,
   ISOLA_KEEP_USAGE_DAYS: keepUsageDays,
@@ -148,6 +159,8 @@ export function parseConfig(env: unknown) {
         : models.isDevelopment
           ? 0
           : isolatePriceNanoUsd,
+    sharesIsolate: (plugin: string): boolean =>
+      ['*', plugin].some((id) => data.ISOLA_SHARED_ISOLATES?.includes(id)),
     /** Of every principal that has no limits of its own. */
     dailyLimits: (): DayAmount => {
       if (problem) throw problem

@@ -13,6 +13,7 @@ import type { PluginProblem } from '#contracts/operations.ts'
 import type { PlatformCount } from '#contracts/platform.ts'
 import type {
   CallReport,
+  CallVerdict,
   CatalogApi,
   PluginAdministration,
   PluginListing,
@@ -50,8 +51,8 @@ export interface PluginCatalog extends PluginAdministration {
   /** The same, their names alone. Throws `request_unavailable`. */
   readonly toolNames: (wanted: readonly string[]) => Promise<readonly string[]>
   readonly problems: () => Promise<readonly PluginProblem[]>
-  /** Never throws; waits for nobody. */
-  readonly report: (report: CallReport) => void
+  /** Never rejects. */
+  readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
   /** One step of taking away what nobody can need any more; 0 if there is nothing. */
   readonly collect: () => Promise<number>
 }
@@ -214,12 +215,12 @@ export function createCatalogGateway({
       }
     },
     collect: async () => (namespace ? ask((api) => api.collect(), maxChangeMs) : 0),
-    report(report) {
-      if (namespace)
-        void catalog()
-          .report(report)
-          .catch(() => undefined)
-    },
+    report: async (report) =>
+      namespace
+        ? catalog()
+            .report(report)
+            .catch(() => undefined)
+        : undefined,
   }
 }
 

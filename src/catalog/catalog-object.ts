@@ -6,6 +6,7 @@ import { plusPlatform } from '#contracts/platform-sum.ts'
 import type { PlatformAmounts } from '#contracts/platform.ts'
 import type {
   CallReport,
+  CallVerdict,
   CatalogApi,
   ChangeBy,
   ChangeResult,
@@ -52,6 +53,8 @@ export interface CatalogRuntime {
     names: NamesKept,
   ) => Promise<readonly PluginListing[]>
   readonly failed: () => Promise<readonly PluginProblem[]>
+  /** How many there are, the operator included. */
+  readonly principals: () => Promise<number>
   readonly generations: PluginStore['generations']
   /** Takes away some of what nobody can need any more; how much. */
   readonly collect: () => Promise<number>
@@ -139,12 +142,15 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#billed(() => this.#inTurn(() => this.#runtime.collect()))
     }
 
-    async report(report: CallReport): Promise<void> {
-      const why = this.#breaker.note(report)
-      if (why === undefined) return
+    async report(report: CallReport): Promise<CallVerdict | undefined> {
+      // Who cannot be counted are many: then nobody switches it off for others.
+      const principals = report.fault ? await this.#runtime.principals().catch(() => Infinity) : 0
+      const { all: why, own } = this.#breaker.note(report, principals)
+      if (why === undefined) return own
       const { id, hash } = report
       const trip = (ports: CatalogPorts) => this.#runtime.trip(id, hash, why, ports)
       await this.#changing({ reader: '', change: { do: 'disable', id } }, trip).catch(() => {})
+      return undefined
     }
 
     /** One change after the other; then those are told, and waited for, whom it concerns. */

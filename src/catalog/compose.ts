@@ -17,6 +17,7 @@ import {
   type LifecycleDeps,
   type PluginLifecycle,
 } from './lifecycle/lifecycle.ts'
+import type { IsolatePrice } from './lifecycle/isolate-note.ts'
 import { createPluginViews } from './lifecycle/view.ts'
 import { createCollector } from './lifecycle/collect.ts'
 import { createOutputStore, createOutputTool } from './output-tool.ts'
@@ -29,7 +30,10 @@ import { createToolset, type ToolsetOptions } from './toolset.ts'
 interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
   readonly sessions: SessionGateway
   readonly bundles: BundleStore
-  readonly config: { readonly pluginQuota: PluginQuota; readonly keepVersionsMs: number }
+  readonly config: IsolatePrice & {
+    readonly pluginQuota: PluginQuota
+    readonly keepVersionsMs: number
+  }
   readonly store: PluginStore
   readonly trust: Pick<TrustStore, 'list'>
 }
@@ -49,7 +53,7 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
     buildIndex: createSearchIndex,
     /** What the object itself works with. */
     objectParts: {
-      ...createPluginViews(store),
+      ...createPluginViews(store, config),
       newestNumber: store.newestNumber,
       collect: createCollector({ ...config, store, bundles, clock: parts.clock }),
       clock: parts.clock,

@@ -28,6 +28,8 @@ export interface KeyView extends Rights {
   readonly createdAtMs: number
   readonly expiresAtMs?: number
   readonly revokedAtMs?: number
+  /** The key that took its place when it was rotated; absent once it was revoked. */
+  readonly followedBy?: string
 }
 
 /** Whether a key opens anything now. */
@@ -66,7 +68,7 @@ export interface KeyStore {
   readonly rightsOf: (principal: string) => Promise<Rights | undefined>
   /** With `rights` the principal is new too: throws `request_conflict` if it is there. */
   readonly add: (key: NewKey, event: DeploymentEvent, rights?: Rights) => Promise<void>
-  /** Changes nothing of a key that was revoked before. */
+  /** Changes nothing of a key that was revoked before. One that was rotated has no successor any more. */
   readonly revoke: (id: string, event: DeploymentEvent) => Promise<void>
   /**
    * Adds a key for the principal of `old`, which ends at `endsAtMs`. Changes nothing if `old` has ended already: the

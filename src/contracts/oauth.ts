@@ -65,6 +65,8 @@ export interface OAuthGrant {
   readonly expiresAtMs: number
   readonly redeemedAtMs?: number
   readonly revokedAtMs?: number
+  /** The grant that took its place when the same client was signed in again. */
+  readonly followedBy?: string
   /** What the grant is called in KV; absent until the client came for its tokens. */
   readonly libraryId?: string
 }

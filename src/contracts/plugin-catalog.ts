@@ -172,6 +172,14 @@ export interface CallReport {
   readonly hash: string
   /** Absent if it went well. */
   readonly fault?: string
+  /** For whom it was called; absent of an older version. */
+  readonly principal?: string
+}
+
+/** It kept failing for one principal, who may have made it: it is off for that one alone. */
+export interface CallVerdict {
+  readonly why: string
+  readonly offUntilMs: number
 }
 
 /** Who works with a part, and is told when that ends. */
@@ -220,7 +228,7 @@ export interface CatalogApi {
     by: ChangeBy,
     reader?: string,
   ) => Promise<Reply<ChangeResult>>
-  readonly report: (report: CallReport) => Promise<void>
+  readonly report: (report: CallReport) => Promise<CallVerdict | undefined>
   /** Takes away some bundles that nobody can need any more, between two changes. How many: none is the end. */
   readonly collect: () => Promise<Reply<number>>
 }

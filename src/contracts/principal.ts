@@ -1,3 +1,4 @@
+import type { EndedCredential, HeldWorkRequest } from './held-work.ts'
 import type { OwnLimits } from './own-limits.ts'
 import type { PlatformCount } from './platform.ts'
 import type { Reply } from './reply.ts'
@@ -148,6 +149,10 @@ export interface PrincipalApi {
   readonly incidents: (limit: number) => Promise<Reply<readonly IncidentRecord[]>>
   /** Of the one object that counts failed logins; it is no principal's. */
   readonly loginFailed: (failed: FailedLogin) => Promise<Reply<FailedLoginVerdict>>
+  readonly hold: (request: HeldWorkRequest) => Promise<Reply<EndedCredential | null>>
+  readonly release: (request: HeldWorkRequest) => Promise<Reply<null>>
+  /** A key or a sign-in of this principal may have ended: whoever works with it is told. */
+  readonly lookHeld: () => Promise<Reply<null>>
   /** What plugins keep for this principal, each in its own space. */
   readonly storage: (request: StorageRequest) => Promise<StorageAnswer>
 }
@@ -168,7 +173,13 @@ export interface PrincipalTiming {
   readonly sweepEveryMs: number
   /** How many days it keeps, today included: what was settled in them. More than the seven a run may be parked. */
   readonly keepUsageDays: number
+  /** While a run that was asked for with a key is under way, the key is looked up this often, should nobody tell. */
+  readonly checkHeldEveryMs: number
 }
 
 /** A sweep once a minute; usage is kept for 40 days. */
-export const defaultPrincipalTiming: PrincipalTiming = { sweepEveryMs: 60_000, keepUsageDays: 40 }
+export const defaultPrincipalTiming: PrincipalTiming = {
+  sweepEveryMs: 60_000,
+  keepUsageDays: 40,
+  checkHeldEveryMs: 600_000,
+}

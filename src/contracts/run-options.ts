@@ -41,6 +41,10 @@ export interface RunOptions {
   readonly compact?: CompactFor
   /** The surface it came in by, for the record alone: nothing decides by it. Absent in what an older version accepted. */
   readonly origin?: string
+  /** The id of the key it was asked with, also below; absent for the operator key. */
+  readonly key?: string
+  /** The id of the sign-in whose token it was asked with, also below; absent for a key. */
+  readonly grant?: string
 }
 
 /** What holds for one option wherever runs are told apart or begun by others. */
@@ -74,6 +78,9 @@ export const runOptionFields: {
   compact: own,
   // Where a retry comes in by is no part of what it asks; what is begun below came in there too.
   origin: { isHashed: false, inherit: whole },
+  // Any of its principal's keys may repeat a request; what is begun below ends with the same one.
+  key: { isHashed: false, inherit: whole },
+  grant: { isHashed: false, inherit: whole },
 }
 
 const names = Object.keys(runOptionFields) as (keyof RunOptions)[] // its own keys, by its type

@@ -1,6 +1,7 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { AgentPin, PinnedAgent } from './agent-pin.ts'
 import type { ContextReader } from './context-reader.ts'
+import type { HeldWork } from './held-work.ts'
 import type { RunOptions } from './run-options.ts'
 import type { Limits } from './lease.ts'
 import type { Kernel } from './kernel.ts'
@@ -81,6 +82,8 @@ export interface SessionRuntime extends Sources {
   readonly mayBegin: (
     asked: Pick<Submission, 'principal' | 'key' | 'grant' | 'agent' | 'model'>,
   ) => Promise<boolean>
+  /** Absent where nobody has a key. */
+  readonly held?: HeldWork
   readonly timing: SessionTiming
   /** Told before a session is forgotten; again if it could not be forgotten then. Never rejects. */
   readonly onSessionEnded?: ((ended: EndedSession) => Promise<void>) | undefined

@@ -109,6 +109,8 @@ export interface SessionApi {
   readonly retry: (run: string) => Promise<Reply<SubmitReceipt>>
   /** Cancels whatever a parent's call started here, or will. */
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
+  /** Cancels what was asked for with a key or a sign-in that has ended. */
+  readonly endHeld: (credential: string, reason: string) => Promise<void>
   /** The one outcome of what a call started elsewhere; may come twice. */
   readonly deliver: (delivery: Delivery) => Promise<Reply<null>>
   /** What a run has spent up to now; `unknown` if there is none. For the ledger above it. */

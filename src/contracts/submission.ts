@@ -24,10 +24,6 @@ export interface Submission extends RunOptions {
   readonly idempotencyKey?: string
   readonly lineage?: Lineage
   readonly begunBy?: BegunBy
-  /** The id of the key it was asked with, for the record; absent for the operator key. */
-  readonly key?: string
-  /** The id of the sign-in whose token it was asked with; absent for a key. */
-  readonly grant?: string
   /** The principal's own limits of a day, as they were when it asked. */
   readonly dayLimits?: OwnLimits
   /** What it goes on from; absent: everything that was accepted before it. Two that name the same place are two branches. */

@@ -6,6 +6,7 @@ import type { SecretStore } from '#contracts/secrets.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import { createLogins } from './logins.ts'
+import { createCredentialState } from './credential-state.ts'
 import { createCostLimits } from './cost-limits.ts'
 import { createKeyAdministration } from './key-administration.ts'
 import { createLimitsOf, type LimitsOfOptions } from './limits-of.ts'
@@ -23,6 +24,7 @@ import { createStateKey } from './secrets/state-key.ts'
 import { createRequestLimits, type RequestLimitsOptions } from './request-limits.ts'
 import { composeTelemetry, type OtlpConfig } from './telemetry/compose.ts'
 import { createLogWriter, type LogWriterOptions } from './telemetry/log-writer.ts'
+import { tellEnds } from './told-ends.ts'
 import { createTrustAdministration } from './trust-administration.ts'
 
 interface GovernanceConfig extends Pick<LivePolicyDeps, 'ownHosts'> {
@@ -59,14 +61,15 @@ export interface GovernanceParts extends Sources, Pick<OAuthParts, 'send' | 'che
 /** Who may do what, what it may cost, and what is told of it: leaves first. */
 export function composeGovernance(parts: GovernanceParts) {
   const { config, stores, installed, clock, sha256, fullNameOf } = parts
-  const { keys, grants, deploymentLog: log } = stores
+  const { deploymentLog: log } = stores
   const learned = createLearnedSecrets()
   const redact = createRedactor(config.secrets, learned)
   const writer = createLogWriter({ level: config.logLevel, redact, clock, write: parts.write })
   const sealing = createSealing(config.masterKeys, parts)
   const secrets = { secrets: stores.secrets, sealing, learn: learned.learn }
-  const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys, clock })
+  const limitsOf = createLimitsOf({ defaults: config.dailyLimits, keys: stores.keys, clock })
   const principals = createPrincipalLedger({ ...parts, limitsOf })
+  const { keys, grants } = tellEnds({ ...stores, principals })
   const { takeRate } = principals
   const { version, send } = parts
   const { operatorKey } = config
@@ -87,6 +90,7 @@ export function composeGovernance(parts: GovernanceParts) {
       operatorKey,
       openOAuth: parts.openOAuth?.(signIn),
     }),
+    credentialState: createCredentialState({ keys, grants, clock }),
     telemetry: composeTelemetry({ version, send, otlp: config.otlp, redact }),
     mayBegin: createMayBegin({
       keys,

@@ -1,9 +1,10 @@
-import { stateOf, type KeyStore, type Rights } from '#contracts/keys.ts'
+import { stateOf, type KeyStore, type KeyView, type Rights } from '#contracts/keys.ts'
 import type { GrantStore, OAuthGrant } from '#contracts/oauth.ts'
 import type { SessionRuntime } from '#contracts/runtime.ts'
 import { scopesOfRole, type Scope } from '#contracts/scopes.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { Person } from './oauth/oidc/people.ts'
+import { inForce } from './successors.ts'
 
 /** Where it is looked up whether somebody may still do what they asked for earlier. */
 export interface MayBeginOptions {
@@ -17,8 +18,8 @@ export interface MayBeginOptions {
 }
 
 /**
- * Looks up now what a request would be held to: the key or the sign-in it was asked with, and what its principal may
- * do and name. What cannot be looked up is refused: nobody is there to show it.
+ * Looks up now what a request would be held to: the key or the sign-in it was asked with, or what took its place, and
+ * what its principal may do and name. What cannot be looked up is refused: nobody is there to show it.
  */
 export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBegin'] {
   const { keys, grants, people, clock, fullNameOf } = options
@@ -28,8 +29,9 @@ export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBeg
     grant: OAuthGrant | undefined,
   ): Promise<Rights | undefined> => {
     if (id !== undefined) {
-      const key = await keys.find(id)
-      return key && stateOf(key, clock.nowMs()) === 'active' ? key : undefined
+      const isActive = (key: KeyView) => stateOf(key, clock.nowMs()) === 'active'
+      const key = await inForce(id, keys.find, isActive)
+      return key && isActive(key) ? key : undefined
     }
     // Of an operator's sign-in only the token itself knows whether the operator key is still the same.
     const isPerson = grant?.signedInWith.startsWith('oidc:')
@@ -38,8 +40,9 @@ export function createMayBegin(options: MayBeginOptions): SessionRuntime['mayBeg
   }
   return async ({ principal, key, grant: grantId, agent, model }) => {
     if (principal === 'operator' && key === undefined && grantId === undefined) return true
-    const grant = grantId === undefined ? undefined : await grants.find(grantId)
-    if (grantId !== undefined && !(grant && holds(grant, principal, clock.nowMs()))) return false
+    const isHeld = (one: OAuthGrant) => holds(one, principal, clock.nowMs())
+    const grant = grantId === undefined ? undefined : await inForce(grantId, grants.find, isHeld)
+    if (grantId !== undefined && !(grant && isHeld(grant))) return false
     const rights = await rightsOf(principal, key, grant)
     if (!rights || !mayTalk(rights, grant)) return false
     return rights.agents?.includes(agent) !== false && mayName(rights, model, fullNameOf)

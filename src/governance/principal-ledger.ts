@@ -1,5 +1,6 @@
 import { errorMessage, IsolaError } from '#contracts/errors.ts'
 import { unlimited } from '#contracts/lease.ts'
+import type { HeldWork } from '#contracts/held-work.ts'
 import { lengthPrefixed, principalParts } from '#contracts/naming.ts'
 import type { OwnLimits } from '#contracts/own-limits.ts'
 import type {
@@ -36,6 +37,13 @@ export interface IncidentTeller {
   readonly tell: (incident: Incident) => Promise<void>
 }
 
+/** What is asked of the objects of principals. */
+export interface PrincipalObjects
+  extends PrincipalLedger, PrincipalReader, PrincipalRates, IncidentTeller, HeldWork {
+  /** A key or a sign-in of a principal may have ended. May throw `request_unavailable`. */
+  readonly lookHeld: (principal: string) => Promise<void>
+}
+
 /** Incidents of every session are kept by the operator's object. */
 const operator = 'operator'
 const retryAfterMs = 5_000
@@ -52,7 +60,7 @@ export function createPrincipalLedger({
   clock,
   limitsOf,
   deployment,
-}: PrincipalLedgerOptions): PrincipalLedger & PrincipalReader & PrincipalRates & IncidentTeller {
+}: PrincipalLedgerOptions): PrincipalObjects {
   const mayReport = createReportLimit(clock)
   // A stub whose object was reset stays broken: each attempt takes a new one.
   const at = (principal: string) =>
@@ -91,6 +99,15 @@ export function createPrincipalLedger({
       tell(incident).catch(() => undefined) // it is said again if it goes on
     },
     tell,
+    async hold(request) {
+      return (await ask(request.principal, (api) => api.hold(request))) ?? undefined
+    },
+    async release(request) {
+      await ask(request.principal, (api) => api.release(request))
+    },
+    async lookHeld(principal) {
+      await ask(principal, (api) => api.lookHeld())
+    },
     async usage(principal) {
       const limits = await limitsFor(limitsOf, principal)
       return ask(principal, (api) => api.usage(limits))

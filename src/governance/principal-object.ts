@@ -15,14 +15,18 @@ import type {
   RateRequest,
   RateVerdict,
 } from '#contracts/principal.ts'
+import type { EndedCredential, HeldWorkRequest } from '#contracts/held-work.ts'
 import type { PlatformMeter } from '#contracts/platform.ts'
 import type { Reply } from '#contracts/reply.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
+import { createCredentialWatch, type CredentialWatchOptions } from './credential-watch.ts'
 import { createDayLedger } from './day-ledger.ts'
 import { createFailedLoginLog } from './failed-logins.ts'
 import { createIncidentLog } from './incident-log.ts'
+import { createHeldRows } from './held-rows.ts'
+import { createPlannedJob } from './planned-job.ts'
 import { createPrincipalRows } from './principal-rows.ts'
 import { createRateWindow } from './rate-window.ts'
 import { sweep } from './sweep.ts'
@@ -32,12 +36,15 @@ export interface PrincipalRuntime {
   readonly clock: Clock
   readonly sessions: Pick<SessionGateway, 'at'>
   readonly timing: PrincipalTiming
+  readonly stateOf: CredentialWatchOptions['stateOf']
   readonly report: PrincipalLedger['report']
   readonly createSpace: (storage: DurableObjectStorage) => Space
   readonly createMeter: (storage: DurableObjectStorage) => PlatformMeter
 }
 
 const sweepJob = 'sweep'
+const heldJob = 'held'
+const lookAgainMs = 1_000
 const maxListed = 200
 
 /**
@@ -56,14 +63,21 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     readonly #space = this.#runtime.createSpace(this.ctx.storage)
     readonly #rates = createRateWindow(this.#storage)
     readonly #failedLogins = createFailedLoginLog(this.#storage)
-    /** When the sweep is due that was asked for; undefined if there is none. */
-    #sweepAtMs: number | undefined
+    readonly #sweepJob = createPlannedJob(this.lifecycle.jobs, sweepJob)
+    readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
+    readonly #held = createCredentialWatch({
+      ...this.#runtime,
+      rows: createHeldRows(this.#storage),
+      checkEveryMs: this.#runtime.timing.checkHeldEveryMs,
+      wakeAt: this.#heldJob.at,
+    })
 
     onStart(): void {
       this.#meter.count({ wakes: 1 })
       // Asking for the job makes a table: an object that only was looked at keeps none.
+      if (this.#held.isNeeded()) this.#heldJob.restore()
       if (this.#ledger.checks.nextMs(0) === undefined) return
-      this.#sweepAtMs = this.lifecycle.jobs.get(sweepJob)?.time
+      this.#sweepJob.restore()
       this.#ensureSweep()
     }
 
@@ -78,17 +92,19 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
 
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       this.#meter.count({ requests: 1 })
-      if (job.fn !== sweepJob) return
+      if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
+      if (job.fn === sweepJob) return this.#sweepJob.run(() => this.#sweep())
+    }
+
+    async #sweep(): Promise<number | undefined> {
       const { clock, timing, report } = this.#runtime
-      this.#sweepAtMs = 0 // what is reserved meanwhile is seen to below
       try {
         await sweep({ ...this.#runtime, checks: this.#ledger.checks })
       } catch (error) {
         report(sweepFailed(error))
       }
       const next = this.#ledger.checks.nextMs(clock.nowMs())
-      this.#sweepAtMs = next && Math.max(next, clock.nowMs() + timing.sweepEveryMs)
-      if (this.#sweepAtMs !== undefined) return { rescheduleAt: this.#sweepAtMs }
+      return next && Math.max(next, clock.nowMs() + timing.sweepEveryMs)
     }
 
     reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
@@ -133,6 +149,28 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       return this.#billed((nowMs) => ({ ok: true, value: this.#rates.take(request, nowMs) }))
     }
 
+    hold(request: HeldWorkRequest): Promise<Reply<EndedCredential | null>> {
+      return this.#billed(() => ({ ok: true, value: this.#held.hold(request) ?? null }))
+    }
+
+    release(request: HeldWorkRequest): Promise<Reply<null>> {
+      return this.#billed(() => {
+        this.#held.release(request)
+        return { ok: true, value: null }
+      })
+    }
+
+    /** At once, and again by the job should the object end meanwhile. */
+    lookHeld(): Promise<Reply<null>> {
+      return this.#billed((nowMs) => {
+        if (this.#held.isNeeded()) {
+          this.#heldJob.at(nowMs + lookAgainMs)
+          this.ctx.waitUntil(this.#held.look())
+        }
+        return { ok: true, value: null }
+      })
+    }
+
     async storage(request: StorageRequest): Promise<StorageAnswer> {
       await this.lifecycle.start()
       return this.#space(request)
@@ -141,11 +179,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     /** One job while reservations are open. Written in the same go as the reservation. */
     #ensureSweep(): void {
       const time = this.#ledger.checks.nextMs(this.#runtime.clock.nowMs())
-      if (time === undefined || (this.#sweepAtMs ?? Infinity) <= time) return
-      this.#sweepAtMs = time
-      this.lifecycle.jobs.push({ id: sweepJob, fn: sweepJob, time }).catch(() => {
-        this.#sweepAtMs = undefined // the next reservation, or the next start, asks for it again
-      })
+      if (time !== undefined) this.#sweepJob.at(time)
     }
   }
 }

@@ -1,22 +1,24 @@
 import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
-import { IsolaError } from '#contracts/errors.ts'
 import type { McpServerConfig } from '#contracts/mcp.ts'
-import type { Clock } from '#contracts/sources.ts'
+import type { createBackoff } from './backoff.ts'
 import { isBroken, isOurs, isSessionGone } from './call-failure.ts'
 import { connect, type ConnectDeps, type Connection, type Resume } from './connection.ts'
 import { mayAsk } from './guarded-fetch.ts'
 import { createInCall, type InCall } from './in-call.ts'
-import type { createKeptValues } from './kept-values.ts'
+import type { KeptValues } from './kept-values.ts'
 
 /** What one server's connection is made from. */
 export interface ConnectionsDeps {
-  readonly clock: Clock
-  readonly kept: ReturnType<typeof createKeptValues>
+  /** Shared by all connections of the server. */
+  readonly backoff: ReturnType<typeof createBackoff>
+  readonly kept: KeptValues
   readonly keyOf: (config: McpServerConfig) => string
   readonly connectDeps: (config: McpServerConfig) => Omit<ConnectDeps, 'answer' | 'provider'>
   readonly providerOf: (config: McpServerConfig) => Promise<OAuthClientProvider | undefined>
   /** Told when a session begins that may have other things in it than those that were listed. */
   readonly onAnew: (key: string) => void
+  /** Told of each connection whether the server keeps a session of its own for it. */
+  readonly onMade: (key: string, keepsSession: boolean) => void
 }
 
 /** What work is done with: the client, and the calls that are under way over it. */
@@ -26,7 +28,6 @@ export interface Line {
 }
 
 const connectTimeoutMs = 30_000
-const maxBackoffMs = 60_000
 
 interface Open {
   readonly key: string
@@ -37,12 +38,10 @@ interface Open {
   isLeft: boolean
 }
 
-/** The connection to one server: one at a time, for all who want something of it, and the next later after a failure. */
+/** A connection to one server: one at a time, for all who share it, and the next later after a failure. */
 export function createConnections(deps: ConnectionsDeps) {
-  const { clock, kept, keyOf } = deps
+  const { backoff, kept, keyOf } = deps
   let open: Open | undefined
-  let failures = 0
-  let closedUntilMs = 0
 
   const closeIfLeft = ({ connection, isLeft, users }: Open): void => {
     if (isLeft && users === 0) void connection.then(({ close }) => close()).catch(() => {})
@@ -66,22 +65,14 @@ export function createConnections(deps: ConnectionsDeps) {
   }
 
   const failed = (mine: Open): void => {
-    if (!lost(mine)) return
-    failures += 1
-    closedUntilMs = clock.nowMs() + Math.min(500 * 2 ** failures, maxBackoffMs)
+    if (lost(mine)) backoff.failed()
   }
 
-  /** After failures in a row nobody waits for the same again: the next try comes later each time. */
   const connected = (config: McpServerConfig): Open => {
     const key = keyOf(config)
     if (open?.key === key) return open
     drop()
-    if (clock.nowMs() < closedUntilMs)
-      throw new IsolaError(
-        'tool_failed',
-        `The MCP server ${config.id} did not answer just now; it is asked again in a moment.`,
-        { transient: true },
-      )
+    backoff.check(config)
     const resume = kept.get<Resume>('resume', key)
     if (!resume) deps.onAnew(key)
     const inCall = createInCall()
@@ -94,6 +85,7 @@ export function createConnections(deps: ConnectionsDeps) {
     open = mine
     connection.then(
       (made) => {
+        deps.onMade(key, made.resume.era === 'legacy')
         if (open === mine) kept.keep('resume', key, made.resume)
       },
       // What is wrong on this side (a secret that is not set) says nothing of the server.
@@ -130,7 +122,7 @@ export function createConnections(deps: ConnectionsDeps) {
       try {
         const { client } = await mine.connection
         const result = await work({ client, inCall: mine.inCall })
-        failures = 0
+        backoff.wentWell()
         return result
       } catch (error) {
         if (isSessionGone(error)) lost(mine)
@@ -144,8 +136,7 @@ export function createConnections(deps: ConnectionsDeps) {
     /** The next one is made at once, and anew. */
     renew: (): void => {
       drop()
-      failures = 0
-      closedUntilMs = 0
+      backoff.forget()
       kept.drop('resume')
     },
   }

@@ -7,14 +7,21 @@ export interface LinkStore {
   readonly delete: (key: string) => void
 }
 
+/** Values by name, each of one configuration. */
+export interface KeptValues {
+  readonly get: <T>(name: string, key: string) => T | undefined
+  /** As text, whose size in the store is known; what is too large is not kept. @returns Whether it is. */
+  readonly keep: (name: string, key: string, value: unknown) => boolean
+  readonly drop: (name: string) => void
+}
+
 /** A value of the object's store has 2 MB at most. */
 const maxKeptBytes = 1_900_000
 
 /**
- * Values by name, each of one configuration (`key`). What was read or written is not read again: the object is the only
- * one who writes, and a warm call must not parse a list of megabytes.
+ * Values by name and `key`. What was read or written is not read again: the object is the only one who writes, and a warm call must not parse a list of megabytes.
  */
-export function createKeptValues(store: LinkStore) {
+export function createKeptValues(store: LinkStore): KeptValues {
   const held = new Map<string, { readonly key: string; readonly value: unknown }>()
   const load = (name: string) => {
     const row = store.get(name) as { readonly key: string; readonly text?: string } | undefined
@@ -32,8 +39,7 @@ export function createKeptValues(store: LinkStore) {
       const entry = held.get(name) ?? load(name)
       return entry?.key === key ? (entry.value as T) : undefined // whoever kept it said what it is
     },
-    /** As text, whose size in the store is known; what is too large is not kept. @returns Whether it is. */
-    keep(name: string, key: string, value: unknown): boolean {
+    keep(name, key, value) {
       const text = JSON.stringify(value)
       if (sizeBytes(text) > maxKeptBytes) {
         drop(name)

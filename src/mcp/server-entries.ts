@@ -121,6 +121,7 @@ export async function callServer(
     const call: McpCall = {
       callId,
       config,
+      rootSession: context.rootSession,
       epoch,
       item,
       ask,

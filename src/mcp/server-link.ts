@@ -7,13 +7,15 @@ import type { Clock } from '#contracts/sources.ts'
 import type { SchemaValidator, ToolResult } from '#contracts/tool.ts'
 import { ask } from './ask-server.ts'
 import { isSessionGone, toCallFailure } from './call-failure.ts'
+import { createBackoff } from './backoff.ts'
 import { createConnections, type Line } from './connections.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
-import { createKeptValues, type LinkStore } from './kept-values.ts'
+import { createKeptValues, type KeptValues, type LinkStore } from './kept-values.ts'
 import { failure } from './outcome.ts'
 import { createQuarantine, type OnQuarantined } from './quarantine.ts'
 import { createSentSecrets, type RedactorOf } from './sent-secrets.ts'
 import { ageListing, createServerListing } from './server-listing.ts'
+import { createServerScopes } from './server-scopes.ts'
 import { untilAborted } from './until-aborted.ts'
 
 /** The network, the secrets and whoever is told: what a link to a server does not have itself. */
@@ -29,8 +31,11 @@ export interface LinkDeps extends Pick<Outbound, 'send' | 'checkUrl'> {
   readonly providerOf?: (config: McpServerConfig) => Promise<OAuthClientProvider | undefined>
 }
 
+const statelessName = 'stateless'
+
 /**
- * One remote server for all sessions: its connection, and what it said it has. A call finds both as they were, also
+ * One remote server for all sessions: its connection, or, where it keeps a session of its own, one for each session tree;
+ * and what it said it has. A call finds both as they were, also
  * after the object slept, and is then one HTTP request; what is called is compared first with what was approved (docs/security.md T14).
  */
 export function createServerLink(store: LinkStore, deps: LinkDeps) {
@@ -41,30 +46,48 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   const keyOf = (config: McpServerConfig): string => sha256(toCanonicalJson(config))
   const kept = createKeptValues(store)
 
-  const connectDeps = (config: McpServerConfig) => ({
+  const connectDeps = (config: McpServerConfig, mine = kept) => ({
     guardedFetch: createGuardedFetch(config, { ...deps, onSecret: sent.add }),
     validator: deps.validator,
     version: deps.version,
-    onListChanged: () => ageListing(kept, keyOf(config)),
+    onListChanged: () => ageListing(mine, keyOf(config)),
   })
-
-  const connections = createConnections({
-    clock,
-    kept,
-    keyOf,
-    connectDeps,
-    providerOf: async (config) => (config.auth === 'oauth' ? deps.providerOf?.(config) : undefined),
-    onAnew: (key) => ageListing(kept, key),
-  })
-  const { using } = connections
-  const { look, seenOf, freshOf } = createServerListing({
-    clock,
-    sha256,
-    kept,
-    keyOf,
-    using,
-    sent,
-  })
+  const backoff = createBackoff(clock)
+  /** Of an older server that gives no session, and of one of today's protocol, nobody can tell who asked before. */
+  const isStateless = (config: McpServerConfig) =>
+    kept.get<boolean>(statelessName, keyOf(config)) === true
+  const open = (mine: KeptValues) => {
+    const connections = createConnections({
+      backoff,
+      kept: mine,
+      keyOf,
+      connectDeps: (config) => connectDeps(config, mine),
+      providerOf: async (config) =>
+        config.auth === 'oauth' ? deps.providerOf?.(config) : undefined,
+      onAnew: (key) => ageListing(mine, key),
+      onMade(key, keepsSession) {
+        if (kept.get<boolean>(statelessName, key) !== !keepsSession)
+          kept.keep(statelessName, key, !keepsSession)
+      },
+    })
+    const listing = createServerListing({
+      ...{ clock, sha256, kept: mine, keyOf, sent },
+      using: connections.using,
+    })
+    return { ...connections, ...listing }
+  }
+  /** Shared by all sessions, and the one that is looked at. */
+  const shared = open(kept)
+  const scopes = createServerScopes(kept, open)
+  const lineFor = async ({ config, rootSession }: McpCall) => {
+    if (rootSession === undefined) return shared
+    if (isStateless(config)) {
+      // It may have become another one since.
+      await shared.using(config, async () => {})
+      if (isStateless(config)) return shared
+    }
+    return scopes.of(rootSession)
+  }
   const refusal = createQuarantine(store, deps.onQuarantined)
 
   const carryOut = async (
@@ -75,8 +98,9 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     const { signal } = stop
     const askIt = ({ client, inCall }: Line) =>
       inCall.run(asked, stop, () => ask(client, call, { tell, signal }))
+    const { hold, using, look, freshOf } = await lineFor(call)
     // First, as it may be a new session: then the list is looked at again.
-    const letGo = connections.hold(call.config)
+    const letGo = hold(call.config)
     try {
       return refusal(call, await freshOf(call.config)) ?? (await using(call.config, askIt))
     } catch (error) {
@@ -89,14 +113,17 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   }
 
   return {
-    look,
-    seenOf,
-    connectDeps,
+    look: shared.look,
+    seenOf: shared.seenOf,
+    connectDeps: (config: McpServerConfig) => connectDeps(config),
     /** What is never said again by this server, nor by whoever signs in at it. */
     learn: sent.add,
     fromText: sent.fromText,
     /** The next call connects anew, at once. */
-    renew: connections.renew,
+    renew(): void {
+      shared.renew()
+      scopes.dropAll()
+    },
     async call(call: McpCall, { tell, asked }: McpCaller): Promise<ToolResult> {
       const stop = new AbortController()
       const done = new AbortController()
@@ -122,8 +149,9 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     },
     cancel: (callId: string): void => under.get(callId)?.abort('cancelled'),
     forget(): void {
-      connections.drop()
-      for (const name of ['resume', 'listing']) kept.drop(name)
+      shared.drop()
+      scopes.dropAll()
+      for (const name of ['resume', 'listing', statelessName]) kept.drop(name)
     },
   }
 }

@@ -2,7 +2,7 @@ import type { McpListing, McpServerConfig } from '#contracts/mcp.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { isSessionGone } from './call-failure.ts'
 import type { createConnections, Line } from './connections.ts'
-import type { createKeptValues } from './kept-values.ts'
+import type { KeptValues } from './kept-values.ts'
 import { listAll, tooMuchListed } from './list-all.ts'
 import { toListing } from './listing.ts'
 import type { createSentSecrets } from './sent-secrets.ts'
@@ -11,7 +11,7 @@ import type { createSentSecrets } from './sent-secrets.ts'
 export interface ServerListingDeps {
   readonly clock: Clock
   readonly sha256: (text: string) => string
-  readonly kept: ReturnType<typeof createKeptValues>
+  readonly kept: KeptValues
   readonly keyOf: (config: McpServerConfig) => string
   readonly using: ReturnType<typeof createConnections>['using']
   readonly sent: Pick<ReturnType<typeof createSentSecrets>, 'fromJson'>
@@ -87,7 +87,7 @@ const instructionsOf = (seen: McpListing | undefined): string | undefined => {
 }
 
 /** From now on what is kept counts as old: the server says it changed, or its session began anew. */
-export function ageListing(kept: ReturnType<typeof createKeptValues>, key: string): void {
+export function ageListing(kept: KeptValues, key: string): void {
   const seen = kept.get<McpListing>('listing', key)
   if (seen) kept.keep('listing', key, { ...seen, atMs: 0 })
 }

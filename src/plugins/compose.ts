@@ -4,7 +4,7 @@ import type { BundleStore } from '#contracts/plugin-catalog.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import type { CapabilityDeps } from './capabilities/capability-deps.ts'
-import { createFaultReport } from './capabilities/fault-report.ts'
+import { createFaultReport, type FaultReportDeps } from './capabilities/fault-report.ts'
 import { pluginsOf } from './loading/generation.ts'
 import { toPluginDatabases } from './capabilities/storage/granted-database.ts'
 import { createHooks, type HooksDeps } from './hooks/create-hooks.ts'
@@ -39,6 +39,7 @@ export interface PluginParts
     Omit<ScopedParts, 'sha256'> {
   readonly config: Pick<NetworkNowDeps, 'ownHosts'> & {
     readonly isolatePriceNanoUsd: number
+    readonly sharesIsolate: (plugin: string) => boolean
     readonly sqlDatabases: readonly string[]
   }
   /** Where the operator's databases for plugins are found by name. */
@@ -47,7 +48,7 @@ export interface PluginParts
   readonly ids: Ids
   readonly installed: Omit<NetworkNowDeps, 'ownHosts'> &
     Omit<RevocationDeps, 'clock'> & {
-      readonly report: Parameters<typeof createFaultReport>[0]
+      readonly report: FaultReportDeps['report']
     }
   readonly bundles: BundleStore
   readonly trust: TrustStore
@@ -110,7 +111,7 @@ function toCapabilities(parts: PluginParts, modelCode: CapabilityDeps['modelCode
     databases: toPluginDatabases(config.sqlDatabases, parts.bindings),
     network: createNetworkNow({ ...installed, ...config }),
     watchRevocation: createRevocationWatch({ ...installed, clock }),
-    faults: createFaultReport(installed.report),
+    faults: createFaultReport({ report: installed.report, clock }),
     meter: createIsolateMeter({ priceNanoUsd, clock, sessions, scopedStorage }),
     ...(modelCode && { modelCode }),
   }

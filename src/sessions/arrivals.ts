@@ -30,6 +30,7 @@ export interface Arrivals {
   ) => Promise<RunView>
   readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
   readonly cancelCall: (parentRun: string, call: string, reason: string) => Promise<void>
+  readonly endHeld: (credential: string, reason: string) => void
   readonly deliver: (delivery: Delivery) => Promise<null>
   readonly spentBy: (run: string) => RunSpending
 }
@@ -69,6 +70,9 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
         upkeep.keepGraves()
       }
       await Promise.all(started.map(stopped))
+    },
+    endHeld(credential, reason) {
+      parts().runs.cancelHeld(credential, reason)
     },
     async deliver(delivery) {
       const { store, todo, upkeep, runs } = parts()

@@ -68,6 +68,7 @@ const kinds: Readonly<Record<Method, 'read' | 'change' | 'submission'>> = {
   changeLimits: 'change',
   retry: 'change',
   cancelCall: 'change',
+  endHeld: 'change',
   deliver: 'change',
   spentBy: 'read',
   context: 'read',

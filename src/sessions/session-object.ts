@@ -90,6 +90,9 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
     cancelCall(...given: Given<'cancelCall'>) {
       return this.#session.plain(() => this.#session.arrivals.cancelCall(...given))
     }
+    endHeld(...given: Given<'endHeld'>) {
+      return this.#session.plain(() => this.#session.arrivals.endHeld(...given))
+    }
     spentBy(...given: Given<'spentBy'>) {
       return this.#session.plain(() => this.#session.arrivals.spentBy(...given))
     }

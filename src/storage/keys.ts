@@ -6,7 +6,7 @@ import { reached } from './outage.ts'
 
 const ofPrincipal = 'role, agents, models, daily_tokens, daily_cost_nano_usd'
 const select = `
-  SELECT keys.id, principal, hint, keys.created_at_ms, expires_at_ms, revoked_at_ms, ${ofPrincipal}
+  SELECT keys.id, principal, hint, keys.created_at_ms, expires_at_ms, revoked_at_ms, followed_by, ${ofPrincipal}
   FROM keys JOIN principals ON principals.id = principal`
 const insertPrincipal = `
   INSERT INTO principals (id, ${ofPrincipal}, created_at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
@@ -66,9 +66,13 @@ export function createKeyStore(database: Database): KeyStore {
       await reached(() => database.batch(statements))
     },
     async revoke(id, event) {
-      const isOpen = 'id = ?6 AND revoked_at_ms IS NULL'
-      const only = { condition: `EXISTS (SELECT 1 FROM keys WHERE ${isOpen})`, values: [id] }
-      const end = 'UPDATE keys SET revoked_at_ms = ?2 WHERE id = ?1 AND revoked_at_ms IS NULL'
+      // One that was rotated has ended, but not what was begun with it.
+      const isOpen = '(revoked_at_ms IS NULL OR followed_by IS NOT NULL)'
+      const condition = `EXISTS (SELECT 1 FROM keys WHERE id = ?6 AND ${isOpen})`
+      const only = { condition, values: [id] }
+      const end = `
+        UPDATE keys SET revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL
+        WHERE id = ?1 AND ${isOpen}`
       const statements = [
         eventRow(database, event, only),
         database.prepare(end).bind(id, event.atMs),
@@ -85,14 +89,14 @@ export function createKeyStore(database: Database): KeyStore {
         INSERT INTO keys ${columns} SELECT ?1, ?2, ?3, ?4, ?5, ?6
         WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?7 AND ${isActive('?8')})`
       const end = `
-        UPDATE keys SET
+        UPDATE keys SET followed_by = ?4,
           revoked_at_ms = CASE WHEN ?2 <= ?3 THEN ?3 END,
           expires_at_ms = CASE WHEN ?2 <= ?3 THEN expires_at_ms ELSE min(coalesce(expires_at_ms, ?2), ?2) END
         WHERE id = ?1 AND ${isActive('?3')}`
       const statements = [
         eventRow(database, event, only),
         database.prepare(insert).bind(...valuesOf(key), id, nowMs),
-        database.prepare(end).bind(id, endsAtMs, nowMs),
+        database.prepare(end).bind(id, endsAtMs, nowMs, key.id),
       ]
       await reached(() => database.batch(statements))
     },
@@ -117,6 +121,7 @@ interface KeyRow extends RightsRow {
   readonly created_at_ms: number
   readonly expires_at_ms: number | null
   readonly revoked_at_ms: number | null
+  readonly followed_by: string | null
 }
 
 function toView(row: KeyRow): KeyView {
@@ -129,6 +134,7 @@ function toView(row: KeyRow): KeyView {
     ...toRights(row),
     ...(row.expires_at_ms !== null && { expiresAtMs: row.expires_at_ms }),
     ...(row.revoked_at_ms !== null && { revokedAtMs: row.revoked_at_ms }),
+    ...(row.followed_by !== null && { followedBy: row.followed_by }),
   }
 }
 

@@ -7,7 +7,7 @@ import { reached } from './outage.ts'
 
 const given =
   'id, principal, client, client_name, redirect_uri, resource, scopes, signed_in_with, created_at_ms, expires_at_ms'
-const columns = `${given}, library_id, redeemed_at_ms, revoked_at_ms`
+const columns = `${given}, library_id, redeemed_at_ms, revoked_at_ms, followed_by`
 const select = `SELECT ${columns} FROM oauth_grants`
 
 /** What clients were allowed: no token is in here, nor anything a token could be made of. */
@@ -34,7 +34,7 @@ export function createGrantStore(database: Database): GrantStore {
       // Each sign-in replaces the one before: there is one at most.
       const replaced = `(SELECT id FROM oauth_grants WHERE ${isReplaced} LIMIT 1)`
       const replace = `
-        UPDATE oauth_grants SET revoked_at_ms = ?5
+        UPDATE oauth_grants SET revoked_at_ms = ?5, followed_by = ?6
         WHERE principal = ?1 AND client = ?2 AND resource = ?3 AND revoked_at_ms IS NULL AND expires_at_ms > ?5
           AND (?2 NOT LIKE 'https://%' OR redirect_uri = ?4)`
       const insert = `INSERT INTO oauth_grants (${given}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`
@@ -51,7 +51,9 @@ export function createGrantStore(database: Database): GrantStore {
             data: `json_set(?5, '$.grant', ${replaced})`,
           },
         ),
-        database.prepare(replace).bind(principal, client, resource, redirectUri, createdAtMs),
+        database
+          .prepare(replace)
+          .bind(principal, client, resource, redirectUri, createdAtMs, grant.id),
         database.prepare(insert).bind(...valuesOf(grant)),
         eventRow(database, event),
       ]
@@ -69,13 +71,13 @@ export function createGrantStore(database: Database): GrantStore {
       return (await reached(() => statement.first())) !== null
     },
     async revoke(id, event) {
-      const isOpen = 'id = ?6 AND revoked_at_ms IS NULL'
-      const only = {
-        condition: `EXISTS (SELECT 1 FROM oauth_grants WHERE ${isOpen})`,
-        values: [id],
-      }
-      const end =
-        'UPDATE oauth_grants SET revoked_at_ms = ?2 WHERE id = ?1 AND revoked_at_ms IS NULL'
+      // One that was replaced has ended, but not what was begun with it.
+      const isOpen = '(revoked_at_ms IS NULL OR followed_by IS NOT NULL)'
+      const condition = `EXISTS (SELECT 1 FROM oauth_grants WHERE id = ?6 AND ${isOpen})`
+      const only = { condition, values: [id] }
+      const end = `
+        UPDATE oauth_grants SET revoked_at_ms = coalesce(revoked_at_ms, ?2), followed_by = NULL
+        WHERE id = ?1 AND ${isOpen}`
       const statements = [
         eventRow(database, event, only),
         database.prepare(end).bind(id, event.atMs),
@@ -104,6 +106,7 @@ interface GrantRow {
   readonly library_id: string | null
   readonly redeemed_at_ms: number | null
   readonly revoked_at_ms: number | null
+  readonly followed_by: string | null
 }
 
 function toGrant(row: GrantRow): OAuthGrant {
@@ -122,6 +125,7 @@ function toGrant(row: GrantRow): OAuthGrant {
     ...(row.library_id !== null && { libraryId: row.library_id }),
     ...(row.redeemed_at_ms !== null && { redeemedAtMs: row.redeemed_at_ms }),
     ...(row.revoked_at_ms !== null && { revokedAtMs: row.revoked_at_ms }),
+    ...(row.followed_by !== null && { followedBy: row.followed_by }),
   }
 }
 

@@ -280,6 +280,7 @@ export function createFakeApp(options: FakeOptions = {}) {
       cancelCall: async () => undefined,
       deliver: answer('deliver', () => null),
       spentBy: async () => ({ state: 'over', usage: zeroUsage }),
+      endHeld: async () => undefined,
       transcript: answerOwner('transcript', () => ({
         messages: [{ role: 'user' as const, text: 'Hi', taint: ['user' as const] }],
       })),

@@ -88,6 +88,7 @@ export function createFakeGateway(
         retry: unexpected('retry'),
         deliver: unexpected('deliver'),
         spentBy: unexpected('spentBy'),
+        endHeld: unexpected('endHeld'),
         cancelCall: unexpected('cancelCall'),
         transcript: unexpected('transcript'),
         tree: unexpected('tree'),

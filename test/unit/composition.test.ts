@@ -154,6 +154,7 @@ describe('the composition', () => {
       'SQL,DB',
       "must be names of D1 bindings with commas between them, and not DB, which is Isola's own",
     ],
+    ['ISOLA_SHARED_ISOLATES', 'notes;kv', 'must be ids of plugins with commas between them, or *'],
     ['ISOLA_KEEP_USAGE_DAYS', '7', 'must be 8 to 9999 days'],
     ['ISOLA_KEEP_VERSIONS_DAYS', '7', 'must be 8 to 9999 days'],
     ['ISOLA_AUTHOR_VERSIONS', '0', 'must be a whole number, 1 to 999999'],

@@ -78,12 +78,12 @@ describe('a key', () => {
     const path = `/api/sessions/${session}`
     await asJson(key, `${path}/runs`, { json: { task: 'go', wait: true } })
     await callJson(`${keysPath}/${id}/revoke`, { json: {} })
-    gate.resolve()
-    // It is a note for whoever asks next.
+    // The work ends with it, and that is a note for whoever asks next.
     await vi.waitFor(async () => {
       const { messages } = await asJson(other.key, `${path}/transcript`)
-      expect(JSON.stringify(messages)).toContain('found')
+      expect(JSON.stringify(messages)).toContain(`revoked: the key ${id}`)
     })
+    gate.resolve()
     expect((await asJson(other.key, path)).runs).toHaveLength(1)
     expect(upstream.requests).toHaveLength(3)
   })

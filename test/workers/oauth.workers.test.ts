@@ -1,3 +1,4 @@
+import { runDurableObjectAlarm } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it, vi } from 'vitest'
 import worker from '../../src/index.ts'
@@ -18,6 +19,8 @@ import {
   tokens,
   verifier,
 } from '../fakes/oauth-client.ts'
+import { sha256 } from '../fakes/kernel.ts'
+import { installUpstream } from '../fakes/upstream.ts'
 
 const operatorKey = 'isk_test_operator_key'
 let count = 0
@@ -29,6 +32,11 @@ const recordsOf = async (): Promise<Answer[]> =>
   (await callJson('/api/operator/audit?session=deployment&limit=500')).records
 const grantsOf = async (principal: string): Promise<Answer[]> =>
   (await callJson(`/api/operator/grants?principal=${principal}`)).grants
+
+const principalObject = (principal: string) =>
+  (env.PRINCIPAL as unknown as DurableObjectNamespace).getByName(
+    sha256(`9:principal${principal.length}:${principal}`),
+  )
 
 describe('an OAuth sign-in with a key', () => {
   it('goes from registration to a token that opens /v1, is renewed and given back', async () => {
@@ -126,6 +134,32 @@ describe('a token', () => {
     )
     expect(events).toHaveLength(1)
     expect(events[0]).toMatchObject({ principal: 'operator', data: { owner: principal } })
+  })
+
+  it('G12: that merely ran out ends nothing that was begun with it, and its grant does when it is revoked', async () => {
+    const upstream = installUpstream(() => ({ wait: new Promise(() => {}) }))
+    const { key, principal } = await addKey()
+    const { access_token: token } = await signIn(key)
+    const chat = { model: 'orchestrator', background: true, input: 'Go on for long.' }
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify(chat)
+    const { id }: Answer = await (
+      await at('/v1/responses', { method: 'POST', headers, body })
+    ).json()
+    expect(id).toMatch(/^resp_/)
+    const statusNow = async () =>
+      (await callJson(`/v1/responses/${id}`, { headers: { authorization: `Bearer ${key}` } }))
+        .status
+    await vi.waitFor(() => expect(upstream.requests).toHaveLength(1))
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_601_000 })
+    expect(await statusOf(token)).toBe(401)
+    expect(await runDurableObjectAlarm(principalObject(principal))).toBe(true)
+    expect(await statusNow()).toBe('in_progress')
+    vi.useRealTimers()
+    const [grant] = await grantsOf(principal)
+    await callJson(`/api/operator/grants/${grant.id}/revoke`, { json: {} })
+    await vi.waitFor(async () => expect(await statusNow()).toBe('cancelled'))
+    upstream.restore()
   })
 
   it('F16: is refused by the table while KV still has it', async () => {

@@ -8,6 +8,7 @@ import type {
   PluginView,
 } from '#contracts/plugin-catalog.ts'
 import type { NamesKept } from './look-alikes.ts'
+import { isolateNote, type IsolatePrice } from './isolate-note.ts'
 
 /** A row as the operator sees it. */
 export function toView(row: PluginRow, versions: readonly PluginVersion[]): PluginView {
@@ -44,7 +45,7 @@ function waitingOf(
 }
 
 /** What is installed, for the operator: one, or a page of the list. */
-export function createPluginViews(store: PluginStore) {
+export function createPluginViews(store: PluginStore, price?: IsolatePrice) {
   const viewsOf = async (
     rows: readonly PluginRow[],
     names: NamesKept,
@@ -57,7 +58,10 @@ export function createPluginViews(store: PluginStore) {
     return rows.map((row) => ({
       ...toView(row, byId.get(row.id) ?? []),
       // Of a plugin of the deployment everybody knows who made it.
-      notes: row.tier === 'builtin' ? [] : known.like(row.id),
+      notes:
+        row.tier === 'builtin'
+          ? []
+          : [...known.like(row.id), ...(price ? isolateNote(row, price) : [])],
     }))
   }
   return {

@@ -75,7 +75,7 @@ export function createIsolateMeter(deps: IsolateMeterDeps): IsolateMeter {
   return {
     priceNanoUsd,
     async charge(plugin, context) {
-      const isolate = priceNanoUsd > 0 ? plugin.parts.isolateId?.(context.rootSession) : undefined
+      const isolate = priceNanoUsd > 0 ? plugin.parts.isolateId?.(context) : undefined
       if (isolate === undefined) return free
       const day = new Date(clock.nowMs()).toISOString().slice(0, 10)
       const known = `${day} ${isolate}`

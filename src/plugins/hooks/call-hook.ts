@@ -54,13 +54,14 @@ export async function callHook(
   try {
     const outcomes = await Promise.race([ask(call, deps, signal), late])
     // A hook that keeps failing switches its plugin off, as a tool does.
-    if (outcomes && !outcomes.some((outcome) => 'failed' in outcome)) faults?.wentWell(plugin)
-    else faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
+    if (outcomes && !outcomes.some((outcome) => 'failed' in outcome))
+      faults?.wentWell(plugin, context.principal)
+    else faults?.failed(plugin, new OutputError('failed in a hook.'), context)
     return outcomes ?? failedAll(events)
   } catch (error) {
     // That it was revoked is not its doing.
     if (errorCode(error) !== 'tool_denied')
-      faults?.failed(plugin, new OutputError('failed in a hook.'), context.signal)
+      faults?.failed(plugin, new OutputError('failed in a hook.'), context)
     return failedAll(events)
   } finally {
     over.abort()

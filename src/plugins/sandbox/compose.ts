@@ -10,11 +10,14 @@ export interface IsolateParts extends Pick<IsolatesDeps, 'loader' | 'shim'> {
   /** Absent where nothing reaches this deployment's own entrypoints. */
   readonly runner: IsolateHostDeps['runner'] | undefined
   readonly sha256: IsolateHostDeps['sha256']
+  readonly config: Required<Pick<IsolateHostDeps, 'sharesIsolate'>>
 }
 
 /** The isolates that code of plugins and of models runs in; `host` is absent where there are none. */
-export function composeIsolates({ loader, shim, bundled, bundles, runner, sha256 }: IsolateParts) {
+export function composeIsolates(parts: IsolateParts) {
+  const { loader, shim, bundled, bundles, runner, sha256, config } = parts
   const isolates = createIsolates({ loader, shim, codeOf: createCodeSource(bundled, bundles) })
   const modelCode = runner && isolates && { runner, sha256, shimVersion: shim.version }
-  return { isolates, modelCode, host: modelCode && createIsolateHost(modelCode) }
+  const host = modelCode && createIsolateHost({ ...modelCode, ...config })
+  return { isolates, modelCode, host }
 }

@@ -14,7 +14,7 @@ import { readAnswer } from './answer.ts'
 import { refusal } from './call-gate.ts'
 import { createHostStubs } from './host-stubs.ts'
 import type { CallStubs } from './inside/capabilities.ts'
-import { toIsolateId } from './isolate-id.ts'
+import { toIsolateId, type IsolateUse } from './isolate-id.ts'
 import type { RunnerRequest } from './run-call.ts'
 
 /** `PluginRunner` as the session's object calls it. */
@@ -33,6 +33,8 @@ export interface IsolateHostDeps {
   readonly sha256: (text: string) => string
   /** `isolateVersion` of our own modules. */
   readonly shimVersion: string
+  /** Whether all principals share one isolate of a trusted plugin; none does if absent. */
+  readonly sharesIsolate?: (plugin: string) => boolean
 }
 
 /** A plugin that runs on its own island. */
@@ -88,7 +90,7 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
         idempotencyKey: '',
         nonce: '',
         stubs: noStubs,
-        rootSession: '',
+        use: { rootSession: '', principal: '' },
         timeoutMs: inspectTimeoutMs,
       })
       const parts = toParts(answer)
@@ -100,25 +102,27 @@ export function createIsolateHost(host: IsolateHostDeps): IsolateHost {
 
 /** One plugin's host. */
 interface Hosting extends IsolateHostDeps {
-  readonly idOf: (rootSession: string) => string
+  readonly idOf: (use: IsolateUse) => string
 }
 
 const maxRemembered = 200
 
-/** The id of a plugin's isolate for a session tree: a hash of more than a call's input, so each is made once. */
+/** The id of a plugin's isolate for whoever uses it: a hash of more than a call's input, so each is made once. */
 function rememberIds(
-  { sha256, shimVersion }: IsolateHostDeps,
+  { sha256, shimVersion, sharesIsolate }: IsolateHostDeps,
   { manifest, hash, tier, grantEpoch }: IsolatedPlugin,
 ): Hosting['idOf'] {
   const { id: plugin, config } = manifest
+  const isShared = sharesIsolate?.(plugin) === true
+  const identity = { plugin, hash, tier, config, grantEpoch, shimVersion, isShared }
   const ids = new Map<string, string>()
-  return (rootSession) => {
-    const known = ids.get(rootSession)
+  return ({ rootSession, principal }) => {
+    const name = `${rootSession} ${principal}`
+    const known = ids.get(name)
     if (known !== undefined) return known
-    const identity = { plugin, hash, tier, config, grantEpoch, shimVersion, rootSession }
-    const id = toIsolateId(identity, sha256)
+    const id = toIsolateId({ ...identity, rootSession, principal }, sha256)
     if (ids.size >= maxRemembered) ids.clear()
-    ids.set(rootSession, id)
+    ids.set(name, id)
     return id
   }
 }
@@ -131,12 +135,12 @@ function toNamed(
   declared: readonly { readonly name: string; readonly timeout_ms?: number | undefined }[],
 ): Readonly<Record<string, HostedFunction>> {
   const functions = declared.map(({ name, timeout_ms: timeoutMs = defaultTimeoutMs }) => {
-    const run: HostedFunction = (input, can, { rootSession, signal }) =>
+    const run: HostedFunction = (input, can, { rootSession, principal, signal }) =>
       call(deps, plugin, {
         work: { do: kind, name, input },
         ...keysOf(can),
         stubs: createHostStubs(can, signal),
-        rootSession,
+        use: { rootSession, principal },
         timeoutMs,
       })
     return [name, run] as const
@@ -148,12 +152,12 @@ function toInvoke(
   deps: Hosting,
   plugin: IsolatedPlugin,
 ): NonNullable<HostedParts['agent']>['invoke'] {
-  return (request, can: Capabilities, { rootSession, signal }) =>
+  return (request, can: Capabilities, { rootSession, principal, signal }) =>
     call(deps, plugin, {
       work: { do: 'agent', request },
       ...keysOf(can),
       stubs: createHostStubs(can, signal),
-      rootSession,
+      use: { rootSession, principal },
       timeoutMs: plugin.manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
     })
 }
@@ -164,12 +168,12 @@ function toHook(
   plugin: IsolatedPlugin,
   on: string,
 ): NonNullable<HostedParts['hooks']>[string] {
-  return (events, can, { rootSession, signal }) =>
+  return (events, can, { rootSession, principal, signal }) =>
     call(deps, plugin, {
       work: { do: 'hook', on, events },
       ...keysOf(can),
       stubs: createHostStubs(can, signal),
-      rootSession,
+      use: { rootSession, principal },
       timeoutMs: defaultHookTimeoutMs,
     })
 }
@@ -178,12 +182,12 @@ function toExecute(
   deps: Hosting,
   plugin: IsolatedPlugin,
 ): NonNullable<HostedParts['schedule']>['execute'] {
-  return (can, { rootSession, signal }) =>
+  return (can, { rootSession, principal, signal }) =>
     call(deps, plugin, {
       work: { do: 'schedule' },
       ...keysOf(can),
       stubs: createHostStubs(can, signal),
-      rootSession,
+      use: { rootSession, principal },
       timeoutMs: scheduleTimeoutMs,
     })
 }
@@ -194,7 +198,7 @@ interface IsolateCall {
   /** Of the secrets of this call. */
   readonly nonce: string
   readonly stubs: CallStubs
-  readonly rootSession: string
+  readonly use: IsolateUse
   readonly timeoutMs: number
 }
 
@@ -206,7 +210,7 @@ const keysOf = ({ idempotencyKey, secrets }: Capabilities) => ({
 async function call(
   { runner, idOf }: Hosting,
   { manifest, hash }: IsolatedPlugin,
-  { work, idempotencyKey, nonce, stubs, rootSession, timeoutMs }: IsolateCall,
+  { work, idempotencyKey, nonce, stubs, use, timeoutMs }: IsolateCall,
 ): Promise<unknown> {
   const { id, version, config } = manifest
   let end: () => void = () => {}
@@ -214,7 +218,7 @@ async function call(
   try {
     const answer = await runner().run(
       {
-        isolate: idOf(rootSession),
+        isolate: idOf(use),
         plugin: hash,
         job: JSON.stringify({
           about: { id, version, config },

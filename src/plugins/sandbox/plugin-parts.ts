@@ -3,6 +3,7 @@ import type { Manifest } from '#contracts/manifest.ts'
 import type { Capabilities, HookEvent, PluginParts } from '#contracts/plugin.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolContext } from '#contracts/tool.ts'
+import type { IsolateUse } from './isolate-id.ts'
 
 /** A function of a plugin, in whichever host it runs. */
 export type HostedFunction = (
@@ -16,8 +17,8 @@ export type HostedFunction = (
  * isolate host finds its isolate by it.
  */
 export interface HostedParts {
-  /** Of the isolate in which its code runs for a session tree; absent where it runs in the host's own. */
-  readonly isolateId?: (rootSession: string) => string
+  /** Of the isolate in which its code runs; absent where it runs in the host's own. */
+  readonly isolateId?: (use: IsolateUse) => string
   readonly tools?: Readonly<Record<string, HostedFunction>>
   /** By name; given `uri` and the variables of its template. */
   readonly resources?: Readonly<Record<string, HostedFunction>>

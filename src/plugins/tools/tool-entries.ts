@@ -190,6 +190,8 @@ async function callPlugin(
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult> {
+  const off = deps.faults?.offFor(plugin, context.principal)
+  if (off) return { ok: false, error: off }
   const watch = await deps.watchRevocation?.(plugin).catch(() => undefined)
   if (deps.watchRevocation && !watch) return { ok: false, error: revoked }
   const asking = createAsking(plugin.granted)
@@ -218,7 +220,7 @@ async function callPlugin(
     const output = toOutput(await untilAborted(work, signal))
     // Whatever it made of the refusal: it asked, and the answer decides.
     if (asking?.asks()) return { ...waitingFor(asking.asks()!), ...usage() }
-    deps.faults?.wentWell(plugin)
+    deps.faults?.wentWell(plugin, context.principal)
     const said = context.answers ? (['user'] as const) : []
     // What a person answered is in it, too.
     const label = joinLabels([labels.label(), ...(context.answers ? [saidLabel] : [])])
@@ -227,7 +229,7 @@ async function callPlugin(
     const asks = asking?.asks()
     if (asks && !context.signal.aborted && !watch?.signal?.aborted)
       return { ...waitingFor(asks), ...usage() }
-    deps.faults?.failed(plugin, error, signal)
+    deps.faults?.failed(plugin, error, held)
     if (watch?.signal?.aborted) {
       context.emit({
         type: 'capability_refused',

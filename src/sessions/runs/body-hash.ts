@@ -16,8 +16,6 @@ const besidesOptions: Readonly<Record<Exclude<keyof Submission, keyof RunOptions
   traceLink: false,
   idempotencyKey: false,
   lineage: false,
-  key: false,
-  grant: false,
   dayLimits: false,
   echo: false,
 }

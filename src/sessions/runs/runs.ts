@@ -1,7 +1,9 @@
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { IsolaError } from '#contracts/errors.ts'
+import { credentialsOf } from '#contracts/held-work.ts'
 import type { Lineage } from '#contracts/lineage.ts'
+import type { Submission } from '#contracts/submission.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
@@ -11,6 +13,7 @@ import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
+import { createHolds } from './holds.ts'
 import { createLogPlaces } from './log-places.ts'
 import type { RunBill } from './run-bill.ts'
 import { createRunEnd } from './run-end.ts'
@@ -26,7 +29,7 @@ export interface LiveRun {
   readonly accepted: Promise<void>
   /** Resolves with the terminal result or with what the run waits for, after it is written. */
   readonly done: Promise<RunOutcome>
-  readonly lineage: Lineage | undefined
+  readonly submission: RunRow['submission']
   /** False while it waits behind another run. */
   readonly isStarted: () => boolean
 }
@@ -76,6 +79,8 @@ export interface Runs {
     call: string,
     reason: string,
   ) => readonly (LiveRun | undefined)[]
+  /** Cancels what was asked for with a key or a sign-in. */
+  readonly cancelHeld: (credential: string, reason: string) => void
   /** Cancels everything that is not over, and waits until each has its outcome. */
   readonly cancelAll: (reason: string) => Promise<void>
   readonly isIdle: () => boolean
@@ -99,6 +104,13 @@ export function createRuns(options: RunsOptions): Runs {
   let hasLost = false
   const places = createLogPlaces(store.lastSeq)
   const end = createRunEnd({ ...options, places })
+  const holds = createHolds({
+    ...options,
+    clock,
+    held: runtime.held,
+    unfinished: () => [...store.unfinishedRuns(), ...live.values()].map((one) => one.submission),
+    lastOrder: () => order ?? store.lastOrder(),
+  })
 
   return {
     start,
@@ -108,14 +120,12 @@ export function createRuns(options: RunsOptions): Runs {
     live: (id) => live.get(id),
     isIdle: () => live.size === 0,
     isBehind: () => hasLost,
+    cancelHeld(credential, reason) {
+      cancelMeant((submission) => credentialsOf(submission).includes(credential), reason)
+    },
     cancelCall(parentRun, call, reason) {
       const isMeant = isOfCall(parentRun, call)
-      const rows = store.unfinishedRuns().filter(({ submission }) => isMeant(submission))
-      const known = new Set(rows.map(({ id }) => id))
-      // One whose first request is not out yet has no row.
-      const unwritten = [...live.values()].filter((one) => isMeant(one) && !known.has(one.id))
-      unwritten.forEach((entry) => entry.abort(reason))
-      const started = [...rows.map((row) => cancel(row, reason)), ...unwritten]
+      const started = cancelMeant(isMeant, reason)
       // What it started may be over: the session is made by the call whose runs are in it.
       return started.length === 0 && isMeant(store.session() ?? {}) ? [undefined] : started
     },
@@ -165,6 +175,17 @@ export function createRuns(options: RunsOptions): Runs {
     return entry
   }
 
+  function cancelMeant(isMeant: (submission: Submission) => boolean, reason: string) {
+    const rows = store.unfinishedRuns().filter(({ submission }) => isMeant(submission))
+    const known = new Set(rows.map(({ id }) => id))
+    // One whose first request is not out yet has no row.
+    const unwritten = [...live.values()].filter(
+      ({ id, submission }) => isMeant(submission) && !known.has(id),
+    )
+    unwritten.forEach((entry) => entry.abort(reason))
+    return [...rows.map((row) => cancel(row, reason)), ...unwritten]
+  }
+
   function resume(): void {
     hasLost = false
     for (const row of store.unfinishedRuns()) {
@@ -190,6 +211,7 @@ export function createRuns(options: RunsOptions): Runs {
       .finally(() => {
         const row = run.row()
         live.delete(row.id)
+        if (outcome?.state !== 'parked') holds.left(row)
         // The places in the log that it has not written are free again; who waits behind it has none yet.
         if (!outcome) places.back(undefined)
         if (run.state() === 'declined') {
@@ -203,8 +225,9 @@ export function createRuns(options: RunsOptions): Runs {
       })
     queue = done.catch(() => {})
     const { id, submission } = initial
-    const entry: Entry = { ...run, id, done, lineage: submission.lineage }
+    const entry: Entry = { ...run, id, done, submission }
     live.set(id, entry)
+    holds.take(initial, (reason) => void cancel(run.row(), reason))
     return entry
   }
 }

@@ -23,6 +23,8 @@ const everything = {
   directCall: { tool: 'kv__get', input: { key: 'a' } },
   compact: 'session',
   origin: 'api',
+  key: 'key_1',
+  grant: 'grant_1',
 } as const
 
 describe('the options of a run', () => {
@@ -43,6 +45,8 @@ describe('the options of a run', () => {
       pauses: 'park',
       requireApproval: ['kv__*'],
       origin: 'api',
+      key: 'key_1',
+      grant: 'grant_1',
     })
   })
 

@@ -74,6 +74,7 @@ const everyCall: Readonly<Record<keyof SessionApi, (api: SessionApi) => Promise<
       result: { ok: true, output: 1 },
     }),
   spentBy: (api) => api.spentBy(run),
+  endHeld: (api) => api.endHeld('key_1', 'revoked'),
   transcript: (api) => api.transcript('operator'),
   tree: (api) => api.tree('operator'),
   compact: (api) => api.compact(session, submission),

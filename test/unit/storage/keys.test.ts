@@ -126,6 +126,18 @@ describe('the table of keys', () => {
     expect(await records()).toContainEqual([2, 'key_rotated'])
   })
 
+  it('names what took the place of a key, until it is revoked after all', async () => {
+    const { keys, records } = open()
+    await keys.add(keyOf('a'), added, rights)
+    await keys.rotate({ id: 'key_a', endsAtMs: nowMs }, keyOf('b'), eventOf('key_rotated'))
+    expect(await keys.find('key_a')).toMatchObject({ revokedAtMs: nowMs, followedBy: 'key_b' })
+    for (const atMs of [nowMs + 1, nowMs + 2])
+      await keys.revoke('key_a', eventOf('key_revoked', atMs))
+    const revoked = await keys.find('key_a')
+    expect([revoked?.revokedAtMs, revoked?.followedBy]).toEqual([nowMs, undefined])
+    expect((await records()).slice(2)).toEqual([[3, 'key_revoked']])
+  })
+
   it('rotates no key that has ended, and records nothing', async () => {
     const { keys, records } = open()
     await keys.add(keyOf('a', { expiresAtMs: nowMs }), added, rights)

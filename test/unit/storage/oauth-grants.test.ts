@@ -41,13 +41,23 @@ function open() {
 }
 
 describe('the table of grants', () => {
+  it('names what took the place of a grant, until it is revoked after all', async () => {
+    const { grants, add, revocations } = open()
+    await add('grant_1')
+    await add('grant_2', { createdAtMs: 200 })
+    for (const atMs of [300, 400]) await grants.revoke('grant_1', eventAt('oauth_revoked', atMs))
+    const revoked = await grants.find('grant_1')
+    expect([revoked?.revokedAtMs, revoked?.followedBy]).toEqual([200, undefined])
+    expect(await revocations()).toHaveLength(2)
+  })
+
   it('I26: has the end of a grant that another replaced on record, once', async () => {
     const { grants, add, revocations } = open()
     await add('grant_1')
     await add('grant_2', { client: 'another' })
     expect(await revocations()).toEqual([])
     await add('grant_3', { createdAtMs: 200 })
-    expect((await grants.find('grant_1'))?.revokedAtMs).toBe(200)
+    expect(await grants.find('grant_1')).toMatchObject({ revokedAtMs: 200, followedBy: 'grant_3' })
     const first = { owner: 'ada', reason: 'replaced', by: 'grant_3', grant: 'grant_1' }
     expect(await revocations()).toEqual([first])
     await expect(add('grant_3', { createdAtMs: 300 })).rejects.toMatchObject({

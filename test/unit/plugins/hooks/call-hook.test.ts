@@ -108,6 +108,7 @@ describe('P16: a hook of a plugin that an operator may switch off', () => {
     const faults = {
       wentWell: () => void told.push('well'),
       failed: () => void told.push('failed'),
+      offFor: () => undefined,
     }
     await ask(async () => allow, { faults }).outcomes
     await ask(async () => [{ answer: null }, { failed: true }], { faults }).outcomes

@@ -10,6 +10,8 @@ const identity: IsolateIdentity = {
   grantEpoch: 1,
   shimVersion: 'v',
   rootSession: 'ses_1',
+  principal: 'alice',
+  isShared: false,
 }
 const id = (more: Partial<IsolateIdentity> = {}) =>
   toIsolateId({ ...identity, ...more }, systemSources.sha256)
@@ -31,7 +33,15 @@ it.each([
   expect(id(more)).not.toBe(id())
 })
 
-it('T7: code that somebody vouches for shares one over session trees', () => {
-  const of = (rootSession: string) => id({ tier: 'trusted', rootSession })
-  expect(of('ses_1')).toBe(of('ses_2'))
+it('T7: code that somebody vouches for shares one over the session trees of one principal', () => {
+  const of = (more: Partial<IsolateIdentity>) => id({ tier: 'trusted', ...more })
+  expect(of({ rootSession: 'ses_1' })).toBe(of({ rootSession: 'ses_2' }))
+  expect(of({ principal: 'alice' })).not.toBe(of({ principal: 'bob' }))
+})
+
+it('T7: only code that somebody vouches for is one for all principals, where the operator says so', () => {
+  const of = (more: Partial<IsolateIdentity>) => id({ isShared: true, ...more })
+  const trusted = (principal: string) => of({ tier: 'trusted', principal })
+  expect(trusted('alice')).toBe(trusted('bob'))
+  expect(of({ rootSession: 'ses_1' })).not.toBe(of({ rootSession: 'ses_2' }))
 })
