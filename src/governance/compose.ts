@@ -1,3 +1,4 @@
+import type { ApprovalRules } from '#contracts/approval.ts'
 import type { KeyStore } from '#contracts/keys.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { GrantStore } from '#contracts/oauth.ts'
@@ -23,6 +24,7 @@ import { createStateKey } from './secrets/state-key.ts'
 import { createRequestLimits, type RequestLimitsOptions } from './request-limits.ts'
 import { composeTelemetry, type OtlpConfig } from './telemetry/compose.ts'
 import { createLogWriter, type LogWriterOptions } from './telemetry/log-writer.ts'
+import { createToAsk } from './to-ask.ts'
 import { createTrustAdministration } from './trust-administration.ts'
 
 interface GovernanceConfig extends Pick<LivePolicyDeps, 'ownHosts'> {
@@ -41,6 +43,7 @@ export interface GovernanceParts extends Sources, Pick<OAuthParts, 'send' | 'che
     readonly secrets: SecretStore
     readonly trust: TrustStore
     readonly deploymentLog: DeploymentLog
+    readonly approvalRules: ApprovalRules
   }
   readonly namespace: PrincipalNamespace
   readonly deployment: PlatformCount
@@ -80,7 +83,12 @@ export function composeGovernance(parts: GovernanceParts) {
     principals,
     sealing,
     readSecrets: createSecretReader(secrets),
-    policy: createLivePolicy({ ...installed, ...config, takeRate }),
+    policy: createLivePolicy({
+      ...installed,
+      ...config,
+      takeRate,
+      toAsk: createToAsk({ ...parts, rules: stores.approvalRules }),
+    }),
     logins: createLogins({
       ...signIn,
       limits,
