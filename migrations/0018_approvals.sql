@@ -47,3 +47,4 @@ CREATE TABLE approval_rules (
 CREATE INDEX approval_rules_by_tool ON approval_rules (principal, tool, expires_at_ms);
 CREATE INDEX approval_rules_by_session ON approval_rules (session) WHERE session IS NOT NULL;
 CREATE INDEX approval_rules_by_age ON approval_rules (created_at_ms, id);
+CREATE INDEX approval_rules_by_end ON approval_rules (expires_at_ms);

@@ -47,6 +47,15 @@ export const likenessOf = (
     }),
   )
 
+/** Of the rule that the approval of a call makes: the same approval makes the same rule. */
+export function ruleIdOf(
+  of: Readonly<Record<'session' | 'run' | 'call' | 'argsHash', string>>,
+  sha256: Sha256,
+): string {
+  const { session, run, call, argsHash } = of
+  return `rul_${sha256(JSON.stringify([session, run, call, argsHash])).slice(0, 22)}`
+}
+
 /** Stands for sources that were too many to name: nobody knows them. */
 const unnamed = '\u2026'
 

@@ -1,4 +1,4 @@
-import { covers, likenessOf } from '#contracts/approval-shape.ts'
+import { covers, likenessOf, ruleIdOf } from '#contracts/approval-shape.ts'
 import type { ApprovalRules } from '#contracts/approval.ts'
 import type { ApprovalNeed, ApprovalSubject } from '#contracts/policy.ts'
 import type { Sources } from '#contracts/sources.ts'
@@ -20,7 +20,10 @@ export const createToAsk =
     const { approver, reason, rule, about } = why
     const known = await rules.of(principal, tool).catch(() => [])
     const now = { approver, nowMs: clock.nowMs(), sha256 }
-    const covering = known.find((one) => covers(one, subject, now))
+    // What was said of this very call is its answer, and no rule for it.
+    const argsHash = sha256(JSON.stringify(subject.input))
+    const own = ruleIdOf({ session, run, call, argsHash }, sha256)
+    const covering = known.find((one) => one.id !== own && covers(one, subject, now))
     if (covering) {
       const { id, decidedBy } = covering
       emit?.({ type: 'approval_held', data: { call, tool, rule: id, decidedBy } })
@@ -36,7 +39,7 @@ export const createToAsk =
         rule,
         sinks: subject.sinks ?? sink.options,
         isDestructive: subject.isDestructive ?? false,
-        argsHash: sha256(JSON.stringify(subject.input)),
+        argsHash,
         shape: likenessOf(subject, sha256),
       },
     }

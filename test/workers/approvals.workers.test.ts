@@ -1,7 +1,7 @@
 import { abortAllDurableObjects } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { call, callJson, type Answer } from '../fakes/client.ts'
-import { bearer, signIn } from '../fakes/oauth-client.ts'
+import { at as atIssuer, issuer, signIn } from '../fakes/oauth-client.ts'
 import { installUpstream, type UpstreamScript } from '../fakes/upstream.ts'
 
 const patience = { timeout: 60_000, interval: 50 }
@@ -27,12 +27,19 @@ afterEach(async () => {
 })
 
 let count = 0
-function speaking(headers: RequestInit['headers']) {
-  const ask = (path: string, init: Parameters<typeof call>[1] = {}) =>
-    call(path, { ...init, headers: { ...Object(headers), ...Object(init.headers) } })
+type Init = Parameters<typeof call>[1]
+/** With a token, which is good at one address alone. */
+const asking =
+  (token: string) =>
+  (path: string, { json, ...init }: NonNullable<Init> = {}) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const body = json !== undefined && { method: 'POST', body: JSON.stringify(json) }
+    return atIssuer(path, { ...init, headers, ...body })
+  }
+function speaking(ask: (path: string, init?: Init) => Promise<Response>) {
   return {
     ask,
-    async askJson(path: string, init?: Parameters<typeof call>[1]): Promise<Answer> {
+    async askJson(path: string, init?: Init): Promise<Answer> {
       const response = await ask(path, init)
       const text = await response.text()
       if (!response.ok) throw new Error(`${response.status} ${text}`)
@@ -44,7 +51,7 @@ function speaking(headers: RequestInit['headers']) {
 async function somebody(role: string) {
   const principal = `asks-${role}-${(count += 1)}`
   const { key } = await callJson('/api/operator/keys', { json: { principal, role } })
-  return { principal, key, ...speaking({ authorization: `Bearer ${key}` }) }
+  return { principal, key, ...speaking(asking(key)) }
 }
 type Somebody = Awaited<ReturnType<typeof somebody>>
 const newSession = async ({ askJson }: Pick<Somebody, 'askJson'>): Promise<string> =>
@@ -108,10 +115,10 @@ describe('a call that the policy gives to an operator', () => {
   it('I26: waits for one with every scope that a token can have, and is not approved by an operator’s token without `approve`', async () => {
     await setPolicy(byOperator)
     const ann = await somebody('user')
-    const resource = (scope: string) => ({ scope, resource: 'https://isola.test/api' })
+    const resource = (scope: string) => ({ scope, resource: `${issuer}/api` })
     for (const scope of ['agents', 'agents approve']) {
       const { access_token: token } = await signIn(ann.key, resource(scope))
-      const client = speaking(bearer(token).headers)
+      const client = speaking(asking(token))
       const at = await parked(client)
       expect(await errorOf(await client.ask(`${at.path}/decisions`, approve(at)))).toMatchObject({
         status: 403,
@@ -120,18 +127,38 @@ describe('a call that the policy gives to an operator', () => {
     }
     const ops = await somebody('operator')
     const at = await parked(ann)
+    await listed(at.session, 'open')
     for (const [scope, status] of [
       ['agents', 403],
       ['agents operator', 403],
       ['agents operator approve', 200],
     ] as const) {
       const { access_token: token } = await signIn(ops.key, resource(scope))
-      const client = speaking(bearer(token).headers)
+      const client = speaking(asking(token))
       const answer = await client.ask(`/api/operator/approvals/${at.pause.approval.id}`, {
         json: { decision: 'approve' },
       })
-      if (status === 200) await listed(at.session, 'approved').catch(() => {})
       expect([scope, answer.status]).toEqual([scope, status])
+    }
+  })
+
+  it('I26: of its owner’s own is approved by no token without `approve`, which may deny', async () => {
+    const ann = await somebody('user')
+    for (const [scope, status] of [
+      ['agents', 403],
+      ['agents approve', 200],
+    ] as const) {
+      const resource = `${issuer}/api`
+      const { access_token: token } = await signIn(ann.key, { scope, resource })
+      const client = speaking(asking(token))
+      const [yes, no] = [await parked(client), await parked(client)]
+      const approved = await client.ask(`${yes.path}/decisions`, approve(yes))
+      expect([scope, approved.status]).toEqual([scope, status])
+      expect((approved.headers.get('www-authenticate') ?? '').includes('approve')).toBe(
+        status === 403,
+      )
+      const json = { call: no.pause.call, decision: 'deny' }
+      expect((await client.ask(`${no.path}/decisions`, { json })).status).toBe(200)
     }
   })
 })
@@ -276,16 +303,23 @@ describe('the inbox', () => {
 describe('a rule of an approval', () => {
   const rulesOf = async ({ askJson }: Somebody) => (await askJson('/api/approval-rules')).rules
 
-  it('E6: lets the same arguments run in this session, not others, and not elsewhere', async () => {
+  it('E6, T11: lets the same arguments run in this session behind no worse label, not others, and not elsewhere', async () => {
     const ann = await somebody('user')
-    const at = await parked(ann)
-    await ann.askJson(`${at.path}/decisions`, approve(at, { also: 'session' }))
-    await completed(ann, at.path)
+    const first = await parked(ann)
+    await ann.askJson(`${first.path}/decisions`, approve(first, { also: 'session' }))
+    await completed(ann, first.path)
+    // By now it has read what the tool said, which is worse than what had been said when it was allowed.
+    const { id, pauses } = await runIn(first.session, ann)
+    const path = `/api/sessions/${first.session}/runs/${id}`
+    const at = { session: first.session, pause: pauses[0] }
+    await ann.askJson(`${path}/decisions`, approve(at, { also: 'session' }))
+    await completed(ann, path)
     expect(await runIn(at.session, ann)).toMatchObject({ state: 'completed' })
     expect(await runIn(await newSession(ann), ann)).toMatchObject({ state: 'parked' })
     setsOnce({ key: 'launch', value: 'Monday' })
     expect(await runIn(at.session, ann)).toMatchObject({ state: 'parked' })
     const [rule] = await rulesOf(ann)
+    expect(rule.label.integrity).toBe('tool')
     expect(rule).toMatchObject({ session: at.session, tool: 'kv__set', free: {} })
     await vi.waitFor(async () => {
       const query = `session=${at.session}&type=approval_held`

@@ -1,4 +1,4 @@
-import { freeFields, shapeOf } from '#contracts/approval-shape.ts'
+import { freeFields, ruleIdOf, shapeOf } from '#contracts/approval-shape.ts'
 import {
   approverText,
   mayApprove,
@@ -110,7 +110,7 @@ export function ruleOf(
   if (!free) throw invalid('free', `the arguments have ${Object.keys(pause.input).join(', ')}.`)
   const { lineage, principal } = row.submission
   return {
-    id: `rul_${sha256(JSON.stringify([session, row.id, call, argsHash])).slice(0, 22)}`,
+    id: ruleIdOf({ session, run: row.id, call, argsHash }, sha256),
     principal,
     agent: pause.approval.asker.agent,
     tool: pause.tool,
