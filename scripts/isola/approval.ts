@@ -1,5 +1,6 @@
-// isola approval list|approve|deny: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
+// isola approval …: calls that wait for somebody, in one's own sessions or, for operators, in anybody's.
 import { ApiError, type Client } from '../../src/client/client.ts'
+import { denyAll, inboxVerbs } from './approval-inbox.ts'
 import { defineVerbs, type Context } from './command.ts'
 import { waitingIn } from './chat/pauses.ts'
 import type { Pause } from './chat/person.ts'
@@ -89,14 +90,14 @@ async function approve({
   print(view, `${call} is approved; ${run} goes on.`)
 }
 
-async function deny({
-  args: [session, call],
-  values,
-  request,
-  print,
-}: Context<{ readonly message?: string | undefined }, [string, string]>) {
-  const { session: id, run, pause } = await find(request, session, call)
+async function deny(context: Context<{ readonly message?: string | undefined }>) {
+  const { args, values, request, print } = context
   const { message } = values
+  const [session = '', call] = args
+  if (args.every((id) => id.startsWith('apr_'))) return denyAll(context, args, message)
+  if (call === undefined || args.length > 2)
+    throw new UsageError('Name a session and a call of it, or ids of the inbox.')
+  const { session: id, run, pause } = await find(request, session, call)
   const body = { call, decision: 'deny', ...(message !== undefined && { message }) } as const
   const params = { id, run }
   const view = await request('POST /api/sessions/:id/runs/:run/decisions', { params, body })
@@ -119,6 +120,7 @@ export default {
       },
       run: list,
     },
+    ...inboxVerbs,
     approve: {
       usage: 'isola approval approve <session> <call> [--hash <hash>]',
       about:
@@ -133,7 +135,8 @@ export default {
       run: approve,
     },
     deny: {
-      usage: 'isola approval deny <session> <call> [--message <text>]',
+      usage:
+        'isola approval deny <session> <call> [--message <text>]\n       isola approval deny <id>… [--message <text>]',
       about: 'The call does not run; its model reads why.',
       options: { message: { type: 'string', value: 'text', about: 'told to the model' } },
       run: deny,

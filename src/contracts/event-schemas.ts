@@ -26,6 +26,7 @@ import {
   turn,
   usage,
 } from './event-fields.ts'
+import { approvalRequestSchema as approval, decidedBySchema } from './approval.ts'
 import { kind } from './event-kind.ts'
 import { pluginEventSchemas } from './plugin-event-schemas.ts'
 
@@ -65,9 +66,19 @@ export const eventSchemas = {
     'Nothing is left to do until somebody outside decides or answers. The run is not over.',
     {
       pauses: z
-        .array(z.object({ call, tool: text, kind: pauseKind, label: label.optional() }))
+        .array(
+          z.object({
+            call,
+            tool: text,
+            kind: pauseKind,
+            label: label.optional(),
+            approval: approval.optional(),
+          }),
+        )
         .readonly()
-        .describe('the calls that wait, with the label of what was read before'),
+        .describe(
+          'the calls that wait, with the label of what was read before; of those that wait for a yes also whose yes, and why',
+        ),
       platform: toldPlatform,
     },
     { told: { turn } },
@@ -83,8 +94,20 @@ export const eventSchemas = {
     kind: pauseKind,
     argsHash,
     answer: text.describe('`approved`, `answered`, or the code of the failure'),
-    by: text.exactOptional().describe('who gave it, if not the owner of the session'),
+    by: text.optional().describe('who gave it, if not the owner of the session'),
+    decidedBy: decidedBySchema
+      .optional()
+      .describe('who decided about a call that waited for a yes, and where it was said'),
   }),
+  approval_held: kind(
+    'A rule of an earlier approval let a call run about which somebody would have been asked.',
+    {
+      call,
+      tool: text,
+      rule: text.describe('the id of the rule'),
+      decidedBy: decidedBySchema.describe('who made it'),
+    },
+  ),
   run_finished: kind(
     'The run is over. It is the last event of every run.',
     {

@@ -1,3 +1,4 @@
+import type { Decider } from './approval.ts'
 import type { Json, JsonObject } from './json.ts'
 import type { Limits } from './lease.ts'
 import type { Answers, PauseRequest, ToolResult } from './tool.ts'
@@ -27,6 +28,8 @@ export interface Pause extends PauseRequest {
 export type PauseAnswer = {
   /** Who gave it, if not the session's own principal. */
   readonly by?: string
+  /** Who decided about a call that waited for a yes; absent if nobody did in time, and of answers of older versions. */
+  readonly decidedBy?: Decider
 } & (
   | {
       readonly kind: 'approved'
@@ -60,7 +63,16 @@ const isFor = (given: Answers[string] | undefined, asked: JsonObject): boolean =
 
 /** What someone outside says about one waiting call. */
 export type Decision =
-  | { readonly decision: 'approve'; readonly argsHash?: string }
+  | {
+      readonly decision: 'approve'
+      readonly argsHash?: string
+      /** Also later calls of this shape: in this session, or in all of this principal. Absent: this call alone. */
+      readonly also?: 'session' | 'always'
+      /** With `also`: fields of the arguments that may be other than they are here; all others stay fixed. */
+      readonly free?: readonly string[]
+      /** With `also`: for how long. */
+      readonly days?: number
+    }
   | { readonly decision: 'deny'; readonly message?: string }
   /**
    * The answer to a question, or what the client's tool returned; where the pause has `asks`, an answer by key

@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts'
 import type { Label, Sink } from './label.ts'
 import type { OutsideAddress } from './network-rule.ts'
-import type { ToolContext, ToolResult } from './tool.ts'
+import type { PauseRequest, ToolContext, ToolResult } from './tool.ts'
 
 /** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
 export interface CallSubject {
@@ -72,10 +72,25 @@ export type SubAgentStopped = (
   context: ToolContext,
 ) => Promise<void>
 
-/** Says which calls somebody must approve, besides those whose agent or tool says so itself. */
+/** A call about which somebody may have to be asked. `asks`: the tool or the run wants it, whatever the policy says. */
+export type ApprovalSubject = CallSubject & {
+  readonly asks?: 'tool' | 'run' | undefined
+  readonly definitionHash?: string | undefined
+  readonly emit?: ToolContext['emit'] | undefined
+}
+
+/**
+ * What somebody should see who has to approve a call, and whoever cannot ask anybody reads (`about`); with `isCovered` somebody has already, by
+ * a rule.
+ */
+export type ApprovalNeed = Pick<PauseRequest, 'about' | 'approval'> & { readonly isCovered?: true }
+
+/** Says which calls somebody must approve, those that the tool or the run wants approved among them. */
 export interface Approvals {
-  /** A text says what somebody should see before deciding, and whoever cannot ask anybody reads. */
-  readonly isNeeded: (subject: CallSubject) => boolean | string | Promise<boolean | string>
+  /** `false`: nobody has to. */
+  readonly isNeeded: (
+    subject: ApprovalSubject,
+  ) => ApprovalNeed | false | Promise<ApprovalNeed | false>
 }
 
 /** Of which call an output is kept, and the label of the output. */

@@ -1,3 +1,4 @@
+import type { Decider } from './approval.ts'
 import type { RunPlace } from './follow-run.ts'
 import type { Limits } from './lease.ts'
 import type { Decision } from './pause.ts'
@@ -10,6 +11,11 @@ export interface Speaker {
   readonly principal: string
   /** Who says it, where that is somebody else. Whether they may is settled by whoever calls. */
   readonly by?: string
+}
+
+/** Somebody who decides about a call that waits; the session looks whether that one may. */
+export interface Decides extends Speaker {
+  readonly decider: Decider
 }
 
 /** What somebody outside says to a run that is not over. Each throws what the session refused. */
@@ -25,7 +31,7 @@ export interface RunInput {
    * for, where that had to be looked at; absent if it was settled before.
    */
   readonly decide: (
-    speaker: Speaker,
+    speaker: Decides,
     run: RunPlace,
     decided: { readonly call: string; readonly decision: Decision },
   ) => Promise<{ readonly view: RunView; readonly settled?: PauseView | undefined }>

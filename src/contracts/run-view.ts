@@ -19,6 +19,8 @@ export interface ParkedView {
 export interface PauseView extends Omit<Pause, 'changes' | 'limits'> {
   /** Names exactly what this call asks now, where it has `asks`: an answer says which it was given to. */
   readonly asksHash?: string
+  /** Of a call that waits for a yes: what its run has spent up to now. */
+  readonly spent?: { readonly tokens: number; readonly costNanoUsd: number }
   /** Epoch milliseconds; absent if it does not expire. */
   readonly expiresAtMs?: number
 }

@@ -1,5 +1,6 @@
 import type { AgentDescriptor, AgentSpec } from './agent.ts'
 import type { AgentPin, PinnedAgent } from './agent-pin.ts'
+import type { ApprovalRules } from './approval.ts'
 import type { ContextReader } from './context-reader.ts'
 import type { HeldWork } from './held-work.ts'
 import type { RunOptions } from './run-options.ts'
@@ -78,6 +79,8 @@ export interface SessionRuntime extends Sources {
   readonly sessions: SessionGateway
   readonly audit: AuditSink
   readonly principals: PrincipalLedger
+  /** Takes what approvals allow besides their own call; absent where nothing is kept of it. */
+  readonly approvalRules?: Pick<ApprovalRules, 'add'>
   /** Whether a run may begin now for somebody who asked earlier, and is not here to show a key. May throw `request_unavailable`. */
   readonly mayBegin: (
     asked: Pick<Submission, 'principal' | 'key' | 'grant' | 'agent' | 'model'>,

@@ -1,9 +1,12 @@
 import type { Role } from './keys.ts'
 
 /** What a token may be for, the least first. None of them gives more than the principal's role does. */
-export const scopes = ['agents', 'audit:read', 'plugins:install', 'operator'] as const
+export const scopes = ['agents', 'approve', 'audit:read', 'plugins:install', 'operator'] as const
 
-/** What a client may be allowed in an OAuth sign-in. */
+/**
+ * What a client may be allowed in an OAuth sign-in. `approve` opens no route: without it nobody's yes comes with the
+ * token, not an operator's either.
+ */
 export type Scope = (typeof scopes)[number]
 
 /** What a client gets that asks for nothing by name. */
@@ -16,9 +19,9 @@ const scopeOfRole: Readonly<Record<Role, Scope>> = {
   operator: 'operator',
 }
 const isForScope: Readonly<Record<Role, readonly Scope[]>> = {
-  user: ['agents'],
+  user: ['agents', 'approve'],
   auditor: ['audit:read'],
-  author: ['agents', 'plugins:install'],
+  author: ['agents', 'approve', 'plugins:install'],
   operator: scopes,
 }
 

@@ -1,3 +1,4 @@
+import type { Decider } from './approval.ts'
 import type { CompactionOutcome } from './compaction-outcome.ts'
 import type { ContextView } from './context-view.ts'
 import type { JsonObject } from './json.ts'
@@ -87,14 +88,15 @@ export interface SessionApi {
   ) => Promise<Reply<SteerReceipt>>
   /**
    * Settles what a parked run waits for. The same decision again changes nothing; another is refused with
-   * `request_conflict`. `by` is who decided, if not the session's own principal: the record says so.
+   * `request_conflict`, with who decided and when. `decider` is who decides: the session's own principal if absent.
+   * `request_forbidden` if a yes of that one is not what the call waits for.
    */
   readonly decide: (
     principal: string,
     run: string,
     call: string,
     decision: Decision,
-    by?: string,
+    decider?: Decider,
   ) => Promise<Reply<RunView>>
   /**
    * Raises or lowers the limits of a run that is not over; one that waits for it goes on. The same again changes

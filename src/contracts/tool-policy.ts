@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import type { Label, Sink } from './label.ts'
+import { approverSchema, type Approver } from './approval.ts'
+import { sink, type Label, type Sink } from './label.ts'
 import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'
 import { networkRuleSchema } from './network-rule.ts'
 
@@ -15,6 +16,16 @@ const names = z.string().min(1).max(200)
 
 const labelRules = z.array(labelRuleSchema).max(100)
 
+/** Whose yes a call needs, where somebody is asked about it. */
+const approverRule = z.strictObject({
+  tools: pattern.default('*'),
+  /** Only of calls that do one of these outward. */
+  sink: z.union([sink, z.array(sink).min(1)]).optional(),
+  approver: approverSchema,
+})
+/** The principal's come first, then the agent's, then the deployment's: the first that fits decides, else it is the owner. */
+const approverRules = z.array(approverRule).max(100).optional()
+
 const section = z.strictObject({
   /** Nothing else may be called, if it is there. */
   allow: patterns.optional(),
@@ -23,6 +34,7 @@ const section = z.strictObject({
   allow_destructive: patterns.default([]),
   /** They come before those of the deployment; a `deny` counts wherever it stands. */
   labels: labelRules.default([]),
+  approvers: approverRules,
 })
 
 /**
@@ -38,6 +50,8 @@ export const toolPolicySchema = z.strictObject({
   allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
   /** What may be done outside by whoever has read what. The first rule that fits decides; without one it is allowed. */
   labels: labelRules.default([...defaultLabelRules]),
+  /** Whose yes counts; without a line that fits it is that of whoever the session is of. */
+  approvers: approverRules,
   /** Closed until an operator opens it, in development too. */
   network: networkRuleSchema.prefault({}),
   /** By the id of the agent that calls. */
@@ -95,11 +109,11 @@ export interface ToolDecision {
   readonly about?: string
 }
 
-/** What a policy says of a call, without making it, and which of its rates count the call. */
+/** What a policy says of a call, without making it, which of its rates count the call, and whose yes it needs if it asks. */
 export type TryPolicy = (
   policy: ToolPolicy,
   asked: AskedTool,
-) => ToolDecision & { readonly rates: readonly ToolRate[] }
+) => ToolDecision & { readonly rates: readonly ToolRate[]; readonly approver?: Approver }
 
 /** Before an operator says anything. */
 export const defaultToolPolicy: ToolPolicy = toolPolicySchema.parse({})
@@ -116,24 +130,31 @@ export const isMatchOfAny = (tool: string, wanted: readonly string[]): boolean =
 export function patternsIn(policy: ToolPolicy): readonly string[] {
   const { agents, principals, rates } = policy
   const sections = [policy, ...Object.values(agents), ...Object.values(principals)]
-  const lists = sections.flatMap(({ allow = [], deny, allow_destructive: free }) => [
-    ...allow,
-    ...deny,
-    ...free,
-  ])
+  const lists = sections.flatMap(
+    ({ allow = [], deny, allow_destructive: free, approvers = [] }) => [
+      ...allow,
+      ...deny,
+      ...free,
+      ...approvers.map(({ tools }) => tools),
+    ],
+  )
   return [...new Set([...lists, ...rates.map(({ tools }) => tools)])]
 }
 
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
   const { agents, principals, rates, destructive, network, ...own } = policy
-  const of = (where: string, { allow, deny, allow_destructive, labels }: ToolPolicySection) => [
-    ...(allow ?? []).map((tool) => `${where}allow ${tool}`),
-    ...(allow?.length === 0 ? [`${where}allow nothing`] : []),
-    ...deny.map((tool) => `${where}deny ${tool}`),
-    ...allow_destructive.map((tool) => `${where}allow destructive ${tool}`),
-    ...labels.map((rule) => `${where}${labelRuleLine(rule)}`),
-  ]
+  const of = (where: string, section: ToolPolicySection) => {
+    const { allow, deny, allow_destructive, labels, approvers = [] } = section
+    return [
+      ...(allow ?? []).map((tool) => `${where}allow ${tool}`),
+      ...(allow?.length === 0 ? [`${where}allow nothing`] : []),
+      ...deny.map((tool) => `${where}deny ${tool}`),
+      ...allow_destructive.map((tool) => `${where}allow destructive ${tool}`),
+      ...labels.map((rule) => `${where}${labelRuleLine(rule)}`),
+      ...approvers.map((rule) => `${where}${approverLine(rule)}`),
+    ]
+  }
   return [
     ...of('', own),
     `destructive tools: ${destructive}`,
@@ -147,6 +168,9 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
     ),
   ]
 }
+
+const approverLine = ({ tools, sink: of, approver }: z.infer<typeof approverRule>): string =>
+  `${approver} approves ${tools}${of === undefined ? '' : ` where it does ${[of].flat().join(', ')}`}`
 
 /** What a new policy says and the old one did not, and the other way round. */
 export function policyDiff(before: ToolPolicy, after: ToolPolicy) {

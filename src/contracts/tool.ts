@@ -1,3 +1,4 @@
+import type { ApprovalRequest } from './approval.ts'
 import type { ToolErrorCode, LeaseErrorCode } from './errors.ts'
 import type { EventData, EventDraft } from './event.ts'
 import type { Json, JsonObject, JsonSchema } from './json.ts'
@@ -114,6 +115,8 @@ export interface PauseRequest {
   readonly about?: string
   /** Of an approval: of all that whoever makes the call had read. */
   readonly label?: Label | undefined
+  /** Of an approval: who decides, and what somebody should know of the call. */
+  readonly approval?: ApprovalRequest
   /**
    * What is asked, by key, as its asker words it: nobody here reads it. With the answers to all of it the call runs
    * again from its start, through every gate, and finds them in its context; without it the answer is the outcome.

@@ -1,3 +1,4 @@
+import type { ApprovalRules } from '#contracts/approval.ts'
 import type { KeyStore } from '#contracts/keys.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { GrantStore } from '#contracts/oauth.ts'
@@ -25,6 +26,7 @@ import { createRequestLimits, type RequestLimitsOptions } from './request-limits
 import { composeTelemetry, type OtlpConfig } from './telemetry/compose.ts'
 import { createLogWriter, type LogWriterOptions } from './telemetry/log-writer.ts'
 import { tellEnds } from './told-ends.ts'
+import { createToAsk } from './to-ask.ts'
 import { createTrustAdministration } from './trust-administration.ts'
 
 interface GovernanceConfig extends Pick<LivePolicyDeps, 'ownHosts'> {
@@ -43,6 +45,7 @@ export interface GovernanceParts extends Sources, Pick<OAuthParts, 'send' | 'che
     readonly secrets: SecretStore
     readonly trust: TrustStore
     readonly deploymentLog: DeploymentLog
+    readonly approvalRules: ApprovalRules
   }
   readonly namespace: PrincipalNamespace
   readonly deployment: PlatformCount
@@ -83,7 +86,12 @@ export function composeGovernance(parts: GovernanceParts) {
     principals,
     sealing,
     readSecrets: createSecretReader(secrets),
-    policy: createLivePolicy({ ...installed, ...config, takeRate }),
+    policy: createLivePolicy({
+      ...installed,
+      ...config,
+      takeRate,
+      toAsk: createToAsk({ ...parts, rules: stores.approvalRules }),
+    }),
     logins: createLogins({
       ...signIn,
       limits,

@@ -13,5 +13,5 @@ export const openPolicy: {
   policy: { decide: () => ({ allow: true }) },
   rates: { take: () => ({ allow: true }) },
   hooks: { before: async () => ({ veto: false }), after: async (_subject, result) => result },
-  approvals: { isNeeded: () => false },
+  approvals: { isNeeded: ({ asks }) => (asks ? {} : false) },
 }

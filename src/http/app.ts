@@ -55,6 +55,10 @@ export function createHttpApp(deps: HttpDeps): HttpApp {
   const mcp = createLazyMcp(deps)
   addRoute('/mcp', { GET: mcp, POST: mcp, DELETE: mcp })
   addLater('/api/openapi.json', async () => (await import('./openapi/openapi.ts')).addOpenApiRoute)
+  addLater(
+    '/api/approval-rules',
+    async () => (await import('./approval-rules.ts')).addApprovalRuleRoutes,
+  )
   addLater('/api/sessions', async () => (await import('./sessions/sessions.ts')).addSessionRoutes)
   addLater('/api/operator', async () => (await import('./operator/operator.ts')).addOperatorRoutes)
   return app

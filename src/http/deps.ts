@@ -1,4 +1,5 @@
 import type { Context, Handler, Hono } from 'hono'
+import type { ApprovalInbox, ApprovalRules } from '#contracts/approval.ts'
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import type { KeyAdministration } from '#contracts/keys.ts'
@@ -73,6 +74,8 @@ export interface HttpDeps {
   /** Absent where the platform that it needs is not there: then nobody signs in, and keys are all there is. */
   readonly oauth?: OAuthService
   readonly audit: AuditReader
+  readonly approvals: ApprovalInbox
+  readonly approvalRules: Pick<ApprovalRules, 'list' | 'remove'>
   readonly sessionIndex: SessionIndex
   readonly givenUp: GivenUpRuns
   readonly modelReport: ModelReport

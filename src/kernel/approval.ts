@@ -27,11 +27,11 @@ export function outOfTime(call: CallState, scope: TurnScope) {
 }
 
 /** The policy says so, and may say why; or the tool, or the run (`kv__set` means itself, `kv__*` all of a plugin). */
-export async function needsApproval(call: CallState, scope: TurnScope): Promise<boolean | string> {
-  const asked = await scope.parts.approvals.isNeeded(subjectOf(call, scope))
-  if (asked !== false) return asked
-  const { needsApproval: always = false, tool } = call.entry!
+export function needsApproval(call: CallState, scope: TurnScope) {
+  const { needsApproval: always, tool, definitionHash } = call.entry!
   const isMatch = (pattern: string) =>
     pattern.endsWith('*') ? tool.name.startsWith(pattern.slice(0, -1)) : tool.name === pattern
-  return always || (scope.caller.options.requireApproval ?? []).some(isMatch)
+  const isOfRun = scope.caller.options.requireApproval?.some(isMatch)
+  const asks = always ? 'tool' : isOfRun ? 'run' : undefined
+  return scope.parts.approvals.isNeeded({ ...subjectOf(call, scope), definitionHash, asks })
 }

@@ -102,10 +102,9 @@ const approval: Gate = {
       answer?.kind === 'approved' &&
       answer.argsHash === argsHashOf(call.input, scope) &&
       answer.definitionHash === call.entry!.definitionHash
-    call.isApproved = isSame
-    if (isSame) return
-    const about = typeof needed === 'string' && { about: needed }
-    return pauseOrDeny({ kind: 'approval', expires: true, ...about }, scope)
+    call.isApproved = needed.isCovered ?? isSame
+    if (call.isApproved) return
+    return pauseOrDeny({ kind: 'approval', expires: true, ...needed }, scope)
   },
 }
 

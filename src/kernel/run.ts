@@ -120,10 +120,10 @@ function leave(segment: Segment, left: Left): AgentResult | Parked {
 
 /** The segment ends here. What the answer needs is in the row, so nothing has to stay. */
 function park(segment: Segment, draft: TurnDraft, pauses: readonly Pause[]): Parked {
-  const data = {
-    pauses: pauses.map(({ call, tool, kind, label }) => ({ call, tool, kind, label })),
+  const told = ({ call, tool, kind, label, approval }: Pause) => {
+    return { call, tool, kind, label, approval }
   }
-  draft.events.push(segment.stamp({ type: 'run_parked', data }))
+  draft.events.push(segment.stamp({ type: 'run_parked', data: { pauses: pauses.map(told) } }))
   write(segment, draft, 'open')
   return { state: 'parked', pauses }
 }

@@ -1,3 +1,4 @@
+import type { Decider } from '#contracts/approval.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision } from '#contracts/pause.ts'
 import type { Delivery, RunSpending } from '#contracts/lineage.ts'
@@ -6,11 +7,13 @@ import type { SteerReceipt } from '#contracts/submission.ts'
 import { spendingOf } from './log/views.ts'
 import type { Submissions } from './submissions.ts'
 import type { Scope } from './scope.ts'
+import { pausesOf } from './storage/open-pauses.ts'
 import { stopped } from './upkeep/subtree.ts'
 import { beginByOutcome, dropBegun } from './waiting/outcome-runs.ts'
 import { changeLimits, type LimitsChange } from './waiting/change-limits.ts'
 import { refuseWithoutAgent } from './waiting/agent-there.ts'
-import { decideCalls, steerRun, takeDelivery } from './waiting/outside.ts'
+import { ownerOf, ruleOf } from './waiting/approvals.ts'
+import { takeDecisions, steerRun, takeDelivery } from './waiting/outside.ts'
 
 /** What comes in for runs that are there: from whoever asked for them, from whoever decides, from other sessions. */
 export interface Arrivals {
@@ -25,7 +28,7 @@ export interface Arrivals {
     decided: {
       readonly call: string
       readonly decision: Decision
-      readonly by: string | undefined
+      readonly decider: Decider | undefined
     },
   ) => Promise<RunView>
   readonly changeLimits: (principal: string, run: string, change: LimitsChange) => Promise<RunView>
@@ -45,14 +48,26 @@ export function createArrivals(scope: Scope, admit: Submissions['admit']): Arriv
       const place = steerRun(row(run), { id, message }, parts())
       return { session: scope.id(), run, place }
     },
-    async decide(principal, run, { call, decision, by }) {
+    async decide(principal, run, { call, decision, decider = ownerOf(principal) }) {
       own(principal)
       await refuseWithoutAgent(row(run), scope)
       refuseWhileDeleting()
       const { clock, timing, sha256 } = runtime
       const now = { nowMs: clock.nowMs(), pauseMs: timing.pauseMs, sha256 }
-      const options = { decisions: [{ call, decision }], ...now, ...(by !== undefined && { by }) }
-      decideCalls(row(run), options, parts())
+      const said = { call, decision, decider }
+      const { store, todo, upkeep, courier } = parts()
+      const waiting = pausesOf(row(run), store.turns(row(run).order).at(-1))
+      const rule = ruleOf(row(run), waiting, { ...said, ...now, session: scope.id() })
+      store.together(() => {
+        const isNew = takeDecisions(row(run), { decisions: [said], decider, ...now }, parts())
+        if (isNew && rule) todo.add({ kind: 'rule', session: scope.id(), rule })
+      })
+      if (rule) {
+        upkeep.carry()
+        // The next call of its run is to find it; where it cannot be kept yet, that one asks again.
+        await courier.carry()
+      }
+      parts().runs.wake(run)
       return view(run)
     },
     async changeLimits(principal, run, change) {

@@ -77,8 +77,8 @@ export function createSessionClass(runtimeOf: () => SessionRuntime) {
       const said = { message, idempotencyKey }
       return this.#answer(() => this.#session.arrivals.steer(principal, run, said))
     }
-    decide(...[principal, run, call, decision, by]: Given<'decide'>) {
-      const decided = { call, decision, by }
+    decide(...[principal, run, call, decision, decider]: Given<'decide'>) {
+      const decided = { call, decision, decider }
       return this.#answer(() => this.#session.arrivals.decide(principal, run, decided))
     }
     changeLimits(...given: Given<'changeLimits'>) {

@@ -76,6 +76,7 @@ export function openParts(options: SessionPartsOptions): SessionParts {
       const row = store.findRun(run)
       if (row) await upkeep.settle(row)
     },
+    addRule: async (rule) => runtime.approvalRules?.add(rule),
     onTrouble: (problem) => report('delivery_behind', problem),
   })
   const hub = createStreamHub(sync, () => clock.sleep(0))

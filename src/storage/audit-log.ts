@@ -1,4 +1,5 @@
 import type { AuditSink } from '#contracts/audit-sink.ts'
+import { forgetApprovals, mirrorApprovals } from './approval-mirror.ts'
 import { billedBy, type Database } from './database.ts'
 import { createDeploymentCount, type DeploymentCount } from './deployment-count.ts'
 import { listGivenUp } from './given-up-runs.ts'
@@ -8,7 +9,7 @@ import { listSession, unlistSession } from './session-index.ts'
 /**
  * Takes batches of a session's log: a row for each run in it, all with one statement. A batch may come twice, late, or
  * again with more behind it (M5, docs/design.md invariant 8). In one go with it, all or nothing, the session is listed as it stands,
- * and a run that was given up is put on the operator's list.
+ * a run that was given up is put on the operator's list, and what waits for a yes is in the inbox or out of it.
  */
 export function createAuditSink(
   database: Database,
@@ -27,6 +28,7 @@ export function createAuditSink(
       const batch = database.batch([
         writeChunk(database, owner, { ...chunk, others }),
         ...listGivenUp(database, owner, chunkEvents),
+        ...mirrorApprovals(database, owner, chunkEvents),
         ...listSession(database, owner, { card, seq: chunk.lastSeq }),
         askKnown(database, owner),
       ])
@@ -49,6 +51,10 @@ export function createAuditSink(
       counted(billedBy([found]))
       return found.results[0]?.seq ?? -1
     },
-    unlist: async (owner) => void (await unlistSession(database, owner).run()),
+    unlist: async (owner) =>
+      void (await database.batch([
+        unlistSession(database, owner),
+        ...forgetApprovals(database, owner),
+      ])),
   }
 }

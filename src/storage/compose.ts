@@ -1,4 +1,6 @@
 import type { Clock } from '#contracts/sources.ts'
+import { createApprovalInbox } from './approval-inbox.ts'
+import { createApprovalRules } from './approval-rules.ts'
 import { createAuditSink } from './audit-log.ts'
 import { createAuditReader } from './audit-reader.ts'
 import { createBundleStore, type BundlesDeps } from './bundles.ts'
@@ -45,8 +47,10 @@ export function composeStorage({ database: own, namespace: kv, clock, sha256 }: 
     plugins: createPluginStore(database),
     secrets: createSecretStore(database),
     trust: createTrustStore(database),
+    approvalRules: createApprovalRules(database, clock),
     /** What an operator reads. */
     reports: {
+      approvals: createApprovalInbox(database, clock),
       audit: createAuditReader(database),
       givenUp: createGivenUpRuns(database),
       metrics: createMetricsReport(database, modelReport),

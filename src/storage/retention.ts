@@ -58,6 +58,14 @@ const deleteGivenUp = `
     LIMIT ?2)
   RETURNING run`
 
+/** What was decided, or ended undecided; what is open goes with its session. */
+const deleteApprovals = `
+  DELETE FROM approvals WHERE id IN (
+    SELECT id FROM approvals WHERE state IN ('approved', 'denied', 'expired', 'ended') AND at_ms < ?1 LIMIT ?2)`
+
+const deleteRules = `
+  DELETE FROM approval_rules WHERE id IN (SELECT id FROM approval_rules WHERE expires_at_ms < ?1 LIMIT ?2)`
+
 /** A session takes its own row with it. This is for one that came after: a write that was thought lost. */
 const deleteSessions = `
   DELETE FROM sessions WHERE id IN (
@@ -88,6 +96,12 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
         if ((await statement.all()).results.length === 0) return
       }
     }
+    /** Of what persons have made there is never much more. */
+    const some = (sql: string, cutoffs: readonly number[]) =>
+      database
+        .prepare(sql)
+        .bind(...cutoffs, batchRows)
+        .run()
     const about = { kind: 'retention_failed', session: '' } as const
     try {
       const lateMs = nowMs - marginMs
@@ -97,7 +111,9 @@ export function createRetention(options: RetentionOptions): () => Promise<void> 
         await empty(deleteGivenUp, cutoff)
         await empty(deleteEvents, cutoff)
         await empty(deleteRuns, cutoff, batchRuns)
+        await some(deleteApprovals, cutoff)
       }
+      await some(deleteRules, [nowMs])
       for (let left = maxBatches; collect && (await collect()) > 0; left -= 1)
         if (left <= 1) throw thereIsMore()
       await tell({ ...about, message: '', isOver: true }).catch(() => {}) // told the next time

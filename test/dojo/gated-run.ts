@@ -120,6 +120,7 @@ export function deployedGates(policy: ToolPolicy = defaultToolPolicy) {
     snapshot: async () => snapshot,
     lastKnown: () => snapshot,
     takeRate: async () => ({}),
+    toAsk: (_subject, { about = '' }) => ({ about }),
     ownHosts: [],
   })
   const outputs = { ...openGates.outputs, maxChars: many }

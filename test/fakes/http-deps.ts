@@ -346,6 +346,12 @@ export function createFakeApp(options: FakeOptions = {}) {
       },
     },
     givenUp: createGivenUpRuns(options.givenUp),
+    approvals: {
+      list: async () => ({ entries: [] }),
+      find: async () => undefined,
+      mark: async () => {},
+    },
+    approvalRules: { list: async () => [], remove: async () => false },
     modelReport: { since: async () => [] },
     usage: { sum: async () => ({ rows: [], total: noUsage }) },
     metrics: { since: async () => ({ agents: [], tools: [], models: [] }) },

@@ -124,7 +124,7 @@ export const openGates: GateParts = {
   policy: { decide: () => ({ allow: true }) },
   rates: { take: () => ({ allow: true }) },
   hooks: { before: async () => ({ veto: false }), after: async (_subject, result) => result },
-  approvals: { isNeeded: () => false },
+  approvals: { isNeeded: ({ asks }) => (asks ? {} : false) },
   outputs: {
     maxChars: 1_000,
     keep: async (_subject, json) => ({ handle: 'kept', chars: json.length }),

@@ -1,3 +1,4 @@
+import { approvalContracts } from './approvals.ts'
 import type { ApiContracts } from './contract.ts'
 import { healthContracts } from './health.ts'
 import { keyContracts } from './keys.ts'
@@ -15,6 +16,7 @@ export type ApiRoutes = typeof healthContracts &
   typeof sessionContracts &
   typeof runContracts &
   typeof recordContracts &
+  typeof approvalContracts &
   typeof keyContracts &
   typeof settingContracts &
   typeof pluginContracts &
@@ -27,6 +29,7 @@ export const apiContracts: ApiContracts = {
   ...sessionContracts,
   ...runContracts,
   ...recordContracts,
+  ...approvalContracts,
   ...keyContracts,
   ...settingContracts,
   ...pluginContracts,

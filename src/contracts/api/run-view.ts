@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { label, limitReached, pauseKind, runResult } from '../event-fields.ts'
+import { approvalRequestSchema } from '../approval.ts'
 import { atMs, count, flag, object, text } from './shapes.ts'
 
 /** `parked` waits for somebody outside; the last four are final. */
@@ -7,7 +8,8 @@ export const runState = z
   .enum(['queued', 'running', 'parked', 'completed', 'stopped', 'failed', 'cancelled'])
   .meta({ id: 'RunState' })
 
-const pause = z
+/** A call that waits. */
+export const pause = z
   .object({
     call: text,
     tool: text,
@@ -15,6 +17,13 @@ const pause = z
     expires: flag,
     about: text.optional().describe('What somebody should see before deciding.'),
     label: label.optional().describe('Of what had been read before the call.'),
+    approval: approvalRequestSchema
+      .optional()
+      .describe('Of a call that waits for a yes: whose, who asks, and why.'),
+    spent: z
+      .object({ tokens: count, costNanoUsd: count })
+      .optional()
+      .describe('Of a call that waits for a yes: by its run up to now.'),
     asks: z.record(text, object).optional().describe('What is asked, by key.'),
     asksHash: text.optional().describe('Names what is asked: an answer says which it is for.'),
     reached: z.object(limitReached).optional().describe('The limit that it waits at.'),

@@ -5,6 +5,7 @@ import {
   worse,
   type LabelRule,
 } from '#contracts/label-rules.ts'
+import type { Approver } from '#contracts/approval.ts'
 import {
   isMatch,
   isMatchOfAny,
@@ -20,12 +21,8 @@ const core = 'isola__'
 
 /** What the operator's policy says of a call: deny wins, then every allow-list that applies, then where it goes, then what is destructive. */
 export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
-  const { tool, agent, principal } = asked
-  const sections: readonly Section[] = [
-    { where: 'deployment', ...policy },
-    { where: `agents.${agent}`, ...own(policy.agents, agent) },
-    { where: `principals.${principal}`, ...own(policy.principals, principal) },
-  ]
+  const { tool } = asked
+  const sections = sectionsOf(policy, asked)
   for (const { where, deny } of sections) {
     const rule = deny?.find((one) => isMatch(tool, one))
     if (rule !== undefined) return denied('denied_by_rule', `${where}: deny ${rule}`)
@@ -41,6 +38,12 @@ export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
 }
 
 type Section = { readonly where: string } & Partial<ToolPolicySection>
+
+const sectionsOf = (policy: ToolPolicy, { agent, principal }: AskedTool): readonly Section[] => [
+  { where: 'deployment', ...policy },
+  { where: `agents.${agent}`, ...own(policy.agents, agent) },
+  { where: `principals.${principal}`, ...own(policy.principals, principal) },
+]
 
 /** Where it goes, and whether it destroys. */
 function byWhatItDoes(
@@ -82,15 +85,31 @@ function byLabel(
   return { verdict, reason: 'label', rule: text, about: labelText(label, found) }
 }
 
+/** Whose yes the call needs, if somebody is asked about it. */
+export function approverOf(policy: ToolPolicy, asked: AskedTool): Approver {
+  const { tool, sinks = [] } = asked
+  const rules = sectionsOf(policy, asked)
+    .toReversed()
+    .flatMap(({ approvers = [] }) => approvers)
+  const found = rules.find(
+    ({ tools, sink }) =>
+      isMatch(tool, tools) &&
+      (sink === undefined || [sink].flat().some((one) => sinks.includes(one))),
+  )
+  return found?.approver ?? 'owner'
+}
+
 /** Limits of how often this tool may be called; all of them hold. */
 export const ratesOf = (policy: ToolPolicy, tool: string): readonly ToolRate[] =>
   policy.rates.filter((rate) => isMatch(tool, rate.tools))
 
 /** Both, for whoever tries a policy out. */
-export const tryPolicy: TryPolicy = (policy, asked) => ({
-  ...decideTool(policy, asked),
-  rates: ratesOf(policy, asked.tool),
-})
+export const tryPolicy: TryPolicy = (policy, asked) => {
+  const decision = decideTool(policy, asked)
+  const rates = ratesOf(policy, asked.tool)
+  const approver = decision.verdict === 'ask' && { approver: approverOf(policy, asked) }
+  return { ...decision, rates, ...approver }
+}
 
 const allowed: ToolDecision = { verdict: 'allow', reason: 'allowed', rule: '' }
 

@@ -1,6 +1,8 @@
+import type { Approver } from '#contracts/approval.ts'
 import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
 import type {
   Approvals,
+  ApprovalSubject,
   CallSubject,
   HookSubject,
   Policy,
@@ -10,8 +12,8 @@ import type {
 import { joinLabels, sink } from '#contracts/label.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
 import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
-import type { ToolPolicy } from '#contracts/tool-policy.ts'
-import { decideTool, ratesOf } from './decide-tool.ts'
+import type { ToolDecision, ToolPolicy } from '#contracts/tool-policy.ts'
+import { approverOf, decideTool, ratesOf } from './decide-tool.ts'
 
 /** Where the policy in force is read, and who counts calls. */
 export interface LivePolicyDeps {
@@ -22,6 +24,17 @@ export interface LivePolicyDeps {
   readonly takeRate: PrincipalRates['takeRate']
   /** Hosts and ports at which a server in development itself answers. */
   readonly ownHosts: readonly string[]
+  /** What somebody is asked, unless a rule covers it. */
+  readonly toAsk: (
+    subject: ApprovalSubject,
+    why: Why & AskedWhy,
+  ) => ReturnType<Approvals['isNeeded']>
+}
+
+/** Whose yes a call needs, and what somebody should see first. */
+export interface AskedWhy {
+  readonly approver: Approver
+  readonly about: string | undefined
 }
 
 /** Microtasks: the calls of a turn reach a gate in the same one, give or take what a gate before it awaits. */
@@ -62,13 +75,14 @@ export function createLivePolicy(deps: LivePolicyDeps): {
   const isElsewhere = ({ network }: ToolPolicy, to: OutsideAddress | undefined): boolean =>
     to !== undefined && !isOpen(to, network, ownHosts)
   /** What nobody labelled is the worst, and what says nothing of its sinks does everything. */
+  const asked = (policy: ToolPolicy, subject: CallSubject) => ({
+    ...subject,
+    isElsewhere: isElsewhere(policy, subject.goesTo),
+    label: joinLabels([subject.label]),
+    sinks: subject.sinks ?? sink.options,
+  })
   const decide = (policy: ToolPolicy, subject: CallSubject) =>
-    decideTool(policy, {
-      ...subject,
-      isElsewhere: isElsewhere(policy, subject.goesTo),
-      label: joinLabels([subject.label]),
-      sinks: subject.sinks ?? sink.options,
-    })
+    decideTool(policy, asked(policy, subject))
   return {
     policy: {
       async decide(subject) {
@@ -101,19 +115,29 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     approvals: {
       async isNeeded(subject) {
         const policy = await now(subject)
-        if (!policy) return true
-        const { goesTo } = subject
-        const { verdict, about } = decide(policy, subject)
-        if (verdict === 'allow') return false
-        const where = goesTo && isElsewhere(policy, goesTo) ? [closedAddressText(goesTo)] : []
+        const { goesTo, asks } = subject
+        const decided: Verdict = policy ? decide(policy, subject) : unknown
+        const { verdict, about, reason, rule } = decided
+        if (verdict === 'allow' && !asks) return false
+        const where =
+          policy && goesTo && isElsewhere(policy, goesTo) ? [closedAddressText(goesTo)] : []
         const texts = [...where, ...(about === undefined ? [] : [about])]
-        return texts.length === 0 || texts.join(' ')
+        return deps.toAsk(subject, {
+          ...(verdict === 'allow' ? { reason: asks ?? '', rule: '' } : { reason, rule }),
+          // Nobody knows what the policy says: then an operator is asked.
+          approver: policy ? approverOf(policy, asked(policy, subject)) : 'operator',
+          about: texts.length === 0 ? undefined : texts.join(' '),
+        })
       },
     },
   }
 }
 
-interface Why {
+type Verdict = Pick<ToolDecision, 'verdict' | 'about'> & Why
+const unknown = { verdict: 'ask', reason: 'policy_unknown', rule: '' } as const
+
+/** What decided, for the record. */
+export interface Why {
   readonly reason: string
   readonly rule: string
 }

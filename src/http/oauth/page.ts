@@ -4,6 +4,8 @@ import { escape, htmlResponse, toHtml } from '../html.ts'
 
 const meanings: Readonly<Record<Scope, string>> = {
   agents: 'Talk to agents in your name: their answers, their tools, and what they cost.',
+  approve:
+    'Say yes in your name to calls that wait for you, also to those that it asked for itself.',
   'audit:read': 'Read every session, the record, health and spending of this deployment.',
   'plugins:install': 'Add plugins to this deployment. It enables none of them.',
   operator: 'Do everything an operator does: keys, secrets, plugins, policy.',

@@ -1,5 +1,6 @@
 import type { HttpDeps, HttpHandler } from '../deps.ts'
 import type { AddRoute } from '../routes.ts'
+import { decideApproval, decideApprovals, listApprovals, showApproval } from './approvals.ts'
 import { readAudit } from './audit.ts'
 import { dropGivenUp, listGivenUp, retryGivenUp, showGivenUp } from './given-up.ts'
 import { readHealth } from './health.ts'
@@ -19,6 +20,14 @@ import { readUsage } from './usage.ts'
 /** `/api/operator/…`: the record, how the deployment and its models are, what was spent, the runs that were given up, keys, and secrets. */
 export function addOperatorRoutes(addRoute: AddRoute, deps: HttpDeps): void {
   const addFresh = withAgents(addRoute, deps)
+  addRoute('/api/operator/approvals', {
+    GET: listApprovals(deps),
+    POST: decideApprovals(deps),
+  })
+  addRoute('/api/operator/approvals/:id', {
+    GET: showApproval(deps),
+    POST: decideApproval(deps),
+  })
   addRoute('/api/operator/audit', { GET: readAudit(deps) })
   addFresh('/api/operator/health', { GET: readHealth(deps) })
   addRoute('/api/operator/models', { GET: readModels(deps) })

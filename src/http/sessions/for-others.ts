@@ -1,3 +1,5 @@
+import type { Decider } from '#contracts/approval.ts'
+import { IsolaError } from '#contracts/errors.ts'
 import { deploymentEvent, type DeploymentEventData } from '#contracts/event.ts'
 import type { Limits } from '#contracts/lease.ts'
 import type { Decision } from '#contracts/pause.ts'
@@ -66,16 +68,45 @@ export async function cancelRun(
 export async function decideCall(
   deps: HttpDeps,
   context: HttpContext,
-  request: At & { readonly call: string; readonly decision: Decision },
+  request: At & {
+    readonly call: string
+    readonly decision: Decision
+    readonly via?: Decider['via']
+  },
 ): Promise<RunView> {
   const { opened, run, call, decision } = request
-  const { view, settled } = await deps.entry.input.decide(opened, placeOf(request), request)
+  requireApprove(context, decision)
+  const { id: principal, role } = context.get('principal')
+  const { via = 'session' } = request
+  const speaker = { ...opened, decider: { principal, role, via } }
+  const { view, settled } = await deps.entry.input.decide(speaker, placeOf(request), request)
+  const states = {
+    approve: 'approved',
+    deny: 'denied',
+    result: undefined,
+    error: undefined,
+  } as const
+  const state = states[decision.decision]
+  if (state)
+    await deps.approvals.mark({ ...placeOf(request), call, state, decidedBy: speaker.decider })
   // One that waits no more was decided before: the same again changes nothing.
   if (!settled) return view
   const { tool, kind, argsHash } = settled
   const about = { run, call, tool, kind, argsHash, decision: decision.decision }
   await record(deps, context, { type: 'call_decided', opened, about })
   return view
+}
+
+/** A token says yes to nothing without the scope for that, whatever its principal may. */
+export function requireApprove(
+  context: HttpContext,
+  { decision }: Pick<Decision, 'decision'>,
+): void {
+  const { token } = context.get('principal')
+  if (decision !== 'approve' || !token || token.scopes.includes('approve')) return
+  if (token.couldHave.includes('approve')) context.set('neededScopes', ['approve', ...token.scopes])
+  const message = 'This needs a token with the scope approve.'
+  throw new IsolaError('request_insufficient_scope', message)
 }
 
 /** Raises or lowers the limits of a run. */

@@ -19,14 +19,15 @@ export const createRunInput = ({ sessions, usage }: RunInputParts): RunInput => 
     const message = { role: 'user', text, taint: ['user'] } as const
     return unwrap(await sessions.at(session).steer(principal, run, message, key))
   },
-  async decide({ principal, by }, { session, run }, { call, decision }) {
+  async decide({ principal, by, decider }, { session, run }, { call, decision }) {
     const api = sessions.at(session)
-    if (by === undefined) return { view: unwrap(await api.decide(principal, run, call, decision)) }
+    if (by === undefined)
+      return { view: unwrap(await api.decide(principal, run, call, decision, decider)) }
     const { pauses = [] } = unwrap(await api.result(principal, run))
     const settled = pauses.find((one) => one.call === call)
     const isLeave = settled && decision.decision === 'approve'
     const shown = isLeave ? { argsHash: settled.argsHash, ...decision } : decision
-    return { view: unwrap(await api.decide(principal, run, call, shown, by)), settled }
+    return { view: unwrap(await api.decide(principal, run, call, shown, decider)), settled }
   },
   async changeLimits({ principal }, { session, run }, change) {
     const api = sessions.at(session)

@@ -25,13 +25,15 @@ export function viewOf(row: RunRow, { store, runs, runtime, session }: ViewOptio
   const pauses = runs.live(id) ? [] : pausesOf(row, store.turns(order).at(-1))
   if (pauses.length > 0) {
     const { pauseMs } = runtime.timing
-    const views = pauses.map((pause) =>
-      toView(
+    const { tokens, costNanoUsd } = spentByRun(row, store.turns(order))
+    const views = pauses.map((pause) => ({
+      ...toView(
         pause.reached ? { ...pause, reached: reachedNow(pause.reached, row) } : pause,
         pauseMs,
         runtime.sha256,
       ),
-    )
+      ...(pause.kind === 'approval' && { spent: { tokens, costNanoUsd } }),
+    }))
     return { ...base, state: 'parked', pauses: views }
   }
   return { ...base, state: openState(row) }

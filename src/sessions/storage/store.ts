@@ -1,4 +1,5 @@
 import type { AgentResult } from '#contracts/agent.ts'
+import type { Decider } from '#contracts/approval.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Limits, Usage } from '#contracts/lease.ts'
@@ -90,6 +91,8 @@ export interface RunRow extends BegunWith {
   readonly answers?: Readonly<Record<string, PauseAnswer>>
   /** What somebody outside said about a call, as a hash: the same again is no news, whatever has become of the run. */
   readonly decided?: Readonly<Record<string, string>>
+  /** Who decided about a call that waited for a yes, and when, by call id. */
+  readonly deciders?: Readonly<Record<string, Decider & { readonly atMs: number }>>
   /** What somebody has made of its limits since it was accepted. */
   readonly changed?: ChangedLimits
   /** What its agent may spend less by now than when it was begun, as far as it has met that. */

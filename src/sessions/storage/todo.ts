@@ -1,3 +1,4 @@
+import type { ApprovalRule } from '#contracts/approval.ts'
 import type { Delivery } from '#contracts/lineage.ts'
 
 /** Something that must reach another session, whatever breaks: kept until it is acknowledged. */
@@ -12,6 +13,8 @@ export type Errand =
   | { readonly kind: 'deliver'; readonly session: string; readonly delivery: Delivery }
   /** What a run of this session has spent, for its principal's day. */
   | { readonly kind: 'settle'; readonly session: string; readonly run: string }
+  /** What an approval allows besides its own call. */
+  | { readonly kind: 'rule'; readonly session: string; readonly rule: ApprovalRule }
 
 /** A call that was cancelled before it reached this object. */
 export interface Grave {
@@ -72,6 +75,8 @@ function subjectOf(errand: Errand): string {
       return `${errand.delivery.parentRun} ${errand.delivery.call}`
     case 'settle':
       return errand.run
+    case 'rule':
+      return errand.rule.id
   }
 }
 

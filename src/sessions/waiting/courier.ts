@@ -1,3 +1,4 @@
+import type { ApprovalRule } from '#contracts/approval.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Errand, Todo } from '../storage/todo.ts'
 
@@ -6,6 +7,7 @@ export interface CourierOptions {
   readonly sessions: SessionGateway
   /** Tells the principal's day what a run has spent by now. */
   readonly settle: (run: string) => Promise<void>
+  readonly addRule: (rule: ApprovalRule) => Promise<void>
   /** Told when something could not be carried, and when everything was. */
   readonly onTrouble: (problem: string | undefined) => void
 }
@@ -48,8 +50,9 @@ export function createCourier(options: CourierOptions): Courier {
   }
 }
 
-async function run(errand: Errand, { sessions, settle }: CourierOptions): Promise<void> {
+async function run(errand: Errand, { sessions, settle, addRule }: CourierOptions): Promise<void> {
   if (errand.kind === 'settle') return settle(errand.run)
+  if (errand.kind === 'rule') return addRule(errand.rule)
   const target = sessions.at(errand.session)
   if (errand.kind === 'cancel') {
     return target.cancelCall(errand.run, errand.call, errand.reason)

@@ -1,3 +1,4 @@
+import type { Decider } from '#contracts/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { joinLabels, labelOfResult } from '#contracts/label.ts'
@@ -5,6 +6,14 @@ import type { Message } from '#contracts/message.ts'
 import type { Decision, PauseAnswer } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/lineage.ts'
 import type { ToolResult } from '#contracts/tool.ts'
+import {
+  decidedAlready,
+  ownerOf,
+  isAnothers,
+  digestible,
+  refuseUnlessMay,
+  tooLate,
+} from './approvals.ts'
 import { beginsRun } from './outcome-runs.ts'
 import { conflict, expiredOf, outcome, toAnswer } from './pauses.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
@@ -63,43 +72,60 @@ export interface DecideOptions {
   readonly nowMs: number
   readonly pauseMs: number
   readonly sha256: (text: string) => string
-  /** Who decides, if not the session's own principal. */
-  readonly by?: string
+  /** The session's own principal if absent. */
+  readonly decider?: Decider
 }
 
-/** Somebody outside has decided: the run goes on, or has less to wait for. All of it is taken at once, or nothing. */
+/** Somebody outside has decided: the run goes on, or has less to wait for. */
 export function decideCalls(row: RunRow, options: DecideOptions, parts: OutsideParts): void {
-  const { decisions, nowMs, pauseMs, sha256, by } = options
+  if (takeDecisions(row, options, parts)) parts.runs.wake(row.id)
+}
+
+/**
+ * Writes what somebody outside has decided, and wakes nobody. All of it is taken at once, or nothing.
+ *
+ * @returns Whether any of it is news.
+ */
+export function takeDecisions(row: RunRow, options: DecideOptions, parts: OutsideParts): boolean {
+  const { decisions, nowMs, pauseMs, sha256 } = options
+  const { decider = ownerOf(row.submission.principal) } = options
   const { store, runs } = parts
+  const by = decider.principal === row.submission.principal ? undefined : decider.principal
   const turns = store.turns(row.order)
   const waiting = pausesOf(row, turns.at(-1))
   const answers: Record<string, PauseAnswer> = {}
   const decided: Record<string, string> = {}
+  const deciders: Record<string, NonNullable<RunRow['deciders']>[string]> = {}
   for (const { call, decision } of decisions) {
     const pause = waiting.find((one) => one.call === call)
-    const digest = sha256(JSON.stringify(decision.decision === 'approve' ? 'approve' : decision))
+    const digest = sha256(JSON.stringify(digestible(decision)))
     const before = row.decided?.[call] ?? decided[call]
     if (pause && decided[call] === undefined) {
       if (pause.expires && pause.sinceMs + pauseMs <= nowMs) {
         throw conflict('It is too late to decide this call.')
       }
+      refuseUnlessMay(pause, decision, { decider, owner: row.submission.principal })
       if (by !== undefined) checkShown(decision)
       const answer = toAnswer(decision, pause, { before: row.answers?.[call], sha256 })
-      answers[call] = { ...answer, ...(by !== undefined && { by }) }
+      const isOfApproval = pause.kind === 'approval' && { decidedBy: decider }
+      answers[call] = { ...answer, ...(by !== undefined && { by }), ...isOfApproval }
       decided[call] = digest
-    } else if (before !== digest) {
-      if (before !== undefined) throw conflict('This call was decided already, and otherwise.')
+      if (isOfApproval) deciders[call] = { ...decider, atMs: nowMs }
+    } else if (before !== digest || isAnothers(row.deciders?.[call], decider)) {
+      if (before !== undefined)
+        throw decidedAlready(before, { who: row.deciders?.[call], isSame: before === digest })
       if (store.final(row.order)) throw conflict('The run is over: there is nothing to decide.')
       const message = 'This run has no such call waiting.'
       throw new IsolaError('request_not_found', message, { param: 'call' })
     }
   }
-  if (Object.keys(decided).length === 0) return
+  if (Object.keys(decided).length === 0) return false
   runs.change(row, {
     answers: withAnswers(row, turns, answers),
     decided: { ...row.decided, ...decided },
+    ...(Object.keys(deciders).length > 0 && { deciders: { ...row.deciders, ...deciders } }),
   })
-  runs.wake(row.id)
+  return true
 }
 
 /** What an operator approves in the session of another is what the record names, also while the run is just being parked. */
@@ -193,7 +219,9 @@ export function expirePauses(
     const pauses = pausesOf(row, turns.at(-1))
     const expired = expiredOf(pauses, nowMs, pauseMs)
     if (Object.keys(expired).length > 0) {
-      runs.change(row, { answers: withAnswers(row, turns, expired) })
+      const decided = Object.fromEntries(Object.keys(expired).map((call) => [call, tooLate]))
+      const answers = withAnswers(row, turns, expired)
+      runs.change(row, { answers, decided: { ...row.decided, ...decided } })
       runs.wake(row.id)
     }
     for (const { call, expires, sinceMs } of pauses) {

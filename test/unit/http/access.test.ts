@@ -120,6 +120,9 @@ describe('I26: an auditor', () => {
       'GET /api/sessions/:id/context',
       'GET /api/sessions/:id/events',
       'GET /api/sessions/:id/runs/:run',
+      'GET /api/approval-rules',
+      'GET /api/operator/approvals',
+      'GET /api/operator/approvals/:id',
       'GET /api/operator/audit',
       'GET /api/operator/health',
       'GET /api/operator/models',
@@ -138,12 +141,16 @@ describe('I26: an auditor', () => {
 })
 
 describe('I26: whoever is no operator', () => {
-  it('P21: reaches no route that grants, revokes or decides for others; an author brings plugins', () => {
+  it('P21: reaches no route that grants, revokes or decides for others; an author brings plugins, and decides what the policy gives to authors', () => {
     const reachable = routesOf(access).filter(
       ({ allowed, path }) =>
         path.startsWith('/api/operator') && (isFor(allowed, 'author') || isFor(allowed, 'user')),
     )
     expect(reachable.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /api/operator/approvals',
+      'POST /api/operator/approvals',
+      'GET /api/operator/approvals/:id',
+      'POST /api/operator/approvals/:id',
       'GET /api/operator/plugins',
       'POST /api/operator/plugins',
       'GET /api/operator/plugins/:plugin',

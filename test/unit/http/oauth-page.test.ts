@@ -131,6 +131,7 @@ describe('the consent page', () => {
     const boxes = [...page.matchAll(/name="scope" value="([^"]+)"( checked)?/g)]
     expect(boxes.map(([, scope, checked]) => [scope, checked !== undefined])).toEqual([
       ['agents', true],
+      ['approve', false],
       ['audit:read', false],
       ['plugins:install', false],
       ['operator', false],
@@ -205,6 +206,7 @@ describe('I26: the scopes', () => {
     expect(roleWithin('operator', ['agents', 'audit:read'])).toBe('user')
     expect(roleWithin('operator', ['audit:read'])).toBe('auditor')
     expect(roleWithin('operator', [])).toBe('user')
-    expect(scopes).toHaveLength(4)
+    expect(roleWithin('operator', ['agents', 'approve'])).toBe('user')
+    expect(scopes).toHaveLength(5)
   })
 })

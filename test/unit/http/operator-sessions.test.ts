@@ -70,7 +70,13 @@ describe("an operator's act in the session of another", () => {
     const { argsHash } = parked.pauses[0]!
     expect(calls.at(-1)).toMatchObject({
       method: 'decide',
-      args: ['operator', testRun, 'call_1', { decision: 'approve', argsHash }, 'ops'],
+      args: [
+        'operator',
+        testRun,
+        'call_1',
+        { decision: 'approve', argsHash },
+        { principal: 'ops', role: 'operator', via: 'session' },
+      ],
     })
     expect(events).toMatchObject([
       { type: 'call_decided', principal: 'ops', data: { owner: 'operator', argsHash } },

@@ -59,6 +59,8 @@ describe('POST …/limits', () => {
 })
 
 describe('POST …/decisions', () => {
+  const decider = { principal: 'operator', role: 'operator', via: 'session' }
+
   it.each([
     [{ decision: 'approve' }],
     [{ decision: 'approve', argsHash: 'ab' }],
@@ -76,7 +78,7 @@ describe('POST …/decisions', () => {
       {
         session: testSession,
         method: 'decide',
-        args: ['operator', testRun, 'call_1', decision],
+        args: ['operator', testRun, 'call_1', decision, decider],
       },
     ])
   })

@@ -159,7 +159,7 @@ describe('the gate pipeline', () => {
     ],
     [
       'a call that needs an approval where nobody can give one',
-      { approvals: { isNeeded: () => true } },
+      { approvals: { isNeeded: () => ({}) } },
       'tool_denied',
     ],
     [

@@ -100,7 +100,7 @@ describe('a tool that another tool calls', () => {
         before: async ({ tool }) => (asked.push(`before ${tool}`), { veto: false }),
         after: async ({ tool }, result) => (asked.push(`after ${tool}`), result),
       },
-      approvals: { isNeeded: ({ tool }) => (asked.push(`approval ${tool}`), false) },
+      approvals: { isNeeded: ({ tool }) => (asked.push(`approval ${tool}`), false as const) },
     }
     const clock = toolEntry('clock', async () => says('12:00'))
     const { told, calls, result } = await drive(

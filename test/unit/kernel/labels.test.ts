@@ -45,6 +45,7 @@ const gates = {
     lastKnown: () => undefined,
     ownHosts: [],
     takeRate: async () => ({}),
+    toAsk: (_subject, { about = '' }) => ({ about }),
   }),
 }
 type World = ReturnType<typeof world>

@@ -111,7 +111,7 @@ describe('a call that waits for someone outside', () => {
   })
 
   it('shows why somebody is asked, tells the tool of their leave, and says it where nobody can be asked', async () => {
-    const approvals = { isNeeded: () => 'GET at evil.example' }
+    const approvals = { isNeeded: () => ({ about: 'GET at evil.example' }) }
     const leave: unknown[] = []
     const tool = toolEntry(
       'read',

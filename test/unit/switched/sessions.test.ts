@@ -493,7 +493,9 @@ describe('a run that waits for an approval', () => {
           nowMs,
           pauseMs,
           sha256,
-          ...(by !== undefined && { by }),
+          ...(by !== undefined && {
+            decider: { principal: by, role: 'operator', via: 'session' },
+          }),
         },
         life,
       )

@@ -40,16 +40,41 @@ const hash = z.string().min(1).max(200)
 const reason = z.string().min(1).max(4_000)
 const output = z.custom<Json>((value) => value !== undefined, 'any JSON: what came of the call')
 
+const also = z
+  .enum(['session', 'always'])
+  .exactOptional()
+  .describe('Also later calls of this shape: in this session, or in all of its principal.')
+const free = z
+  .array(z.string().min(1).max(200))
+  .max(50)
+  .exactOptional()
+  .describe(
+    'With `also`: fields of the arguments that may change; all others are fixed as they are.',
+  )
+const days = z
+  .int()
+  .min(1)
+  .max(365)
+  .exactOptional()
+  .describe('With `also`: how long it holds, 30 if absent.')
+
+/** A yes to a call that waits. */
+export const approval = {
+  decision: z.literal('approve'),
+  argsHash: hash.exactOptional(),
+  also,
+  free,
+  days,
+}
+/** A no. */
+export const denial = { decision: z.literal('deny'), message: reason.exactOptional() }
+
 /** `POST …/runs/:run/decisions`. */
 export const decisionRequest = z.discriminatedUnion(
   'decision',
   [
-    z.strictObject({
-      call,
-      decision: z.literal('approve'),
-      argsHash: hash.exactOptional(),
-    }),
-    z.strictObject({ call, decision: z.literal('deny'), message: reason.exactOptional() }),
+    z.strictObject({ call, ...approval }),
+    z.strictObject({ call, ...denial }),
     z.strictObject({ call, decision: z.literal('result'), output, asksHash: hash.exactOptional() }),
     z.strictObject({ call, decision: z.literal('error'), message: reason }),
   ],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PluginSnapshot } from '#contracts/generation.ts'
-import type { HookSubject } from '#contracts/policy.ts'
+import type { ApprovalNeed, HookSubject } from '#contracts/policy.ts'
 import type { RateRequest, RateVerdict } from '#contracts/principal.ts'
 import { emptySnapshot } from '../../../../src/catalog/catalog-gateway.ts'
 import { toolPolicySchema } from '../../../../src/contracts/tool-policy.ts'
@@ -21,6 +21,7 @@ function open(given: object, deps: Partial<Parameters<typeof createLivePolicy>[0
     snapshot: async () => withPolicy(given),
     lastKnown: () => undefined,
     ownHosts: ['localhost:8787'],
+    toAsk: (_subject, { about }) => (about === undefined ? {} : { about }),
     takeRate: async (principal, request): Promise<RateVerdict> => {
       asked.push({ principal, request })
       return {}
@@ -29,6 +30,7 @@ function open(given: object, deps: Partial<Parameters<typeof createLivePolicy>[0
   })
   return { ...gates, subject, asked, events: context.events }
 }
+const aboutIn = (need: ApprovalNeed | false) => need && need.about
 const away = async () => {
   throw new Error('away')
 }
@@ -54,7 +56,7 @@ describe('the policy gate', () => {
     const { policy, approvals, subject, events } = open({}, { snapshot: away })
     expect(await policy.decide(subject)).toMatchObject({ allow: false, code: 'tool_denied' })
     expect(events[0]).toMatchObject({ type: 'call_denied', data: { reason: 'policy_unknown' } })
-    expect(await approvals.isNeeded(subject)).toBe(true)
+    expect(await approvals.isNeeded(subject)).toEqual({})
   })
 
   it('asks once for the calls of a turn that come together, so that all of them go on together', async () => {
@@ -99,7 +101,7 @@ describe('the policy gate', () => {
     const { policy, approvals, subject } = open({})
     const destroys = { ...subject, tool: 'sql__run', isDestructive: true }
     expect(await policy.decide(destroys)).toEqual({ allow: true })
-    expect(await approvals.isNeeded(destroys)).toBe(true)
+    expect(await approvals.isNeeded(destroys)).toEqual({})
     expect(await approvals.isNeeded(subject)).toBe(false)
   })
 })
@@ -112,10 +114,12 @@ describe('the network of tools that read whatever address they are given', () =>
     const { policy, approvals, subject } = open({})
     const call = { ...subject, ...to(evil) }
     expect(await policy.decide(call)).toEqual({ allow: true })
-    expect(await approvals.isNeeded(call)).toBe(
+    expect(aboutIn(await approvals.isNeeded(call))).toBe(
       'GET at evil.example, a host that this deployment has not allowed (an operator allows it: isola http allow evil.example). The whole address: https://evil.example/?d=notes%0A%E2%80%AE',
     )
-    const long = await approvals.isNeeded({ ...subject, ...to(`${evil}${'x'.repeat(5_000)}`) })
+    const long = aboutIn(
+      await approvals.isNeeded({ ...subject, ...to(`${evil}${'x'.repeat(5_000)}`) }),
+    )
     expect(String(long).length).toBeLessThan(1_500)
     expect(long).toMatch(/… \(50\d\d characters in all\)$/)
   })
@@ -156,7 +160,7 @@ describe('the network of tools that read whatever address they are given', () =>
     const { approvals, subject } = open({ network: { hosts: ['example.com'] } })
     const goesTo = { method: 'POST', url: 'https://example.com/' }
     const post = { ...subject, tool: 'http__request', isDestructive: true, goesTo }
-    expect(await approvals.isNeeded(post)).toBe(true)
+    expect(await approvals.isNeeded(post)).toEqual({})
   })
 })
 

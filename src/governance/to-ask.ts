@@ -1,0 +1,46 @@
+import { covers, likenessOf, ruleIdOf } from '#contracts/approval-shape.ts'
+import type { ApprovalRules } from '#contracts/approval.ts'
+import type { ApprovalNeed, ApprovalSubject } from '#contracts/policy.ts'
+import type { Sources } from '#contracts/sources.ts'
+import { sink } from '#contracts/label.ts'
+import type { AskedWhy, Why } from './policy/live-policy.ts'
+
+export interface ToAskDeps extends Pick<Sources, 'clock' | 'sha256'> {
+  readonly rules: Pick<ApprovalRules, 'of'>
+}
+
+/**
+ * What somebody is asked about a call, with whose yes it needs by now; or that a rule of an earlier approval covers it,
+ * which is told. Rules that cannot be read cover nothing.
+ */
+export const createToAsk =
+  ({ rules, clock, sha256 }: ToAskDeps) =>
+  async (subject: ApprovalSubject, why: Why & AskedWhy): Promise<ApprovalNeed> => {
+    const { principal, agent, session, run, call, tool, emit } = subject
+    const { approver, reason, rule, about } = why
+    const known = await rules.of(principal, tool).catch(() => [])
+    const now = { approver, nowMs: clock.nowMs(), sha256 }
+    // What was said of this very call is its answer, and no rule for it.
+    const argsHash = sha256(JSON.stringify(subject.input))
+    const own = ruleIdOf({ session, run, call, argsHash }, sha256)
+    const covering = known.find((one) => one.id !== own && covers(one, subject, now))
+    if (covering) {
+      const { id, decidedBy } = covering
+      emit?.({ type: 'approval_held', data: { call, tool, rule: id, decidedBy } })
+      return { isCovered: true }
+    }
+    return {
+      ...(about !== undefined && { about }),
+      approval: {
+        id: `apr_${sha256(JSON.stringify([session, run, call])).slice(0, 22)}`,
+        approver,
+        asker: { principal, agent, session, run },
+        reason,
+        rule,
+        sinks: subject.sinks ?? sink.options,
+        isDestructive: subject.isDestructive ?? false,
+        argsHash,
+        shape: likenessOf(subject, sha256),
+      },
+    }
+  }

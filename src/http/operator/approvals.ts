@@ -1,0 +1,115 @@
+import { approvalsQuery, inboxDecision, inboxDecisions } from '#contracts/api/requests/approvals.ts'
+import type { ApprovalEntry } from '#contracts/approval.ts'
+import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
+import type { Decision } from '#contracts/pause.ts'
+import { unwrap } from '#contracts/reply.ts'
+import type { PauseView, RunView } from '#contracts/run-view.ts'
+import { readJsonObject } from '../body.ts'
+import type { HttpContext, HttpDeps } from '../deps.ts'
+import { defaultListLimit } from '../list-queries.ts'
+import { jsonResponse } from '../responses.ts'
+import { decideCall, requireApprove } from '../sessions/for-others.ts'
+import { parseFields } from '../validate.ts'
+
+type Handle = (deps: HttpDeps) => (context: HttpContext) => Promise<Response>
+
+/** `GET /api/operator/approvals`: an author sees what waits for an author. */
+export const listApprovals: Handle = (deps) => async (context) => {
+  const { state = 'open', limit, after, ...more } = parseFields(approvalsQuery, context.req.query())
+  const [atMs, id] = after?.split('-') ?? []
+  const { entries, next } = await deps.approvals.list({
+    ...definedOf(more),
+    ...(isAuthor(context) && { approver: 'author' }),
+    state,
+    limit: limit ?? defaultListLimit,
+    ...(id !== undefined && { after: { atMs: Number(atMs), id } }),
+  })
+  return jsonResponse({ approvals: entries, ...(next && { next: `${next.atMs}-${next.id}` }) })
+}
+
+/** One of them, with its arguments as its session has them; `pause` is null once it waits no more. */
+export const showApproval: Handle = (deps) => async (context) => {
+  const entry = await find(deps, context, context.req.param('id') ?? '')
+  return jsonResponse({ ...entry, pause: (await pauseOf(deps, entry)) ?? null })
+}
+
+/** Decides about one, as in its session. */
+export const decideApproval: Handle = (deps) => async (context) => {
+  const decision = parseFields(inboxDecision, await readJsonObject(context.req.raw))
+  requireApprove(context, decision)
+  const entry = await find(deps, context, context.req.param('id') ?? '')
+  return jsonResponse(await decide(deps, context, { entry, decision }))
+}
+
+/** Decides about several that are alike; what became of each is told apart. */
+export const decideApprovals: Handle = (deps) => async (context) => {
+  const { ids, ...decision } = parseFields(inboxDecisions, await readJsonObject(context.req.raw))
+  requireApprove(context, decision)
+  const entries: ApprovalEntry[] = []
+  for (const id of new Set(ids)) entries.push(await find(deps, context, id))
+  if (new Set(entries.map(({ shape }) => shape)).size > 1) {
+    const message =
+      'Only calls of one tool, with the same fields in their arguments and behind the same label, are decided together.'
+    throw new IsolaError('request_conflict', message)
+  }
+  const decided = []
+  for (const entry of entries)
+    decided.push(
+      await decide(deps, context, { entry, decision }).then(
+        () => ({ id: entry.id, ok: true }),
+        (error: unknown) => refused(entry, error),
+      ),
+    )
+  return jsonResponse({ decided })
+}
+
+/** What has no code of ours is a bug, and no outcome. */
+function refused({ id }: ApprovalEntry, error: unknown) {
+  const code = errorCode(error)
+  if (code === undefined) throw error
+  return { id, ok: false, code: code.replace(/^request_/, ''), message: errorMessage(error) }
+}
+
+interface Deciding {
+  readonly entry: ApprovalEntry
+  readonly decision: Decision
+}
+
+/** What is approved is what the entry shows. */
+function decide(
+  deps: HttpDeps,
+  context: HttpContext,
+  { entry, decision }: Deciding,
+): Promise<RunView> {
+  const { session: id, principal, run, call, argsHash } = entry
+  const { id: by } = context.get('principal')
+  const session = deps.sessions.at(id)
+  const opened = { id, session, principal, ...(by !== principal && { by }) }
+  const exact = decision.decision === 'approve' ? { argsHash, ...decision } : decision
+  return decideCall(deps, context, { opened, run, call, decision: exact, via: 'inbox' })
+}
+
+/** One that is not for the caller looks like one that is absent. */
+async function find(deps: HttpDeps, context: HttpContext, id: string): Promise<ApprovalEntry> {
+  const entry = /^apr_[0-9a-f]{22}$/.test(id) ? await deps.approvals.find(id) : undefined
+  if (!entry || (isAuthor(context) && entry.approver !== 'author'))
+    throw new IsolaError('request_not_found', 'There is no such approval in the inbox.')
+  return entry
+}
+
+const isAuthor = (context: HttpContext): boolean => context.get('principal').role === 'author'
+
+async function pauseOf(
+  deps: HttpDeps,
+  { session, principal, run, call }: ApprovalEntry,
+): Promise<PauseView | undefined> {
+  const reply = await deps.sessions.at(session).result(principal, run)
+  if (!reply.ok && reply.error.code === 'request_not_found') return undefined
+  return unwrap(reply).pauses?.find((one) => one.call === call && one.kind === 'approval')
+}
+
+/** Without what is absent. */
+const definedOf = <Fields extends object>(fields: Fields) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof Fields]?: NonNullable<Fields[Key]>
+  }
