@@ -19,6 +19,7 @@ import { InputError, OutputError } from '../sandbox/output-error.ts'
 import { waitingFor } from '#contracts/asks.ts'
 import {
   createCallLabels,
+  heldBefore,
   opened,
   sinksOf,
   yieldsOf,
@@ -173,7 +174,7 @@ function toRecord({ manifest, tier }: LoadedPlugin): ToolOwner {
 
 const flowOf = (plugin: LoadedPlugin, hints: ToolManifest['annotations'], name: string) => ({
   sinks: sinksOf(plugin, hints),
-  yields: yieldsOf(plugin, hints, name),
+  yields: joinLabels([yieldsOf(plugin, hints, name), heldBefore(plugin, name)]),
 })
 
 interface PluginCall {
@@ -199,7 +200,7 @@ async function callPlugin(
   const signal = ends.length > 0 ? AbortSignal.any([context.signal, ...ends]) : context.signal
   const held = { ...context, signal }
   const own = yieldsOfCall(plugin, hints, { tool: name, input, goesTo })
-  const labels = createCallLabels(own, { tool: name, context })
+  const labels = createCallLabels(own, { tool: name, context, held: heldBefore(plugin, name) })
   const opening = {
     as,
     goesTo,
