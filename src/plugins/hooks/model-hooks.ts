@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { AddedText } from '#contracts/agent-pin.ts'
+import { joinLabels } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
@@ -108,8 +109,10 @@ function hookedGenerate(
     const texts = added(textsOf(before))
     for (const { label } of texts) state.read?.(label)
     const reply: ModelReply = await state.generate(withAdded(request, texts))
+    const label = joinLabels([state.caller.label, ...texts.map((one) => one.label)])
+    const said = { ...state, caller: { ...state.caller, label } }
     // Whatever becomes of it, the reply is there and paid for.
-    await ask('afterModelCall', state, { model: reply.model, text: reply.text })
+    await ask('afterModelCall', said, { model: reply.model, text: reply.text })
     return reply
   }
 }
