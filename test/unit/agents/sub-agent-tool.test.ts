@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { labelFrom } from '#contracts/label.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'

@@ -69,9 +69,7 @@ describe('T11: a hook', () => {
     const error = { code: 'tool_failed', message: 'a page' } as const
     await hooks.tools.after(subject(), { ok: false, error, label: notes })
     await hooks.tools.after(subject(), { ok: false, error })
-    expect(kept).toEqual(
-      [page, notes, ownLabel].map((one) => joinLabels([saidLabel, made, one])),
-    )
+    expect(kept).toEqual([page, notes, ownLabel].map((one) => joinLabels([saidLabel, made, one])))
   })
 
   it('that is told of several calls at once says of each what it can have of the others', async () => {
