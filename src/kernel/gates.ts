@@ -105,7 +105,7 @@ const approval: Gate = {
     call.isApproved = isSame
     if (isSame) return
     const about = typeof needed === 'string' && { about: needed }
-    return pauseOrDeny({ kind: 'approval', expires: true, ...about }, scope)
+    return pauseOrDeny({ kind: 'approval', expires: true, ...about }, call, scope)
   },
 }
 
