@@ -38,6 +38,8 @@ export const toolPolicySchema = z.strictObject({
   allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
   /** What may be done outside by whoever has read what. The first rule that fits decides; without one it is allowed. */
   labels: labelRules.default([...defaultLabelRules]),
+  /** Agents (or `*`) that see handles instead of what strangers can have written, and ask a reader for values in it. */
+  narrow_reading: z.array(names).max(200).optional(),
   /** Closed until an operator opens it, in development too. */
   network: networkRuleSchema.prefault({}),
   /** By the id of the agent that calls. */
@@ -126,7 +128,7 @@ export function patternsIn(policy: ToolPolicy): readonly string[] {
 
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
-  const { agents, principals, rates, destructive, network, ...own } = policy
+  const { agents, principals, rates, destructive, network, narrow_reading, ...own } = policy
   const of = (where: string, { allow, deny, allow_destructive, labels }: ToolPolicySection) => [
     ...(allow ?? []).map((tool) => `${where}allow ${tool}`),
     ...(allow?.length === 0 ? [`${where}allow nothing`] : []),
@@ -137,6 +139,7 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
   return [
     ...of('', own),
     `destructive tools: ${destructive}`,
+    ...(narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
     ...network.hosts.map((host) => `http tools reach ${host}`),
     `http tools to any other host: ${network.elsewhere}`,
     ...Object.entries(agents).flatMap(([id, one]) => of(`agent ${id}: `, one)),
