@@ -1,5 +1,5 @@
 import type { JsonObject } from '#contracts/json.ts'
-import type { Label } from '#contracts/label.ts'
+import { ownLabel, type Label } from '#contracts/label.ts'
 import type { OutputStore } from '#contracts/policy.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
 import type { ToolContext, ToolEntry, ToolFailure } from '#contracts/tool.ts'
@@ -71,7 +71,7 @@ export function createOutputTool(sessions: OutputSpaces): ToolEntry {
       },
       async execute({ handle, offset, query }, context) {
         const kept = await loadOutput(sessions, String(handle), context)
-        if ('error' in kept) return { ok: false, error: kept.error }
+        if ('error' in kept) return { ok: false, error: kept.error, label: ownLabel }
         const { text, label } = kept
         return {
           ok: true,

@@ -44,7 +44,7 @@ export function withModelHooks(
       if (turn === 1 && caller.opening === 'start') await ask('sessionStart', state)
       if (turn === 1 && caller.opening === 'reset') await ask('sessionReset', state)
       if (turn === 1 && caller.depth === 0)
-        refuse(await ask('beforeDispatch', state, { text: lastSaid(messages) }), 'this task')
+        refuse(state, await ask('beforeDispatch', state, { text: lastSaid(messages) }), 'this task')
       return planner.plan({ ...state, generate: hookedGenerate(state, ask, added(state)) })
     },
   }
@@ -105,7 +105,7 @@ function hookedGenerate(
   return async (request) => {
     const model = request.model === undefined ? {} : { model: request.model }
     const before = await ask('beforeModelCall', state, model)
-    refuse(before, 'this model call')
+    refuse(state, before, 'this model call')
     const texts = added(textsOf(before))
     for (const { label } of texts) state.read?.(label)
     const reply: ModelReply = await state.generate(withAdded(request, texts))
@@ -117,9 +117,11 @@ function hookedGenerate(
   }
 }
 
-function refuse(answered: Answered | undefined, what: string): void {
+function refuse({ read }: PlannerState, answered: Answered | undefined, what: string): void {
   const stopped = answered?.stopped
   if (!stopped) return
+  // Whoever asked for the run reads why.
+  if (stopped.message !== undefined) read?.(stopped.label)
   throw new IsolaError(
     'model_denied',
     stopped.message === undefined ? `A check before ${what} failed.` : vetoText(stopped),

@@ -92,6 +92,18 @@ describe('T11: a hook', () => {
     expect(kept).toEqual([joinLabels([saidLabel, page, made])])
   })
 
+  it('that refuses a run says so under the label of what it has heard and read', async () => {
+    const { hooks } = keeping('beforeModelCall', () => ({ veto: 'no, for STRANGE reasons' }))
+    const planner = hooks.around(modelPlanner)
+    const parts = createKernelParts(createFakeModel([]), { planner })
+    const result = await createEndingKernel(parts).run(
+      runInput({ label: joinLabels([saidLabel, page]) }),
+      runPorts(),
+    )
+    expect(result).toMatchObject({ state: 'failed', error: { code: 'model_denied' } })
+    expect(result.label).toEqual(joinLabels([saidLabel, page, made]))
+  })
+
   it('around a model call keeps what it hears under the label of the context, and not the worst', async () => {
     const before = keeping('beforeModelCall')
     const after = keeping('afterModelCall')
