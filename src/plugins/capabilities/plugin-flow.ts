@@ -130,3 +130,21 @@ export function createCallLabels(
     },
   }
 }
+
+/** What a plugin's tool does outward, and what its results can be at worst. */
+export const flowOf = (plugin: Granted, hints: Hints, name: string) => ({
+  sinks: sinksOf(plugin, hints),
+  yields: joinLabels([yieldsOf(plugin, hints, name), heldBefore(plugin, name)]),
+})
+
+/** Of one call of a tool. */
+export const labelsOfCall = (
+  plugin: Granted,
+  hints: Hints,
+  { context, ...call }: Parameters<typeof yieldsOfCall>[2] & { readonly context: ToolContext },
+): CallLabels =>
+  createCallLabels(yieldsOfCall(plugin, hints, call), {
+    tool: call.tool,
+    context,
+    held: heldBefore(plugin, call.tool),
+  })

@@ -4,14 +4,9 @@ import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from '#contrac
 import type { ModelRequest } from '#contracts/model.ts'
 import type { ToolResult, Toolset } from '#contracts/tool.ts'
 import { createOutputStore, createOutputTool } from '../../../src/catalog/output-tool.ts'
-import { withResultsAside } from '../../../src/catalog/reading/keep-aside.ts'
-import { createNarrowReader } from '../../../src/catalog/reading/narrow-reader.ts'
-import {
-  answerSchema,
-  fieldsSchema,
-  fits,
-  labelOfAnswers,
-} from '../../../src/catalog/reading/narrow-types.ts'
+import { withResultsAside } from '../../../src/catalog/keep-aside.ts'
+import { createNarrowReader } from '../../../src/catalog/narrow-reader.ts'
+import { answerSchema, fieldsSchema, fits, labelOfAnswers } from '#contracts/narrow-types.ts'
 import { createSpace } from '../../../src/sessions/storage/space.ts'
 import { createSessionWorld } from '../../switches/session-world.ts'
 import { says, toolEntry, toolsetOf } from '../../fakes/kernel.ts'

@@ -5,15 +5,15 @@ import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
 import { unlimited } from '#contracts/lease.ts'
 import type { ModelRequest } from '#contracts/model.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
-import { corePrefix } from '../core-tools.ts'
-import { loadOutput, type OutputSpaces } from '../output-tool.ts'
+import { corePrefix } from './core-tools.ts'
+import { loadOutput, type OutputSpaces } from './output-tool.ts'
 import {
   answerSchema,
   fieldsSchema,
   labelOfAnswers,
   takeAnswers,
   type Fields,
-} from './narrow-types.ts'
+} from '#contracts/narrow-types.ts'
 
 /** The tool that asks for values in what is kept behind a handle. */
 export const readValuesName = `${corePrefix}read_values`

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Json, JsonObject, JsonSchema } from '#contracts/json.ts'
-import { integrity, type Label } from '#contracts/label.ts'
+import type { Json, JsonObject, JsonSchema } from './json.ts'
+import { integrity, type Label } from './label.ts'
 
 const maxFields = 16
 const maxTextChars = 4_000

@@ -2,7 +2,7 @@ import type { Json } from '#contracts/json.ts'
 import { joinLabels, type Label } from '#contracts/label.ts'
 import type { OutputStore } from '#contracts/policy.ts'
 import type { ToolContext, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
-import { corePrefix } from '../core-tools.ts'
+import { corePrefix } from './core-tools.ts'
 
 /** Of a handle: in our words, and nothing that a stranger wrote. */
 const handleLabel: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
