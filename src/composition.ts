@@ -16,6 +16,7 @@ import type { openOAuth as OpenOAuth } from './governance/oauth/compose.ts'
 import type { PrincipalRuntime } from './governance/principal-object.ts'
 import { composeHttp, fullNameIn } from './http/compose.ts'
 import type { HttpDeps } from './http/deps.ts'
+import { createToldClients } from './http/mcp/told-clients.ts'
 import { composeKernel } from './kernel/compose.ts'
 import { composeMcp } from './mcp/compose.ts'
 import type { McpServerRuntime } from './mcp/server-parts.ts'
@@ -146,6 +147,7 @@ function composeSurfaces(rooms: Rooms, sources: Sources): HttpDeps {
     readUpload: plugins.readUpload,
     readAsset: rooms.readAsset,
     purgePlugin: async (id) => plugins.scopedStorage.clear(id, await storage.keys.principals()),
+    toldClients: createToldClients(plugins.scopedStorage.ofPrincipal, sources.clock),
     configProblem: config.problem,
     readReadiness: storage.readiness,
     onReady: () =>

@@ -11,6 +11,7 @@ import type { SessionGateway } from '#contracts/session-api.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { SubmitAs } from '#contracts/submit-as.ts'
 import type { MoreTools, ToolEntry, Toolset } from '#contracts/tool.ts'
+import type { AgentSpec } from '#contracts/agent.ts'
 import { refuseLogic, registerInstructions, toAgentSpec, type AgentSource } from './agent-spec.ts'
 import { connectCode } from './code-reach.ts'
 import { summarizeCapabilities } from './capability-summary.ts'
@@ -43,6 +44,8 @@ export type BuildToolset = (
     readonly core: 'with-core-tools' | 'without-core-tools'
     readonly isPinned: (entry: ToolEntry) => boolean
     readonly beyond?: MoreTools | undefined
+    /** Results that a stranger can have written stay behind handles; a reader on this model answers about them. */
+    readonly narrowReading?: { readonly model: string | undefined } | undefined
   },
 ) => Toolset & { readonly problems: readonly { readonly tool: string; readonly message: string }[] }
 
@@ -65,6 +68,8 @@ export interface AgentDirectoryDeps extends PinningDeps {
   readonly withOutside: (toolset: Toolset, options: RunOptions) => Toolset
   /** What the orchestrator reaches besides, by name. */
   readonly beyond?: MoreTools | undefined
+  /** Which agents do not see what strangers wrote; none if left out. */
+  readonly readsNarrowly?: (agent: string) => boolean
   /** What the orchestrator reaches; everything if left out. */
   readonly orchestratorUsesTools?: readonly string[]
 }
@@ -231,11 +236,20 @@ function prepareAgent(
   const { uses_tools: uses, disallowed_tools: disallowed } = source.agent
   const { entries, unknown } = resolveUsesTools(uses, withServers(owners, deps), disallowed)
   reportUnknown(source.manifest.id, unknown, problems)
-  const toolset = deps.createToolset(entries, { core: 'without-core-tools', isPinned: () => true })
-  report(source.manifest.id, toolset, problems)
   const spec = toAgentSpec(source, deps.prompts)
+  const toolset = deps.createToolset(entries, {
+    core: 'without-core-tools',
+    isPinned: () => true,
+    narrowReading: narrowReadingOf(spec, deps),
+  })
+  report(source.manifest.id, toolset, problems)
   return createLoader(spec, toolset, deps)
 }
+
+const narrowReadingOf = (
+  { id, model }: Pick<AgentSpec, 'id' | 'model'>,
+  { readsNarrowly }: AgentDirectoryDeps,
+) => (readsNarrowly?.(id) ? { model } : undefined)
 
 function prepareOrchestrator(
   owners: readonly Owner[],
@@ -253,6 +267,7 @@ function prepareOrchestrator(
     core: 'with-core-tools',
     isPinned: (entry) => builtin.has(entry),
     beyond: deps.beyond,
+    narrowReading: narrowReadingOf({ id: orchestratorId, model: undefined }, deps),
   })
   report(orchestratorId, toolset, problems)
   const visible = new Set(toolset.definitions.map(({ name }) => name))

@@ -1,6 +1,6 @@
 import type { Planner, Reflector } from '#contracts/plan.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import type { PluginSnapshot } from '#contracts/generation.ts'
+import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
 import type { MoreTools, SchemaValidator } from '#contracts/tool.ts'
 import { createAgentDirectory, type AgentDirectoryDeps } from './agent-directory.ts'
 import { withCompaction } from './compaction-run.ts'
@@ -8,7 +8,10 @@ import { directPlanner, directReflector } from './direct-call.ts'
 import { createLiveDirectory, type LiveDirectoryDeps } from './live-directory.ts'
 import { createFinishReflector, modelPlanner } from './model-planner.ts'
 
-type DirectoryParts = Omit<AgentDirectoryDeps, 'plugins' | 'servers' | 'prompts' | 'beyond'>
+type DirectoryParts = Omit<
+  AgentDirectoryDeps,
+  'plugins' | 'servers' | 'prompts' | 'beyond' | 'readsNarrowly'
+>
 
 interface Loaded {
   readonly plugins: AgentDirectoryDeps['plugins'] &
@@ -47,7 +50,10 @@ export function composeAgents<T extends Loaded>(parts: AgentParts<T>) {
     const { plugins } = loaded
     const { servers } = remote
     const prompts = createPrompts()
-    const catalog = createAgentDirectory({ ...rest, plugins, servers, prompts, beyond })
+    const { narrow_reading: narrow = [] } = policyOf(snapshot)
+    const readsNarrowly = (agent: string) => narrow.includes(agent) || narrow.includes('*')
+    const given = { plugins, servers, prompts, beyond, readsNarrowly }
+    const catalog = createAgentDirectory({ ...rest, ...given })
     const { directory, ownerOf } = catalog
     const problems = [...loaded.problems, ...remote.problems, ...catalog.problems]
     return { ...loaded, directory, ownerOf, problems }

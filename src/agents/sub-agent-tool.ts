@@ -1,6 +1,6 @@
 import { toLimits } from '#contracts/agent-limits.ts'
 import { toToolResult } from '#contracts/agent-outcome.ts'
-import { ownLabel } from '#contracts/label.ts'
+import { joinLabels, ownLabel } from '#contracts/label.ts'
 import { errorMessage } from '#contracts/errors.ts'
 import type { JsonObject, JsonSchema } from '#contracts/json.ts'
 import { zeroUsage, type Usage } from '#contracts/lease.ts'
@@ -227,10 +227,11 @@ async function settle(
     },
   })
   // A call that was cancelled meanwhile must say at once what it has spent.
+  const outcome = toToolResult(result)
   if (onStopped && !context.signal.aborted)
     await onStopped(
       { agent, child: session, state, ...(error && { error }), text: result.result },
-      context,
+      { ...context, label: joinLabels([context.label, outcome.label]) },
     )
-  return toToolResult(result)
+  return outcome
 }

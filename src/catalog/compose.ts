@@ -20,7 +20,9 @@ import {
 import type { IsolatePrice } from './lifecycle/isolate-note.ts'
 import { createPluginViews } from './lifecycle/view.ts'
 import { createCollector } from './lifecycle/collect.ts'
-import { createOutputStore, createOutputTool } from './output-tool.ts'
+import { createOutputStore, createOutputTool, readOutputName } from './output-tool.ts'
+import { withResultsAside } from './keep-aside.ts'
+import { createNarrowReader, readValuesName } from './narrow-reader.ts'
 import { withOutsideTools } from './outside-tools.ts'
 import { toSnapshot, withNeeds } from './part-needs.ts'
 import { createSchemaValidator } from './schema-validator.ts'
@@ -38,9 +40,17 @@ interface CatalogParts extends Omit<CatalogGatewayOptions, 'loadBody'> {
   readonly trust: Pick<TrustStore, 'list'>
 }
 
+interface AgentToolsetOptions extends Omit<ToolsetOptions, 'buildIndex' | 'more' | 'shown'> {
+  /** What strangers can have written stays behind a handle, and a reader without tools answers about it. */
+  readonly narrowReading?: { readonly model: string | undefined } | undefined
+}
+
+const readTools = { narrow: readValuesName, whole: readOutputName }
+
 /** What is installed, and what an agent's set of tools is made of, for the composition. */
 export function composeCatalog({ bundles, store, trust, config, ...parts }: CatalogParts) {
   const more = [createOutputTool(parts.sessions)]
+  const outputs = createOutputStore(parts.sessions)
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
   // The object and the try-out look at what is there now: one that was not there may have come.
@@ -49,7 +59,7 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
     installed: createCatalogGateway({ ...parts, loadBody }),
     initial: emptySnapshot,
     validator: createSchemaValidator(),
-    outputs: createOutputStore(parts.sessions),
+    outputs,
     buildIndex: createSearchIndex,
     /** What the object itself works with. */
     objectParts: {
@@ -76,8 +86,14 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
     },
     createToolset: (
       entries: readonly ToolEntry[],
-      options: Omit<ToolsetOptions, 'buildIndex' | 'more'>,
-    ) => createToolset(entries, { ...options, buildIndex: createSearchIndex, more }),
+      { narrowReading, ...options }: AgentToolsetOptions,
+    ) => {
+      const all = { ...options, buildIndex: createSearchIndex, more }
+      if (!narrowReading) return createToolset(entries, all)
+      const shown = [createNarrowReader(parts.sessions, narrowReading.model)]
+      const toolset = createToolset(entries, { ...all, shown })
+      return { ...toolset, ...withResultsAside(toolset, outputs, readTools) }
+    },
     withOutside: withOutsideTools,
   }
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from '#contracts/json.ts'
+import { ownLabel, type Label } from '#contracts/label.ts'
 import type { OutputStore } from '#contracts/policy.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
-import type { ToolEntry } from '#contracts/tool.ts'
+import type { ToolContext, ToolEntry, ToolFailure } from '#contracts/tool.ts'
 
 /** What goes to the model as it is. */
 const maxChars = 24_000
@@ -68,26 +69,13 @@ export function createOutputTool(sessions: OutputSpaces): ToolEntry {
         required: ['handle'],
         additionalProperties: false,
       },
-      async execute({ handle, offset, query }, { rootSession, session }) {
-        const key = String(handle)
-        // The storage is the tree's: each session reads what was kept for it, no other's.
-        const isOwn = key.startsWith(`${session}.`)
-        const answer = isOwn
-          ? await sessions.at(rootSession).storage({ verb: 'get', space, key })
-          : {}
-        if (typeof answer.value !== 'string') {
-          return {
-            ok: false,
-            error: {
-              code: 'tool_failed',
-              message: isOwn ? goneText(key) : `There is no kept result "${key}".`,
-            },
-          }
-        }
-        const text = answer.value
+      async execute({ handle, offset, query }, context) {
+        const kept = await loadOutput(sessions, String(handle), context)
+        if ('error' in kept) return { ok: false, error: kept.error, label: ownLabel }
+        const { text, label } = kept
         return {
           ok: true,
-          label: answer.label,
+          label,
           output: typeof query === 'string' ? find(text, query) : page(text, Number(offset ?? 0)),
         }
       },
@@ -99,6 +87,24 @@ export function createOutputTool(sessions: OutputSpaces): ToolEntry {
     definitionHash: `core:${readOutputName}`,
     record: {},
   }
+}
+
+/** What is kept behind a handle, and its label; or why there is nothing. */
+export async function loadOutput(
+  sessions: OutputSpaces,
+  key: string,
+  { rootSession, session }: Pick<ToolContext, 'rootSession' | 'session'>,
+): Promise<
+  { readonly text: string; readonly label: Label | undefined } | { readonly error: ToolFailure }
+> {
+  // The storage is the tree's: each session reads what was kept for it, no other's.
+  const isOwn = key.startsWith(`${session}.`)
+  const { value, label } = isOwn
+    ? await sessions.at(rootSession).storage({ verb: 'get', space, key })
+    : {}
+  if (typeof value === 'string') return { text: value, label }
+  const message = isOwn ? goneText(key) : `There is no kept result "${key}".`
+  return { error: { code: 'tool_failed', message } }
 }
 
 const goneText = (handle: string): string =>

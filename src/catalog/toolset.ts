@@ -15,6 +15,8 @@ export interface ToolsetOptions {
   readonly buildIndex: BuildSearchIndex
   /** With core tools: what is found and called besides, each looked up when it is named. */
   readonly beyond?: MoreTools | undefined
+  /** Core tools that the model sees from the start in either case. */
+  readonly shown?: readonly ToolEntry[]
   /** Further core tools, after `isola__find` and `isola__call`; without core tools they resolve but are not defined. */
   readonly more?: readonly ToolEntry[]
 }
@@ -48,18 +50,20 @@ export function createToolset(
   }
   const isPinned = options.isPinned ?? (() => true)
   const pinned = [...reach.values()].filter(isPinned)
+  const { shown = [] } = options
   if (options.core === 'without-core-tools') {
     // In no definition, since those are exactly what the agent may use; a long result names the tool to read it with.
-    const { definitions } = toToolset(pinned)
+    const { definitions } = toToolset([...pinned, ...shown])
     return {
       definitions,
-      resolve: toToolset([...pinned, ...(options.more ?? [])]).resolve,
+      resolve: toToolset([...pinned, ...shown, ...(options.more ?? [])]).resolve,
       problems,
     }
   }
   const core = [
     ...createCoreTools([...reach.values()], options.buildIndex, options.beyond),
     ...(options.more ?? []),
+    ...shown,
   ]
   const direct = toToolset([...core, ...pinned.slice(0, maxPinned)])
   const { beyond } = options

@@ -7,7 +7,7 @@ import {
 import type { ContextFitter, FittingTurn } from '#contracts/context-fitter.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { RunInput } from '#contracts/kernel.ts'
-import type { Label } from '#contracts/label.ts'
+import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 import type { ModelProvider } from '#contracts/model.ts'
 import type { PlannerState } from '#contracts/plan.ts'
@@ -72,10 +72,15 @@ export function createContextFitter(parts: ContextFitterParts): ContextFitter {
           const request = { model: agent.model, messages, tools: [], parameters }
           // What is added to it says nothing of what the run was begun with.
           const added = turn.added && { ...turn.added, note: () => {} }
-          const generate = aroundSummary?.({ ...turn, added }) ?? turn.generate
+          let label = ownLabel
+          const read = (one: Label | undefined) => {
+            label = joinLabels([label, one])
+            turn.read?.(one)
+          }
+          const generate = aroundSummary?.({ ...turn, added, read }) ?? turn.generate
           const { text, usage } = await generate(request)
           const { inputTokens, outputTokens, costNanoUsd } = usage
-          return { text, tokens: inputTokens + outputTokens, costNanoUsd }
+          return { text, tokens: inputTokens + outputTokens, costNanoUsd, label }
         },
       }
       if (!builder.isNeeded(input)) return undefined

@@ -6,7 +6,11 @@ import { bothEnds, headOf } from './cut.ts'
 
 /** A model's summary, or why there is none. */
 export type Prose =
-  | { readonly text: string; readonly spent: Pick<SummaryReply, 'tokens' | 'costNanoUsd'> }
+  | {
+      readonly text: string
+      readonly spent: Pick<SummaryReply, 'tokens' | 'costNanoUsd'>
+      readonly label?: SummaryReply['label']
+    }
   | { readonly refused: string; readonly spent?: Pick<SummaryReply, 'tokens' | 'costNanoUsd'> }
 
 const instructions = `You write the notes with which an assistant goes on with a long conversation whose beginning it can no longer see.
@@ -48,10 +52,10 @@ export async function modelSummary(
       ],
       maxOutputTokens: Math.min(maxTokens, model.maxOutputTokens),
     })
-    const { tokens, costNanoUsd } = reply
+    const { tokens, costNanoUsd, label } = reply
     const spent = { tokens, costNanoUsd }
     const prose = cutTo(reply.text.trim(), maxTokens, count)
-    return prose === '' ? { refused: 'model_empty_reply', spent } : { text: prose, spent }
+    return prose === '' ? { refused: 'model_empty_reply', spent } : { text: prose, spent, label }
   } catch (error) {
     signal.throwIfAborted()
     const code = errorCode(error)

@@ -1,4 +1,5 @@
 import type { Compaction, ContextInput, TokenCounter, Unpinned } from '#contracts/context.ts'
+import { joinLabels, ownLabel } from '#contracts/label.ts'
 import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message, TaintLabel } from '#contracts/message.ts'
 import { archive, keepAll } from './archive.ts'
@@ -85,7 +86,10 @@ export async function summarize(deps: SummaryDeps): Promise<Summarized> {
     text: summary.text,
     taint: taintOf(messages.slice(0, layout.goneTo), text),
     // It names identifiers of what stays, too.
-    label: labelOfAll(messages),
+    label: joinLabels([
+      labelOfAll(messages),
+      (prose && 'text' in prose && prose.label) || ownLabel,
+    ]),
   }
   const before = layout.kept.filter(({ from }) => from < layout.goneTo)
   const entry = (at: number): readonly Entry[] => {

@@ -43,7 +43,11 @@ export function toAgentResult(ended: EndedRun): AgentResult {
     ...(ending.state === 'completed' && finishReasonOf(turns.at(-1))),
     ...(ending.output && { output: ending.output }),
     ...(ending.code && { error: { code: ending.code, message: ending.message ?? '' } }),
-    label: contextLabel(turns.flatMap((turn) => toTurnSaid(turn).messages)),
+    // Also of a turn in which nothing was said: why it ended may be in somebody else's words.
+    label: contextLabel([
+      ...turns.filter(({ label }) => label),
+      ...turns.flatMap((turn) => toTurnSaid(turn).messages),
+    ]),
     startedAtMs,
     finishedAtMs: Math.max(startedAtMs, finishedAtMs),
     sessionId: session,

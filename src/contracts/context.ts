@@ -42,6 +42,8 @@ export interface SummaryReply {
   /** What the call cost, as it was booked. */
   readonly tokens: number
   readonly costNanoUsd: number
+  /** Of what was added to the request besides; nothing was if absent. */
+  readonly label?: Label | undefined
 }
 
 /** The messages of one model call before they are sent, and who helps to make them fewer. */

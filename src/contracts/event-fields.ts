@@ -46,10 +46,10 @@ export const usage = z.object({
   platformNanoUsd: number.exactOptional(),
 })
 
-/** The result of a run, as `AgentResult` has it. */
 /** Who can have written a value, and who may read it. */
 export const label = labelSchema.meta({ id: 'Label' })
 
+/** The result of a run, as `AgentResult` has it. */
 export const runResult = z
   .object({
     id: text,

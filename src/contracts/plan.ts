@@ -38,6 +38,7 @@ export type RunCaller = Pick<
   | 'depth'
   | 'ancestry'
   | 'options'
+  | 'label'
 > & {
   /** The first run of its session, or one that does not go on from the end of it. */
   readonly opening?: 'start' | 'reset' | undefined

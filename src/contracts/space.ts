@@ -46,7 +46,7 @@ export type Space = (request: StorageRequest) => StorageAnswer
 export interface StorageAnswer {
   readonly error?: string
   readonly value?: Json
-  /** Of what was read; of keys and entries of all of them. Absent for what was kept before there were labels. */
+  /** Of what was read; of keys and entries of all of them. The worst for what nobody labelled. */
   readonly label?: Label | undefined
   readonly found?: boolean
   readonly keys?: readonly string[]

@@ -52,6 +52,8 @@ export const toolPolicySchema = z.strictObject({
   labels: labelRules.default([...defaultLabelRules]),
   /** Whose yes counts; without a line that fits it is that of whoever the session is of. */
   approvers: approverRules,
+  /** Agents (or `*`) that see handles instead of what strangers can have written, and ask a reader for values in it. */
+  narrow_reading: z.array(names).max(200).optional(),
   /** Closed until an operator opens it, in development too. */
   network: networkRuleSchema.prefault({}),
   /** By the id of the agent that calls. */
@@ -143,7 +145,7 @@ export function patternsIn(policy: ToolPolicy): readonly string[] {
 
 /** A policy as lines, each of which says one thing. */
 export function policyLines(policy: ToolPolicy): readonly string[] {
-  const { agents, principals, rates, destructive, network, ...own } = policy
+  const { agents, principals, rates, destructive, network, narrow_reading, ...own } = policy
   const of = (where: string, section: ToolPolicySection) => {
     const { allow, deny, allow_destructive, labels, approvers = [] } = section
     return [
@@ -158,6 +160,7 @@ export function policyLines(policy: ToolPolicy): readonly string[] {
   return [
     ...of('', own),
     `destructive tools: ${destructive}`,
+    ...(narrow_reading ?? []).map((agent) => `narrow reading for ${agent}`),
     ...network.hosts.map((host) => `http tools reach ${host}`),
     `http tools to any other host: ${network.elsewhere}`,
     ...Object.entries(agents).flatMap(([id, one]) => of(`agent ${id}: `, one)),

@@ -32,6 +32,7 @@ import type { Sources } from '#contracts/sources.ts'
 import type { RequestEntry } from '#contracts/telemetry.ts'
 import type { TryPolicy } from '#contracts/tool-policy.ts'
 import type { TrustAdministration } from '#contracts/trust.ts'
+import type { ToldClients } from './mcp/told-clients.ts'
 
 /** A client closed a streamed `/v1` answer before its end. */
 export interface GoneClient {
@@ -62,6 +63,8 @@ export interface HttpDeps {
   readonly mcp: McpAdministration
   /** Takes away what a plugin keeps outside of sessions. */
   readonly purgePlugin: (id: string) => Promise<void>
+  /** What MCP clients were given before. */
+  readonly toldClients: ToldClients
   readonly deploymentLog: DeploymentLog
   readonly readUpload: ReadPluginUpload
   /** Reads a file that was uploaded with the Worker; absent where there are none. */

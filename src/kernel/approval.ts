@@ -8,10 +8,11 @@ const notWithin =
   'This call needs someone to decide or answer, and one that another tool makes cannot wait for that.'
 
 /** Waits for somebody, or says what they would have been asked where nobody can be. */
-export const pauseOrDeny = (pause: PauseRequest, { caller }: TurnScope) => {
+export const pauseOrDeny = (pause: PauseRequest, call: CallState, scope: TurnScope) => {
+  const { caller } = scope
   const { pauses } = caller.options
   if (pauses === 'park' || (pauses === 'client_tools' && pause.kind === 'client_tool'))
-    return { pause: { ...pause, label: caller.label } }
+    return { pause: { ...pause, label: subjectOf(call, scope).label } }
   const why = caller.parent === undefined ? nobodyOutside : notWithin
   return { deny: failure('tool_denied', pause.about ? `${why} ${pause.about}` : why) }
 }

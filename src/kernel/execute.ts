@@ -68,7 +68,7 @@ export const execute: Gate = {
     call.result = undefined
     call.asking = result.usage
     return result.pause
-      ? pauseOrDeny(result.pause, scope)
+      ? pauseOrDeny(result.pause, call, scope)
       : heldBack('lease_time', result.error.message, scope)
   },
 }

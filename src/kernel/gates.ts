@@ -104,7 +104,7 @@ const approval: Gate = {
       answer.definitionHash === call.entry!.definitionHash
     call.isApproved = needed.isCovered ?? isSame
     if (call.isApproved) return
-    return pauseOrDeny({ kind: 'approval', expires: true, ...needed }, scope)
+    return pauseOrDeny({ kind: 'approval', expires: true, ...needed }, call, scope)
   },
 }
 

@@ -65,7 +65,7 @@ export async function planTurn(segment: Segment, open: OpenTurn): Promise<void> 
   const plan = async (force?: 'context_error') => {
     const own = [...turns, draft].flatMap(({ compactions = [] }) => compactions)
     const state: PlannerState = {
-      caller: { ...callerOf(segment), opening: input.opening },
+      caller: { ...callerOf(segment), opening: input.opening, label: draft.label },
       agent: input.agent,
       messages,
       tools: input.toolset.definitions,

@@ -4,6 +4,7 @@ import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import type { AgentResult } from '../../src/contracts/agent.ts'
 import { IsolaError } from '../../src/contracts/errors.ts'
 import type { StreamItem, ToldEvent } from '../../src/contracts/event.ts'
+import { saidLabel } from '../../src/contracts/label.ts'
 import { unlimited, zeroUsage } from '../../src/contracts/lease.ts'
 import type { JsonObject } from '../../src/contracts/json.ts'
 import type { ModelProvider } from '../../src/contracts/model.ts'
@@ -375,6 +376,7 @@ export function createFakeApp(options: FakeOptions = {}) {
     },
     mcp: noMcpServers,
     purgePlugin: async () => {},
+    toldClients: { said: async () => saidLabel, tell: async () => {} },
     deploymentLog: { append: async () => {} },
     readAsset: async (path) =>
       path === '/openapi.json'

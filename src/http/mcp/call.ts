@@ -1,6 +1,7 @@
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { joinLabels, type Label } from '#contracts/label.ts'
 import { noSuchSession, unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { Ask, Submitted } from '#contracts/submit-as.ts'
@@ -45,13 +46,23 @@ async function callAgent(call: McpCall, agent: string, input: JsonObject): Promi
     work: submit(call, {
       session: named ?? (await newSession(call)),
       agent,
-      messages: [{ role: 'user', text: task, taint: ['user'] }],
+      messages: [{ role: 'user', text: task, taint: ['user'], label: await saidBy(call) }],
       ...(named !== undefined && { mustExist: true }),
       // Whoever named a session, or asks later, can raise a limit; a call that is waited for ends with what it has.
       ...((named !== undefined || background === true) && { mayRaise: true }),
     }),
   }))
-  return isAsking(answer) ? answer : toRunResult(answer)
+  return isAsking(answer) ? answer : toRunResult(await told(call, answer))
+}
+
+const saidBy = ({ deps, caller }: McpCall): Promise<Label> => deps.toldClients.said(caller.asker)
+
+/** Before a client has it. */
+async function told({ deps, caller }: McpCall, view: RunView): Promise<RunView> {
+  const { result, pauses = [] } = view
+  const labels = [...(result ? [result.label] : []), ...pauses.map(({ label }) => label)]
+  if (labels.length > 0) await deps.toldClients.tell(caller.asker, joinLabels(labels))
+  return view
 }
 
 async function callTool(call: McpCall, tool: string, input: JsonObject): Promise<Answer> {
@@ -63,16 +74,19 @@ async function callTool(call: McpCall, tool: string, input: JsonObject): Promise
  * A tool without a model: a run of one call, in a session of its own that nobody comes back to, so that every gate, the
  * lease and the record are those of any other call (docs/design.md invariant 4).
  */
-function runDirect(call: McpCall, tool: string, input: JsonObject) {
-  return runCall(call, async () => ({
+async function runDirect(call: McpCall, tool: string, input: JsonObject) {
+  const answer = await runCall(call, async () => ({
     work: submit(call, {
       session: await newSession(call),
       agent: orchestrator,
       isStateless: true,
-      messages: [{ role: 'user', text: `Call ${tool}.`, taint: ['user'] }],
+      messages: [
+        { role: 'user', text: `Call ${tool}.`, taint: ['user'], label: await saidBy(call) },
+      ],
       directCall: { tool, input },
     }),
   }))
+  return isAsking(answer) ? answer : told(call, answer)
 }
 
 const submit = ({ deps, caller }: McpCall, ask: Ask): Submitted =>
@@ -118,5 +132,5 @@ async function askRun(
     kind === 'run_cancel'
       ? await api.cancel(principal, run, 'Cancelled by the caller.')
       : await api.result(principal, run)
-  return toDirectResult(unwrap(reply))
+  return toDirectResult(await told(call, unwrap(reply)))
 }

@@ -3,6 +3,7 @@ import {
   ProtocolErrorCode,
   ResourceNotFoundError,
 } from '@modelcontextprotocol/server'
+import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { SessionCursor, SessionListing } from '#contracts/operations.ts'
 import type { TranscriptPage } from '#contracts/session-view.ts'
@@ -69,6 +70,7 @@ export async function readTranscript({ deps, caller }: McpCall, uri: string) {
     throw Object.assign(new Error(reply.error.message), { code: reply.error.code })
   })
   const messages = page(said.map(toSaid))
+  await deps.toldClients.tell(caller.asker, labelOfAll(said.slice(0, messages.length)))
   const end = from + messages.length
   const next = hasMore || messages.length < said.length ? `${prefix}${id}?from=${end}` : undefined
   const text = JSON.stringify({ session: id, from, messages, ...(next && { next }) })

@@ -44,6 +44,18 @@ export function yieldsOf(plugin: Granted, hints: Hints, from: string): Label {
   return made
 }
 
+/**
+ * What code can have in its globals when a call begins: all that its grants let it read from outside its conversation,
+ * in an earlier call or a hook. What ships with the deployment keeps none. What a signer vouches for is one isolate for
+ * many conversations: what it was told in them is in there, too.
+ */
+export function heldBefore(plugin: Granted, from: string): Label {
+  const { tier, granted } = plugin
+  if (tier === 'builtin') return made
+  const isShared = tier === 'trusted' || granted.storage?.scope === 'principal'
+  return isShared ? labelFrom(from) : yieldsOf(plugin, opened, from)
+}
+
 /** The same of one call: with the host where the input says which, and private where it says with whose key. */
 export function yieldsOfCall(
   plugin: Granted,
@@ -78,7 +90,8 @@ export const labelsOfHook = (
   context: ToolContext,
 ): CallLabels => {
   const { id: tool } = plugin.manifest
-  return createCallLabels(yieldsOf(plugin, opened, tool), { tool, context })
+  const held = heldBefore(plugin, tool)
+  return createCallLabels(yieldsOf(plugin, opened, tool), { tool, context, held })
 }
 
 /** What its code makes of what it was given. */
@@ -89,12 +102,17 @@ const made: Label = { integrity: 'tool', confidentiality: 'public', sources: [] 
  * is read is the principal's data, whoever wrote it.
  *
  * @param beyond Of what it reaches outside, from the moment that it does.
+ * @param held Of what its code can have from before.
  */
 export function createCallLabels(
   beyond: Label,
-  { tool, context }: { readonly tool: string; readonly context: ToolContext },
+  {
+    tool,
+    context,
+    held = made,
+  }: { readonly tool: string; readonly context: ToolContext; readonly held?: Label },
 ): CallLabels {
-  let read = made
+  let read = joinLabels([made, held])
   const known = () => [read, ...(context.inner ? [context.inner.label?.()] : [])]
   const kept = labelFrom(tool, { integrity: 'data' })
   return {
@@ -112,3 +130,21 @@ export function createCallLabels(
     },
   }
 }
+
+/** What a plugin's tool does outward, and what its results can be at worst. */
+export const flowOf = (plugin: Granted, hints: Hints, name: string) => ({
+  sinks: sinksOf(plugin, hints),
+  yields: joinLabels([yieldsOf(plugin, hints, name), heldBefore(plugin, name)]),
+})
+
+/** Of one call of a tool. */
+export const labelsOfCall = (
+  plugin: Granted,
+  hints: Hints,
+  { context, ...call }: Parameters<typeof yieldsOfCall>[2] & { readonly context: ToolContext },
+): CallLabels =>
+  createCallLabels(yieldsOfCall(plugin, hints, call), {
+    tool: call.tool,
+    context,
+    held: heldBefore(plugin, call.tool),
+  })

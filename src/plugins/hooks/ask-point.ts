@@ -1,5 +1,5 @@
 import { withData, type EventDraft } from '#contracts/event.ts'
-import type { Label } from '#contracts/label.ts'
+import { joinLabels, type Label } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { ToolContext } from '#contracts/tool.ts'
@@ -55,6 +55,12 @@ export async function askPoint(
 ): Promise<readonly Answered[]> {
   const endsAtMs = deps.clock.nowMs() + deps.hookTimeoutMs
   const answered: Answered[] = asked.map(({ event }) => ({ event, changes: [] }))
+  /** Of what is told there: what was asked about, and what those before made of it. */
+  const heardAt = (place: number): Label =>
+    joinLabels([
+      asked[place]!.context.label,
+      ...answered[place]!.changes.map((change) => change.label),
+    ])
   for (const plugin of listeners) {
     const places = asked.flatMap(({ name }, place) =>
       !answered[place]!.stopped && isFor(plugin, on, name) ? [place] : [],
@@ -62,7 +68,9 @@ export async function askPoint(
     if (places[0] === undefined) continue
     const startedAtMs = deps.clock.nowMs()
     const events = places.map((place) => answered[place]!.event)
-    const context = toContext(asked[places[0]]!.context, plugin, on)
+    // One call hears of all of them: what it keeps can be of any, and so can each of its answers.
+    const label = joinLabels(places.map((place) => heardAt(place)))
+    const context = toContext({ ...asked[places[0]]!.context, label }, plugin, on)
     const timeoutMs = Math.max(0, endsAtMs - startedAtMs)
     const labels = labelsOfHook(plugin, context)
     const outcomes = await callHook({ plugin, on, events, context, labels, timeoutMs }, deps)
@@ -72,7 +80,7 @@ export async function askPoint(
         on,
         plugin,
         said: said[index]!,
-        label: labels.label(),
+        label: joinLabels([label, labels.label()]),
         ...asked[place]!,
       })
     asked[places[0]]!.context.emit(

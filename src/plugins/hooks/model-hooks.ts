@@ -1,5 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { AddedText } from '#contracts/agent-pin.ts'
+import { joinLabels } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { Message } from '#contracts/message.ts'
 import type { ModelReply, ModelRequest } from '#contracts/model.ts'
@@ -43,7 +44,7 @@ export function withModelHooks(
       if (turn === 1 && caller.opening === 'start') await ask('sessionStart', state)
       if (turn === 1 && caller.opening === 'reset') await ask('sessionReset', state)
       if (turn === 1 && caller.depth === 0)
-        refuse(await ask('beforeDispatch', state, { text: lastSaid(messages) }), 'this task')
+        refuse(state, await ask('beforeDispatch', state, { text: lastSaid(messages) }), 'this task')
       return planner.plan({ ...state, generate: hookedGenerate(state, ask, added(state)) })
     },
   }
@@ -104,19 +105,23 @@ function hookedGenerate(
   return async (request) => {
     const model = request.model === undefined ? {} : { model: request.model }
     const before = await ask('beforeModelCall', state, model)
-    refuse(before, 'this model call')
+    refuse(state, before, 'this model call')
     const texts = added(textsOf(before))
     for (const { label } of texts) state.read?.(label)
     const reply: ModelReply = await state.generate(withAdded(request, texts))
+    const label = joinLabels([state.caller.label, ...texts.map((one) => one.label)])
+    const said = { ...state, caller: { ...state.caller, label } }
     // Whatever becomes of it, the reply is there and paid for.
-    await ask('afterModelCall', state, { model: reply.model, text: reply.text })
+    await ask('afterModelCall', said, { model: reply.model, text: reply.text })
     return reply
   }
 }
 
-function refuse(answered: Answered | undefined, what: string): void {
+function refuse({ read }: PlannerState, answered: Answered | undefined, what: string): void {
   const stopped = answered?.stopped
   if (!stopped) return
+  // Whoever asked for the run reads why.
+  if (stopped.message !== undefined) read?.(stopped.label)
   throw new IsolaError(
     'model_denied',
     stopped.message === undefined ? `A check before ${what} failed.` : vetoText(stopped),

@@ -1,5 +1,5 @@
 import type { Json } from '#contracts/json.ts'
-import { joinLabels, labelOfResult, ownLabel } from '#contracts/label.ts'
+import { joinLabels, labelOfResult, ownLabel, type Label } from '#contracts/label.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { HookEvent } from '#contracts/plugin.ts'
 import type { CallSubject, HookSubject, HookVerdict, ToolHooks } from '#contracts/policy.ts'
@@ -28,7 +28,9 @@ export function createToolHooks(plugins: readonly LoadedPlugin[], deps: ToolHook
       return answered ? toVerdict(answered) : { veto: false }
     },
     async after(subject, result) {
-      const asked = toAsked('afterToolCall', subject, resultOf(result))
+      // It hears the result: what it keeps or says of that has its label, too.
+      const label = joinLabels([subject.label, labelOfResult(result)])
+      const asked = toAsked('afterToolCall', { ...subject, label }, resultOf(result))
       const answered = await after?.(subject.signal, asked)
       return answered ? toResult(answered, subject, result, deps) : result
     },
@@ -86,12 +88,16 @@ function toResult(
   { maxResultChars }: ToolHooksDeps,
 ): ToolResult {
   const spent = result.usage && { usage: result.usage }
-  const heldBack = (message: string): ToolResult => ({
+  const heldBack = (message: string, of: Label = ownLabel): ToolResult => ({
     ok: false,
     error: { code: 'tool_denied', message },
+    label: of,
     ...spent,
   })
-  if (stopped) return heldBack(stopped.message === undefined ? failedText : vetoText(stopped))
+  if (stopped)
+    return stopped.message === undefined
+      ? heldBack(failedText)
+      : heldBack(vetoText(stopped), joinLabels([stopped.label]))
   if (changes.length === 0) return result
   const output = event.result as Json
   const label = joinLabels([labelOfResult(result), ...changes.map((change) => change.label)])

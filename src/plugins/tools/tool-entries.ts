@@ -17,13 +17,7 @@ import { toOfferTools } from './offer-tools.ts'
 import { OutputError } from '../sandbox/output-error.ts'
 import { toFailure } from './call-failure.ts'
 import { waitingFor } from '#contracts/asks.ts'
-import {
-  createCallLabels,
-  opened,
-  sinksOf,
-  yieldsOf,
-  yieldsOfCall,
-} from '../capabilities/plugin-flow.ts'
+import { flowOf, labelsOfCall, opened } from '../capabilities/plugin-flow.ts'
 import { createAsking } from '../capabilities/plugin-request.ts'
 import type { HostedFunction } from '../sandbox/plugin-parts.ts'
 
@@ -169,11 +163,6 @@ function toRecord({ manifest, tier }: LoadedPlugin): ToolOwner {
   return { plugin: manifest.id, version: manifest.version, tier }
 }
 
-const flowOf = (plugin: LoadedPlugin, hints: ToolManifest['annotations'], name: string) => ({
-  sinks: sinksOf(plugin, hints),
-  yields: yieldsOf(plugin, hints, name),
-})
-
 interface PluginCall {
   readonly name: string
   readonly plugin: LoadedPlugin
@@ -198,8 +187,7 @@ async function callPlugin(
   const ends = [watch?.signal, asking?.signal].filter((one) => one !== undefined)
   const signal = ends.length > 0 ? AbortSignal.any([context.signal, ...ends]) : context.signal
   const held = { ...context, signal }
-  const own = yieldsOfCall(plugin, hints, { tool: name, input, goesTo })
-  const labels = createCallLabels(own, { tool: name, context })
+  const labels = labelsOfCall(plugin, hints, { tool: name, input, goesTo, context })
   const opening = {
     as,
     tool: name,

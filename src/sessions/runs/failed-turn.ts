@@ -38,6 +38,7 @@ export function failedTurn(options: FailedTurnOptions): {
     turn: open?.turn ?? nextTurn,
     ...(open?.received && { received: open.received }),
     ...(open?.compactions && { compactions: open.compactions }),
+    ...(open?.label && { label: open.label }),
     steps: open?.steps ?? [],
     calls: open?.calls ?? [],
     modelCalls: open?.modelCalls ?? [],

@@ -1,4 +1,4 @@
-import { labelOf, labelOfAll } from '#contracts/message-label.ts'
+import { labelOf, labelOfContext } from '#contracts/message-label.ts'
 import type { AddedText } from '#contracts/agent-pin.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
@@ -86,7 +86,7 @@ export async function executeRun(
       options: toRunOptions(submission),
       toolset: known ? { ...toolset, refuse: known.refuse } : toolset,
       messages: [...before.messages, ...messages],
-      label: labelOfAll([...before.messages, ...messages]),
+      label: labelOfContext([...before.messages, ...messages], before.compactions),
       ...(before.compactions.length > 0 && { compactions: before.compactions }),
       isLeftOver: transcript.isLeftOver,
       startedAtMs: startedAtMs ?? createdAtMs,

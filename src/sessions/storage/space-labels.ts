@@ -1,76 +1,54 @@
 import { joinLabels, labelSchema, type Label } from '#contracts/label.ts'
 
 /**
- * The labels of what is kept in `items`, in a table of their own: an older version goes on writing its rows, and what is
- * the user's own and nobody else's needs none.
+ * The labels of what is kept in `items`, in a table of their own: an older version goes on writing its rows. A label
+ * holds for what was written with it, at that time; whatever else stands there is the worst.
  */
 export interface SpaceLabels {
-  /** Of one value, or of all whose key begins so. Nobody labelled what was kept before there were labels. */
-  readonly of: (space: string, key: string | { readonly prefix: string }) => Label | undefined
-  readonly set: (space: string, key: string, label: Label | undefined) => void
-  /** Of values that are gone. */
-  readonly sweep: (space: string) => void
+  /** `items` with the label of each, null where nobody labelled what is there. */
+  readonly labelled: () => string
+  /** Before a transaction: a table that is made in one goes with it. */
+  readonly prepare: () => void
+  readonly set: (
+    at: { readonly space: string; readonly key: string; readonly nowMs: number },
+    label: Label | undefined,
+  ) => void
+  /** Of a value that is gone, or of all of them. */
+  readonly remove: (space: string, key?: string) => void
 }
-
-/** What needs no row: nothing in it is a stranger's, a tool's or private. */
-const plain: Label = { integrity: 'user', confidentiality: 'said', sources: [] }
-const isPlain = ({ integrity, confidentiality, sources }: Label): boolean =>
-  (integrity === 'operator' || integrity === 'user') &&
-  confidentiality !== 'private' &&
-  sources.length === 0
-
-const unknown = JSON.stringify(joinLabels([undefined]))
 
 /** @param sql Of an object that has `items`, if it has any table. */
 export function createSpaceLabels(sql: SqlStorage): SpaceLabels {
   let isReady: boolean | undefined
   const isThere = () =>
     (isReady ??= [...sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'labels'`)].length > 0)
-  const prepare = () => {
-    if (isThere()) return
-    sql.exec(
-      `CREATE TABLE labels (space TEXT, key TEXT, label TEXT, PRIMARY KEY (space, key)) WITHOUT ROWID`,
-    )
-    // What an older version kept: nobody knows what had been read before.
-    sql.exec('INSERT INTO labels SELECT space, key, ? FROM items', unknown)
-    isReady = true
-  }
   return {
-    of(space, key) {
-      if (!isThere()) return undefined
-      const rows =
-        typeof key === 'string'
-          ? sql.exec('SELECT label FROM labels WHERE space = ? AND key = ?', space, key)
-          : sql.exec(
-              'SELECT DISTINCT label FROM labels WHERE space = ?1 AND substr(key, 1, ?2) = ?3',
-              space,
-              key.prefix.length,
-              key.prefix,
-            )
-      return joinLabels([plain, ...rows.toArray().map((row) => parse(String(row['label'])))])
+    labelled: () =>
+      isThere()
+        ? 'items LEFT JOIN labels USING (space, key, at)'
+        : '(SELECT *, NULL AS label FROM items)',
+    prepare() {
+      if (isThere()) return
+      sql.exec(`CREATE TABLE labels (
+        space TEXT, key TEXT, at INTEGER, label TEXT, PRIMARY KEY (space, key)) WITHOUT ROWID`)
+      isReady = true
     },
-    set(space, key, label = joinLabels([undefined])) {
-      prepare()
-      if (isPlain(label)) sql.exec('DELETE FROM labels WHERE space = ? AND key = ?', space, key)
-      else
-        sql.exec(
-          'INSERT OR REPLACE INTO labels VALUES (?, ?, ?)',
-          space,
-          key,
-          JSON.stringify(label),
-        )
+    set({ space, key, nowMs }, label) {
+      const text = JSON.stringify(joinLabels([label]))
+      sql.exec('INSERT OR REPLACE INTO labels VALUES (?, ?, ?, ?)', space, key, nowMs, text)
     },
-    sweep(space) {
+    remove(space, key) {
       if (!isThere()) return
-      sql.exec(
-        `DELETE FROM labels WHERE space = ?1 AND key NOT IN
-          (SELECT key FROM items WHERE space = ?1)`,
-        space,
-      )
+      if (key === undefined) sql.exec('DELETE FROM labels WHERE space = ?', space)
+      else sql.exec('DELETE FROM labels WHERE space = ? AND key = ?', space, key)
     },
   }
 }
 
-function parse(text: string): Label | undefined {
-  return labelSchema.safeParse(JSON.parse(text)).data
+/** Of all of these rows; each label is read once. */
+export const labelOfRows = (rows: readonly Record<string, SqlStorageValue>[]): Label =>
+  joinLabels([...new Set(rows.map(({ label }) => label))].map(parse))
+
+function parse(text: SqlStorageValue | undefined): Label | undefined {
+  return typeof text === 'string' ? labelSchema.safeParse(JSON.parse(text)).data : undefined
 }

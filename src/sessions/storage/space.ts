@@ -22,12 +22,14 @@ const problemOf = (key: string, sizeBytes: number): string | undefined => {
 export function createSpace(storage: DurableObjectStorage, clock: Clock): Space {
   const { sql } = storage
   const labels = createSpaceLabels(sql)
+  const tables = { sql, labels }
   let isReady: boolean | undefined
   /** Bytes of the values by space, of those that something was set in: added up once, then kept. */
   const used = new Map<string, number>()
   const exists = () =>
     (isReady ??= [...sql.exec(`SELECT 1 FROM sqlite_master WHERE name = 'items'`)].length > 0)
   const prepare = () => {
+    labels.prepare()
     if (exists()) return
     sql.exec(`CREATE TABLE IF NOT EXISTS items (
       space TEXT, key TEXT, value TEXT, at INTEGER, PRIMARY KEY (space, key)) WITHOUT ROWID`)
@@ -40,16 +42,13 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     else if (!exists()) return { found: false, keys: [], entries: [] }
     const { space } = request
     switch (request.verb) {
-      case 'get': {
-        const value = valueOf(sql, request)
-        if (value === undefined) return { found: false }
-        return { found: true, value, label: labels.of(space, request.key) }
-      }
+      case 'get':
+        return valueOf(tables, request)
       case 'delete': {
         const before = used.has(space) ? sizeOf(space, request.key) : 0
         const cursor = sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, request.key)
         if (used.has(space)) used.set(space, used.get(space)! - before)
-        labels.sweep(space)
+        labels.remove(space, request.key)
         return { found: cursor.rowsWritten > 0 }
       }
       case 'set':
@@ -68,16 +67,18 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
         return { found: cursor.rowsWritten === 0 }
       }
       case 'list':
-        return { keys: keysOf(sql, request), label: labels.of(space, request) }
-      case 'append':
+        return keysOf(tables, request)
+      case 'append': {
         used.delete(space)
-        return { entries: [append(sql, request, { nowMs: clock.nowMs(), labels })] }
+        const write = () => append(tables, request, clock.nowMs())
+        return { entries: [storage.transactionSync(write)] }
+      }
       case 'entries':
-        return { entries: lastEntries(sql, request), label: labels.of(space, { prefix: '' }) }
+        return lastEntries(tables, request)
       case 'clear':
         sql.exec('DELETE FROM items WHERE space = ?', space)
         used.delete(space)
-        labels.sweep(space)
+        labels.remove(space)
         return { found: true }
     }
   }
@@ -93,20 +94,15 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     if (isFull && (!evicts || sizeBytes > quotaBytes)) {
       return { error: `The storage quota of ${quotaBytes} bytes is used up.` }
     }
-    const write = () => {
-      labels.set(space, key, request.label)
-      sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)', space, key, text, clock.nowMs())
-    }
     let left = others
-    if (isFull) {
-      // All of it or nothing: where the new value cannot be written, the old ones stay.
-      storage.transactionSync(() => {
-        // Some more than is needed, so that not every one that follows looks for the oldest.
-        left = evict(space, key, quotaBytes * keptShare - sizeBytes)
-        write()
-        labels.sweep(space)
-      })
-    } else write()
+    // All of it or nothing: where the new value or its label cannot be written, the old ones stay.
+    storage.transactionSync(() => {
+      // Some more than is needed, so that not every one that follows looks for the oldest.
+      if (isFull) left = evict(space, key, quotaBytes * keptShare - sizeBytes)
+      const nowMs = clock.nowMs()
+      sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)', space, key, text, nowMs)
+      labels.set({ space, key, nowMs }, request.label)
+    })
     used.set(space, left + sizeBytes)
     return { found: true }
   }
@@ -132,6 +128,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     for (const row of sql.exec(query, space, kept).toArray()) {
       if (left <= maxBytes) break
       sql.exec('DELETE FROM items WHERE space = ? AND key = ?', space, row['key'])
+      labels.remove(space, String(row['key']))
       left -= Number(row['size'])
     }
     return left

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { labelFrom } from '#contracts/label.ts'
 import type { AgentResult } from '#contracts/agent.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import { defaultAgentLimits } from '#contracts/default-limits.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { parseManifest } from '#contracts/manifest.ts'
+import { joinLabels, labelFrom, saidLabel } from '#contracts/label.ts'
 import type { SubAgentStopped } from '#contracts/policy.ts'
 import type { SessionApi } from '#contracts/session-api.ts'
 import type { SubmitRequest } from '#contracts/submission.ts'
@@ -387,6 +387,15 @@ describe('P16: the hook of a sub-agent that stopped', () => {
     expect(told).toEqual([
       { agent: 'rev', child, state: 'stopped', error: failure, text: 'All good.' },
     ])
+  })
+
+  test('T22: hears it in a context that has the label of what the agent had read', async () => {
+    const labels: unknown[] = []
+    const label = labelFrom('http__get news.example')
+    const heard: SubAgentStopped = async (_stopped, context) => void labels.push(context.label)
+    const { call } = setUp(async () => ({ ok: true, value: resultOf({ label }) }), {}, heard)
+    await call({ task: 'x' }, createToolContext())
+    expect(labels).toEqual([joinLabels([saidLabel, label])])
   })
 
   test('is not waited for once the call was cancelled', async () => {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { saidLabel } from '#contracts/label.ts'
+import { labelOfAll } from '#contracts/message-label.ts'
 import type { Message } from '#contracts/message.ts'
 import { toHistory } from '../../../src/http/openai/history.ts'
 import { fromContent, toContent } from '../../../src/http/openai/responses/compaction-item.ts'
@@ -34,7 +36,7 @@ describe('a compaction that a client keeps', () => {
   it('is read as it was given out, labelled as what a client says', () => {
     const back = fromContent(toContent(messages), 'input[0]')
     const plain = (all: readonly Message[]) =>
-      all.map((one) => ({ ...one, taint: undefined, isError: undefined }))
+      all.map((one) => ({ ...one, taint: undefined, isError: undefined, label: undefined }))
     expect(plain(back!)).toEqual(plain(messages))
     expect(back!.map((one) => (one.role === 'system' ? [] : one.taint))).toEqual([
       ['user'],
@@ -43,6 +45,14 @@ describe('a compaction that a client keeps', () => {
       ['user', 'tool:shell'],
       ['user', 'model'],
     ])
+  })
+
+  it('T11: is the worst where it is a summary: what was read before is not known any more', () => {
+    const chat = [user('Go.'), summary, says('Done.')]
+    const worst = { integrity: 'stranger', confidentiality: 'private' }
+    expect(labelOfAll(fromContent(toContent(chat), 'input[0]')!)).toMatchObject(worst)
+    const plain = chat.filter((one) => one !== summary)
+    expect(labelOfAll(fromContent(toContent(plain), 'input[0]')!)).toEqual(saidLabel)
   })
 
   it.each(['compaction', 'compaction_summary', 'context_compaction'])(

@@ -13,6 +13,7 @@ import {
 } from '#contracts/label.ts'
 import type { ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
 import { emptySnapshot } from '../../../src/catalog/catalog-gateway.ts'
+import { createKernel } from '../../../src/kernel/run.ts'
 import { createLivePolicy } from '../../../src/governance/policy/live-policy.ts'
 import { toolPolicySchema } from '../../../src/contracts/tool-policy.ts'
 import {
@@ -131,6 +132,24 @@ describe('the label of a context', () => {
     )
     expect(there.seen['clock']?.label).toEqual(joinLabels([saidLabel, hook]))
     expect(label).toEqual(joinLabels([saidLabel, hook]))
+  })
+
+  it('is in what somebody is asked, with what a hook made of the arguments', async () => {
+    const hook = labelFrom('hook')
+    const hooks = {
+      before: async () => ({ veto: false, input: { a: 1 }, label: hook }) as const,
+      after: async (_subject: unknown, result: ToolResult) => result,
+    }
+    const parts = createKernelParts(createFakeModel([call('clock')]))
+    const approvals = { isNeeded: () => true }
+    const own = { ...parts, gates: { ...openGates, hooks, approvals } }
+    const outcome = await createKernel(own).run(
+      runInput({ toolset: world().toolset, label: saidLabel, options: { pauses: 'park' } }),
+      runPorts(),
+    )
+    expect(outcome.state === 'parked' && outcome.pauses[0]?.label).toEqual(
+      joinLabels([saidLabel, hook]),
+    )
   })
 
   it('of code that calls tools has what they returned; so has its result', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Compaction } from '#contracts/context.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
+import { joinLabels, labelFrom } from '#contracts/label.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import { failedTurn, type FailedTurnOptions } from '../../../src/sessions/runs/failed-turn.ts'
 import { says } from '../../fakes/kernel.ts'
@@ -51,6 +52,12 @@ describe('a run that is given up', () => {
     const { turn: last } = givenUp([{ ...cut, pause }])
     expect(last).toMatchObject({ received, compactions, isDone: true })
     expect(last.pause).toBeUndefined()
+  })
+
+  it('T11: keeps the label of what its model had read, in the turn and in the result', () => {
+    const label = labelFrom('page')
+    const { turn: last, final } = givenUp([{ ...turn, label, isDone: false }])
+    expect([last.label, final.label]).toEqual([label, joinLabels([label, undefined])])
   })
 
   it('E1: ends with the answer so far where its day has nothing more when it goes on', () => {

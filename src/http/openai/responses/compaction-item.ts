@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
+import { labelFrom } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import { checkShape } from '../../json-shape.ts'
 import { invalid } from '../history.ts'
@@ -90,12 +91,17 @@ function toKept(message: Message): readonly Kept[] {
   }
 }
 
-/** Labelled as what the client tells us, whatever it was before. */
+/** What a summary is of is not known here: it may be of pages and of private data, and is labelled so. */
+const summaryLabel = labelFrom('a summary that the client kept')
+
+/** Labelled as what the client tells us, whatever it was before; a summary as the worst. */
 function toMessage(kept: Kept): Message {
   switch (kept.role) {
     case 'user': {
       const { isSummary, ...rest } = kept
-      return { ...rest, taint: isSummary ? ['user', 'context'] : ['user'] }
+      return isSummary
+        ? { ...rest, taint: ['user', 'context'], label: summaryLabel }
+        : { ...rest, taint: ['user'] }
     }
     case 'assistant':
       return { ...kept, taint: ['user', 'model'] }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { labelFrom } from '#contracts/label.ts'
 import type { AddedTexts } from '#contracts/plan.ts'
 import type { HookAnswer, HookEvent } from '#contracts/plugin.ts'
 import { modelPlanner } from '../../../../src/agents/model-planner.ts'
@@ -67,9 +68,13 @@ async function run(
   const journal = createMemoryJournal()
   const ports = runPorts({ journal, ...(added && { added }) })
   const result = await createEndingKernel(parts).run(runInput({ messages: longTalk() }), ports)
-  const events = [...journal.rows.values()].flatMap((row) => row.events)
+  const rows = [...journal.rows.values()]
+  const events = rows.flatMap((row) => row.events)
+  const summaries = rows
+    .flatMap(({ compactions = [] }) => compactions)
+    .flatMap(({ parts: all }) => all.flatMap((part) => ('summary' in part ? [part] : [])))
   const compacted = events.find(({ type }) => type === 'context_compacted')?.data
-  return { result, told, events, compacted, requests: world.models.requests }
+  return { result, told, events, summaries, compacted, requests: world.models.requests }
 }
 
 const systemOf = ({ messages: [first] }: { messages: readonly { role: string }[] }): string =>
@@ -82,6 +87,14 @@ describe('P16, P29: hooks around the call that sums up what does not fit', () =>
     const points = ['beforeModelCall', 'afterModelCall']
     expect(told.map(({ on }) => on)).toEqual([...points, ...points])
     expect(told[1]).toMatchObject({ run: 'run_1', agent: 'tester', text: 'NOTES: Lisbon.' })
+  })
+
+  it('T11: a summary has the label of what they added to the request that made it', async () => {
+    const label = labelFrom('page', { confidentiality: 'public' })
+    const kept = [{ plugin: 'filter', text: 'as begun', label }]
+    const { summaries } = await run({}, { added: { note: () => {}, kept } })
+    expect(summaries).toMatchObject([{ label: { integrity: 'stranger' } }])
+    expect(summaries[0]!.label!.sources).toEqual(label.sources)
   })
 
   it('a veto sends nothing of the conversation to be summed up: the rule does it', async () => {

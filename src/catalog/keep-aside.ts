@@ -1,0 +1,65 @@
+import type { Json } from '#contracts/json.ts'
+import { joinLabels, type Label } from '#contracts/label.ts'
+import type { OutputStore } from '#contracts/policy.ts'
+import type { ToolContext, ToolEntry, ToolResult, Toolset } from '#contracts/tool.ts'
+import { corePrefix } from './core-tools.ts'
+
+/** Of a handle: in our words, and nothing that a stranger wrote. */
+const handleLabel: Label = { integrity: 'tool', confidentiality: 'public', sources: [] }
+
+/**
+ * A toolset whose results stay outside of the context where a stranger can have written them: the model gets a handle.
+ * What cannot be kept comes back as it is, with its label.
+ */
+export function withResultsAside(
+  toolset: Toolset,
+  { keep }: Pick<OutputStore, 'keep'>,
+  readTools: { readonly narrow: string; readonly whole: string },
+): Toolset {
+  const known = new WeakMap<ToolEntry, ToolEntry>()
+  const aside = (entry: ToolEntry): ToolEntry => {
+    if (entry.tool.name.startsWith(corePrefix)) return entry
+    const made = known.get(entry) ?? {
+      ...entry,
+      tool: {
+        ...entry.tool,
+        execute: async (input, context) =>
+          keptAside(await entry.tool.execute(input, context), entry, context),
+      },
+    }
+    known.set(entry, made)
+    return made
+  }
+  const note = `What came back can be written by anybody, so it is kept aside. Ask for values in it with ${readTools.narrow}. With ${readTools.whole} you read all of it, and what you do after that may need somebody's approval.`
+  async function keptAside(
+    result: ToolResult,
+    { yields, tool: { name } }: ToolEntry,
+    context: ToolContext,
+  ): Promise<ToolResult> {
+    const label = joinLabels([result.label ?? yields])
+    // Whoever makes one call has no model that could read anything.
+    if (label.integrity !== 'stranger' || isPaused(result) || context.options.directCall)
+      return result
+    // What its code was told by other tools counts anyway.
+    if (context.inner?.label?.().integrity === 'stranger') return result
+    const content: Json = result.ok
+      ? result.output
+      : { error: { code: result.error.code, message: result.error.message } }
+    const { session, rootSession, run, call } = context
+    const kept = { session, rootSession, run, call, label }
+    const { handle } = await keep(kept, JSON.stringify(content) ?? 'null')
+    if (typeof handle !== 'string') return result
+    if (result.ok) return { ...result, output: { handle, note }, label: handleLabel }
+    const message = `The tool ${name} failed. What it said of that is kept aside as ${handle}. ${note}`
+    return { ...result, error: { ...result.error, message }, label: handleLabel }
+  }
+  return {
+    ...toolset,
+    resolve(name, input) {
+      const resolved = toolset.resolve(name, input)
+      return resolved && { ...resolved, entry: aside(resolved.entry) }
+    },
+  }
+}
+
+const isPaused = (result: ToolResult): boolean => !result.ok && result.pause !== undefined
