@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Destination } from './destination.ts'
 import type { Label, Sink } from './label.ts'
 import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'
 import { networkRuleSchema } from './network-rule.ts'
@@ -21,7 +22,7 @@ const section = z.strictObject({
   deny: patterns.default([]),
   /** Destructive tools that are called without asking. */
   allow_destructive: patterns.default([]),
-  /** They come before those of the deployment; a `deny` counts wherever it stands. */
+  /** They come before those of the deployment; a `deny` that fits counts wherever it stands. */
   labels: labelRules.default([]),
 })
 
@@ -36,7 +37,7 @@ export const toolPolicySchema = z.strictObject({
   destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
   /** Left out, it is what ships switched on: a conversation's own notes. */
   allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
-  /** What may be done outside by whoever has read what. The first rule that fits decides; without one it is allowed. */
+  /** What may be done outside by whoever has read what. A `deny` that fits decides, else the first rule that fits; without one it is allowed. */
   labels: labelRules.default([...defaultLabelRules]),
   /** Closed until an operator opens it, in development too. */
   network: networkRuleSchema.prefault({}),
@@ -76,6 +77,8 @@ export interface AskedTool {
   readonly isElsewhere?: boolean | undefined
   /** Of what was read before the call; nothing is asked about it if absent. */
   readonly label?: Label | undefined
+  /** Where it goes; anywhere if absent. */
+  readonly goesTo?: Destination | undefined
   /** What it does outward; nothing if absent. */
   readonly sinks?: readonly Sink[] | undefined
 }

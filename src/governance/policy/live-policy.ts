@@ -9,7 +9,8 @@ import type {
 } from '#contracts/policy.ts'
 import { joinLabels, sink } from '#contracts/label.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
-import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
+import { addressOf, type Destination } from '#contracts/destination.ts'
+import { closedAddressText, isOpen } from '#contracts/network-rule.ts'
 import type { ToolPolicy } from '#contracts/tool-policy.ts'
 import { decideTool, ratesOf } from './decide-tool.ts'
 
@@ -59,8 +60,10 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     void moment().then(() => asking.delete(signal))
     return looked
   }
-  const isElsewhere = ({ network }: ToolPolicy, to: OutsideAddress | undefined): boolean =>
-    to !== undefined && !isOpen(to, network, ownHosts)
+  const isElsewhere = ({ network }: ToolPolicy, goesTo: Destination | undefined): boolean => {
+    const to = addressOf(goesTo)
+    return to !== undefined && !isOpen(to, network, ownHosts)
+  }
   /** What nobody labelled is the worst, and what says nothing of its sinks does everything. */
   const decide = (policy: ToolPolicy, subject: CallSubject) =>
     decideTool(policy, {
@@ -102,7 +105,7 @@ export function createLivePolicy(deps: LivePolicyDeps): {
       async isNeeded(subject) {
         const policy = await now(subject)
         if (!policy) return true
-        const { goesTo } = subject
+        const goesTo = addressOf(subject.goesTo)
         const { verdict, about } = decide(policy, subject)
         if (verdict === 'allow') return false
         const where = goesTo && isElsewhere(policy, goesTo) ? [closedAddressText(goesTo)] : []
@@ -121,8 +124,9 @@ interface Why {
 /** Alike for the model, whatever the reason; the record has it. A host that is not allowed is named: it asked for it. */
 function refused(subject: HookSubject, why: Why): PolicyVerdict {
   note(subject, why)
-  if (why.reason === 'host_not_allowed' && subject.goesTo)
-    return { allow: false, code: 'tool_denied', message: closedAddressText(subject.goesTo) }
+  const to = addressOf(subject.goesTo)
+  if (why.reason === 'host_not_allowed' && to)
+    return { allow: false, code: 'tool_denied', message: closedAddressText(to) }
   return { allow: false, code: 'tool_denied', message: 'This tool may not be called here.' }
 }
 

@@ -20,6 +20,7 @@ import { waitingFor } from '#contracts/asks.ts'
 import {
   createCallLabels,
   opened,
+  placeOf,
   sinksOf,
   yieldsOf,
   yieldsOfCall,
@@ -71,8 +72,8 @@ function toToolEntry(
       execute: (input, context) =>
         callPlugin({ name, plugin, run, deps, hints, goesTo: goesTo?.(input) }, input, context),
     },
-    ...(goesTo && { goesTo }),
     ...flowOf(plugin, hints, name),
+    ...(goesTo && { goesTo }),
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
@@ -171,10 +172,14 @@ function toRecord({ manifest, tier }: LoadedPlugin): ToolOwner {
   return { plugin: manifest.id, version: manifest.version, tier }
 }
 
-const flowOf = (plugin: LoadedPlugin, hints: ToolManifest['annotations'], name: string) => ({
-  sinks: sinksOf(plugin, hints),
-  yields: yieldsOf(plugin, hints, name),
-})
+function flowOf(plugin: LoadedPlugin, hints: ToolManifest['annotations'], name: string) {
+  const place = placeOf(plugin, hints)
+  return {
+    sinks: sinksOf(plugin, hints),
+    yields: yieldsOf(plugin, hints, name),
+    ...(place && { goesTo: () => place }),
+  }
+}
 
 interface PluginCall {
   readonly name: string
