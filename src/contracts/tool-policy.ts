@@ -134,10 +134,11 @@ export const isMatchOfAny = (tool: string, wanted: readonly string[]): boolean =
 export function patternsIn(policy: ToolPolicy): readonly string[] {
   const { agents, principals, rates } = policy
   const sections = [policy, ...Object.values(agents), ...Object.values(principals)]
-  const lists = sections.flatMap(({ allow = [], deny, allow_destructive: free }) => [
+  const lists = sections.flatMap(({ allow = [], deny, allow_destructive: free, labels }) => [
     ...allow,
     ...deny,
     ...free,
+    ...labels.map((rule) => rule.tools),
   ])
   return [...new Set([...lists, ...rates.map(({ tools }) => tools)])]
 }

@@ -19,9 +19,14 @@ const reachesOut = ({ tier, granted }: Granted, hints: Hints): boolean =>
 
 /**
  * What a plugin's tool does outward, by what it was granted: every host that it may reach is one to which it may send
- * what it was given. What it says in its own favour counts only where it ships with the deployment.
+ * what it was given. What it says in its own favour counts only where it ships with the deployment; that it does more
+ * (`declared`), whoever wrote it.
  */
-export function sinksOf(plugin: Granted, hints: Hints): readonly Sink[] {
+export function sinksOf(
+  plugin: Granted,
+  hints: Hints,
+  declared: readonly Sink[] = [],
+): readonly Sink[] {
   const { tier, granted } = plugin
   const isOut = reachesOut(plugin, hints)
   const onlyReads = tier === 'builtin' && hints.readOnlyHint === true
@@ -31,6 +36,7 @@ export function sinksOf(plugin: Granted, hints: Hints): readonly Sink[] {
   return [
     ...(isOut ? (['egress'] as const) : []),
     ...((sends || isShared) && !onlyReads ? (['write'] as const) : []),
+    ...new Set(declared),
   ]
 }
 

@@ -72,7 +72,7 @@ function toToolEntry(
       execute: (input, context) =>
         callPlugin({ name, plugin, run, deps, hints, goesTo: goesTo?.(input) }, input, context),
     },
-    ...flowOf(plugin, hints, name),
+    ...flowOf(plugin, hints, name, tool.sink),
     ...(goesTo && { goesTo }),
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
@@ -172,10 +172,15 @@ function toRecord({ manifest, tier }: LoadedPlugin): ToolOwner {
   return { plugin: manifest.id, version: manifest.version, tier }
 }
 
-function flowOf(plugin: LoadedPlugin, hints: ToolManifest['annotations'], name: string) {
+function flowOf(
+  plugin: LoadedPlugin,
+  hints: ToolManifest['annotations'],
+  name: string,
+  declared?: ToolManifest['sink'],
+) {
   const place = placeOf(plugin, hints)
   return {
-    sinks: sinksOf(plugin, hints),
+    sinks: sinksOf(plugin, hints, declared),
     yields: yieldsOf(plugin, hints, name),
     ...(place && { goesTo: () => place }),
   }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { labelFrom } from '#contracts/label.ts'
 import { mcpServerSchema } from '#contracts/mcp.ts'
+import { confirmedTools } from '../../../src/mcp/approve-items.ts'
 import { flowOf } from '../../../src/mcp/server-flow.ts'
 
 const pin = (more: object = {}, confirmed: readonly string[] = []) => ({
@@ -84,4 +85,11 @@ describe('what a remote tool does outward, by the specification', () => {
       expect(yields.confidentiality).toBe(expected)
     },
   )
+})
+
+it('an operator confirms tools by name, or all that are approved', () => {
+  const items = [tool(), { ...tool(), key: 'list' }, { ...tool(), kind: 'prompt' as const }]
+  expect(confirmedTools(['list'], items)).toEqual(['list'])
+  expect(confirmedTools(['*'], items)).toEqual(['find', 'list'])
+  expect(() => confirmedTools(['*', 'other'], items)).toThrow('"other" is no tool')
 })

@@ -43,6 +43,16 @@ describe('what a plugin’s tool does outward', () => {
   ])('T11: %s', (_what, plugin, hints, expected) => {
     expect(sinksOf(plugin, hints)).toEqual(expected)
   })
+
+  it('T11: what a tool says that it does besides is added to what its grants say, and takes nothing away', () => {
+    expect(sinksOf(community({}), {}, ['spend'])).toEqual(['spend'])
+    expect(sinksOf(community(hosts('POST')), reads, ['message', 'code', 'code'])).toEqual([
+      'egress',
+      'write',
+      'message',
+      'code',
+    ])
+  })
 })
 
 describe('where a plugin’s tool goes', () => {
