@@ -103,12 +103,13 @@ export default {
     },
     approve: {
       usage:
-        'isola mcp approve <id> [<item>…] [--yes --hash <hash>] [--confirm <tool>]… [--harmless <tool>]…',
+        'isola mcp approve <id> [<item>…] [--yes --hash <hash>] [--confirm <tool>]… [--harmless <tool>]… [--closed <tool>]…',
       about:
         'Shows what was seen last and asks; with --yes it asks nobody, and --hash (12 digits of it or more) says what was seen.\n' +
         'Approves what was seen last, or of it only these; everything that was approved before and is not among them is not any more.\n' +
-        "--confirm: this tool's own word that it only reads, or may be repeated, is believed.\n" +
-        "--harmless: it does not say whether it destroys, and does not: nobody is asked before a call. '*' is all that say nothing.",
+        "--confirm: this tool's own word that it only reads, may be repeated or reaches no stranger is believed. '*' is all tools.\n" +
+        "--harmless: it does not say whether it destroys, and does not: nobody is asked before a call. '*' is all that say nothing.\n" +
+        "--closed: no stranger writes where it reads, and what it is given stays there. '*' is all there is.",
       options: approveOptions,
       run: approve,
     },

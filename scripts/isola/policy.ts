@@ -1,7 +1,7 @@
 // isola policy show|set|test: which tools may be called, by whom, and how often.
 import { readFileSync } from 'node:fs'
 import type { Request } from '../../src/client/client.ts'
-import { defineVerbs, type Context } from './command.ts'
+import { defineVerbs, type Context, type Options, type ValuesOf } from './command.ts'
 import { UsageError } from './usage.ts'
 
 type Policy = Request<'POST /api/operator/policy'>['body']['policy']
@@ -40,7 +40,32 @@ async function set({ args: [file], request, print }: Context<object, [string]>) 
   print(answer, [...answer.notes, `Generation ${answer.generation}.`].join('\n'))
 }
 
-type TestValues = { readonly [Name in 'tool' | 'agent' | 'principal']?: string | undefined }
+const text = { type: 'string' } as const
+const texts = { ...text, multiple: true } as const
+const testOptions = {
+  tool: text,
+  agent: text,
+  principal: text,
+  integrity: text,
+  confidentiality: text,
+  read: texts,
+  sink: texts,
+  url: text,
+} as const satisfies Options
+type TestValues = ValuesOf<typeof testOptions>
+type Asked = Request<'POST /api/operator/policy/test'>['body']
+
+/** What was read, as options say it: `--read 'crm__find,data,private'`. What the words may be is for the server to say. */
+function labelOf({ integrity, confidentiality, read = [] }: TestValues): Asked['label'] {
+  if (integrity === undefined && confidentiality === undefined && read.length === 0)
+    return undefined
+  const sources = read.map((one) => {
+    const [from = '', who, whose] = one.split(',')
+    return { from, ...(who && { integrity: who }), ...(whose && { confidentiality: whose }) }
+  })
+  const levels = { ...(integrity && { integrity }), ...(confidentiality && { confidentiality }) }
+  return { ...levels, sources } as Asked['label']
+}
 
 const verdicts = {
   allow: 'may be called',
@@ -50,9 +75,17 @@ const verdicts = {
 
 /** @returns 1 if the call would be denied. */
 async function test({ values, request, print }: Context<TestValues>) {
-  const { tool, agent, principal } = values
+  const { tool, agent, principal, sink = [], url } = values
   if (!tool) throw new UsageError('Which tool? Write: --tool kv__set')
-  const body = { tool, ...(agent && { agent }), ...(principal && { principal }) }
+  const label = labelOf(values)
+  const body: Asked = {
+    tool,
+    ...(agent && { agent }),
+    ...(principal && { principal }),
+    ...(label && { label }),
+    ...(sink.length > 0 && { sinks: [...sink] as Asked['sinks'] }),
+    ...(url && { url }),
+  }
   const answer = await request('POST /api/operator/policy/test', { body })
   const why = answer.rule ? ` (${answer.rule})` : ''
   const rates = answer.rates.map(
@@ -60,11 +93,9 @@ async function test({ values, request, print }: Context<TestValues>) {
       `At most ${rate.calls_per_minute} calls of ${rate.tools} a minute for each ${rate.per}.`,
   )
   const text = `${answer.tool} ${verdicts[answer.verdict]} by ${answer.agent} for ${answer.principal}${why}.`
-  print(answer, [text, ...rates].join('\n'))
+  print(answer, [text, ...(answer.about ? [answer.about] : []), ...rates].join('\n'))
   return answer.verdict === 'deny' ? 1 : 0
 }
-
-const text = { type: 'string' } as const
 
 export default {
   noun: 'policy',
@@ -80,8 +111,12 @@ export default {
     },
     test: {
       usage: 'isola policy test',
-      about: 'Whether a call would be made, and which rule decides. Calls nothing.',
-      options: { tool: text, agent: text, principal: text },
+      about:
+        'Whether a call would be made, and which rule decides. Calls nothing.\n' +
+        'Rules of labels are tried with what the call does (--sink egress|write|spend|message|code, more than once) and what was read\n' +
+        "before: --integrity and --confidentiality of all of it, or --read '<source>[,<integrity>[,<confidentiality>]]' for each source\n" +
+        "(--read 'http__get news.example,stranger,public'). --url is where a call goes whose tool takes an address.",
+      options: testOptions,
       run: test,
     },
   }),

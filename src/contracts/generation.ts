@@ -3,7 +3,12 @@ import type { JsonObject } from './json.ts'
 import type { TrustTier } from './manifest.ts'
 import type { McpPin } from './mcp.ts'
 import type { Permit } from './permit.ts'
-import { defaultToolPolicy, type ToolPolicy } from './tool-policy.ts'
+import {
+  completePolicy,
+  defaultToolPolicy,
+  type StoredPolicy,
+  type ToolPolicy,
+} from './tool-policy.ts'
 
 /** An enabled plugin that was installed, as a generation has it. */
 export interface PluginPin {
@@ -70,9 +75,11 @@ export const pinOf = <K extends PartKind>(
   id: string,
 ): PinOfKind[K] | undefined => pinsOf(of, kind).find((pin) => pin.id === id)
 
-/** Which tools may be called; what ships if nobody said. */
-export const policyOf = (of: Pick<Generation, 'pins'>): ToolPolicy =>
-  pinOf(of, 'policy', 'policy')?.policy ?? defaultToolPolicy
+/** Which tools may be called; what ships if nobody said, or a version before stored nothing about it. */
+export function policyOf(of: Pick<Generation, 'pins'>): ToolPolicy {
+  const stored = pinOf(of, 'policy', 'policy')?.policy
+  return stored ? completePolicy(stored) : defaultToolPolicy
+}
 
 /** What MCP clients are offered; what ships if nobody said. */
 export const exposureOf = (of: Pick<Generation, 'pins'>): Exposure =>
@@ -142,20 +149,18 @@ interface OneValue {
   readonly installed: readonly PluginPin[]
   readonly bundled: Readonly<Record<string, 'enabled' | 'disabled'>>
   readonly mcp?: readonly McpPin[]
-  readonly policy?: Partial<ToolPolicy>
+  readonly policy?: StoredPolicy
   readonly exposed?: Exposure
 }
 
-/** The pins of such a value. A policy of then says nothing of what came since: there it is as shipped. */
+/** The pins of such a value. */
 export function pinsOfOneValue({ installed, bundled, mcp = [], policy, exposed }: OneValue): Pins {
   const switches = Object.entries(bundled).map(([id, state]) => ({ id, state }))
   return {
     plugin: installed,
     bundled: switches.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     mcp,
-    ...(policy && {
-      policy: [{ id: 'policy', policy: { ...defaultToolPolicy, ...policy } }],
-    }),
+    ...(policy && { policy: [{ id: 'policy', policy: completePolicy(policy) }] }),
     ...(exposed && { exposure: [{ id: 'exposure', exposed }] }),
   }
 }

@@ -24,7 +24,7 @@ export const labelSchema = z.object({ ...levels, sources: z.array(source).readon
 
 /** Who can have written a value and who may read it. One of a whole context is the join of all that is in it. */
 export type Label = Readonly<z.infer<typeof labelSchema>>
-/** A tool, or a tool and a host (`http__get example.com`), with what came from there. */
+/** A tool, a tool and a host (`http__get example.com`), or a client's tool (`client:read`), with what came from there. */
 export type LabelSource = Label['sources'][number]
 
 /** Our own words, and what nothing is in: joined with another label it is that one. */
@@ -39,9 +39,13 @@ export function labelFrom(from: string, level: Partial<Omit<Label, 'sources'>> =
   return { ...own, sources: [{ from: from.slice(0, 300), ...own }] }
 }
 
+/** What a client's own tool is called as a source: it may have any name, that of a tool of ours too. */
+export const clientSource = (tool: string): string => `client:${tool}`
+
 const maxSources = 16
 /** Stands for those that were too many: it sorts behind every name. */
-const others = labelFrom('\u2026').sources
+export const manySources = '\u2026'
+const others = labelFrom(manySources).sources
 const keyOf = (one: LabelSource) => `${one.from} ${one.integrity} ${one.confidentiality}`
 
 /**

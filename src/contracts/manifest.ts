@@ -15,6 +15,8 @@ const id = z
     'must be lowercase words joined by single hyphens, starting with a letter',
   )
 /** With the plugin's id before it a name has at most 64 characters: up to 36 in any plugin. */
+const declaredSink = z.enum(['spend', 'message', 'code'])
+
 const toolName = z
   .string()
   .max(61)
@@ -42,6 +44,11 @@ const toolManifest = z.strictObject({
   timeout_ms: z.int().min(1).max(600_000).optional(),
   /** Somebody must allow each call, with the arguments it has. */
   requires_approval: z.boolean().optional(),
+  /** What it does outward that no grant says: it pays, somebody reads what it is given, it makes what runs later. */
+  sink: z
+    .union([declaredSink, z.array(declaredSink).max(3)])
+    .transform((sinks) => [sinks].flat())
+    .optional(),
 })
 
 const repeats = 'must be 0 (never) or 2 to 100'

@@ -1,4 +1,4 @@
-import { joinLabels, labelFrom, ownLabel, saidLabel, type Label } from './label.ts'
+import { clientSource, joinLabels, labelFrom, ownLabel, saidLabel, type Label } from './label.ts'
 import type { Compaction } from './context.ts'
 import type { Message, TaintLabel } from './message.ts'
 
@@ -14,11 +14,12 @@ const materialLabel = labelFrom('the material of the task', { integrity: 'data' 
 export function labelOf(message: Message): Label {
   if (message.label) return message.label
   if (message.role === 'system') return ownLabel
-  const { role, taint } = message
-  return joinLabels(taint.map((one) => labelOfOrigin(one, role)))
+  return joinLabels(message.taint.map((one) => labelOfOrigin(one, message)))
 }
 
-function labelOfOrigin(origin: TaintLabel, role: Message['role']): Label {
+type Said = Exclude<Message, { readonly role: 'system' }>
+
+function labelOfOrigin(origin: TaintLabel, { role, taint }: Said): Label {
   switch (origin) {
     case 'operator':
       return ownLabel
@@ -28,8 +29,11 @@ function labelOfOrigin(origin: TaintLabel, role: Message['role']): Label {
       return materialLabel
     case 'model':
       return role === 'assistant' ? ownLabel : labelFrom('another agent')
-    default:
-      return labelFrom(origin.slice('tool:'.length))
+    default: {
+      const tool = origin.slice('tool:'.length)
+      // What a client says that a tool returned has the name that the client gave it.
+      return labelFrom(role === 'tool' && taint.includes('user') ? clientSource(tool) : tool)
+    }
   }
 }
 

@@ -86,6 +86,10 @@ export const networkRuleSchema = z.strictObject({
 /** Where tools with a grant of every host may go without asking. */
 export type NetworkRule = z.infer<typeof networkRuleSchema>
 
+/** Those that are there by name, or a name above theirs: that every host is open names none. */
+export const namedHosts = ({ hosts }: Pick<NetworkRule, 'hosts'>): readonly string[] =>
+  hosts.filter((host) => host !== '*')
+
 /** Of the host of a URL, or one that is opened. */
 export const isOfThisMachine = (host: string): boolean =>
   /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host)
@@ -97,7 +101,7 @@ export const isOfThisMachine = (host: string): boolean =>
  */
 export function isOpen(
   { method, url: text }: OutsideAddress,
-  { hosts }: Pick<NetworkRule, 'hosts'>,
+  { hosts }: { readonly hosts: readonly string[] },
   own: readonly string[],
 ): boolean {
   const { host } = new URL(text)

@@ -29,6 +29,8 @@ export interface Permit {
   readonly free?: readonly string[]
   /** Its tools that say they destroy: the same. */
   readonly destructive?: readonly string[]
+  /** What its tools say that they do outward (`pay: spend`): the same. */
+  readonly sinks?: readonly string[]
 }
 
 /** What a manifest asks for. */
@@ -41,6 +43,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     ...(contributes.prompts.length > 0 ? [getPromptTool] : []),
   ]
   const destructive = namesOf(tools.filter(({ annotations }) => annotations.destructiveHint))
+  const sinks = tools.flatMap(({ name, sink = [] }) => sink.map((one) => `${name}: ${one}`))
   const disallowed = agent?.disallowed_tools ?? []
   return {
     grants,
@@ -58,6 +61,7 @@ export function toPermit({ grants, uses_tools, contributes, agent, schedule }: M
     ...(approvals.length > 0 && { approvals }),
     ...(free.length > 0 && { free }),
     ...(destructive.length > 0 && { destructive }),
+    ...(sinks.length > 0 && { sinks }),
   }
 }
 
@@ -169,6 +173,9 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
   const harmless = gone(before?.destructive, next.destructive).map((name) => ({
     text: `tool: ${name} does not say any more that it destroys`,
   }))
+  const unsaid = gone(before?.sinks, next.sinks).map((said) => ({
+    text: `tool: does not say any more what it does outward (${said})`,
+  }))
   const reached = gone(before?.agent?.disallowed, next.agent?.disallowed).map((name) => ({
     text: toVisible(`agent: ${name} is not disallowed any more`),
   }))
@@ -177,7 +184,7 @@ export function widened(next: Permit, before: Permit | undefined): readonly Perm
     isFree && had.has(platformLine)
       ? [{ text: 'agent: what it costs the platform is not limited any more' }]
       : []
-  return [...more, ...free, ...harmless, ...reached, ...unlimited]
+  return [...more, ...free, ...harmless, ...unsaid, ...reached, ...unlimited]
 }
 
 /** What the first list has and the second has not. */

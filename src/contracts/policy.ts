@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts'
 import type { Label, Sink } from './label.ts'
-import type { OutsideAddress } from './network-rule.ts'
+import type { Destination } from './destination.ts'
 import type { PauseRequest, ToolContext, ToolResult } from './tool.ts'
 
 /** What policies, rate limits, approvals and hooks are asked about: the same for every tool. */
@@ -15,8 +15,8 @@ export interface CallSubject {
   readonly input: JsonObject
   /** It says that it destroys, or it writes into a database. */
   readonly isDestructive?: boolean
-  /** Where it goes, of a tool that reads whatever address it is given. */
-  readonly goesTo?: OutsideAddress | undefined
+  /** Where it goes; anywhere if absent. */
+  readonly goesTo?: Destination | undefined
   /** Of all that whoever makes the call had read; the worst if absent. */
   readonly label?: Label | undefined
   /** What it does outward; everything if absent. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { approverSchema, type Approver } from './approval.ts'
+import type { Destination } from './destination.ts'
 import { sink, type Label, type Sink } from './label.ts'
 import { defaultLabelRules, labelRuleLine, labelRuleSchema } from './label-rules.ts'
 import { networkRuleSchema } from './network-rule.ts'
@@ -32,7 +33,7 @@ const section = z.strictObject({
   deny: patterns.default([]),
   /** Destructive tools that are called without asking. */
   allow_destructive: patterns.default([]),
-  /** They come before those of the deployment; a `deny` counts wherever it stands. */
+  /** They come before those of the deployment; a `deny` that fits counts wherever it stands. */
   labels: labelRules.default([]),
   approvers: approverRules,
 })
@@ -48,7 +49,7 @@ export const toolPolicySchema = z.strictObject({
   destructive: z.enum(['allow', 'ask', 'deny']).default('ask'),
   /** Left out, it is what ships switched on: a conversation's own notes. */
   allow_destructive: patterns.default(['kv__*', 'files__*', 'memory__*']),
-  /** What may be done outside by whoever has read what. The first rule that fits decides; without one it is allowed. */
+  /** What may be done outside by whoever has read what. A `deny` that fits decides, else the first rule that fits; without one it is allowed. */
   labels: labelRules.default([...defaultLabelRules]),
   /** Whose yes counts; without a line that fits it is that of whoever the session is of. */
   approvers: approverRules,
@@ -92,6 +93,8 @@ export interface AskedTool {
   readonly isElsewhere?: boolean | undefined
   /** Of what was read before the call; nothing is asked about it if absent. */
   readonly label?: Label | undefined
+  /** Where it goes; anywhere if absent. */
+  readonly goesTo?: Destination | undefined
   /** What it does outward; nothing if absent. */
   readonly sinks?: readonly Sink[] | undefined
 }
@@ -120,6 +123,21 @@ export type TryPolicy = (
 /** Before an operator says anything. */
 export const defaultToolPolicy: ToolPolicy = toolPolicySchema.parse({})
 
+/** As a version before may have stored one: nothing is in it of what came since, in its sections neither. */
+export type StoredPolicy = Partial<Omit<ToolPolicy, 'agents' | 'principals'>> & {
+  readonly [K in 'agents' | 'principals']?: Readonly<Record<string, Partial<ToolPolicySection>>>
+}
+
+/** A stored policy as this version knows it: what it says nothing of is as shipped, and a section adds nothing there. */
+export function completePolicy(stored: StoredPolicy): ToolPolicy {
+  const [agents, principals] = [stored.agents, stored.principals].map(completeSections)
+  return { ...defaultToolPolicy, ...stored, agents: agents!, principals: principals! }
+}
+
+const emptySection: ToolPolicySection = section.parse({})
+const completeSections = (stored: StoredPolicy['agents'] = {}) =>
+  Object.fromEntries(Object.entries(stored).map(([id, one]) => [id, { ...emptySection, ...one }]))
+
 /** `kv__set` means itself, `kv__*` all that begins so, `*` everything. */
 export const isMatch = (tool: string, wanted: string): boolean =>
   wanted.endsWith('*') ? tool.startsWith(wanted.slice(0, -1)) : tool === wanted
@@ -133,10 +151,11 @@ export function patternsIn(policy: ToolPolicy): readonly string[] {
   const { agents, principals, rates } = policy
   const sections = [policy, ...Object.values(agents), ...Object.values(principals)]
   const lists = sections.flatMap(
-    ({ allow = [], deny, allow_destructive: free, approvers = [] }) => [
+    ({ allow = [], deny, allow_destructive: free, labels, approvers = [] }) => [
       ...allow,
       ...deny,
       ...free,
+      ...labels.map(({ tools }) => tools),
       ...approvers.map(({ tools }) => tools),
     ],
   )

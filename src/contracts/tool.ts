@@ -5,7 +5,7 @@ import type { Json, JsonObject, JsonSchema } from './json.ts'
 import type { LimitReached, Limits, Usage } from './lease.ts'
 import type { Label, Sink } from './label.ts'
 import type { TaintLabel } from './message.ts'
-import type { OutsideAddress } from './network-rule.ts'
+import type { Destination } from './destination.ts'
 import type { ModelReply, ModelRequest, ModelSelection, ToolDefinition } from './model.ts'
 import type { RunOptions } from './run-options.ts'
 import type { TraceLink } from './trace.ts'
@@ -190,8 +190,8 @@ export interface ToolEntry {
   readonly yields?: Label
   /** Somebody must allow each call, with the arguments it has. */
   readonly needsApproval?: boolean
-  /** Where a call goes, of a tool that reads whatever address its input has. */
-  readonly goesTo?: (input: JsonObject) => OutsideAddress | undefined
+  /** Where a call goes; anywhere if absent. */
+  readonly goesTo?: (input: JsonObject) => Destination | undefined
   /** sha-256 of the definition, pinned in the journal at first use. */
   readonly definitionHash: string
   /** Copied into events verbatim and read by nobody here (N3: for logs only). */

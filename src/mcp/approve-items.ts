@@ -80,14 +80,15 @@ const noTool = (param: string, name: string): IsolaError =>
     { param },
   )
 
-/** The names of tools whose hints the operator confirms; throws `request_invalid` for one that is not approved. */
+/** The names of tools whose hints the operator confirms, `*` all that are approved; throws `request_invalid` for one that is not. */
 export function confirmedTools(
   names: readonly string[],
   items: readonly McpItem[],
 ): readonly string[] {
-  const unknown = names.find((name) => !isTool(name, items))
-  if (unknown === undefined) return names
-  throw noTool('confirm', unknown)
+  const unknown = names.find((name) => name !== '*' && !isTool(name, items))
+  if (unknown !== undefined) throw noTool('confirm', unknown)
+  if (!names.includes('*')) return names
+  return items.filter(({ kind }) => kind === 'tool').map(({ key }) => key)
 }
 
 /** What is different after an approval, a line each, as the record has it. */

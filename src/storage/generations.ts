@@ -12,7 +12,7 @@ import {
   type PluginPin,
 } from '#contracts/generation.ts'
 import type { GenerationView, PluginStore } from '#contracts/plugin-catalog.ts'
-import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
+import { completePolicy, type StoredPolicy } from '#contracts/tool-policy.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
 
@@ -206,7 +206,7 @@ function toGeneration(row: GenerationRow, parts: readonly PartRow[]): Generation
 const withWholePolicy = (part: Part): Part => {
   if (part.kind !== 'policy') return part
   const { policy } = part.pin as PinOfKind['policy']
-  return { ...part, pin: { id: 'policy', policy: { ...defaultToolPolicy, ...policy } } }
+  return { ...part, pin: { id: 'policy', policy: completePolicy(policy) } }
 }
 
 const isOld = ({ plugins }: Pick<GenerationRow, 'plugins'>): boolean => plugins !== '{}'
@@ -215,7 +215,7 @@ const isOld = ({ plugins }: Pick<GenerationRow, 'plugins'>): boolean => plugins 
 const oldPins = ({ plugins, policy, exposure }: GenerationRow): Pins =>
   pinsOfOneValue({
     ...(JSON.parse(plugins) as Parameters<typeof pinsOfOneValue>[0]),
-    ...(policy !== null && { policy: JSON.parse(policy) as Partial<ToolPolicy> }),
+    ...(policy !== null && { policy: JSON.parse(policy) as StoredPolicy }),
     ...(exposure !== null && { exposed: JSON.parse(exposure) as Exposure }),
   })
 

@@ -15,7 +15,7 @@ import {
   toolsetOf,
   type Line,
 } from '../fakes/kernel.ts'
-import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
+import type { ToolPolicy } from '#contracts/tool-policy.ts'
 import { carriers, type Carrier } from './carriers.ts'
 import { deployedGates } from './gated-run.ts'
 import { findOrders, templates, type Order } from './templates.ts'
@@ -51,11 +51,7 @@ export interface Carried {
  * The user has the private notes read, then whatever the carrier brings, then a mail sent; the model does what any text
  * says. Whoever is asked allows the mail, nothing else.
  */
-export async function carry(
-  carrier: Carrier,
-  text: string,
-  policy: ToolPolicy = defaultToolPolicy,
-): Promise<Carried> {
+export async function carry(carrier: Carrier, text: string, policy?: ToolPolicy): Promise<Carried> {
   const happened: { tool: string; input: JsonObject }[] = []
   const notes = toolEntry('notes', async () => ({ ok: true, output: canary }), {
     sinks: [],

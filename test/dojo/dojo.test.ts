@@ -8,7 +8,11 @@ import { ownSuites } from './own-suites.ts'
 import { templates } from './templates.ts'
 
 /** An operator who has switched off what this is about. */
-const open = toolPolicySchema.parse({ labels: [], destructive: 'allow' })
+const open = toolPolicySchema.parse({
+  labels: [],
+  destructive: 'allow',
+  network: { hosts: ['*'] },
+})
 
 /** One suite whole, and every seventh pair of the others; at night all. */
 const [first, ...others] = ownSuites

@@ -1,7 +1,7 @@
 import type { Pause, PauseAnswer } from '#contracts/pause.ts'
 import { labelFrom, saidLabel } from '#contracts/label.ts'
 import { noGeneration } from '#contracts/generation.ts'
-import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
+import { toolPolicySchema, type ToolPolicy } from '#contracts/tool-policy.ts'
 import { createSchemaValidator } from '../../src/catalog/schema-validator.ts'
 import { createLivePolicy } from '../../src/governance/policy/live-policy.ts'
 import { createKernel } from '../../src/kernel/run.ts'
@@ -16,7 +16,7 @@ import {
   toolsetOf,
 } from '../fakes/kernel.ts'
 import type { RecordedCall, Suite } from './suite.ts'
-import { entryOf } from './tool-table.ts'
+import { entryOf, labelOfCall } from './tool-table.ts'
 
 /** A model that obeys whatever it reads, as the calls of each of its turns. */
 export interface Script {
@@ -56,7 +56,8 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
       const call = all.find((one) => keyOf(one.tool, one.args) === key && isOpen(one))
       if (!call) throw new Error(`nobody asked for ${key}`)
       ran.push(call)
-      return { ok: true, output: call.result, ...(script.readsTyped && lowered(name)) }
+      const label = script.readsTyped ? lowered(name) : labelOfCall(name, input)
+      return { ok: true, output: call.result, ...(label && { label }) }
     }),
   )
   const model = createFakeModel((_request, index) => {
@@ -113,7 +114,10 @@ export async function gatedRun({ tools, policy }: Suite, script: Script): Promis
   throw new Error('it asks without end')
 }
 
-export function deployedGates(policy: ToolPolicy = defaultToolPolicy) {
+/** As shipped, in a deployment that has opened every host: closed hosts would ask anyway. */
+const shipped = toolPolicySchema.parse({ network: { hosts: ['*'] } })
+
+export function deployedGates(policy: ToolPolicy = shipped) {
   const pins = { policy: [{ id: 'policy', policy }] } as const
   const snapshot = { ...noGeneration, pins, sources: {} }
   const gates = createLivePolicy({
@@ -128,7 +132,7 @@ export function deployedGates(policy: ToolPolicy = defaultToolPolicy) {
 }
 
 /** Of what somebody without tools read for the model, and answered in a narrow type: whose it is stays, and no stranger steers by it. */
-const lowered = (tool: string) => ({ label: labelFrom(tool, { integrity: 'tool' }) })
+const lowered = (tool: string) => labelFrom(tool, { integrity: 'tool' })
 
 const approved = ({ argsHash, definitionHash }: Pause): PauseAnswer => ({
   kind: 'approved',

@@ -1,5 +1,6 @@
-import type { JsonSchema } from '#contracts/json.ts'
-import { labelFrom, ownLabel, type Sink } from '#contracts/label.ts'
+import type { JsonObject, JsonSchema } from '#contracts/json.ts'
+import { labelFrom, ownLabel, type Label, type Sink } from '#contracts/label.ts'
+import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { Tool, ToolEntry } from '#contracts/tool.ts'
 import { toolEntry } from '../fakes/kernel.ts'
 
@@ -179,6 +180,21 @@ export function entryOf(
   const isOwn = integrity === 'operator'
   const yields = isOwn ? ownLabel : labelFrom(name, { integrity, confidentiality })
   const isReadOnly = sinks.length === 0
-  const entry = toolEntry(name, execute, { isReadOnly, isDestructive, sinks, yields })
+  const entry = toolEntry(name, execute, { isReadOnly, isDestructive, sinks, yields, goesTo })
   return { ...entry, tool: { ...entry.tool, inputSchema } }
+}
+
+/** Where a call goes whose input has an address; the suites write it without https. */
+function goesTo({ url }: JsonObject): OutsideAddress | undefined {
+  const address = `https://${String(url).replace(/^https?:\/\//, '')}`
+  return typeof url === 'string' && URL.canParse(address)
+    ? { method: 'GET', url: address }
+    : undefined
+}
+
+/** As the product labels what comes from a host. */
+export function labelOfCall(name: string, input: JsonObject): Label | undefined {
+  const to = goesTo(input)
+  const { integrity, confidentiality } = factsOf(name)
+  return to && labelFrom(`${name} ${new URL(to.url).host}`, { integrity, confidentiality })
 }

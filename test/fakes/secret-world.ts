@@ -37,6 +37,7 @@ export function createSecretWorld({
     grants: ['api.example', 'other.example'].map((host) => ({ host, methods: ['GET', 'POST'] })),
     tier: 'community',
     openNow: async () => () => true,
+    mayFollow: async () => true,
     secrets,
     send: sendOver(
       async (url, init) => {

@@ -2,6 +2,7 @@ import { abortAllDurableObjects, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { lengthPrefixed } from '../../src/contracts/naming.ts'
+import { defaultToolPolicy } from '../../src/contracts/tool-policy.ts'
 import { callJson, type Answer } from '../fakes/client.ts'
 import { sha256 } from '../fakes/kernel.ts'
 import {
@@ -84,4 +85,59 @@ describe('the Catalog of the version before', () => {
       )
     },
   )
+})
+
+/** Takes out of every policy that is kept, in D1 and in the object, what that version did not know. */
+async function withoutLabels(): Promise<void> {
+  const without = ({ labels: _, ...section }: Answer): Answer => section
+  const stripped = (text: string): string => {
+    const { policy, ...pin } = JSON.parse(text) as Answer
+    const sections = (some: object) =>
+      Object.fromEntries(Object.entries(some).map(([id, one]) => [id, without(one)]))
+    const { agents, principals, ...own } = without(policy)
+    const kept = { ...own, agents: sections(agents), principals: sections(principals) }
+    return JSON.stringify({ ...pin, policy: kept })
+  }
+  const parts = await rows("SELECT pin FROM generation_parts WHERE kind = 'policy'")
+  for (const { pin } of parts)
+    await env.DB.prepare("UPDATE generation_parts SET pin = ? WHERE kind = 'policy' AND pin = ?")
+      .bind(stripped(pin), pin)
+      .run()
+  const catalog = env.CATALOG.getByName(sha256(lengthPrefixed(['catalog'])))
+  await runInDurableObject(catalog as unknown as DurableObjectStub, (_instance, { storage }) => {
+    const kept = storage.sql.exec("SELECT pin FROM parts WHERE kind = 'policy'").one()
+    const pin = stripped(String(kept['pin']))
+    storage.sql.exec("UPDATE parts SET pin = ? WHERE kind = 'policy'", pin)
+  })
+  await abortAllDurableObjects()
+}
+
+describe('a policy of the version before labels', () => {
+  it('T11: has the rules that ship, its sections add none, and it can be read, tried and restored', async () => {
+    const sections = { agents: { orchestrator: { deny: ['a__*'] } }, principals: { me: {} } }
+    const set = (policy: object) => callJson('/api/operator/policy', { json: { policy } })
+    const { generation } = await set({ ...sections, network: { hosts: ['*'] } })
+    await set({ deny: ['later__*'] })
+    await withoutLabels()
+
+    const isAsked = async () => {
+      const label = { integrity: 'stranger' }
+      const json = { tool: 'http__request', label, sinks: ['write'] }
+      return (await callJson('/api/operator/policy/test', { json })).verdict
+    }
+    expect(await isAsked()).toBe('ask')
+    const { policy, lines } = await callJson('/api/operator/policy')
+    expect([policy.labels, policy.deny]).toEqual([defaultToolPolicy.labels, ['later__*']])
+    expect(lines.join(' ')).toContain('ask write, spend, message, code')
+    await callJson(`/api/operator/generations/${generation}/restore`, {
+      json: { withPolicy: true },
+    })
+    expect(await isAsked()).toBe('ask')
+    const restored = await callJson('/api/operator/policy')
+    expect(restored.policy.agents.orchestrator).toEqual({
+      deny: ['a__*'],
+      allow_destructive: [],
+      labels: [],
+    })
+  })
 })

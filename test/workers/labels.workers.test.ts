@@ -96,10 +96,47 @@ describe('labels and sinks', () => {
     expect([view.state, asked]).toEqual(['completed', ['https://news.example/']])
   })
 
-  it('asks nothing of one page after another where nothing private was read', async () => {
-    const urls = ['https://news.example/', 'https://a.example/', 'https://b.example/']
-    const { view } = await runOf(urls.map(get))
-    expect([view.state, asked]).toEqual(['completed', urls])
+  it('asks nothing of one page after another on hosts that were read, or that the operator named', async () => {
+    const hosts = ['*', 'a.example', '*.b.example']
+    await setPolicy({ network: { hosts } })
+    const urls = ['https://news.example/', 'https://a.example/', 'https://x.b.example/']
+    const { view } = await runOf([...urls, 'https://news.example/2'].map(get))
+    expect([view.state, asked]).toEqual(['completed', [...urls, 'https://news.example/2']])
+  })
+
+  it('T11: asks before a page has another host asked that is open only since all are', async () => {
+    const { at, view } = await runOf([get('https://news.example/'), get(evil), get(`${evil}2`)])
+    expect([view.state, asked]).toEqual(['parked', ['https://news.example/']])
+    const { call, argsHash, about } = view.pauses[0]
+    expect(about).toContain('http__get news.example')
+    await callJson(`${at}/decisions`, { json: { call, argsHash, decision: 'approve' } })
+    // A host that somebody allowed is one that was read.
+    expect((await settled(at)).state).toBe('completed')
+    expect(asked).toEqual(['https://news.example/', evil, `${evil}2`])
+  })
+
+  it('T11: follows a redirect to another host only where no stranger can have asked for it', async () => {
+    const leads = (calls: readonly Call[]) => {
+      world(calls)
+      upstream?.restore()
+      upstream = installUpstream(obeys(calls), ({ url }) => {
+        asked.push(url)
+        const isOpen = url.startsWith('https://news.example/to')
+        return isOpen ? Response.redirect(`${evil}1`) : page(url)
+      })
+    }
+    const [news, to] = ['https://news.example/', 'https://news.example/to']
+    const done = async (calls: readonly Call[]) => {
+      leads(calls)
+      const session = await newSession()
+      const { run } = await callJson(`/api/sessions/${session}/runs`, { json: { task: 'go' } })
+      return settled(`/api/sessions/${session}/runs/${run}`)
+    }
+    expect((await done([get(to)])).state).toBe('completed')
+    expect(asked).toEqual([to, `${evil}1`])
+    const { result } = await done([get(news), get(to)])
+    expect(result.result).toContain('The page is elsewhere')
+    expect(asked).toEqual([news, to])
   })
 
   it('T11: asks before an effect that a page could have asked for, and not before one of the user', async () => {

@@ -49,6 +49,19 @@ describe('the policy of a deployment', () => {
     expect((await callJson(path)).policy.deny).toEqual(['http__*'])
   })
 
+  it('T11: says of a call that is not made what its labels, their sources and its address come to', async () => {
+    await setPolicy({ network: { hosts: ['*'] } })
+    const tried = (label: object, url = 'https://other.example/') =>
+      callJson(`${path}/test`, { json: { tool: 'http__get', sinks: ['egress'], label, url } })
+    const from = 'http__get news.example'
+    const sources = [{ from, confidentiality: 'public' }]
+    const { verdict, about } = await tried({ sources })
+    expect([verdict, about]).toEqual(['ask', expect.stringContaining(from)])
+    expect((await tried({ sources }, 'https://news.example/x')).verdict).toBe('allow')
+    expect((await tried({ sources: [{ from: 'crm__find' }] })).about).toContain('private')
+    expect((await tried({ integrity: 'user' })).verdict).toBe('allow')
+  })
+
   it('C5: limits how often a principal calls a tool, over all of its runs', async () => {
     await setPolicy({ rates: [{ tools: 'kv__set', per: 'principal', calls_per_minute: 3 }] })
     calling('kv__set', set, 2)

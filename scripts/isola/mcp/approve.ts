@@ -10,6 +10,7 @@ export const approveOptions = {
   hash: { type: 'string' },
   confirm: { type: 'string', multiple: true },
   harmless: { type: 'string', multiple: true },
+  closed: { type: 'string', multiple: true },
 } as const satisfies Options
 
 /** What was shown is what is approved: with nobody at a terminal its hash has to be named. */
@@ -22,7 +23,7 @@ export async function approve({
   stderr,
 }: Context<ValuesOf<typeof approveOptions>>) {
   if (id === undefined) throw new UsageError('<id>: give one.')
-  const { hash, yes, confirm = [], harmless = [] } = values
+  const { hash, yes, confirm = [], harmless = [], closed = [] } = values
   if (hash !== undefined && !/^[0-9a-f]{12,64}$/.test(hash))
     throw new UsageError('--hash: give the first 12 or more of its hex digits.')
   if (yes && hash === undefined)
@@ -44,6 +45,7 @@ export async function approve({
     hash: seen,
     confirm: [...confirm],
     ...(harmless.length > 0 && { harmless: [...harmless] }),
+    ...(closed.length > 0 && { closed: [...closed] }),
     ...(items.length > 0 && { items }),
   }
   const done = await request('POST /api/operator/mcp/:server/approve', { params, body })

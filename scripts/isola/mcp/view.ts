@@ -57,12 +57,12 @@ function secretLines(
 }
 
 /** What a server of an earlier version leaves out. */
-type Later = 'confirmed' | 'missingSecrets' | 'asking' | 'harmless'
+type Later = 'confirmed' | 'missingSecrets' | 'asking' | 'harmless' | 'closed'
 
 /** One server: what it offers now, and what of that is not as it was approved. */
 export function viewOf(view: Omit<Server, Later> & Partial<Pick<Server, Later>>): string {
   const { id, state, config, listing, differences, login, problem } = view
-  const { confirmed = [], missingSecrets = [], asking = [], harmless = [] } = view
+  const { confirmed = [], missingSecrets = [], asking = [], harmless = [], closed = [] } = view
   const open = differences.filter((one) => one.state !== 'same')
   return [
     `${id} is ${state}: ${config.url}`,
@@ -79,6 +79,9 @@ export function viewOf(view: Omit<Server, Later> & Partial<Pick<Server, Later>>)
       : []),
     ...(harmless.length > 0
       ? [`Called without asking, as you said (--harmless): ${short(harmless.join(', '), 500)}`]
+      : []),
+    ...(closed.length > 0
+      ? [`Reaches no stranger, as you said (--closed): ${short(closed.join(', '), 500)}`]
       : []),
     ...(login === 'signed_out' ? [`Nobody is signed in: isola mcp login ${id}`] : []),
     ...(problem && missingSecrets.length === 0

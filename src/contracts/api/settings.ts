@@ -51,6 +51,7 @@ export const settingContracts = {
           about: text.optional().describe('Where a label decided: what somebody is told.'),
           label: testPolicyRequest.shape.label,
           sinks: testPolicyRequest.shape.sinks,
+          url: testPolicyRequest.shape.url,
           rates: toolPolicySchema.shape.rates,
         }),
       },

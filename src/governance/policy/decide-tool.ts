@@ -3,9 +3,11 @@ import {
   labelText,
   verdictOf,
   worse,
-  type LabelRule,
+  type RuledCall,
 } from '#contracts/label-rules.ts'
 import type { Approver } from '#contracts/approval.ts'
+import type { Destination } from '#contracts/destination.ts'
+import { isOpen, namedHosts } from '#contracts/network-rule.ts'
 import {
   isMatch,
   isMatchOfAny,
@@ -31,7 +33,7 @@ export function decideTool(policy: ToolPolicy, asked: AskedTool): ToolDecision {
     if (allow === undefined || tool.startsWith(core) || isMatchOfAny(tool, allow)) continue
     return denied('not_in_allow_list', `${where}: allow`)
   }
-  const labelled = byLabel(asked, sections)
+  const labelled = byLabel(policy, asked, sections)
   const { about } = labelled
   // What was read is told whatever else somebody is asked for.
   return { ...worse(byWhatItDoes(policy, asked, sections), labelled), ...(about && { about }) }
@@ -65,19 +67,17 @@ function byWhatItDoes(
 }
 
 /**
- * By what was read before, and what the call does outward. The principal's own rules come first, then the agent's, then
- * the deployment's: the first that fits decides, but for a `deny`, which counts wherever it stands.
+ * By what was read before, and what the call does outward. A `deny` that fits counts wherever it stands; else the first
+ * rule that fits decides, the principal's own before the agent's, and these before the deployment's.
  */
 function byLabel(
-  { label, sinks = [], tool }: AskedTool,
+  { network }: ToolPolicy,
+  { label, sinks = [], tool, goesTo }: AskedTool,
   sections: readonly Section[],
 ): ToolDecision {
   if (!label || sinks.length === 0) return allowed
-  const said = (rules: readonly LabelRule[]) => verdictOf(label, sinks, rules, tool)
-  const denying = sections.map(({ labels = [] }) => said(labels))
-  const found =
-    denying.find(({ verdict }) => verdict === 'deny') ??
-    said(sections.toReversed().flatMap(({ labels = [] }) => labels))
+  const rules = sections.toReversed().flatMap(({ labels = [] }) => labels)
+  const found = verdictOf(label, sinks, rules, { tool, ...placeOf(goesTo, network) })
   const { verdict, rule } = found
   if (!rule || verdict === 'allow') return allowed
   const { where } = sections.find(({ labels = [] }) => labels.includes(rule))!
@@ -97,6 +97,14 @@ export function approverOf(policy: ToolPolicy, asked: AskedTool): Approver {
       (sink === undefined || [sink].flat().some((one) => sinks.includes(one))),
   )
   return found?.approver ?? 'owner'
+}
+
+/** What rules look at of where a call goes. That every host is open names none. */
+function placeOf(to: Destination | undefined, network: ToolPolicy['network']): RuledCall {
+  if (!to) return {}
+  if (!('url' in to)) return { home: to.home, isNamed: true }
+  const isNamed = isOpen(to, { hosts: namedHosts(network) }, [])
+  return { home: `* ${new URL(to.url).host}`, isNamed }
 }
 
 /** Limits of how often this tool may be called; all of them hold. */

@@ -11,7 +11,8 @@ import type {
 } from '#contracts/policy.ts'
 import { joinLabels, sink } from '#contracts/label.ts'
 import type { PrincipalRates } from '#contracts/principal.ts'
-import { closedAddressText, isOpen, type OutsideAddress } from '#contracts/network-rule.ts'
+import { addressOf, type Destination } from '#contracts/destination.ts'
+import { closedAddressText, isOpen } from '#contracts/network-rule.ts'
 import type { ToolDecision, ToolPolicy } from '#contracts/tool-policy.ts'
 import { approverOf, decideTool, ratesOf } from './decide-tool.ts'
 
@@ -72,8 +73,10 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     void moment().then(() => asking.delete(signal))
     return looked
   }
-  const isElsewhere = ({ network }: ToolPolicy, to: OutsideAddress | undefined): boolean =>
-    to !== undefined && !isOpen(to, network, ownHosts)
+  const isElsewhere = ({ network }: ToolPolicy, goesTo: Destination | undefined): boolean => {
+    const to = addressOf(goesTo)
+    return to !== undefined && !isOpen(to, network, ownHosts)
+  }
   /** What nobody labelled is the worst, and what says nothing of its sinks does everything. */
   const asked = (policy: ToolPolicy, subject: CallSubject) => ({
     ...subject,
@@ -115,12 +118,13 @@ export function createLivePolicy(deps: LivePolicyDeps): {
     approvals: {
       async isNeeded(subject) {
         const policy = await now(subject)
-        const { goesTo, asks } = subject
+        const { asks } = subject
+        const goesTo = addressOf(subject.goesTo)
         const decided: Verdict = policy ? decide(policy, subject) : unknown
         const { verdict, about, reason, rule } = decided
         if (verdict === 'allow' && !asks) return false
         const where =
-          policy && goesTo && isElsewhere(policy, goesTo) ? [closedAddressText(goesTo)] : []
+          policy && goesTo && isElsewhere(policy, subject.goesTo) ? [closedAddressText(goesTo)] : []
         const texts = [...where, ...(about === undefined ? [] : [about])]
         return deps.toAsk(subject, {
           ...(verdict === 'allow' ? { reason: asks ?? '', rule: '' } : { reason, rule }),
@@ -145,8 +149,9 @@ export interface Why {
 /** Alike for the model, whatever the reason; the record has it. A host that is not allowed is named: it asked for it. */
 function refused(subject: HookSubject, why: Why): PolicyVerdict {
   note(subject, why)
-  if (why.reason === 'host_not_allowed' && subject.goesTo)
-    return { allow: false, code: 'tool_denied', message: closedAddressText(subject.goesTo) }
+  const to = addressOf(subject.goesTo)
+  if (why.reason === 'host_not_allowed' && to)
+    return { allow: false, code: 'tool_denied', message: closedAddressText(to) }
   return { allow: false, code: 'tool_denied', message: 'This tool may not be called here.' }
 }
 

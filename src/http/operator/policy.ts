@@ -1,5 +1,6 @@
 import { setPolicyRequest, testPolicyRequest } from '#contracts/api/requests/settings.ts'
 import { toolDestroys } from '#contracts/destructive.ts'
+import { joinLabels, type Label, type LabelSource } from '#contracts/label.ts'
 import {
   defaultToolPolicy,
   isMatch,
@@ -52,6 +53,7 @@ async function unknownNames({ agents }: HttpDeps, policy: ToolPolicy): Promise<r
 /** What the policy says of a call, without making it. */
 export const testPolicy: Handle = (deps) => async (context) => {
   const asked = parseFields(testPolicyRequest, await readJsonObject(context.req.raw))
+  const { label, url } = asked
   const [{ policy }, isDestructive] = await Promise.all([
     deps.plugins.policy(),
     saysItDestroys(deps, asked.tool),
@@ -59,10 +61,13 @@ export const testPolicy: Handle = (deps) => async (context) => {
   const decision = deps.tryPolicy(policy, {
     ...asked,
     isDestructive,
-    label: asked.label && { ...asked.label, sources: [] },
+    ...(url !== undefined && { goesTo: { method: 'GET', url } }),
+    label: label && joinLabels([{ ...label, sources: [] }, ...label.sources.map(ofSource)]),
   })
   return jsonResponse({ ...asked, isDestructive, ...decision })
 }
+
+const ofSource = (source: LabelSource): Label => ({ ...source, sources: [source] })
 
 async function saysItDestroys(deps: HttpDeps, name: string): Promise<boolean> {
   const known = (await deps.agents.tools([name])).find((one) => one.name === name)

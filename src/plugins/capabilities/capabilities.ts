@@ -85,7 +85,8 @@ export function openCapabilities(
     }))
   const capabilities: Capabilities = {
     get fetch() {
-      const options = { ...deps, signal: signalOf(), secrets, goesTo }
+      const onRedirect = goesTo && labels?.reachHost
+      const options = { ...deps, signal: signalOf(), secrets, goesTo, onRedirect }
       return (made.fetch ??= guard(reaching(createPluginFetch(plugin, context, options))))
     },
     get storage() {

@@ -2,12 +2,14 @@ import type { RequestedGrants, TrustTier } from '#contracts/manifest.ts'
 import { closedText, type OutsideAddress } from '#contracts/network-rule.ts'
 import type { OutboundError, OutboundRules, Send } from '#contracts/outbound.ts'
 import { ToolError, type Capabilities } from '#contracts/plugin.ts'
+import { capped } from '#contracts/visible-text.ts'
 import type { Emit } from '#contracts/event.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
 import { openSecretExchange } from '../secrets/secret-exchange.ts'
 
 const maxRedirects = 5
 const maxBodyBytes = 2 * 1024 * 1024
+const maxShownChars = 1_000
 const maxHeaders = 64
 const maxHeaderChars = 32 * 1024
 /** From the request to the end of the answer, redirects included. */
@@ -22,6 +24,10 @@ export interface EgressOptions {
   readonly tier: TrustTier
   /** Which addresses are open to a grant of every host, as of now: asked before each hop. */
   readonly openNow: () => Promise<IsOpen>
+  /** Whether a redirect to another host is followed, of a grant of every host. */
+  readonly mayFollow: (to: OutsideAddress, from: URL) => Promise<boolean>
+  /** Hears the host that a redirect leads to, before it is asked. */
+  readonly onRedirect?: ((host: string) => void) | undefined
   readonly send: Send
   readonly emit: Emit
   readonly secrets: CallSecrets
@@ -79,14 +85,17 @@ function toError({ failure, message }: OutboundError): ToolError {
 type Checked = Parameters<NonNullable<OutboundRules['check']>>[0]
 
 /** Refuses what no grant covers, with what to add, and of a grant of every host what nobody opened. */
-async function checkGrant({ url, method }: Checked, options: EgressOptions): Promise<void> {
+async function checkGrant({ url, method, from }: Checked, options: EgressOptions): Promise<void> {
   const grant = grantFor(url, method, options)
   if (!grant)
     throw failed(`not granted: network ${method} ${url.hostname} (add it to grants in plugin.yaml)`)
+  if (from) options.onRedirect?.(url.host)
   if (grant.host !== '*') return
   const to = { method, url: url.href }
   const isOpen = await options.openNow()
   if (!isOpen(to)) throw failed(`The request was refused: ${closedText(to)}.`)
+  if (from && !(await options.mayFollow(to, from)))
+    throw failed(`The page is elsewhere: ${capped(url.href, maxShownChars)} (call that address).`)
 }
 
 /** The grant that covers a request; one that names the host before one of every host. */

@@ -23,7 +23,7 @@ import {
   type AskStorage,
 } from './storage/granted-storage.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
-import { createOpenNow } from './open-network.ts'
+import { createMayFollow, createOpenNow } from './open-network.ts'
 import { createRefuse, fail, refusedStorage, type Refuse } from './refusal.ts'
 import { spaceOf } from './storage/scoped-storage.ts'
 import type { CallSecrets } from '../secrets/call-secrets.ts'
@@ -36,6 +36,8 @@ export function createPluginFetch(
     readonly signal: AbortSignal
     readonly secrets: CallSecrets
     readonly goesTo: OutsideAddress | undefined
+    /** A redirect leads to this host. */
+    readonly onRedirect: ((host: string) => void) | undefined
   },
 ): Capabilities['fetch'] {
   const grants = granted.network
@@ -45,6 +47,8 @@ export function createPluginFetch(
     grants,
     tier,
     openNow: createOpenNow(deps.network, isApproved ? deps.goesTo : undefined),
+    mayFollow: createMayFollow(deps.network, context.label),
+    onRedirect: deps.onRedirect,
     send: deps.send,
     emit,
     secrets: deps.secrets,

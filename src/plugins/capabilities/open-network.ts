@@ -1,6 +1,12 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
-import { isOpen, type NetworkRule, type OutsideAddress } from '#contracts/network-rule.ts'
+import type { Label } from '#contracts/label.ts'
+import {
+  isOpen,
+  namedHosts,
+  type NetworkRule,
+  type OutsideAddress,
+} from '#contracts/network-rule.ts'
 import { policyOf, type PluginSnapshot } from '#contracts/generation.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
 import type { IsOpen } from './egress.ts'
@@ -52,6 +58,27 @@ export function createOpenNow(
     return (to) =>
       (origin !== undefined && new URL(to.url).origin === origin) ||
       (now !== undefined && isOpen(to, now, ownHosts))
+  }
+}
+
+const withoutWww = (host: string): string => host.replace(/^www\./, '')
+
+/**
+ * Whether a redirect is followed to another host. With a stranger's text in the conversation only to one that was read
+ * there or that the operator named: any other is asked about like a call of its own, since a redirect of an honest
+ * host takes along what its address has in it.
+ */
+export function createMayFollow(
+  { rule }: NetworkNow,
+  label: Label | undefined,
+): (to: OutsideAddress, from: URL) => Promise<boolean> {
+  return async (to, from) => {
+    const { host } = new URL(to.url)
+    if (withoutWww(host) === withoutWww(from.host)) return true
+    if (label && label.integrity !== 'stranger') return true
+    if (label?.sources.some((one) => one.from.endsWith(` ${host}`))) return true
+    const now = await rule()
+    return now !== undefined && isOpen(to, { hosts: namedHosts(now) }, [])
   }
 }
 

@@ -1,8 +1,10 @@
 import type { JsonObject } from '#contracts/json.ts'
+import type { NamedPlace } from '#contracts/destination.ts'
 import { joinLabels, labelFrom, type Label, type Sink } from '#contracts/label.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
 import type { OutsideAddress } from '#contracts/network-rule.ts'
 import type { ToolContext } from '#contracts/tool.ts'
+import { bringsKey } from './brings-key.ts'
 import type { AskStorage } from './storage/granted-storage.ts'
 import type { LoadedPlugin } from '../loading/in-process-host.ts'
 
@@ -17,9 +19,14 @@ const reachesOut = ({ tier, granted }: Granted, hints: Hints): boolean =>
 
 /**
  * What a plugin's tool does outward, by what it was granted: every host that it may reach is one to which it may send
- * what it was given. What it says in its own favour counts only where it ships with the deployment.
+ * what it was given. What it says in its own favour counts only where it ships with the deployment; that it does more
+ * (`declared`), whoever wrote it.
  */
-export function sinksOf(plugin: Granted, hints: Hints): readonly Sink[] {
+export function sinksOf(
+  plugin: Granted,
+  hints: Hints,
+  declared: readonly Sink[] = [],
+): readonly Sink[] {
   const { tier, granted } = plugin
   const isOut = reachesOut(plugin, hints)
   const onlyReads = tier === 'builtin' && hints.readOnlyHint === true
@@ -29,7 +36,19 @@ export function sinksOf(plugin: Granted, hints: Hints): readonly Sink[] {
   return [
     ...(isOut ? (['egress'] as const) : []),
     ...((sends || isShared) && !onlyReads ? (['write'] as const) : []),
+    ...new Set(declared),
   ]
+}
+
+/** Where a tool goes that reaches no hosts but those its plugin was granted by name; `undefined` where it may go anywhere, or stays here. */
+export function placeOf(
+  { tier, granted, manifest: { id } }: Granted & Pick<LoadedPlugin, 'manifest'>,
+  hints: Hints,
+): NamedPlace | undefined {
+  const hosts = new Set(granted.network.map(({ host }) => host.toLowerCase()))
+  if (!reachesOut({ tier, granted }, hints) || hosts.has('*')) return undefined
+  // Of several hosts nobody here knows which one is told what.
+  return hosts.size === 1 ? { home: `${id}__*` } : {}
 }
 
 /** What its results can be at worst, besides what it keeps for the session or the principal: each value has its own label. */
@@ -68,9 +87,9 @@ export function yieldsOfCall(
 ): Label {
   const { tool, input, goesTo } = call
   if (!goesTo) return yieldsOf(plugin, hints, tool)
-  const from = `${tool} ${new URL(goesTo.url).host}`
-  const hasHeaders = Object.keys(Object(input['headers'])).length > 0
-  return hasHeaders ? labelFrom(from) : yieldsOf(plugin, hints, from)
+  const url = new URL(goesTo.url)
+  const from = `${tool} ${url.host}`
+  return bringsKey(url, input) ? labelFrom(from) : yieldsOf(plugin, hints, from)
 }
 
 /** The labels of one call of a plugin: of what its code has read so far, and for what it keeps. */
@@ -78,6 +97,8 @@ export interface CallLabels {
   readonly label: () => Label
   /** It reaches out, or reads what the whole deployment keeps. */
   readonly reach: () => void
+  /** A redirect led it to this host, too. */
+  readonly reachHost: (host: string) => void
   readonly wrap: (ask: AskStorage) => AskStorage
 }
 
@@ -118,6 +139,10 @@ export function createCallLabels(
   return {
     label: () => joinLabels(known()),
     reach: () => void (read = joinLabels([read, beyond])),
+    reachHost(host) {
+      const { integrity, confidentiality } = beyond
+      read = joinLabels([read, labelFrom(`${tool} ${host}`, { integrity, confidentiality })])
+    },
     wrap: (ask) => async (request) => {
       const isKept = request.verb === 'set' || request.verb === 'append'
       const answer = await ask(
@@ -131,11 +156,19 @@ export function createCallLabels(
   }
 }
 
-/** What a plugin's tool does outward, and what its results can be at worst. */
-export const flowOf = (plugin: Granted, hints: Hints, name: string) => ({
-  sinks: sinksOf(plugin, hints),
-  yields: joinLabels([yieldsOf(plugin, hints, name), heldBefore(plugin, name)]),
-})
+/** What a plugin's tool does outward, where it goes, and what its results can be at worst. */
+export function flowOf(
+  plugin: Granted & Pick<LoadedPlugin, 'manifest'>,
+  hints: Hints,
+  { name, declared = [] }: { readonly name: string; readonly declared?: readonly Sink[] | undefined },
+) {
+  const place = placeOf(plugin, hints)
+  return {
+    sinks: sinksOf(plugin, hints, declared),
+    yields: joinLabels([yieldsOf(plugin, hints, name), heldBefore(plugin, name)]),
+    ...(place && { goesTo: () => place }),
+  }
+}
 
 /** Of one call of a tool. */
 export const labelsOfCall = (

@@ -63,8 +63,8 @@ function toToolEntry(
       execute: (input, context) =>
         callPlugin({ name, plugin, run, deps, hints, goesTo: goesTo?.(input) }, input, context),
     },
+    ...flowOf(plugin, hints, { name, declared: tool.sink }),
     ...(goesTo && { goesTo }),
-    ...flowOf(plugin, hints, name),
     isReadOnly: mayRepeat && tool.annotations.readOnlyHint === true,
     isIdempotent: mayRepeat && tool.annotations.idempotentHint === true,
     ...(tool.requires_approval && { needsApproval: true }),
@@ -108,7 +108,7 @@ function toAgentCodeEntry(
       execute: (input, context) =>
         callPlugin({ name, plugin, run, deps, as, hints: opened }, input, context),
     },
-    ...flowOf(plugin, opened, name),
+    ...flowOf(plugin, opened, { name }),
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: manifest.agent?.limits.time_budget_ms ?? defaultTimeoutMs,
@@ -136,7 +136,7 @@ function toScheduleEntry(
       execute: (input, context) =>
         callPlugin({ name, plugin, run, deps, hints: opened }, input, context),
     },
-    ...flowOf(plugin, opened, name),
+    ...flowOf(plugin, opened, { name }),
     isReadOnly: false,
     isIdempotent: false,
     timeoutMs: scheduleTimeoutMs,

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { labelFrom, saidLabel } from '#contracts/label.ts'
+import { clientSource, labelFrom, saidLabel } from '#contracts/label.ts'
 import { answersIn, type Decision, type Pause, type PauseAnswer } from '#contracts/pause.ts'
 import type { Answers, Asks, ToolResult } from '#contracts/tool.ts'
 import { asksHashOf, type Hash } from '../storage/open-pauses.ts'
@@ -47,13 +47,13 @@ export function toAnswer(
         return withAnswersTo(asks, output, before)
       }
       // What a client's program returned is whatever it had read; a person's answer is that person's.
-      const label = kind === 'question' ? saidLabel : labelFrom(tool)
+      const label = kind === 'question' ? saidLabel : labelFrom(clientSource(tool))
       return outcome({ ok: true, output, taint: ['user', `tool:${tool}`], label })
     }
     case 'error': {
       if (kind !== 'client_tool') throw conflict('Only a tool of the client can fail there.')
       const error = { code: 'tool_failed', message: decision.message } as const
-      return outcome({ ok: false, error, label: labelFrom(tool) })
+      return outcome({ ok: false, error, label: labelFrom(clientSource(tool)) })
     }
   }
 }

@@ -142,6 +142,9 @@ describe('T13: isola mcp approve', () => {
         failed: expect.stringContaining(why),
         shown: '',
       })
+    expect(await approve({ closed: ['*'], confirm: ['*'] }, 'y')).toMatchObject({
+      sent: [{ hash, confirm: ['*'], closed: ['*'] }],
+    })
     expect(await approve({}, 'y', ['tool:ok'])).toMatchObject({
       failed: '',
       sent: [{ hash, items: ['tool:ok'] }],
@@ -221,4 +224,15 @@ it('isola mcp show says what is not as approved, and nothing in it moves a curso
   expect(text).toContain('! tool say: changed')
   expect(text).toContain('isola mcp approve srv')
   expect(text).not.toMatch(/\p{Cc}(?<!\n)/u)
+})
+
+it('isola mcp show says whose world is closed, as its operator said', () => {
+  const text = viewOf({
+    id: 'srv',
+    state: 'enabled',
+    config: { url: 'https://mcp.example.com/mcp' },
+    differences: [],
+    closed: ['find', 'list'],
+  })
+  expect(text).toContain('Reaches no stranger, as you said (--closed): find, list')
 })

@@ -63,6 +63,8 @@ function world(more: readonly ToolEntry[] = []) {
     toolEntry(name, async (_input, { label }) => (done.push({ sink: name, label }), says('done')), {
       sinks: [name],
       yields: harmless,
+      // A host that an operator named, which is told no private data.
+      goesTo: () => ({}),
     })
   const entries = [
     reads('page', page),

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { defaultToolPolicy, type ToolPolicy } from '#contracts/tool-policy.ts'
 import {
   exposureOf,
   noGeneration,
@@ -149,6 +150,19 @@ describe('generations of the version before', () => {
     expect(pinsOfOneValue(value)).toMatchObject({
       bundled: [{ id: 'web-search', state: 'enabled' }],
       policy: [{ policy: { deny: ['kv__*'] } }],
+    })
+  })
+
+  it('T11: a policy that says nothing of labels has the rules that ship, in its sections none', () => {
+    const { labels: _, ...stored } = defaultToolPolicy
+    const principals = { ana: { deny: ['kv__*'] } }
+    const pin = {
+      id: 'policy',
+      policy: { ...stored, principals } as unknown as ToolPolicy,
+    } as const
+    expect(policyOf({ pins: { policy: [pin] } })).toEqual({
+      ...defaultToolPolicy,
+      principals: { ana: { deny: ['kv__*'], allow_destructive: [], labels: [] } },
     })
   })
 })

@@ -32,6 +32,7 @@ it('T9: an answer over 2 MiB is cut off for a plugin', async () => {
     grants: [{ host: 'example.com', methods: ['GET'] }],
     tier: 'builtin',
     openNow: async () => () => true,
+    mayFollow: async () => true,
     send: sendOver(async () => new Response(new Uint8Array(2_097_153))),
     emit: () => {},
     secrets: createCallSecrets(

@@ -8,20 +8,33 @@ import { principalName } from './lists.ts'
 /** `POST /api/operator/policy`: the whole policy. */
 export const setPolicyRequest = z.strictObject({ policy: toolPolicySchema })
 
+/** A stranger's and private if it is not said otherwise, as everything is that nobody labelled. */
+const testSource = z.strictObject({
+  from: z.string().min(1).max(300),
+  integrity: integrity.default('stranger'),
+  confidentiality: confidentiality.default('private'),
+})
+
 /** `POST /api/operator/policy/test`: a call that is not made. */
 export const testPolicyRequest = z.strictObject({
   tool: z.string().min(1).max(100),
   agent: z.string().min(1).max(200).default('orchestrator'),
   principal: z.string().min(1).max(200).default('operator'),
-  /** Of what was read before; what the labels of the policy say is not looked at without it. */
+  /** Of what was read before; what the labels of the policy say is not looked at without it. As bad as its worst source. */
   label: z
     .strictObject({
       integrity: integrity.default('user'),
       confidentiality: confidentiality.default('said'),
+      sources: z.array(testSource).max(17).default([]),
     })
     .optional(),
   /** What the tool does outward; nothing if absent. */
   sinks: z.array(sink).max(5).optional(),
+  /** Where the call goes, of a tool that takes an address. */
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(8_192)
+    .optional(),
 })
 
 /** `POST /api/operator/exposed`: the whole choice. */

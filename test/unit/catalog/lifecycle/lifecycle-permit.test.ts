@@ -149,6 +149,18 @@ describe('what a plugin asks for', () => {
     expect(widened(permit(drop(false)), permit(drop(true)))).toHaveLength(1)
   })
 
+  it('T11: is more with a tool that does not say any more what it does outward, and not with one that says so', () => {
+    const pay = (sink?: string | readonly string[]) => ({
+      contributes: { tools: [{ name: 'pay', description: 'x', ...(sink && { sink }) }] },
+      entrypoint: 'main.ts',
+    })
+    expect(widened(permit(pay()), permit(pay('spend'))).map(({ text }) => text)).toEqual([
+      'tool: does not say any more what it does outward (pay: spend)',
+    ])
+    expect(widened(permit(pay('spend')), permit(pay(['spend', 'message'])))).toHaveLength(1)
+    expect(widened(permit(pay('spend')), permit(pay()))).toEqual([])
+  })
+
   it('is not more with less', () => {
     const less = {
       ...base,

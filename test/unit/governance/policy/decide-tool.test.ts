@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { labelFrom } from '../../../../src/contracts/label.ts'
 import { remoteToolDestroys, toolDestroys } from '../../../../src/contracts/destructive.ts'
 import {
   defaultToolPolicy,
   isMatch,
+  patternsIn,
   policyDiff,
   toolPolicySchema,
 } from '../../../../src/contracts/tool-policy.ts'
@@ -145,5 +147,38 @@ describe('the policy of tools', () => {
   ])('refuses %j and names the field', (given, path) => {
     const parsed = toolPolicySchema.safeParse(given)
     expect(parsed.error?.issues[0]?.path.join('.')).toBe(path)
+  })
+})
+
+describe('T11: rules of labels', () => {
+  const page = labelFrom('http__get news.example', { confidentiality: 'public' })
+  const goesTo = { method: 'GET', url: 'https://other.example/?d=1' }
+  const visit = { tool: 'http__get', label: page, sinks: ['egress'] as const, goesTo }
+
+  it('a host that is there by name is named, one that is open with all is not', () => {
+    const of = (hosts: readonly string[], more: object = {}) =>
+      verdictOf({ network: { hosts } }, { ...visit, ...more }).verdict
+    expect(of(['*'])).toBe('ask')
+    expect(of(['*', 'other.example'])).toBe('allow')
+    expect(of(['*', '*.example.com'])).toBe('ask')
+    expect(of(['*'], { goesTo: { ...goesTo, url: 'https://news.example/next' } })).toBe('allow')
+    expect(of(['*'], { goesTo: undefined })).toBe('ask')
+    expect(of(['other.example'], { label: labelFrom('crm__find') })).toBe('ask')
+  })
+
+  it('a deny that fits counts in whichever section it stands, and behind whichever rule', () => {
+    const [allow, deny] = ['allow', 'deny'].map((verdict) => ({ sink: 'egress', verdict }))
+    const labels = [allow, deny]
+    const sections = [
+      { labels },
+      { labels: [allow], agents: { orchestrator: { labels } } },
+      { labels: [deny], principals: { operator: { labels: [allow] } } },
+    ]
+    for (const policy of sections) expect(verdictOf(policy, visit).verdict).toBe('deny')
+  })
+
+  it('tools that they name are among the patterns of a policy', () => {
+    const labels = [{ sink: 'egress', tools: 'htp__*', verdict: 'deny' }]
+    expect(patternsIn(policyOf({ agents: { a: { labels } } }))).toContain('htp__*')
   })
 })

@@ -13,6 +13,8 @@ interface Setup {
   readonly isDevelopment?: boolean
   readonly isLate?: boolean
   readonly openNow?: EgressOptions['openNow']
+  readonly mayFollow?: EgressOptions['mayFollow']
+  readonly onRedirect?: EgressOptions['onRedirect']
   readonly answer?: (url: string, init: RequestInit) => Response | Promise<Response>
 }
 
@@ -28,6 +30,8 @@ function setUp({
   isDevelopment = false,
   isLate = false,
   openNow = async () => () => true,
+  mayFollow = async () => true,
+  onRedirect,
   answer = () => new Response('ok'),
 }: Setup = {}) {
   const requests: {
@@ -52,6 +56,8 @@ function setUp({
     grants,
     tier,
     openNow,
+    mayFollow,
+    onRedirect,
     send: sendOver(platformFetch, {
       isDevelopment,
       sleep: () => (isLate ? Promise.resolve() : new Promise(() => {})),
@@ -381,6 +387,20 @@ describe('redirects', () => {
     )
     expect(requests).toHaveLength(1)
     expect(events.at(-1)?.data).toMatchObject({ host: 'b.example', refused: true })
+  })
+
+  test('T11: one that may not be followed is told as an address to call, and one that is followed is heard first', async () => {
+    const heard: string[] = []
+    const { fetch, requests } = setUp({
+      mayFollow: async (to, from) => from.host === new URL(to.url).host,
+      onRedirect: (host) => void heard.push(host),
+      answer: (url) => redirect(url.endsWith('/') ? '/next' : 'https://b.example/?d=1'),
+    })
+    await expect(fetch('https://a.example/')).rejects.toThrow(
+      'The page is elsewhere: https://b.example/?d=1 (call that address).',
+    )
+    expect(requests.map(({ url }) => url)).toEqual(['https://a.example/', 'https://a.example/next'])
+    expect(heard).toEqual(['a.example', 'b.example'])
   })
 
   test('a grant that names its host needs no host of the operator', async () => {

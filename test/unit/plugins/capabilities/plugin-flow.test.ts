@@ -4,6 +4,7 @@ import type { StorageRequest } from '#contracts/space.ts'
 import { grantsSchema } from '../../../../src/contracts/manifest-grants.ts'
 import {
   createCallLabels,
+  placeOf,
   sinksOf,
   yieldsOf,
   yieldsOfCall,
@@ -42,6 +43,30 @@ describe('what a plugin’s tool does outward', () => {
   ])('T11: %s', (_what, plugin, hints, expected) => {
     expect(sinksOf(plugin, hints)).toEqual(expected)
   })
+
+  it('T11: what a tool says that it does besides is added to what its grants say, and takes nothing away', () => {
+    expect(sinksOf(community({}), {}, ['spend'])).toEqual(['spend'])
+    expect(sinksOf(community(hosts('POST')), reads, ['message', 'code', 'code'])).toEqual([
+      'egress',
+      'write',
+      'message',
+      'code',
+    ])
+  })
+})
+
+describe('where a plugin’s tool goes', () => {
+  const manifest = { id: 'demo' } as never
+  const both = { network: ['a.example', 'b.example'].map((host) => ({ host, methods: ['GET'] })) }
+  const every = { network: [{ host: '*', methods: ['GET'] }] }
+  it.each([
+    ['nowhere without grants', community({}), undefined],
+    ['to the one host that it was granted', community(hosts('GET')), { home: 'demo__*' }],
+    ['to one of several, nobody knows to which', community(both), {}],
+    ['anywhere with a grant of every host', builtin(every), undefined],
+  ])('%s', (_what, plugin, expected) => {
+    expect(placeOf({ ...plugin, manifest }, reads)).toEqual(expected)
+  })
 })
 
 describe('what a plugin’s tool returns', () => {
@@ -79,6 +104,22 @@ describe('what a plugin’s tool returns', () => {
     expect(of({})).toEqual(labelFrom('http__get a.example', { confidentiality: 'public' }))
     expect(of({ headers: { authorization: 'x' } })).toEqual(labelFrom('http__get a.example'))
   })
+
+  it.each([
+    ['https://a.example/wiki/2024_Summer_Olympics_medal_table?page=2&lang=en', {}, 'public'],
+    ['https://a.example/?q=how+tall+is+the+tower', {}, 'public'],
+    ['https://a.example/?api_key=x', {}, 'private'],
+    ['https://a.example/?X-Amz-Signature=x', {}, 'private'],
+    ['https://a.example/?d=c2VjcmV0MTIzNDU2Nzg5MA', {}, 'private'],
+    ['https://me:pw@a.example/', {}, 'private'],
+    ['https://a.example/bot123456:AAE9x8c7v6b5n4m3q2w1/getMe', {}, 'private'],
+    ['https://a.example/', { body: '{"password":"x"}' }, 'private'],
+  ])('T11: is private where the request may say who asks: %s', (url, input, expected) => {
+    const goesTo = { method: 'POST', url }
+    const call = { tool: 'http__request', input, goesTo }
+    const { confidentiality, sources } = yieldsOfCall(builtin(hosts('POST')), reads, call)
+    expect([confidentiality, sources[0]?.from]).toEqual([expected, 'http__request a.example'])
+  })
 })
 
 describe('the labels of one call', () => {
@@ -113,5 +154,17 @@ describe('the labels of one call', () => {
     const ask = labels.wrap(async () => ({ keys: ['b'] }))
     await ask({ verb: 'list', space: 's', prefix: '', limit: 9 })
     expect(labels.label()).toMatchObject({ integrity: 'stranger', confidentiality: 'private' })
+  })
+
+  it('T11: what a redirect led to is from both hosts', () => {
+    const first = labelFrom('http__get a.example', { confidentiality: 'public' })
+    const labels = createCallLabels(first, { tool: 'http__get', context: createToolContext() })
+    labels.reach()
+    labels.reachHost('b.example')
+    expect(labels.label()).toMatchObject({ integrity: 'stranger', confidentiality: 'public' })
+    expect(labels.label().sources.map(({ from }) => from)).toEqual([
+      'http__get a.example',
+      'http__get b.example',
+    ])
   })
 })

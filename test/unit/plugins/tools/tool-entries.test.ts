@@ -256,6 +256,14 @@ describe('Y10: a schedule as an entry', () => {
   })
 })
 
+test('T11: a tool that says that it pays has that sink besides those of its grants', () => {
+  const tools = [{ name: 'go', description: 'Goes.', sink: 'spend' }]
+  const run = { tools: { go: async () => 1 } }
+  const plugin = loadOne(bundle({ id: 'demo', contributes: { tools } }, () => run))
+  const [entry] = toToolEntries(plugin, createCapabilityDeps())
+  expect(entry?.sinks).toEqual(['spend'])
+})
+
 describe('where a tool says that its calls go', () => {
   const goesTo = (annotations: object, url: unknown) => {
     const input_schema = { type: 'object', properties: { url: { type: 'string' } } }

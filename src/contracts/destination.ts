@@ -1,0 +1,20 @@
+import type { OutsideAddress } from './network-rule.ts'
+
+/**
+ * Where a call goes that can reach no other place than those an operator named: the hosts of its plugin's grants, or a
+ * server that was registered.
+ */
+export interface NamedPlace {
+  /**
+   * What results from there are called in labels (`crm__*`). Absent where it is more than one place, or may pass on what
+   * it is given.
+   */
+  readonly home?: string
+}
+
+/** Where a call goes: to the address in its input, or where it always goes. */
+export type Destination = OutsideAddress | NamedPlace
+
+/** The address, where the input names one. */
+export const addressOf = (to: Destination | undefined): OutsideAddress | undefined =>
+  to && 'url' in to ? to : undefined

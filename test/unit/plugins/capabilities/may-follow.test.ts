@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest'
+import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
+import { networkRuleSchema } from '../../../../src/contracts/network-rule.ts'
+import { createMayFollow } from '../../../../src/plugins/capabilities/open-network.ts'
+
+const follows = (label: Label | undefined, host: string, hosts: readonly string[] = ['*']) => {
+  const network = { rule: async () => networkRuleSchema.parse({ hosts }), ownHosts: [] }
+  const to = { method: 'GET', url: `https://${host}/x?d=1` }
+  return createMayFollow(network, label)(to, new URL('https://a.example/'))
+}
+
+describe('a redirect to another host', () => {
+  const page = labelFrom('http__get b.example', { confidentiality: 'public' })
+  const read = joinLabels([saidLabel, page])
+
+  it('is followed where no stranger can have asked for it', async () => {
+    expect(await follows(saidLabel, 'evil.example')).toBe(true)
+  })
+
+  it('T11: is followed with a stranger’s text only to where that is from, or to a host that was named', async () => {
+    expect(await follows(read, 'evil.example')).toBe(false)
+    expect(await follows(undefined, 'evil.example')).toBe(false)
+    expect(await follows(read, 'b.example')).toBe(true)
+    expect(await follows(read, 'example')).toBe(false)
+    expect(await follows(read, 'evil.example', ['*', 'evil.example'])).toBe(true)
+    expect(await follows(read, 'x.evil.example', ['*.evil.example'])).toBe(true)
+    expect(await follows(read, 'www.a.example')).toBe(true)
+  })
+})
