@@ -110,6 +110,7 @@ const inWorkerd = (share: Share) => ({
             { email: 'Ada@Example.com', principal: 'ada', role: 'user' },
             { subject: 'sub-grace', principal: 'grace', role: 'user' },
           ]),
+          ISOLA_NIGHTLY: process.env['ISOLA_NIGHTLY'] ?? '',
           TEST_MIGRATIONS: existsSync('migrations') ? await readD1Migrations('migrations') : [],
         },
       },
