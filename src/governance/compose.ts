@@ -5,6 +5,7 @@ import type { PlatformCount } from '#contracts/platform.ts'
 import type { SecretStore } from '#contracts/secrets.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
+import { createAnswerGuard } from './answers/answer-guard.ts'
 import { createLogins } from './logins.ts'
 import { createCostLimits } from './cost-limits.ts'
 import { createKeyAdministration } from './key-administration.ts'
@@ -81,6 +82,7 @@ export function composeGovernance(parts: GovernanceParts) {
     sealing,
     readSecrets: createSecretReader(secrets),
     policy: createLivePolicy({ ...installed, ...config, takeRate }),
+    answers: createAnswerGuard(installed),
     logins: createLogins({
       ...signIn,
       limits,
