@@ -113,6 +113,7 @@ const inWorkerd = ({ cloudflareTest, readD1Migrations }: Pool, share: Share) => 
             { email: 'Ada@Example.com', principal: 'ada', role: 'user' },
             { subject: 'sub-grace', principal: 'grace', role: 'user' },
           ]),
+          ISOLA_NIGHTLY: process.env['ISOLA_NIGHTLY'] ?? '',
           TEST_MIGRATIONS: existsSync('migrations') ? await readD1Migrations('migrations') : [],
         },
       },

@@ -278,13 +278,20 @@ function composeWork(parts: WorkParts) {
   })
   const tryOut = plugins.tryOut(agents.wire)
   const lifecycle = catalog.lifecycle({ tryOut, servers: mcp.decisions, bundledIds })
-  const thinking = composeThinking(hooks.around, validator)
+  const { answers } = governance
+  const thinking = composeThinking((planner) => answers.around(hooks.around(planner)), validator)
   const gates = { ...governance.policy, validator, outputs, hooks: hooks.tools }
   const { provider: models, count } = parts.models
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
-  const kernel = composeKernel({ ...sources, ...thinking, models, gates, context })
+  const kernel = composeKernel({
+    ...sources,
+    ...thinking,
+    models: answers.behind(models),
+    gates,
+    context,
+  })
   const windows = createContextReader({ builder, count, models })
   return { plugins, mcp, agents, hooks, lifecycle, kernel, windows }
 }

@@ -56,6 +56,8 @@ export interface ModelRequest {
    * fits, if there is one; a model without a known price is not asked at all.
    */
   readonly maxCostNanoUsd?: number
+  /** The hosts that its answer may point at, `*.` before a name for all below it; absent: every one. */
+  readonly answersPointAt?: readonly string[]
 }
 
 /** What later calls of a run ask for: only its first is held to a tool. */

@@ -6,6 +6,7 @@ import type { PlatformCount } from '#contracts/platform.ts'
 import type { SecretStore } from '#contracts/secrets.ts'
 import type { Sources } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
+import { createAnswerGuard } from './answers/answer-guard.ts'
 import { createLogins } from './logins.ts'
 import { createCredentialState } from './credential-state.ts'
 import { createCostLimits } from './cost-limits.ts'
@@ -92,6 +93,7 @@ export function composeGovernance(parts: GovernanceParts) {
       takeRate,
       toAsk: createToAsk({ ...parts, rules: stores.approvalRules }),
     }),
+    answers: createAnswerGuard(installed),
     logins: createLogins({
       ...signIn,
       limits,

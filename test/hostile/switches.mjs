@@ -56,4 +56,20 @@ export default [
     find: "if (!granted.isolate || tier !== 'builtin') return none(refuse('isolate'))",
     replace: 'if (!granted) return none(refuse("isolate"))',
   },
+  {
+    name: 'answer-no-image',
+    what: 'T12: no picture is loaded of an answer that could send private data along',
+    test: 'obey/answers.test.ts',
+    file: 'src/governance/answers/defuse.ts',
+    find: '(?<image>!(?=\\[))',
+    replace: '(?<image>!(?=\\n))',
+  },
+  {
+    name: 'answer-guard',
+    what: 'T12: what a model says is made inert where the rules say so',
+    test: 'obey/shown.workers.test.ts',
+    file: 'src/governance/answers/answer-guard.ts',
+    find: 'if (!hosts) return',
+    replace: 'if (request) return',
+  },
 ]

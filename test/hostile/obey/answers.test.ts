@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { defuse, createDefuser } from '../../../src/governance/answers/defuse.ts'
+import { createRandom } from '../../fakes/random.ts'
+import { isNightly } from '../../setup/nightly.ts'
+import { forms } from './answer-forms.ts'
+import { liveReferences } from './live-references.ts'
+
+const isNamed = (host: string): boolean => host === 'named.example'
+const texts = Object.values(forms).flat()
+/** What the syntax of links, images and tags is made of. */
+const pieces = [
+  ...[
+    '!',
+    '[',
+    ']',
+    '(',
+    ')',
+    '<',
+    '>',
+    ':',
+    '/',
+    '//',
+    '\\',
+    '"',
+    "'",
+    '`',
+    '&',
+    ';',
+    '#',
+    '^',
+    '*',
+    '|',
+  ],
+  ...[
+    '](',
+    ']: ',
+    '[a]',
+    '[a]: ',
+    '![',
+    '![a]',
+    '<img src=',
+    '<a href="',
+    '<!--',
+    '-->',
+    '&#104;',
+    '&sol;',
+  ],
+  ...[
+    'http',
+    'https:',
+    'https://',
+    'www.',
+    'drop.example',
+    'named.example',
+    '/i.png?d=',
+    '@',
+    '.',
+    ':443',
+  ],
+  ...[
+    ' ',
+    '\n',
+    '\n\n',
+    '\t',
+    '\u200b',
+    'é',
+    '中',
+    'a',
+    'x y',
+    '> ',
+    '- ',
+    '1. ',
+    '    ',
+    '```',
+    'data:text/html,',
+    'javascript:',
+  ],
+]
+
+/** The same text by pieces. */
+function streamed(pieces: readonly string[]): string {
+  const { push, end } = createDefuser(isNamed)
+  return pieces.map(push).join('') + end()
+}
+
+describe('an answer that would have a client fetch something', () => {
+  it.for(Object.keys(forms))('T12: has nothing live in it any more: %s', (name) => {
+    expect(forms[name]!.some((text) => liveReferences(text).length > 0)).toBe(true)
+    for (const text of forms[name]!) {
+      expect([text, liveReferences(defuse(text, isNamed), isNamed)]).toEqual([text, []])
+    }
+  })
+
+  it('T12: becomes the same however it is split', () => {
+    for (const text of texts) {
+      const whole = defuse(text, isNamed)
+      expect(streamed([...text])).toBe(whole)
+      // A long one is all alike before its end.
+      for (let at = Math.max(0, text.length - 100); at <= text.length; at += 1) {
+        if (streamed([text.slice(0, at), text.slice(at)]) !== whole)
+          expect([text, at]).toBe('the same')
+      }
+    }
+  })
+
+  it('T12: has nothing live in it whatever pieces it is made of', () => {
+    const { int } = createRandom(20_261_123)
+    const pick = (from: readonly string[]) => from[int(0, from.length - 1)]!
+    const count = isNightly ? 20_000 : 400
+    let live = 0
+    for (let made = 0; made < count; made += 1) {
+      const text = Array.from({ length: int(2, 9) }, () =>
+        pick(made % 4 === 0 ? texts : pieces),
+      ).join('')
+      if (liveReferences(text).length > 0) live += 1
+      const inert = defuse(text, isNamed)
+      expect([text, inert, liveReferences(inert, isNamed)]).toEqual([text, inert, []])
+      const at = int(0, text.length)
+      expect(streamed([text.slice(0, at), text.slice(at)])).toBe(inert)
+      // Nor does a second reading find what the first one made.
+      expect(liveReferences(defuse(inert, isNamed), isNamed)).toEqual([])
+    }
+    expect(live).toBeGreaterThan(count / 10)
+  })
+})
