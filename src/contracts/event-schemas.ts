@@ -16,7 +16,6 @@ import {
   modelRequest,
   number,
   ofCall,
-  owner,
   pauseKind,
   runResult,
   state,
