@@ -185,8 +185,9 @@ export default defineConfig({
           globalSetup: './test/e2e/prepare.mjs',
           setupFiles: ['./test/setup/patience.ts', './test/setup/check-fetch.ts'],
           expect,
-          // Each file runs a server of its own, and most of its time it waits.
+          // Each file runs a server of its own, and most of its time it waits: three at a time keep two cores busy.
           sequence: { groupOrder: 1 },
+          maxWorkers: Math.max(3, availableParallelism() - 1),
           testTimeout: 2 * patienceMs,
           hookTimeout: 2 * patienceMs,
         },

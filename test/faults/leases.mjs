@@ -33,7 +33,7 @@ function runPart(part) {
   return new Promise((resolve) => {
     execFile(
       toolNode(),
-      [tools.vitest, 'run', '--project', 'workers', file],
+      [tools.vitest, 'run', '--project', 'workers*', file],
       { cwd: root, env, timeout: 420_000, maxBuffer: 64 * 1_048_576 },
       (error, stdout, stderr) => {
         const output = stripVTControlCharacters(`${stdout}\n${stderr}`)

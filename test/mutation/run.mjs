@@ -8,9 +8,12 @@ import { Stryker } from '@stryker-mutator/core'
 import { root } from '../../scripts/toolchain.mjs'
 import { sampleVariable, seedVariable } from './sample.mjs'
 
-/** The tests of each room. */
+/** The tests of each room. Of the kernel's, which all book something, those that ask what was booked. */
 const rooms = {
-  leases: ['test/unit/{leases,kernel}/**/*.test.ts'],
+  leases: [
+    'test/unit/leases/**/*.test.ts',
+    'test/unit/kernel/{deadlines,gates,inner,ledger,run}.test.ts',
+  ],
   kernel: ['test/unit/{leases,kernel}/**/*.test.ts', 'test/unit/switched/kernel.test.ts'],
   context: ['test/unit/context/**/*.test.ts', 'test/unit/kernel/context.test.ts'],
   contracts: ['test/unit/contracts/**/*.test.ts'],

@@ -42,6 +42,22 @@ describe('the policy of tools', () => {
     expect(verdictOf({ deny: ['*'], agents }).verdict).toBe('deny')
   })
 
+  it('P4: asks for a call to a host that nobody opened, or refuses it, whatever else is listed', () => {
+    const away = (given: object, more: object = {}) =>
+      verdictOf(given, { isElsewhere: true, ...more })
+    const asks = { verdict: 'ask', reason: 'host_not_allowed', rule: 'deployment: network ask' }
+    expect(away({})).toEqual(asks)
+    const listed = { allow: ['kv__*'], allow_destructive: ['kv__*'] }
+    expect(away({ ...listed, network: { elsewhere: 'ask' } }, { isDestructive: true })).toEqual(
+      asks,
+    )
+    const denies = { ...asks, verdict: 'deny', rule: 'deployment: network deny' }
+    const closed = { ...listed, destructive: 'ask', network: { elsewhere: 'deny' } }
+    expect(away(closed)).toEqual(denies)
+    expect(away(closed, { isDestructive: true })).toEqual(denies)
+    expect(verdictOf(closed, { isElsewhere: false }).verdict).toBe('allow')
+  })
+
   it('P4, C5, I20: has a list of what may be called, and of what may not, for everybody, an agent and a principal', () => {
     expect(verdictOf({}).verdict).toBe('allow')
     expect(verdictOf({ allow: ['http__*'] }).reason).toBe('not_in_allow_list')
