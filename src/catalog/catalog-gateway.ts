@@ -107,19 +107,9 @@ export function createCatalogGateway({
     deployment?.count(reply.billed?.own ?? {})
     return fromReply(reply)
   }
-  const ask = async <T>(
-    call: (api: CatalogApi) => Promise<Reply<T>>,
-    maxAskMs: number,
-    onLate: () => void | Promise<void> = () => {},
-  ): Promise<T> => {
+  const ask: Ask = async (call, maxAskMs, onLate = () => {}) => {
     if (!namespace) throw unavailable()
-    const late = new AbortController()
-    const reply = await Promise.race([
-      call(catalog()),
-      clock.sleep(maxAskMs, late.signal).then(() => 'late' as const),
-    ])
-      .catch(() => undefined)
-      .finally(() => late.abort())
+    const reply = await withinTime(clock, maxAskMs, () => call(catalog()))
     if (reply === 'late') await onLate()
     if (!reply || reply === 'late') throw unavailable()
     return answered(reply)
@@ -186,15 +176,7 @@ export function createCatalogGateway({
     tools: (wanted) => askNow((api) => api.tools(wanted)),
     toolNames: (wanted) => askNow((api) => api.toolNames(wanted)),
     problems: async () => (namespace ? askNow((api) => api.problems()) : []),
-    async list() {
-      const found: PluginListing[] = []
-      for (;;) {
-        const after = found.at(-1)?.id ?? ''
-        const page = await ask((api) => api.page(after, pageSize), maxReadMs)
-        found.push(...page)
-        if (page.length < pageSize) return found
-      }
-    },
+    list: () => allPages((after) => ask((api) => api.page(after, pageSize), maxReadMs)),
     show: (id) => ask((api) => api.plugin(id), maxReadMs),
     failed: () => ask((api) => api.failed(), maxReadMs),
     async policy() {
@@ -221,6 +203,37 @@ export function createCatalogGateway({
             .report(report)
             .catch(() => undefined)
         : undefined,
+  }
+}
+
+type Ask = <T>(
+  call: (api: CatalogApi) => Promise<Reply<T>>,
+  maxAskMs: number,
+  onLate?: () => void | Promise<void>,
+) => Promise<T>
+
+/** Nothing if it failed. */
+async function withinTime<T>(
+  clock: Clock,
+  ms: number,
+  work: () => Promise<T>,
+): Promise<T | 'late' | undefined> {
+  const late = new AbortController()
+  const wait = clock.sleep(ms, late.signal).then(() => 'late' as const)
+  return Promise.race([work(), wait])
+    .catch(() => undefined)
+    .finally(() => late.abort())
+}
+
+/** Page after page, until one is not full. */
+async function allPages(
+  pageAfter: (id: string) => Promise<readonly PluginListing[]>,
+): Promise<readonly PluginListing[]> {
+  const found: PluginListing[] = []
+  for (;;) {
+    const page = await pageAfter(found.at(-1)?.id ?? '')
+    found.push(...page)
+    if (page.length < pageSize) return found
   }
 }
 

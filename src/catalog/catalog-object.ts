@@ -13,16 +13,16 @@ import type {
   PartListener,
   PluginChange,
   PluginListing,
-  PluginStore,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
+import type { PluginStore } from '#contracts/plugin-store.ts'
 import { toReply, type Reply } from '#contracts/reply.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { concerns } from './concerns.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import { createInForce, type CatalogPorts } from './in-force.ts'
-import { createKeptParts } from './kept-parts.ts'
+import { createKeptParts, type KeptParts } from './kept-parts.ts'
 import { ownerIdOf } from './lifecycle/changes.ts'
 import type { NamesKept } from './lifecycle/look-alikes.ts'
 import { createPartHolds } from './part-holds.ts'
@@ -75,11 +75,11 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
     readonly #inForce = createInForce({
       ...this.#runtime,
       kept: this.#kept,
-      onWritten: (rowsWritten) => this.#count({ rowsWritten }),
+      onWritten: (rowsWritten) => this.#bill.count({ rowsWritten }),
       onReread: () => void this.#holds.tell((part) => this.#stands(part)),
     })
     readonly #inTurn = createTurns()
-    #counted: PlatformAmounts = {}
+    readonly #bill = createBill(this.#kept)
 
     look(reader: string, known?: number): ReturnType<CatalogApi['look']> {
       return this.#billed(async () => {
@@ -158,11 +158,7 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       { reader, change }: { readonly reader: string; readonly change: PluginChange },
       work: (ports: CatalogPorts) => Promise<T>,
     ): Promise<T> {
-      // Only going back touches everything.
-      const touched = () =>
-        change.do === 'restore'
-          ? this.#kept.generation()
-          : this.#kept.around(ownerIdOf(change) ?? '')
+      const touched = () => touchedBy(change, this.#kept)
       const { outcome, before } = await this.#inTurn(async () => {
         await this.#inForce.known()
         const before = touched()
@@ -183,24 +179,37 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       return this.#kept.named([id]).some((part) => part.kind === kind && part.epoch === epoch)
     }
 
-    #count(amounts: PlatformAmounts): void {
-      this.#counted = plusPlatform(this.#counted, amounts)
-    }
-
     /** Of what is in force, by its number. */
     #known<T>(work: (number: number) => T | Promise<T>): Promise<Reply<T>> {
       return this.#billed(async () => work(await this.#inForce.known()))
     }
 
-    /** With what it did since it answered last: whoever asked carries that to the record. */
-    async #billed<T>(work: () => Promise<T>): Promise<Reply<T>> {
-      this.#count({ requests: 1 })
-      const reply = await toReply(work)
-      this.#count({ rowsRead: this.#kept.takeRead() })
-      const own = this.#counted
-      this.#counted = {}
-      return { ...reply, billed: { own, others: {} } }
+    #billed<T>(work: () => Promise<T>): Promise<Reply<T>> {
+      return this.#bill.reply(work)
     }
+  }
+}
+
+/** What is in force of what a change may touch: only going back touches everything. */
+const touchedBy = (change: PluginChange, kept: KeptParts): Generation =>
+  change.do === 'restore' ? kept.generation() : kept.around(ownerIdOf(change) ?? '')
+
+/** What the object makes the platform do: each answer tells what came since the one before, and whoever asked carries that to the record. */
+function createBill(kept: Pick<KeptParts, 'takeRead'>) {
+  let counted: PlatformAmounts = {}
+  const count = (amounts: PlatformAmounts): void => {
+    counted = plusPlatform(counted, amounts)
+  }
+  return {
+    count,
+    async reply<T>(work: () => Promise<T>): Promise<Reply<T>> {
+      count({ requests: 1 })
+      const reply = await toReply(work)
+      count({ rowsRead: kept.takeRead() })
+      const own = counted
+      counted = {}
+      return { ...reply, billed: { own, others: {} } }
+    },
   }
 }
 

@@ -9,13 +9,8 @@ import type {
   StoredPart,
 } from './generation.ts'
 import type { McpServerRow } from './mcp.ts'
-import type {
-  ChangeBy,
-  ChangeFacts,
-  KeptPluginVersion,
-  PluginChange,
-  PluginRow,
-} from './plugin-catalog.ts'
+import type { ChangeBy, KeptPluginVersion, PluginChange, PluginRow } from './plugin-catalog.ts'
+import type { ChangeFacts } from './plugin-store.ts'
 
 /** What a change comes to, before any of it is written. */
 export interface PartOutcome {

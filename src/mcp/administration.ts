@@ -3,7 +3,8 @@ import type { McpApproval, McpServerApi, McpServerStore } from '#contracts/mcp.t
 import type { McpAdministration } from '#contracts/mcp-administration.ts'
 import { fromReply } from '#contracts/reply.ts'
 import { toCanonicalJson } from '#contracts/plugin-bundle.ts'
-import type { BundleStore, PluginAdministration } from '#contracts/plugin-catalog.ts'
+import type { PluginAdministration } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-store.ts'
 import {
   approvalLines,
   chooseItems,

@@ -9,7 +9,8 @@ import {
 import type { McpDecisions, McpOutcome } from '#contracts/mcp-administration.ts'
 import { pinsOf, withoutPin, withPin, type Generation } from '#contracts/generation.ts'
 import type { CheckUrl } from '#contracts/outbound.ts'
-import type { BundleStore, ChangeBy } from '#contracts/plugin-catalog.ts'
+import type { ChangeBy } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-store.ts'
 
 /** What a change of the servers is decided from. */
 export interface DecisionDeps {

@@ -8,7 +8,7 @@ import {
   type McpStanding,
 } from '#contracts/mcp.ts'
 import type { McpServerView } from '#contracts/mcp-administration.ts'
-import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-store.ts'
 import { destroys } from './approve-items.ts'
 import { compare } from './compare.ts'
 import { lookAlikeNotes } from './listing.ts'

@@ -1,6 +1,6 @@
 import type { DeploymentLog } from '#contracts/event.ts'
 import type { PluginSnapshot } from '#contracts/generation.ts'
-import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-store.ts'
 import type { Clock, Ids } from '#contracts/sources.ts'
 import type { TrustStore } from '#contracts/trust.ts'
 import type { CapabilityDeps } from './capabilities/capability-deps.ts'

@@ -1,5 +1,5 @@
 import { IsolaError } from '#contracts/errors.ts'
-import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-store.ts'
 import type { Clock } from '#contracts/sources.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'

@@ -1,4 +1,4 @@
-import type { ChangeFacts, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { ChangeFacts, PluginStore } from '#contracts/plugin-store.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'
 import {

@@ -11,7 +11,8 @@ import {
   type Pins,
   type PluginPin,
 } from '#contracts/generation.ts'
-import type { GenerationView, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { GenerationView } from '#contracts/plugin-catalog.ts'
+import type { PluginStore } from '#contracts/plugin-store.ts'
 import { completePolicy, type StoredPolicy } from '#contracts/tool-policy.ts'
 import type { Database, Statement } from './database.ts'
 import { reached } from './outage.ts'

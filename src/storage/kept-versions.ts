@@ -1,4 +1,4 @@
-import type { PluginStore } from '#contracts/plugin-catalog.ts'
+import type { PluginStore } from '#contracts/plugin-store.ts'
 import type { Database } from './database.ts'
 import { reached } from './outage.ts'
 

@@ -1,4 +1,5 @@
-import type { PluginRow, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { PluginRow } from '#contracts/plugin-catalog.ts'
+import type { PluginStore } from '#contracts/plugin-store.ts'
 import { bundleRows } from './bundles.ts'
 import { createChangeFacts, versionOf } from './change-facts.ts'
 import type { Database, Statement } from './database.ts'

@@ -48,8 +48,14 @@ async function install(from: number, to: number): Promise<void> {
       hash: sha256(id),
       manifest: JSON.stringify(manifestOf(id)),
       pin: JSON.stringify({
-        ...{ id, hash: sha256(id), version: '1.0.0', tier: 'community', permit },
-        ...{ grantEpoch: 1, config: {}, runsOwnAgent: false },
+        id,
+        hash: sha256(id),
+        version: '1.0.0',
+        tier: 'community',
+        permit,
+        grantEpoch: 1,
+        config: {},
+        runsOwnAgent: false,
       }),
     })),
   )

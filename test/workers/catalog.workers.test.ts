@@ -126,11 +126,12 @@ describe('the Catalog', () => {
     return state
   }
 
-  it('G12: tells who works with a plugin that it was switched off, though that cannot be shown', async () => {
+  it('G12: tells who works with a plugin that it was switched off, and shows it, though D1 is away right after', async () => {
     const state = await work('unseen')
     database.showsAfter = false
-    expect((await tryChange('unseen', 'disable')).status).toBe(503)
-    expect(state.isEnded).toBe(true)
+    const response = await tryChange('unseen', 'disable')
+    expect([response.status, state.isEnded]).toEqual([200, true])
+    expect(((await response.json()) as Answer).plugin).toMatchObject({ state: 'disabled' })
   })
 
   it('G12: tells it when it knows it, if nobody heard that it was written', async () => {

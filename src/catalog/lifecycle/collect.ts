@@ -1,4 +1,4 @@
-import type { BundleStore, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore, PluginStore } from '#contracts/plugin-store.ts'
 import type { Clock } from '#contracts/sources.ts'
 
 /** How long what nobody names any more is kept, and where it is. */

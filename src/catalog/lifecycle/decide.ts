@@ -7,7 +7,8 @@ import type {
   PartOutcome,
   RestoredPart,
 } from '#contracts/part-kind.ts'
-import type { ChangeFacts, PluginChange, PluginStore } from '#contracts/plugin-catalog.ts'
+import type { PluginChange } from '#contracts/plugin-catalog.ts'
+import type { ChangeFacts, PluginStore } from '#contracts/plugin-store.ts'
 import { generationOf } from './restore.ts'
 
 /** What decides a change: the table of kinds. */

@@ -1,14 +1,8 @@
 import { noGeneration, type Generation } from '#contracts/generation.ts'
 import type { HookPoint } from '#contracts/manifest.ts'
 import type { DecidingPart, PartKinds, PartOutcome } from '#contracts/part-kind.ts'
-import type {
-  AskedFacts,
-  ChangeBy,
-  ChangeFacts,
-  ChangeResult,
-  PluginChange,
-  PluginStore,
-} from '#contracts/plugin-catalog.ts'
+import type { ChangeBy, ChangeResult, PluginChange } from '#contracts/plugin-catalog.ts'
+import type { AskedFacts, ChangeFacts, PluginStore } from '#contracts/plugin-store.ts'
 import { disable } from './allow.ts'
 import { idOf, ownerIdOf } from './changes.ts'
 import { decide } from './decide.ts'

@@ -92,8 +92,11 @@ const toName = (id: string): Name => ({
   forms: [id, withoutFillers(id)].map(skeleton).map((text) => ({ text, letters: lettersOf(text) })),
 })
 
-const lettersOf = (text: string): number =>
-  [...text].reduce((bits, letter) => bits | (1 << (letter.charCodeAt(0) % 32)), 0)
+function lettersOf(text: string): number {
+  let bits = 0
+  for (let at = 0; at < text.length; at += 1) bits |= 1 << (text.charCodeAt(at) % 32)
+  return bits
+}
 
 const isLookAlike = (one: Name, other: Name): boolean =>
   one.words === other.words || one.forms.some((form, at) => isAlmost(form, other.forms[at]!))

@@ -1,14 +1,8 @@
 import { errorCode, errorMessage, IsolaError } from '#contracts/errors.ts'
 import { withData } from '#contracts/event.ts'
 import type { DecidingPart, PartKindEntry } from '#contracts/part-kind.ts'
-import type {
-  BundleStore,
-  ChangeFacts,
-  PluginChange,
-  PluginQuota,
-  PluginRow,
-  PluginStore,
-} from '#contracts/plugin-catalog.ts'
+import type { PluginChange, PluginQuota, PluginRow } from '#contracts/plugin-catalog.ts'
+import type { BundleStore, ChangeFacts, PluginStore } from '#contracts/plugin-store.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { checkPluginId } from './plugin-names.ts'
 import { add, type AddOptions } from './add.ts'

@@ -3,10 +3,10 @@ import { permitLines, toPermit, widened, type Permit } from '#contracts/permit.t
 import type {
   PluginListing,
   PluginRow,
-  PluginStore,
   PluginVersion,
   PluginView,
 } from '#contracts/plugin-catalog.ts'
+import type { PluginStore } from '#contracts/plugin-store.ts'
 import type { NamesKept } from './look-alikes.ts'
 import { isolateNote, type IsolatePrice } from './isolate-note.ts'
 

@@ -1,7 +1,7 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { BundledPlugin } from '#contracts/manifest.ts'
 import type { PluginBundle } from '#contracts/plugin-bundle.ts'
-import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-store.ts'
 
 /** The code of isolated plugins by the plugin's hash: what the Runner asks when an isolate starts. */
 export function createCodeSource(

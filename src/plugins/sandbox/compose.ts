@@ -1,5 +1,5 @@
 import type { BundledPlugin } from '#contracts/manifest.ts'
-import type { BundleStore } from '#contracts/plugin-catalog.ts'
+import type { BundleStore } from '#contracts/plugin-store.ts'
 import { createCodeSource } from './code-source.ts'
 import { createIsolateHost, type IsolateHostDeps } from './isolate-host.ts'
 import { createIsolates, type IsolatesDeps } from './worker-code.ts'

@@ -111,3 +111,10 @@ it('what was off, and what depends on it, is found again when it is on', async (
   state.replace({ a: ['b'], b: ['c'], c: [] })
   expect(await found()).toEqual(['a__say', 'b__say', 'c__say'])
 })
+
+it('E9: names of tools come without what they are', async () => {
+  const { index, state } = open()
+  state.replace({ a: [], b: [] })
+  expect(await index.toolNames(['*'])).toEqual(['a__say', 'b__say'])
+  expect(await index.toolNames(['b__*', 'b__say', 'c__say'])).toEqual(['b__say'])
+})

@@ -24,7 +24,10 @@ function open() {
     await store.commit({
       rows: [],
       generation: {
-        ...{ number, pins: { ...was.pins, ...pins }, before: was, isAnew },
+        number,
+        pins: { ...was.pins, ...pins },
+        before: was,
+        isAnew,
         reason: 'policy_changed',
       },
       event: { ...event, principal: 'operator', trace: 't', atMs: 1 },
@@ -80,6 +83,17 @@ describe('a generation', () => {
     expect(
       (await host.store.generations(2)).map(({ plugins }) => plugins.map(({ id }) => id)),
     ).toEqual([['b'], ['a', 'b']])
+  })
+
+  it('E9: is listed with the one before as long as both name ten thousand plugins at most', async () => {
+    const many = Array.from({ length: 6_000 }, (_one, at) => plugin(`p${at}`))
+    await host.commit({ plugin: [plugin('a')] })
+    await host.commit({ plugin: many })
+    await host.commit({ plugin: many.slice(1) })
+    const listed = async () => (await host.store.generations(100)).map(({ number }) => number)
+    expect(await listed()).toEqual([3])
+    await host.commit({ plugin: many.slice(0, 4_000) })
+    expect(await listed()).toEqual([4, 3])
   })
 
   it('writes what it changes, however much is in force', async () => {

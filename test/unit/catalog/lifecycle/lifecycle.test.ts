@@ -5,11 +5,8 @@ import { pinOf, pinsOf, type Generation } from '../../../../src/contracts/genera
 import { parseManifest } from '../../../../src/contracts/manifest.ts'
 import { toPermit } from '../../../../src/contracts/permit.ts'
 import { toBundleText } from '../../../../src/contracts/plugin-bundle.ts'
-import type {
-  ChangeBy,
-  PluginChange,
-  PluginStore,
-} from '../../../../src/contracts/plugin-catalog.ts'
+import type { ChangeBy, PluginChange } from '../../../../src/contracts/plugin-catalog.ts'
+import type { PluginStore } from '../../../../src/contracts/plugin-store.ts'
 import { createPluginLifecycle } from '../../../../src/catalog/lifecycle/lifecycle.ts'
 import { keepNames } from '../../../../src/catalog/lifecycle/look-alikes.ts'
 import { createPluginViews } from '../../../../src/catalog/lifecycle/view.ts'
@@ -48,9 +45,9 @@ const quota = { maxVersions: 1_000, maxBytes: 1_000_000_000, maxAddsPerHour: 1_0
 
 /** All that is there, as an operator sees each. */
 async function viewsOf(store: PluginStore) {
-  const { show } = createPluginViews(store)
+  const views = createPluginViews(store)
   const names = keepNames(store.ids)
-  const found = await Promise.all((await store.ids()).map((id) => show(id, names)))
+  const found = await Promise.all((await store.ids()).map((id) => views.show(id, names)))
   return found.flatMap((view) => view ?? [])
 }
 
@@ -742,6 +739,29 @@ describe('what the operator is told', () => {
     const memory = await host.add('kv-2', '1.0.0')
     expect(memory.result.notes).toEqual([expect.stringContaining('looks like "kv"')])
   })
+})
+
+it('E9: going back asks the database as often for sixty plugins as for two', async () => {
+  const askedFor = async (many: number): Promise<number> => {
+    host = setUp()
+    for (let at = 0; at < many; at += 1) {
+      await host.add(`p${at}`, '1.0.0')
+      await host.change({ do: 'enable', id: `p${at}` })
+    }
+    const { number } = await host.lifecycle.current()
+    await host.change({ do: 'disable', id: 'p1' })
+    const { prepare } = host.database
+    let asked = 0
+    // Statements that write are as many as the rows.
+    host.database.prepare = (sql) => {
+      if (/^\s*SELECT/.test(sql)) asked += 1
+      return prepare(sql)
+    }
+    await host.change({ do: 'restore', generation: number })
+    expect((await host.lifecycle.current()).pins.plugin).toHaveLength(many)
+    return asked
+  }
+  expect(await askedFor(60)).toBe(await askedFor(2))
 })
 
 describe('the store of bundles', () => {
