@@ -51,6 +51,7 @@ const maxListed = 200
  * The class behind the `PRINCIPAL` binding: one object a principal, the one writer of its days. A reply leaves
  * only after its rows are durable (the platform's output gate), so a restart forgets nothing it promised.
  */
+// oxlint-disable-next-line max-lines-per-function -- one short method for each verb
 export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
   return class extends DurableObject<Env> implements PrincipalApi {
     readonly #runtime = runtimeOf()

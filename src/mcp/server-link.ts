@@ -71,7 +71,11 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
       },
     })
     const listing = createServerListing({
-      ...{ clock, sha256, kept: mine, keyOf, sent },
+      clock,
+      sha256,
+      kept: mine,
+      keyOf,
+      sent,
       using: connections.using,
     })
     return { ...connections, ...listing }
@@ -98,15 +102,17 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
     const { signal } = stop
     const askIt = ({ client, inCall }: Line) =>
       inCall.run(asked, stop, () => ask(client, call, { tell, signal }))
-    const { hold, using, look, freshOf } = await lineFor(call)
+    const line = await lineFor(call)
     // First, as it may be a new session: then the list is looked at again.
-    const letGo = hold(call.config)
+    const letGo = line.hold(call.config)
     try {
-      return refusal(call, await freshOf(call.config)) ?? (await using(call.config, askIt))
+      return (
+        refusal(call, await line.freshOf(call.config)) ?? (await line.using(call.config, askIt))
+      )
     } catch (error) {
       if (signal.aborted || !isSessionGone(error)) throw error
       // The session ended over there, so this was not done. A new one may have other things in it: they are compared.
-      return refusal(call, await look(call.config)) ?? (await using(call.config, askIt))
+      return refusal(call, await line.look(call.config)) ?? (await line.using(call.config, askIt))
     } finally {
       letGo()
     }

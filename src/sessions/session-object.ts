@@ -14,6 +14,7 @@ const neverDropped = { maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER }
  * The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. Its methods
  * only say who answers: `SessionApi` has what each takes and gives.
  */
+// oxlint-disable-next-line max-lines-per-function -- one short method for each verb
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
     // Before anybody else has the storage.

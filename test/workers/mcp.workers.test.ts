@@ -104,10 +104,24 @@ describe('a remote MCP server', () => {
     async (era) => {
       const id = `warm-${era}`
       const server = await enabled(id, { era })
+      upstream?.restore()
+      const calls = [
+        { name: 'isola__call', input: { name: `${id}__say`, input: { text: 'hello' } } },
+      ]
+      upstream = installUpstream(({ messages }) => {
+        const last = messages.at(-1)
+        return last?.role === 'tool' ? { text: String(last.content) } : { calls }
+      }, server.answer)
+      const { id: session } = await callJson('/api/sessions', { json: {} })
+      const json = { task: 'go', wait: true }
+      const run = async () =>
+        (await callJson(`/api/sessions/${session}/runs`, { json })).result.result
+      // Where it keeps sessions, it has one for each session tree, which the first call begins.
+      await run()
       for (const sleeps of [false, true]) {
         if (sleeps) await evictDurableObject(objectOf(id))
         server.seen.length = 0
-        expect(await runOnce()).toContain('hello')
+        expect(await run()).toContain('hello')
         expect(server.methods()).toEqual(['tools/call'])
       }
     },

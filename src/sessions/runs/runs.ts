@@ -93,6 +93,7 @@ interface Entry extends LiveRun {
   readonly abort: RunWork['abort']
 }
 
+// oxlint-disable-next-line max-lines-per-function -- its parts share one queue
 export function createRuns(options: RunsOptions): Runs {
   const { runtime, store, hub } = options
   const { clock } = runtime
