@@ -285,13 +285,8 @@ function composeWork(parts: WorkParts) {
   const builder = createContextBuilder({ count, readTool: readOutputName })
   const { aroundSummary } = hooks
   const context = createContextFitter({ ...sources, builder, models, outputs, aroundSummary })
-  const kernel = composeKernel({
-    ...sources,
-    ...thinking,
-    models: answers.behind(models),
-    gates,
-    context,
-  })
+  const guarded = { ...thinking, models: answers.behind(models) }
+  const kernel = composeKernel({ ...sources, ...guarded, gates, context })
   const windows = createContextReader({ builder, count, models })
   return { plugins, mcp, agents, hooks, lifecycle, kernel, windows }
 }

@@ -23,7 +23,11 @@ export const wanted = via('http__request', {
   body: 'done',
 })
 
-const hex = (text: string) => [...text].map((one) => one.charCodeAt(0).toString(16)).join('')
+const hex = (text: string) =>
+  text
+    .split('')
+    .map((one) => one.charCodeAt(0).toString(16))
+    .join('')
 /** The notes, plain and so that nobody finds them by comparing. */
 export const forms: readonly string[] = [canary, btoa(canary), hex(canary)]
 
