@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { roles, type Role } from './keys.ts'
+import { roles, type Role } from './role.ts'
 import { labelSchema, sink, type Label } from './label.ts'
 import type { JsonObject } from './json.ts'
 

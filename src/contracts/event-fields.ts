@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { approvalRequestSchema, decidedBySchema } from './approval.ts'
 import type { Json, JsonObject } from './json.ts'
 import { labelSchema } from './label.ts'
 import type { Message } from './message.ts'
@@ -159,7 +160,45 @@ export const limitReached = {
 }
 
 export const pauseKind = z.enum(['approval', 'question', 'client_tool', 'session', 'budget'])
+/** Who decided about a call that waited for a yes. */
+const decider = decidedBySchema.describe(
+  'who decided about a call that waited for a yes, and where it was said',
+)
+/** What came of a call that waited, and who said it. */
+export const answeredBy = {
+  answer: text.describe('`approved`, `answered`, or the code of the failure'),
+  by: text.optional().describe('who gave it, if not the owner of the session'),
+  decidedBy: decider.optional(),
+}
+/** What a rule of an earlier approval covers. */
+export const heldByRule = {
+  call,
+  tool: text,
+  rule: text.describe('the id of the rule'),
+  decidedBy: decider,
+}
+/** The calls that a run waits for. */
+export const waitingCalls = z
+  .array(
+    z.object({
+      call,
+      tool: text,
+      kind: pauseKind,
+      label: label.optional(),
+      approval: approvalRequestSchema.optional(),
+    }),
+  )
+  .readonly()
+  .describe(
+    'the calls that wait, with the label of what was read before; of those that wait for a yes also whose yes, and why',
+  )
 export const verdict = z.enum(['failed', 'vetoed', 'changed', 'allow'])
+/** What a hook said of calls. */
+export const callsOfHook = z
+  .array(z.object({ call, verdict }))
+  .readonly()
+  .exactOptional()
+  .describe('those that it did not simply allow')
 
 export const turn = number.describe('counts from 1 within the run')
 

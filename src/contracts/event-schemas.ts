@@ -3,13 +3,14 @@ import {
   call,
   compaction,
   costNanoUsd,
+  answeredBy,
   durationMs,
   failure,
   flag,
+  heldByRule,
   inHook,
   json,
   jsonObject,
-  label,
   limitReached,
   message,
   model,
@@ -24,8 +25,8 @@ import {
   toolCall,
   turn,
   usage,
+  waitingCalls,
 } from './event-fields.ts'
-import { approvalRequestSchema as approval, decidedBySchema } from './approval.ts'
 import { kind } from './event-kind.ts'
 import { pluginEventSchemas } from './plugin-event-schemas.ts'
 
@@ -64,20 +65,7 @@ export const eventSchemas = {
   run_parked: kind(
     'Nothing is left to do until somebody outside decides or answers. The run is not over.',
     {
-      pauses: z
-        .array(
-          z.object({
-            call,
-            tool: text,
-            kind: pauseKind,
-            label: label.optional(),
-            approval: approval.optional(),
-          }),
-        )
-        .readonly()
-        .describe(
-          'the calls that wait, with the label of what was read before; of those that wait for a yes also whose yes, and why',
-        ),
+      pauses: waitingCalls,
       platform: toldPlatform,
     },
     { told: { turn } },
@@ -92,20 +80,11 @@ export const eventSchemas = {
     tool: text,
     kind: pauseKind,
     argsHash,
-    answer: text.describe('`approved`, `answered`, or the code of the failure'),
-    by: text.optional().describe('who gave it, if not the owner of the session'),
-    decidedBy: decidedBySchema
-      .optional()
-      .describe('who decided about a call that waited for a yes, and where it was said'),
+    ...answeredBy,
   }),
   approval_held: kind(
-    'A rule of an earlier approval let a call run about which somebody would have been asked.',
-    {
-      call,
-      tool: text,
-      rule: text.describe('the id of the rule'),
-      decidedBy: decidedBySchema.describe('who made it'),
-    },
+    'A rule of an earlier approval let a call run that would have waited.',
+    heldByRule,
   ),
   run_finished: kind(
     'The run is over. It is the last event of every run.',

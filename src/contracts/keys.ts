@@ -1,11 +1,8 @@
 import type { DeploymentEvent } from './event.ts'
 import type { OwnLimits } from './own-limits.ts'
+import type { Role } from './role.ts'
 
-/** The roles; each principal has one. */
-export const roles = ['operator', 'author', 'user', 'auditor'] as const
-
-/** What somebody may do here; which routes that is, is in one table of `http/`. */
-export type Role = (typeof roles)[number]
+export { roles, type Role } from './role.ts'
 
 /** What a principal may, whichever of its keys it shows. Absent lists mean everything there is. */
 export interface Rights {

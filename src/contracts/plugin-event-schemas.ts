@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   call,
+  callsOfHook,
   costNanoUsd,
   durationMs,
   inHook,
@@ -47,11 +48,7 @@ export const pluginEventSchemas = {
     matched: number.describe('how many events it was asked about'),
     verdict: verdict.describe('the gravest of what it said'),
     durationMs,
-    calls: z
-      .array(z.object({ call, verdict }))
-      .readonly()
-      .exactOptional()
-      .describe('those that it did not simply allow'),
+    calls: callsOfHook,
   }),
   isolate_started: kind(
     'The first use of an isolate on a day, and each that model-written code is given.',

@@ -301,7 +301,7 @@ describe('the inbox', () => {
 })
 
 describe('a rule of an approval', () => {
-  const rulesOf = async ({ askJson }: Somebody) => (await askJson('/api/approval-rules')).rules
+  const rulesOf = async (who: Somebody) => (await who.askJson('/api/approval-rules')).rules
 
   it('E6, T11: lets the same arguments run in this session behind no worse label, not others, and not elsewhere', async () => {
     const ann = await somebody('user')

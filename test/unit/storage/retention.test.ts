@@ -187,8 +187,10 @@ describe('retention of the other tables', () => {
     })
     await run()
     const plans = asked.map((sql) => planOf(sqlite, sql))
-    expect(plans).toHaveLength(4)
-    const [sessions, givenUp, events, runs] = plans
+    expect(plans).toHaveLength(6)
+    const [sessions, givenUp, events, runs, approvals, rules] = plans
+    expect(approvals).toMatch(/INDEX approvals_by_state \(state=\? AND at_ms<\?\)/)
+    expect(rules).toMatch(/INDEX approval_rules_by_end \(expires_at_ms<\?\)/)
     expect(sessions).toMatch(/INDEX sessions_unnamed_by_month \(used_month<\?\)/)
     expect(sessions).toMatch(/INDEX sessions_by_month \(used_month<\?\)/)
     expect(givenUp?.match(/INDEX given_up_runs_by_state \(state=\? AND at_ms<\?\)/g)).toHaveLength(

@@ -13,8 +13,8 @@ export default [
     what: 'E6: a call is decided once; another decision is refused',
     test: 'sessions.test.ts',
     file: 'src/sessions/waiting/outside.ts',
-    find: "if (before !== undefined) throw conflict('This call was decided already, and otherwise.')",
-    replace: 'if (before !== undefined) return',
+    find: 'throw decidedAlready(before, { who: row.deciders?.[call], isSame: before === digest })',
+    replace: 'return false',
   },
   {
     name: 'decision-shows-arguments',
