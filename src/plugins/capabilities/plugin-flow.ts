@@ -80,6 +80,21 @@ export function yieldsOfCall(
   return bringsKey(url, input) ? labelFrom(from) : yieldsOf(plugin, hints, from)
 }
 
+/** All of it of one tool: what it does, what its results can be, and where it goes. */
+export function flowOf(
+  plugin: LoadedPlugin,
+  hints: Hints,
+  name: string,
+  declared?: ToolManifest['sink'],
+) {
+  const place = placeOf(plugin, hints)
+  return {
+    sinks: sinksOf(plugin, hints, declared),
+    yields: yieldsOf(plugin, hints, name),
+    ...(place && { goesTo: () => place }),
+  }
+}
+
 /** The labels of one call of a plugin: of what its code has read so far, and for what it keeps. */
 export interface CallLabels {
   readonly label: () => Label

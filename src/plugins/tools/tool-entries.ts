@@ -17,14 +17,7 @@ import { jsonSizeBytes, NotJsonError, toJson } from '../sandbox/json-border.ts'
 import { toOfferTools } from './offer-tools.ts'
 import { InputError, OutputError } from '../sandbox/output-error.ts'
 import { waitingFor } from '#contracts/asks.ts'
-import {
-  createCallLabels,
-  opened,
-  placeOf,
-  sinksOf,
-  yieldsOf,
-  yieldsOfCall,
-} from '../capabilities/plugin-flow.ts'
+import { createCallLabels, flowOf, opened, yieldsOfCall } from '../capabilities/plugin-flow.ts'
 import { createAsking } from '../capabilities/plugin-request.ts'
 import type { HostedFunction } from '../sandbox/plugin-parts.ts'
 
@@ -170,20 +163,6 @@ type AgentInvoke = NonNullable<LoadedPlugin['parts']['agent']>['invoke']
 
 function toRecord({ manifest, tier }: LoadedPlugin): ToolOwner {
   return { plugin: manifest.id, version: manifest.version, tier }
-}
-
-function flowOf(
-  plugin: LoadedPlugin,
-  hints: ToolManifest['annotations'],
-  name: string,
-  declared?: ToolManifest['sink'],
-) {
-  const place = placeOf(plugin, hints)
-  return {
-    sinks: sinksOf(plugin, hints, declared),
-    yields: yieldsOf(plugin, hints, name),
-    ...(place && { goesTo: () => place }),
-  }
 }
 
 interface PluginCall {
