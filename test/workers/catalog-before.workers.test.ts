@@ -89,7 +89,10 @@ describe('the Catalog of the version before', () => {
 
 /** Takes out of every policy that is kept, in D1 and in the object, what that version did not know. */
 async function withoutLabels(): Promise<void> {
-  const without = ({ labels: _, ...section }: Answer): Answer => section
+  const without = (section: Answer): Answer => {
+    const { labels: _, ...kept } = section
+    return kept
+  }
   const stripped = (text: string): string => {
     const { policy, ...pin } = JSON.parse(text) as Answer
     const sections = (some: object) =>
