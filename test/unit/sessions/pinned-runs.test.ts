@@ -349,6 +349,8 @@ describe('I19: what hooks add to the instructions', () => {
     expect(await next.runs.live(receipt.run)!.done).toMatchObject({ result: 'second' })
     const { messages } = world.model.requests.at(-1)!
     expect(JSON.stringify(messages[0])).toContain('Be polite.')
-    expect(next.row(receipt.run).added).toEqual([{ plugin: 'rules', text: 'Be polite.' }])
+    const { added } = next.row(receipt.run)
+    const label = { integrity: 'tool', confidentiality: 'said', sources: [] }
+    expect(added).toEqual([{ plugin: 'rules', text: 'Be polite.', label }])
   })
 })
