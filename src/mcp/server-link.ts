@@ -56,6 +56,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
   /** Of an older server that gives no session, and of one of today's protocol, nobody can tell who asked before. */
   const isStateless = (config: McpServerConfig) =>
     kept.get<boolean>(statelessName, keyOf(config)) === true
+  const about = { clock, sha256, keyOf, sent }
   const open = (mine: KeptValues) => {
     const connections = createConnections({
       backoff,
@@ -70,14 +71,7 @@ export function createServerLink(store: LinkStore, deps: LinkDeps) {
           kept.keep(statelessName, key, !keepsSession)
       },
     })
-    const listing = createServerListing({
-      clock,
-      sha256,
-      kept: mine,
-      keyOf,
-      sent,
-      using: connections.using,
-    })
+    const listing = createServerListing({ ...about, kept: mine, using: connections.using })
     return { ...connections, ...listing }
   }
   /** Shared by all sessions, and the one that is looked at. */
