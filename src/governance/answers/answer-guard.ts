@@ -44,6 +44,8 @@ export function createAnswerGuard({
       principal,
       label,
       sinks: ['egress'],
+      // To whoever asked, which is nowhere else; but nothing private is at home there.
+      goesTo: { home: answerName },
     } as const
     return decideTool(policy, asked).verdict === 'allow' ? undefined : policy.network.hosts
   }
