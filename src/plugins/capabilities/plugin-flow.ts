@@ -160,7 +160,10 @@ export function createCallLabels(
 export function flowOf(
   plugin: Granted & Pick<LoadedPlugin, 'manifest'>,
   hints: Hints,
-  { name, declared = [] }: { readonly name: string; readonly declared?: readonly Sink[] | undefined },
+  {
+    name,
+    declared = [],
+  }: { readonly name: string; readonly declared?: readonly Sink[] | undefined },
 ) {
   const place = placeOf(plugin, hints)
   return {

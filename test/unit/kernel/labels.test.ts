@@ -143,7 +143,7 @@ describe('the label of a context', () => {
       after: async (_subject: unknown, result: ToolResult) => result,
     }
     const parts = createKernelParts(createFakeModel([call('clock')]))
-    const approvals = { isNeeded: () => true }
+    const approvals = { isNeeded: () => ({}) }
     const own = { ...parts, gates: { ...openGates, hooks, approvals } }
     const outcome = await createKernel(own).run(
       runInput({ toolset: world().toolset, label: saidLabel, options: { pauses: 'park' } }),
