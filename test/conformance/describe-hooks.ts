@@ -61,8 +61,9 @@ export function describeHooks(what: string, { load }: HooksHost): void {
   const called = (events: readonly EventDraft[]) =>
     events.flatMap(({ type, data }) => (type === 'hook_called' ? [data] : []))
 
-  /** It reaches nothing, and has read nothing of what it keeps. */
-  const madeByHook = { integrity: 'tool', confidentiality: 'public', sources: [] } as const
+  /** It reaches nothing, and has read nothing but what it heard. */
+  const made = { integrity: 'tool', confidentiality: 'public', sources: [] } as const
+  const madeByHook = joinLabels([saidLabel, made])
 
   describe(`P16: hooks ${what}`, () => {
     it('lets a call pass as it is, and the record says who was asked', async () => {
@@ -230,7 +231,7 @@ export function describeHooks(what: string, { load }: HooksHost): void {
         ok: true,
         output: { redacted: true },
         taint: ['tool:demo__go', 'tool:hooks'],
-        label: joinLabels([saidLabel, madeByHook]),
+        label: madeByHook,
         usage,
       })
       expect(await hooks.after(subject({ do: 'veto' }), result)).toEqual({
@@ -239,6 +240,7 @@ export function describeHooks(what: string, { load }: HooksHost): void {
           code: 'tool_denied',
           message: 'The plugin hooks does not allow it: not on a Sunday',
         },
+        label: madeByHook,
         usage,
       })
       for (const how of ['throw', 'garbage', 'swell'])

@@ -139,12 +139,12 @@ const rows: readonly Row[] = [
   [
     'a client’s tool',
     () => decided({ decision: 'result', output: 1 }, 'client_tool'),
-    labelFrom('theirs'),
+    labelFrom('client:theirs'),
   ],
   [
     'its error',
     () => decided({ decision: 'error', message: 'x' }, 'client_tool'),
-    labelFrom('theirs'),
+    labelFrom('client:theirs'),
   ],
   ['what is behind a handle', () => behindHandle(page), page],
   ['what was kept without a label', () => behindHandle(undefined), worst],

@@ -2,7 +2,7 @@ import { call, callJson, type Answer } from '../../fakes/client.ts'
 import { createFakeMcp, type FakeTool } from '../../fakes/mcp-server.ts'
 import { addPlugin, changePlugin, enablePlugin, pluginBundle } from '../../fakes/plugin-admin.ts'
 import { installUpstream, type UpstreamRequest } from '../../fakes/upstream.ts'
-import { canary, createObedient, forms, token, via, type Part } from './obedient.ts'
+import { canary, createObedient, forms, token, via, type Call, type Part } from './obedient.ts'
 
 /** A request that left for somebody else than the model. */
 interface Sent {
@@ -191,6 +191,7 @@ export async function runWith(
     Object.entries(parts).map(([model, part]) => [model, createObedient(part)]),
   )
   upstreamFor(models)
+  const wanted = () => Object.values(models).flatMap((model) => model.wanted())
   sent.length = 0
   const { run } = await callJson(`/api/sessions/${session}/runs`, { json: { task } })
   const at = `/api/sessions/${session}/runs/${run}`
@@ -199,7 +200,7 @@ export async function runWith(
   for (let rounds = 0; rounds < 5_000; rounds += 1) {
     view = await callJson(at)
     if (!['queued', 'running', 'parked'].includes(view.state)) break
-    const asked = view.state === 'parked' ? await answerAll(session, run) : 0
+    const asked = view.state === 'parked' ? await answerAll(session, run, wanted()) : 0
     questions += asked
     if (asked === 0) await new Promise((resolve) => setTimeout(resolve, 10))
   }
@@ -213,31 +214,37 @@ export async function runWith(
 }
 
 /** Decides about all that a run waits for, and those below it. @returns How many stopped to ask. */
-async function answerAll(session: string, run: string): Promise<number> {
+async function answerAll(session: string, run: string, wanted: readonly Call[]): Promise<number> {
   const at = `/api/sessions/${session}/runs/${run}`
   const { pauses = [] } = await callJson(at)
   const open = pauses.filter((one: Answer) => one.kind !== 'session' && !one.decided)
   for (const pause of open) {
-    const answer = await call(`${at}/decisions`, { json: decisionOn(pause) })
+    const answer = await call(`${at}/decisions`, { json: decisionOn(pause, wanted) })
     if (!answer.ok) throw new Error(await answer.text())
   }
   let asked = Math.sign(open.length)
   if (pauses.length > open.length) {
     for (const { id } of (await callJson(`/api/sessions/${session}`)).children) {
       const { runs } = await callJson(`/api/sessions/${id}`)
-      for (const one of runs) if (one.state === 'parked') asked += await answerAll(id, one.id)
+      for (const one of runs) if (one.state === 'parked') asked += await answerAll(id, one.id, wanted)
     }
   }
   return asked
 }
 
-function decisionOn({ call: id, kind, input, argsHash, asksHash }: Answer): object {
+function decisionOn(
+  { call: id, kind, tool: name, input, argsHash, asksHash }: Answer,
+  wanted: readonly Call[],
+): object {
   if (kind !== 'approval') {
     const output = { really: { action: 'accept', content: { yes: true } } }
     return { call: id, decision: 'result', output, asksHash }
   }
-  const isWanted = input?.url === 'https://work.example/done' && input?.body === 'done'
-  return isWanted
+  const asked = JSON.stringify({ name, input })
+  const isOfTask = wanted.some((one) =>
+    [JSON.stringify(one.input), JSON.stringify(one)].includes(asked),
+  )
+  return isOfTask
     ? { call: id, argsHash, decision: 'approve' }
     : { call: id, decision: 'deny', message: 'No.' }
 }
