@@ -3,18 +3,13 @@ import type { Clock } from '#contracts/sources.ts'
 
 /** So many characters of bodies are kept; what was used longest ago goes first. */
 const maxKeptChars = 8_000_000
+/** So long nobody asks again for one that could not be read. */
+const lostMs = 1_000
 
 /** Bodies by their hash, kept: under one hash there is one content, for as long as there is anything. */
 export function createBodies(
   load: (hash: string) => Promise<PluginSource>,
-  {
-    clock,
-    lostMs = 1_000,
-  }: {
-    readonly clock: Clock
-    /** So long nobody asks again for one that could not be read. */
-    readonly lostMs?: number
-  },
+  { clock }: { readonly clock: Clock },
 ) {
   const kept = new Map<string, { readonly source: PluginSource; readonly chars: number }>()
   const lost = new Map<string, number>()
@@ -43,7 +38,7 @@ export function createBodies(
       const source = await load(hash).catch(() => undefined)
       if (source) keep(hash, source)
       if (source) lost.delete(hash)
-      else if (lostMs > 0) lost.set(hash, clock.nowMs())
+      else lost.set(hash, clock.nowMs())
       return source
     },
   }

@@ -6,7 +6,6 @@ import type { BundleStore, PluginStore } from '#contracts/plugin-store.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
 import type { ToolEntry } from '#contracts/tool.ts'
 import type { TrustStore } from '#contracts/trust.ts'
-import { createBodies } from './bodies.ts'
 import {
   createCatalogGateway,
   emptySnapshot,
@@ -54,8 +53,8 @@ export function composeCatalog({ bundles, store, trust, config, ...parts }: Cata
   const outputs = createOutputStore(parts.sessions)
   const loadBody = async (hash: string) =>
     toSource(JSON.parse(await bundles.load(hash)) as PluginSource)
-  // The object and the try-out look at what is there now: one that was not there may have come.
-  const { sourceOf } = createBodies(loadBody, { clock: parts.clock, lostMs: 0 })
+  // The object and the try-out look at what is there now: what they read once is not read again soon.
+  const sourceOf = (hash: string) => loadBody(hash).catch(() => undefined)
   return {
     installed: createCatalogGateway({ ...parts, loadBody }),
     initial: emptySnapshot,

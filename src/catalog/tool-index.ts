@@ -36,17 +36,18 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
   let working: Promise<void> | undefined
 
   const indexNext = async (ids: readonly string[]): Promise<void> => {
+    const read = onceEach(sourceOf)
     const number = kept.number() ?? 0
     const always = kept.always()
     const needs = new Map(
       await Promise.all(
         ids.map(async (id) => {
-          const { needed } = await withNeeds({ ids: [id] }, { find, sourceOf })
+          const { needed } = await withNeeds({ ids: [id] }, { find, sourceOf: read })
           return [id, needed] as const
         }),
       ),
     )
-    const set = await withNeeds({ parts: always, ids }, { find, sourceOf })
+    const set = await withNeeds({ parts: always, ids }, { find, sourceOf: read })
     const wired = wire(toSnapshot(number, set))
     // It changed meanwhile: the next look begins anew.
     if (kept.number() !== number) return
@@ -103,3 +104,13 @@ export function createToolIndex({ kept, sourceOf, wire, buildIndex }: ToolIndexD
 }
 
 const isHidden = (tool: ListedTool): boolean => Object(tool).isHidden === true
+
+/** Reads each body once, however many parts need it: for one look at what is there now. */
+function onceEach(sourceOf: NeedsDeps['sourceOf']): NeedsDeps['sourceOf'] {
+  const begun = new Map<string, ReturnType<NeedsDeps['sourceOf']>>()
+  return (hash) => {
+    const source = begun.get(hash) ?? sourceOf(hash)
+    begun.set(hash, source)
+    return source
+  }
+}

@@ -4,7 +4,8 @@ import type { Outcome, Probe } from './probe.ts'
 const failsWith =
   (message: RegExp, transient?: true) =>
   ({ result }: Outcome): void => {
-    expect(result).toEqual({
+    const { label: _itsOwn, ...told } = result
+    expect(told).toEqual({
       ok: false,
       error: {
         code: 'tool_failed',

@@ -70,7 +70,7 @@ async function addServer(): Promise<void> {
   const path = '/api/operator/mcp'
   await callJson(path, { json: { id: 'stateful', url: 'https://stateful.example.com/mcp' } })
   const { listing } = await callJson(`${path}/stateful/look`, { json: {} })
-  const json = { hash: listing.hash, harmless: ['*'] }
+  const json = { hash: listing.hash, confirm: ['remember'] }
   await callJson(`${path}/stateful/approve`, { json })
   await callJson(`${path}/stateful/enable`, { json: {} })
   upstream.restore()

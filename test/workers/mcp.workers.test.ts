@@ -112,6 +112,9 @@ describe('a remote MCP server', () => {
         const last = messages.at(-1)
         return last?.role === 'tool' ? { text: String(last.content) } : { calls }
       }, server.answer)
+      // What it said before would have somebody asked about the next call.
+      const policy = '/api/operator/policy'
+      await callJson(policy, { json: { policy: { labels: [] } } })
       const { id: session } = await callJson('/api/sessions', { json: {} })
       const json = { task: 'go', wait: true }
       const run = async () =>
@@ -124,6 +127,7 @@ describe('a remote MCP server', () => {
         expect(await run()).toContain('hello')
         expect(server.methods()).toEqual(['tools/call'])
       }
+      await callJson(policy, { json: { policy: {} } })
     },
   )
 

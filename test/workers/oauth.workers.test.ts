@@ -601,7 +601,14 @@ describe('the metadata', () => {
       response_types_supported: ['code'],
       authorization_response_iss_parameter_supported: true,
       client_id_metadata_document_supported: true,
-      scopes_supported: ['agents', 'audit:read', 'plugins:install', 'operator', 'offline_access'],
+      scopes_supported: [
+        'agents',
+        'approve',
+        'audit:read',
+        'plugins:install',
+        'operator',
+        'offline_access',
+      ],
     })
     for (const path of ['/mcp', '/v1', '/api'])
       expect(await (await at(`/.well-known/oauth-protected-resource${path}`)).json()).toMatchObject(

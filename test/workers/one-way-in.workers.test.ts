@@ -1,3 +1,4 @@
+import { saidLabel } from '#contracts/label.ts'
 import { env } from 'cloudflare:workers'
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -91,6 +92,9 @@ function apart(rows: readonly Answer[]) {
   return { asked, rest }
 }
 
+const withLabel = (messages: unknown) =>
+  (messages as readonly object[]).map((message) => ({ ...message, label: saidLabel }))
+
 describe('a run', () => {
   it('P3, N3: has the same rows whatever it came in by, but for the origin and what its client can do', async () => {
     upstream = installUpstream(script)
@@ -117,7 +121,8 @@ describe('a run', () => {
       chat: as('chat', clientTools, refusing),
       responses: as('responses', { ...clientTools, echo: expect.any(Object) }, refusing),
       api: as('api', {}),
-      mcp: as('mcp', {}),
+      // What its client was given before is joined to what it says now; here that was nothing.
+      mcp: as('mcp', { messages: withLabel(said['messages']) }),
       test: as('test', {}),
     })
   })

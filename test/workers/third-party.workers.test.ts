@@ -127,7 +127,17 @@ it('Y3, P12: a parser with its package bundled in works, and says where a text i
 })
 
 it('Y7, P13, P24: an agent with code of its own has a package, a key by reference and another plugin’s tool', async () => {
+  // Its model is a stranger's, asked with a key: that its words go on to the desk is for the operator to allow.
+  const rule = {
+    label: { from: 'analyst*' },
+    sink: 'egress',
+    tools: 'tickets__*',
+    verdict: 'allow',
+  }
+  const policy = '/api/operator/policy'
+  await callJson(policy, { json: { policy: { labels: [rule] } } })
   const run = await runWith('analyst__run', { task: 'fire' })
+  await callJson(policy, { json: { policy: {} } })
   expect(run.said).toContain('one fire, says Bearer [redacted]')
   expect(arrived.filter((one) => one === 'POST llm.example.com/v1/chat/completions')).toHaveLength(
     2,

@@ -1,3 +1,4 @@
+import { approverSchema } from '../approval.ts'
 import * as z from 'zod'
 import { exposureSchema } from '../exposure.ts'
 import { networkRuleSchema } from '../network-rule.ts'
@@ -53,6 +54,9 @@ export const settingContracts = {
           sinks: testPolicyRequest.shape.sinks,
           url: testPolicyRequest.shape.url,
           rates: toolPolicySchema.shape.rates,
+          approver: approverSchema
+            .optional()
+            .describe('Where somebody is asked: whose yes counts.'),
         }),
       },
     },

@@ -226,7 +226,8 @@ async function answerAll(session: string, run: string, wanted: readonly Call[]):
   if (pauses.length > open.length) {
     for (const { id } of (await callJson(`/api/sessions/${session}`)).children) {
       const { runs } = await callJson(`/api/sessions/${id}`)
-      for (const one of runs) if (one.state === 'parked') asked += await answerAll(id, one.id, wanted)
+      for (const one of runs)
+        if (one.state === 'parked') asked += await answerAll(id, one.id, wanted)
     }
   }
   return asked
