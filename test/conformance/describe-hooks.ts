@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { joinLabels, saidLabel } from '#contracts/label.ts'
+import { joinLabels, ownLabel, saidLabel } from '#contracts/label.ts'
 import type { EventDraft } from '#contracts/event.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { HookSubject, ToolHooks } from '#contracts/policy.ts'
@@ -250,6 +250,7 @@ export function describeHooks(what: string, { load }: HooksHost): void {
             code: 'tool_denied',
             message: 'A check after this call failed, so its result is held back.',
           },
+          label: ownLabel,
           usage,
         })
     })

@@ -406,7 +406,7 @@ describe('an authorization request', () => {
   })
 
   it('T27: of a name without end the record has the beginning', async () => {
-    const { client_id: client } = await register({ client_name: 'x'.repeat(5_000) })
+    const { client_id: client } = await register({ client_name: 'x'.repeat(5_000) }, '203.0.113.77')
     const browser = createBrowser()
     const { key } = await addKey()
     await browser.decide(await authorizeUrl(client), { key, decision: 'key' })
