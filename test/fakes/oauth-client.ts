@@ -26,8 +26,7 @@ export const form = (fields: Readonly<Record<string, string | readonly string[]>
 }
 
 /** A client that registers itself, as MCP clients do. */
-/** @param address Where the client is; of each network only some registrations a minute are on the record. */
-export async function register(more: object = {}, address?: string): Promise<Answer> {
+export async function register(more: object = {}): Promise<Answer> {
   const metadata = {
     client_name: 'A test client',
     redirect_uris: [callback],
@@ -36,10 +35,7 @@ export async function register(more: object = {}, address?: string): Promise<Ans
   }
   const response = await at('/oauth/register', {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      ...(address !== undefined && { 'cf-connecting-ip': address }),
-    },
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify(metadata),
   })
   return { status: response.status, ...((await response.json()) as object) }
