@@ -29,7 +29,7 @@ import type { RunnerParts } from './plugins/sandbox/run-call.ts'
 import type { PluginServiceRuntime } from './plugins/capabilities/storage/plugin-service.ts'
 import { composeSessions } from './sessions/compose.ts'
 import { parseConfig } from './settings.ts'
-import { secureBytes, systemSources } from './sources.ts'
+import { secureBytes, systemSources, writeLine } from './sources.ts'
 import { createReadAsset } from './storage/assets.ts'
 import { composeStorage } from './storage/compose.ts'
 import { version } from '../package.json'
@@ -289,12 +289,6 @@ function composeWork(parts: WorkParts) {
   const kernel = composeKernel({ ...sources, ...guarded, gates, context })
   const windows = createContextReader({ builder, count, models })
   return { plugins, mcp, agents, hooks, lifecycle, kernel, windows }
-}
-
-/** The Worker's log, which is the operator's. */
-function writeLine(level: 'error' | 'info', line: string): void {
-  // oxlint-disable-next-line no-console
-  console[level](line)
 }
 
 /** One after the other. */

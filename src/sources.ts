@@ -42,3 +42,9 @@ function randomBase62(): string {
 /** For keys and what is sealed with them. */
 export const secureBytes = (count: number): Uint8Array<ArrayBuffer> =>
   crypto.getRandomValues(new Uint8Array(count))
+
+/** The Worker's log, which is the operator's. */
+export function writeLine(level: 'error' | 'info', line: string): void {
+  // oxlint-disable-next-line no-console
+  console[level](line)
+}

@@ -2,8 +2,6 @@ import { DurableObject } from 'cloudflare:workers'
 import type { Generation, HeldPart, PluginSnapshot, PluginSource } from '#contracts/generation.ts'
 import type { PartKinds } from '#contracts/part-kind.ts'
 import type { PluginProblem } from '#contracts/operations.ts'
-import { plusPlatform } from '#contracts/platform-sum.ts'
-import type { PlatformAmounts } from '#contracts/platform.ts'
 import type {
   CallReport,
   CallVerdict,
@@ -16,7 +14,7 @@ import type {
   PluginView,
 } from '#contracts/plugin-catalog.ts'
 import type { PluginStore } from '#contracts/plugin-store.ts'
-import { toReply, type Reply } from '#contracts/reply.ts'
+import type { Reply } from '#contracts/reply.ts'
 import type { BuildSearchIndex } from '#contracts/search.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { concerns } from './concerns.ts'
@@ -25,6 +23,7 @@ import { createInForce, type CatalogPorts } from './in-force.ts'
 import { createKeptParts, type KeptParts } from './kept-parts.ts'
 import { ownerIdOf } from './lifecycle/changes.ts'
 import type { NamesKept } from './lifecycle/look-alikes.ts'
+import { createBill } from './object-bill.ts'
 import { createPartHolds } from './part-holds.ts'
 import { createToolIndex, type WiredParts } from './tool-index.ts'
 
@@ -78,8 +77,11 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       onWritten: (rowsWritten) => this.#bill.count({ rowsWritten }),
       onReread: () => void this.#holds.tell((part) => this.#stands(part)),
     })
+    readonly #stands = ({ kind, id, epoch }: HeldPart): boolean =>
+      this.#kept.named([id]).some((part) => part.kind === kind && part.epoch === epoch)
     readonly #inTurn = createTurns()
     readonly #bill = createBill(this.#kept)
+    readonly #billed = this.#bill.reply
 
     look(reader: string, known?: number): ReturnType<CatalogApi['look']> {
       return this.#billed(async () => {
@@ -168,24 +170,16 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
       // It may have been written although it failed.
       const whom = concerns(before.pins, touched().pins, this.#runtime.kinds)
       await Promise.all([
-        this.#holds.tell((part) => this.#stands(part)),
+        this.#holds.tell(this.#stands),
         whom === 'everybody' && this.#holds.forgotten(reader),
       ])
       if (outcome.status === 'rejected') throw outcome.reason
       return outcome.value
     }
 
-    #stands({ kind, id, epoch }: HeldPart): boolean {
-      return this.#kept.named([id]).some((part) => part.kind === kind && part.epoch === epoch)
-    }
-
     /** Of what is in force, by its number. */
     #known<T>(work: (number: number) => T | Promise<T>): Promise<Reply<T>> {
       return this.#billed(async () => work(await this.#inForce.known()))
-    }
-
-    #billed<T>(work: () => Promise<T>): Promise<Reply<T>> {
-      return this.#bill.reply(work)
     }
   }
 }
@@ -193,25 +187,6 @@ export function createCatalogClass(runtimeOf: () => CatalogRuntime) {
 /** What is in force of what a change may touch: only going back touches everything. */
 const touchedBy = (change: PluginChange, kept: KeptParts): Generation =>
   change.do === 'restore' ? kept.generation() : kept.around(ownerIdOf(change) ?? '')
-
-/** What the object makes the platform do: each answer tells what came since the one before, and whoever asked carries that to the record. */
-function createBill(kept: Pick<KeptParts, 'takeRead'>) {
-  let counted: PlatformAmounts = {}
-  const count = (amounts: PlatformAmounts): void => {
-    counted = plusPlatform(counted, amounts)
-  }
-  return {
-    count,
-    async reply<T>(work: () => Promise<T>): Promise<Reply<T>> {
-      count({ requests: 1 })
-      const reply = await toReply(work)
-      count({ rowsRead: kept.takeRead() })
-      const own = counted
-      counted = {}
-      return { ...reply, billed: { own, others: {} } }
-    },
-  }
-}
 
 /** One after the other, whatever became of the one before. */
 function createTurns() {

@@ -1,6 +1,5 @@
 import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle, type LifecycleJobContext } from 'agents/lifecycle'
-import { errorMessage } from '#contracts/errors.ts'
 import type {
   DayAmount,
   DayLeaseRequest,
@@ -29,7 +28,7 @@ import { createHeldRows } from './held-rows.ts'
 import { createPlannedJob } from './planned-job.ts'
 import { createPrincipalRows } from './principal-rows.ts'
 import { createRateWindow } from './rate-window.ts'
-import { sweep } from './sweep.ts'
+import { createSweepJob } from './sweep-job.ts'
 
 /** What a principal's object needs of the rest. */
 export interface PrincipalRuntime {
@@ -51,7 +50,6 @@ const maxListed = 200
  * The class behind the `PRINCIPAL` binding: one object a principal, the one writer of its days. A reply leaves
  * only after its rows are durable (the platform's output gate), so a restart forgets nothing it promised.
  */
-// oxlint-disable-next-line max-lines-per-function -- one short method for each verb
 export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
   return class extends DurableObject<Env> implements PrincipalApi {
     readonly #runtime = runtimeOf()
@@ -64,7 +62,11 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     readonly #space = this.#runtime.createSpace(this.ctx.storage)
     readonly #rates = createRateWindow(this.#storage)
     readonly #failedLogins = createFailedLoginLog(this.#storage)
-    readonly #sweepJob = createPlannedJob(this.lifecycle.jobs, sweepJob)
+    readonly #sweep = createSweepJob({
+      ...this.#runtime,
+      checks: this.#ledger.checks,
+      job: createPlannedJob(this.lifecycle.jobs, sweepJob),
+    })
     readonly #heldJob = createPlannedJob(this.lifecycle.jobs, heldJob)
     readonly #held = createCredentialWatch({
       ...this.#runtime,
@@ -77,9 +79,7 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       this.#meter.count({ wakes: 1 })
       // Asking for the job makes a table: an object that only was looked at keeps none.
       if (this.#held.isNeeded()) this.#heldJob.restore()
-      if (this.#ledger.checks.nextMs(0) === undefined) return
-      this.#sweepJob.restore()
-      this.#ensureSweep()
+      this.#sweep.restore()
     }
 
     /** With what it cost: who asked books that with the run it asked for, and the rest with the deployment. */
@@ -94,24 +94,13 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
     async onJob({ job }: LifecycleJobContext): Promise<{ rescheduleAt: number } | void> {
       this.#meter.count({ requests: 1 })
       if (job.fn === heldJob) return this.#heldJob.run(this.#held.look)
-      if (job.fn === sweepJob) return this.#sweepJob.run(() => this.#sweep())
-    }
-
-    async #sweep(): Promise<number | undefined> {
-      const { clock, timing, report } = this.#runtime
-      try {
-        await sweep({ ...this.#runtime, checks: this.#ledger.checks })
-      } catch (error) {
-        report(sweepFailed(error))
-      }
-      const next = this.#ledger.checks.nextMs(clock.nowMs())
-      return next && Math.max(next, clock.nowMs() + timing.sweepEveryMs)
+      if (job.fn === sweepJob) return this.#sweep.run()
     }
 
     reserve(request: DayLeaseRequest, limits: DayAmount): Promise<Reply<DayAmount>> {
       return this.#billed((nowMs) => {
         const reply = this.#ledger.reserve(request, limits, nowMs)
-        if (reply.ok) this.#ensureSweep()
+        if (reply.ok) this.#sweep.ensure()
         return reply
       })
     }
@@ -176,20 +165,8 @@ export function createPrincipalClass(runtimeOf: () => PrincipalRuntime) {
       await this.lifecycle.start()
       return this.#space(request)
     }
-
-    /** One job while reservations are open. Written in the same go as the reservation. */
-    #ensureSweep(): void {
-      const time = this.#ledger.checks.nextMs(this.#runtime.clock.nowMs())
-      if (time !== undefined) this.#sweepJob.at(time)
-    }
   }
 }
-
-const sweepFailed = (error: unknown): Incident => ({
-  kind: 'alarm_failed',
-  session: '',
-  message: `Reservations could not be looked after: ${errorMessage(error)}`,
-})
 
 const storageOf = (storage: DurableObjectStorage) => ({
   sql: storage.sql,

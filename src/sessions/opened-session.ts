@@ -36,19 +36,17 @@ export interface OpenedSession {
   readonly plain: <T>(work: () => T | Promise<T>) => Promise<T>
 }
 
+/** What a session has of its object. */
 export interface OpenedSessionOptions {
-  readonly runtime: SessionRuntime
   readonly context: Pick<DurableObjectState, 'storage' | 'waitUntil' | 'abort'>
   readonly meter: Meter
   readonly lifecycle: Pick<Lifecycle, 'jobs' | 'start' | 'isStarted' | 'alarm'>
 }
 
-export function openSession({
-  runtime,
-  context,
-  meter,
-  lifecycle,
-}: OpenedSessionOptions): OpenedSession {
+export function openSession(
+  runtime: SessionRuntime,
+  { context, meter, lifecycle }: OpenedSessionOptions,
+): OpenedSession {
   const { storage } = context
   let id = ''
   let answering = 0
@@ -102,6 +100,7 @@ export function openSession({
     changes: createChanges(scope, { ending, onCreated: (session) => void (id = session) }),
     parts: () => parts,
     begin() {
+      meter.count({ wakes: 1 })
       id = parts.store.session()?.id ?? ''
       // What is left of a deleted session is removed by its timer, and nothing of it goes on.
       if (parts.store.isClosed()) {

@@ -14,18 +14,15 @@ const neverDropped = { maxAlarmMemoryLimitStrikes: Number.MAX_SAFE_INTEGER }
  * The class behind the `SESSION` binding. The runtime is built once per isolate, so no room imports upward. Its methods
  * only say who answers: `SessionApi` has what each takes and gives.
  */
-// oxlint-disable-next-line max-lines-per-function -- one short method for each verb
 export function createSessionClass(runtimeOf: () => SessionRuntime) {
   return class extends DurableObject<Env> implements SessionApi {
     // Before anybody else has the storage.
-    readonly #meter = createMeter(this.ctx.storage)
+    readonly #own = { context: this.ctx, meter: createMeter(this.ctx.storage) }
     readonly lifecycle = Lifecycle.install(this, neverDropped)
-    readonly #object = { context: this.ctx, meter: this.#meter, lifecycle: this.lifecycle }
-    readonly #session = openSession({ runtime: runtimeOf(), ...this.#object })
+    readonly #session = openSession(runtimeOf(), { ...this.#own, lifecycle: this.lifecycle })
     readonly #answer = this.#session.answer
 
     onStart(): void {
-      this.#meter.count({ wakes: 1 })
       this.#session.begin()
     }
     /** Set without a row: what it is for has one before anything else is done, or could break. */

@@ -1,9 +1,6 @@
 import type { ReadyAgent, SessionRuntime } from '#contracts/runtime.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
 import { IsolaError } from '#contracts/errors.ts'
-import { credentialsOf } from '#contracts/held-work.ts'
-import type { Lineage } from '#contracts/lineage.ts'
-import type { Submission } from '#contracts/submission.ts'
 import type { RunOutcome } from '#contracts/run-view.ts'
 import { pausesOf } from '../storage/open-pauses.ts'
 import { isStorageFault } from '../storage/storage-fault.ts'
@@ -13,26 +10,17 @@ import type { RunRow, SessionStore } from '../storage/store.ts'
 import type { StreamHub } from '../log/stream-hub.ts'
 import type { Todo } from '../storage/todo.ts'
 import type { Transcript } from '../log/transcript.ts'
+import { createCancelling, type Cancelling } from './cancelling.ts'
 import { createHolds } from './holds.ts'
+import type { LiveEntry, LiveRun } from './live-run.ts'
 import { createLogPlaces } from './log-places.ts'
 import type { RunBill } from './run-bill.ts'
 import { createRunEnd } from './run-end.ts'
-import { createRunWork, type RunWork, type RunWorkOptions } from './run-work.ts'
+import { createRunWork, type RunWorkOptions } from './run-work.ts'
 import { takeUp } from './take-up.ts'
 
 /** Messages that wait behind the running one. */
 const maxQueued = 16
-
-export interface LiveRun {
-  readonly id: string
-  /** Resolves once the run is accepted: its row is written. Rejects if it could not be. */
-  readonly accepted: Promise<void>
-  /** Resolves with the terminal result or with what the run waits for, after it is written. */
-  readonly done: Promise<RunOutcome>
-  readonly submission: RunRow['submission']
-  /** False while it waits behind another run. */
-  readonly isStarted: () => boolean
-}
 
 /** Who waits for a run: a reader of its text, or somebody for its result. */
 export type Audience = 'reader' | 'result'
@@ -61,7 +49,7 @@ export interface RunsOptions {
 }
 
 /** The runs of one session: one works at a time, the rest wait in accept order; a parked one holds up nobody. */
-export interface Runs {
+export interface Runs extends Cancelling {
   /** Throws `request_queue_full`. */
   readonly start: (run: NewRun, agent: ReadyAgent, audience: Audience) => LiveRun
   /** Takes up every unfinished run that is not live in this object and has something to do. */
@@ -71,33 +59,15 @@ export interface Runs {
   readonly change: (row: RunRow, more: Partial<RunRow>) => void
   /** Takes up a run that was parked, if something has come for it. */
   readonly wake: (id: string) => void
-  /** Cancels a run that is not over, whatever it is doing. The first reason stands. */
-  readonly cancel: (row: RunRow, reason: string) => LiveRun | undefined
-  /** Cancels what a parent's call started here. Empty if it has started nothing. */
-  readonly cancelCall: (
-    parentRun: string,
-    call: string,
-    reason: string,
-  ) => readonly (LiveRun | undefined)[]
-  /** Cancels what was asked for with a key or a sign-in. */
-  readonly cancelHeld: (credential: string, reason: string) => void
-  /** Cancels everything that is not over, and waits until each has its outcome. */
-  readonly cancelAll: (reason: string) => Promise<void>
   readonly isIdle: () => boolean
   /** Something could not be written: `resume` does it again, before anything after it. */
   readonly isBehind: () => boolean
 }
 
-interface Entry extends LiveRun {
-  readonly change: RunWork['change']
-  readonly abort: RunWork['abort']
-}
-
-// oxlint-disable-next-line max-lines-per-function -- its parts share one queue
 export function createRuns(options: RunsOptions): Runs {
   const { runtime, store, hub } = options
   const { clock } = runtime
-  const live = new Map<string, Entry>()
+  const live = new Map<string, LiveEntry>()
   let queue: Promise<unknown> = Promise.resolve()
   // Read when first needed: a disk that fails must not make the object impossible to load.
   let order: number | undefined
@@ -112,29 +82,22 @@ export function createRuns(options: RunsOptions): Runs {
     unfinished: () => [...store.unfinishedRuns(), ...live.values()].map((one) => one.submission),
     lastOrder: () => order ?? store.lastOrder(),
   })
+  const cancelling = createCancelling({
+    store,
+    live,
+    change,
+    launch,
+    catchUp: () => hasLost && resume(),
+  })
 
   return {
     start,
     resume,
     change,
-    cancel,
+    ...cancelling,
     live: (id) => live.get(id),
     isIdle: () => live.size === 0,
     isBehind: () => hasLost,
-    cancelHeld(credential, reason) {
-      cancelMeant((submission) => credentialsOf(submission).includes(credential), reason)
-    },
-    cancelCall(parentRun, call, reason) {
-      const isMeant = isOfCall(parentRun, call)
-      const started = cancelMeant(isMeant, reason)
-      // What it started may be over: the session is made by the call whose runs are in it.
-      return started.length === 0 && isMeant(store.session() ?? {}) ? [undefined] : started
-    },
-    async cancelAll(reason) {
-      for (const row of store.unfinishedRuns()) cancel(row, reason)
-      for (const entry of live.values()) entry.abort(reason) // also one that is not written yet
-      await Promise.allSettled([...live.values()].map(({ done }) => done))
-    },
     wake(id) {
       if (hasLost) return resume()
       const row = live.has(id) ? undefined : store.findRun(id)
@@ -164,27 +127,6 @@ export function createRuns(options: RunsOptions): Runs {
       end.change(row, more)
       options.onChanged()
     }
-  }
-
-  function cancel(row: RunRow, reason: string): LiveRun | undefined {
-    if (store.final(row.order)) return undefined
-    if (hasLost) resume()
-    const entry = live.get(row.id)
-    if (row.cancelReason === undefined) change(row, { cancelReason: reason })
-    if (!entry) return launch({ cancelReason: reason, ...row })
-    entry.abort(reason)
-    return entry
-  }
-
-  function cancelMeant(isMeant: (submission: Submission) => boolean, reason: string) {
-    const rows = store.unfinishedRuns().filter(({ submission }) => isMeant(submission))
-    const known = new Set(rows.map(({ id }) => id))
-    // One whose first request is not out yet has no row.
-    const unwritten = [...live.values()].filter(
-      ({ id, submission }) => isMeant(submission) && !known.has(id),
-    )
-    unwritten.forEach((entry) => entry.abort(reason))
-    return [...rows.map((row) => cancel(row, reason)), ...unwritten]
   }
 
   function resume(): void {
@@ -226,17 +168,12 @@ export function createRuns(options: RunsOptions): Runs {
       })
     queue = done.catch(() => {})
     const { id, submission } = initial
-    const entry: Entry = { ...run, id, done, submission }
+    const entry: LiveEntry = { ...run, id, done, submission }
     live.set(id, entry)
-    holds.take(initial, (reason) => void cancel(run.row(), reason))
+    holds.take(initial, (reason) => void cancelling.cancel(run.row(), reason))
     return entry
   }
 }
-
-const isOfCall =
-  (parentRun: string, call: string) =>
-  ({ lineage }: { readonly lineage?: Lineage | undefined }): boolean =>
-    lineage?.parentRun === parentRun && lineage.parentCall === call
 
 /** Not over, and not waiting for someone outside. */
 function isReady(row: RunRow, store: SessionStore): boolean {

@@ -1,6 +1,6 @@
 import { IsolaError } from '#contracts/errors.ts'
 import type { SessionGateway } from '#contracts/session-api.ts'
-import type { LiveRun } from '../runs/runs.ts'
+import type { LiveRun } from '../runs/live-run.ts'
 import type { ChildrenParts } from '../log/older-children.ts'
 
 const deletedAtOnce = 16

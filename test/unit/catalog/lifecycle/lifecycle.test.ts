@@ -750,10 +750,11 @@ it('E9: going back asks the database as often for sixty plugins as for two', asy
     }
     const { number } = await host.lifecycle.current()
     await host.change({ do: 'disable', id: 'p1' })
-    const { prepare } = host.database
+    const { database } = host
+    const prepare = database.prepare.bind(database)
     let asked = 0
     // Statements that write are as many as the rows.
-    host.database.prepare = (sql) => {
+    database.prepare = (sql) => {
       if (/^\s*SELECT/.test(sql)) asked += 1
       return prepare(sql)
     }
