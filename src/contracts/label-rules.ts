@@ -154,7 +154,11 @@ function namesAll({ sources, ...label }: Label): boolean {
   )
 }
 
-function isElsewhere({ sources, confidentiality: whose }: Label, call: RuledCall): boolean {
+/** Whether a call goes elsewhere than what was read came from (`to` of a rule). */
+export function isElsewhere(
+  { sources, confidentiality: whose }: Label,
+  call: Pick<RuledCall, 'home' | 'isNamed'>,
+): boolean {
   const { home, isNamed = false } = call
   const isHome = ({ from }: LabelSource) => home !== undefined && isSource(from, home)
   if (whose !== 'private') return !isNamed && !sources.some(isHome)
