@@ -22,13 +22,15 @@ const maxRun = 2_048
  */
 export function createDefuser(isOpen: IsOpenHost): Defuser {
   let held = ''
-  const piece = (run: string, goesOn = false) => defuseRun(run, { isOpen, goesOn })
   const inPieces = (run: string, next: string): string => {
     let done = ''
     let rest = run
-    for (; rest.length > maxRun; rest = rest.slice(maxRun))
-      done += `${piece(rest.slice(0, maxRun))} `
-    return done + piece(rest, next > '\x7e')
+    while (rest.length > maxRun) {
+      const at = cutOf(rest)
+      done += `${defuseRun(rest.slice(0, at), { isOpen, goesOn: false })} `
+      rest = rest.slice(at)
+    }
+    return done + defuseRun(rest, { isOpen, goesOn: next > '\x7e' })
   }
   const toInert = (run: string, at: number, all: string) =>
     inPieces(run, all.charAt(at + run.length))
@@ -38,8 +40,11 @@ export function createDefuser(isOpen: IsOpenHost): Defuser {
       const at = lastRunIn(known)
       let done = known.slice(0, at).replace(wholeRuns, toInert)
       held = known.slice(at)
-      for (; held.length > maxRun; held = held.slice(maxRun))
-        done += `${piece(held.slice(0, maxRun))} `
+      while (held.length > maxRun) {
+        const end = cutOf(held)
+        done += `${defuseRun(held.slice(0, end), { isOpen, goesOn: false })} `
+        held = held.slice(end)
+      }
       return done
     },
     end() {
@@ -48,6 +53,15 @@ export function createDefuser(isOpen: IsOpenHost): Defuser {
       return rest
     },
   }
+}
+
+/** Where a run is cut that is too long: where JSON may have a space, else not in the middle of an escape. */
+function cutOf(run: string): number {
+  const first = run.slice(0, maxRun)
+  const at = Math.max(...[',', '[', '{'].map((sign) => first.lastIndexOf(sign))) + 1
+  if (at > 0) return at
+  const [escape = ''] = /\\+(?:u[\da-f]{0,3})?$/i.exec(first) ?? []
+  return maxRun - escape.length || maxRun
 }
 
 /** Where the run begins that may go on. */
