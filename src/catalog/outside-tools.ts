@@ -1,12 +1,10 @@
+import { askName } from '#contracts/asks.ts'
 import type { JsonSchema } from '#contracts/json.ts'
 import { ownLabel } from '#contracts/label.ts'
 import type { ToolDefinition } from '#contracts/model.ts'
 import type { RunOptions } from '#contracts/run-options.ts'
 import type { ToolEntry, Toolset, PauseKind } from '#contracts/tool.ts'
 import { corePrefix } from './core-tools.ts'
-
-/** The tool that asks a person. */
-export const askName = `${corePrefix}ask`
 
 /**
  * The toolset of one run whose client can do or answer something itself (`isola__ask`). Each call of such a tool parks

@@ -4,6 +4,9 @@ import type { Json, JsonObject, JsonSchema } from './json.ts'
 import { ToolError } from './plugin.ts'
 import type { Asks, SchemaValidator, ToolContext, ToolResult } from './tool.ts'
 
+/** The tool that asks a person. */
+export const askName = 'isola__ask'
+
 /** How often an answer that does not fit is asked for again. */
 const maxTries = 5
 

@@ -9,8 +9,8 @@ import {
   type Sink,
 } from './label.ts'
 
-/** A tool, or the start of one with `*`, and one host of it: `crm__*`, `http__get docs.example.com`. */
-const sourceForm = /^(\*|[A-Za-z0-9_-]{1,64}\*?)( [a-z0-9.:[\]-]{1,253})?$/
+/** A tool, or the start of one with `*`, of ours or a client's own, and one host of it: `crm__*`, `http__get docs.example.com`, `client:read`. */
+const sourceForm = /^(?:client:)?(\*|[A-Za-z0-9_-]{1,64}\*?)( [a-z0-9.:[\]-]{1,253})?$/
 
 /**
  * What becomes of a call with such a sink in such a context. `ask` and `deny` hold for contexts as bad as this or
@@ -154,7 +154,11 @@ function namesAll({ sources, ...label }: Label): boolean {
   )
 }
 
-function isElsewhere({ sources, confidentiality: whose }: Label, call: RuledCall): boolean {
+/** Whether a call goes elsewhere than what was read came from (`to` of a rule). */
+export function isElsewhere(
+  { sources, confidentiality: whose }: Label,
+  call: Pick<RuledCall, 'home' | 'isNamed'>,
+): boolean {
   const { home, isNamed = false } = call
   const isHome = ({ from }: LabelSource) => home !== undefined && isSource(from, home)
   if (whose !== 'private') return !isNamed && !sources.some(isHome)

@@ -15,6 +15,8 @@ export type StorageRequest =
       readonly quotaBytes: number
       /** What does not fit displaces the oldest values, instead of being refused. */
       readonly evicts?: true
+      /** The label is joined with that of what stands there, in one step. */
+      readonly joins?: true
     }
   /** Sets it and answers `found: false`; `found: true`, and nothing is written, if this is what it has already. */
   | {

@@ -113,7 +113,7 @@ export interface PauseRequest {
   readonly expires: boolean
   /** What somebody should see before deciding, beside the arguments: one line, nothing in it hidden. */
   readonly about?: string
-  /** Of an approval: of all that whoever makes the call had read. */
+  /** Of all that whoever makes the call had read, and what asks in the middle of one. */
   readonly label?: Label | undefined
   /** Of an approval: who decides, and what somebody should know of the call. */
   readonly approval?: ApprovalRequest

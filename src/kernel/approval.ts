@@ -1,4 +1,5 @@
 import type { LeaseErrorCode } from '#contracts/errors.ts'
+import { joinLabels, ownLabel } from '#contracts/label.ts'
 import type { PauseRequest } from '#contracts/tool.ts'
 import { failure, subjectOf, type CallState, type TurnScope } from './call.ts'
 
@@ -9,11 +10,11 @@ const notWithin =
 
 /** Waits for somebody, or says what they would have been asked where nobody can be. */
 export const pauseOrDeny = (pause: PauseRequest, call: CallState, scope: TurnScope) => {
-  const { caller } = scope
-  const { pauses } = caller.options
+  const { pauses } = scope.caller.options
+  const known = [subjectOf(call, scope).label, pause.label ?? ownLabel]
   if (pauses === 'park' || (pauses === 'client_tools' && pause.kind === 'client_tool'))
-    return { pause: { ...pause, label: subjectOf(call, scope).label } }
-  const why = caller.parent === undefined ? nobodyOutside : notWithin
+    return { pause: { ...pause, label: joinLabels(known) } }
+  const why = scope.caller.parent === undefined ? nobodyOutside : notWithin
   return { deny: failure('tool_denied', pause.about ? `${why} ${pause.about}` : why) }
 }
 

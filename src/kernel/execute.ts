@@ -68,7 +68,7 @@ export const execute: Gate = {
     call.result = undefined
     call.asking = result.usage
     return result.pause
-      ? pauseOrDeny(result.pause, call, scope)
+      ? pauseOrDeny({ ...result.pause, label: result.label }, call, scope)
       : heldBack('lease_time', result.error.message, scope)
   },
 }
@@ -109,10 +109,8 @@ async function executed(call: CallState, context: ToolContext): Promise<ToolResu
   try {
     return await call.entry!.tool.execute(call.input, context)
   } catch (error) {
-    call.emit({
-      type: 'tool_log',
-      data: { call: call.id, detail: errorMessage(error).slice(0, 500) },
-    })
+    const detail = errorMessage(error).slice(0, 500)
+    call.emit({ type: 'tool_log', data: { call: call.id, detail } })
     return failure('tool_failed', 'The tool failed unexpectedly.')
   }
 }

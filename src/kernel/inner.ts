@@ -128,7 +128,7 @@ function scopeBelow({
       options: { ...scope.caller.options, pauses: 'refuse' },
       parent: call.id,
       get label() {
-        return joinLabels([scope.caller.label, read()])
+        return joinLabels([scope.caller.label, call.changed ?? ownLabel, read()])
       },
     },
   }

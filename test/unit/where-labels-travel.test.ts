@@ -75,6 +75,21 @@ function delivered(result: ToolResult): Label | undefined {
   return told?.label
 }
 
+/** What a call is answered that waits for a sub-agent. */
+function awaited(result: ToolResult): Label | undefined {
+  let answer: PauseAnswer | undefined
+  const parts = {
+    store: { findRun: () => ({}), final: () => undefined, turns: () => [] },
+    runs: {
+      change: (_row: unknown, { answers }: { answers: Record<string, PauseAnswer> }) => {
+        answer = answers['c']
+      },
+    },
+  } as unknown as OutsideParts
+  takeDelivery({ parentRun: 'run_1', call: 'c', isBackground: false, result } as never, parts)
+  return outcomeOf(answer)
+}
+
 async function behindHandle(label: Label | undefined): Promise<Label | undefined> {
   const { storage, clock } = createSessionWorld({ script: [] })
   const space = createSpace(storage, clock)
@@ -126,6 +141,8 @@ const rows: readonly Row[] = [
     page,
   ],
   ['of one of an older version', () => delivered({ ok: true, output: 1 }), worst],
+  ['a failure of one of those', () => delivered({ ok: false, error: failed }), worst],
+  ['one that its caller waits for', () => awaited({ ok: false, error: failed }), worst],
   [
     'an answer of a person',
     () => decided({ decision: 'result', output: 1 }, 'question'),

@@ -1,4 +1,6 @@
+import { askName } from '#contracts/asks.ts'
 import { policyOf } from '#contracts/generation.ts'
+import type { JsonObject } from '#contracts/json.ts'
 import { joinLabels, ownLabel, type Label } from '#contracts/label.ts'
 import { labelOf } from '#contracts/message-label.ts'
 import type { ModelProvider, ModelRequest } from '#contracts/model.ts'
@@ -86,11 +88,23 @@ export function createAnswerGuard({
         const reply = await models.generate(request, { ...call, onDelta })
         const text = defuse(reply.text, isOpen)
         if (isStreamed && text.startsWith(told)) tell(text.slice(told.length))
-        return { ...reply, text }
+        const toolCalls = reply.toolCalls.map((call) =>
+          call.name === askName ? { ...call, input: inertInput(call.input, isOpen) } : call,
+        )
+        return { ...reply, text, toolCalls }
       },
     }),
   }
 }
+
+/** A question is shown like an answer. */
+const inertInput = (input: JsonObject, isOpen: IsOpenHost): JsonObject =>
+  Object.fromEntries(
+    Object.entries(input).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? defuse(value, isOpen) : value,
+    ]),
+  )
 
 /** A star for every host names none. */
 const isNamedIn =

@@ -13,6 +13,8 @@ export interface Defuser {
 const wholeRuns = /[\x21-\x7e]+/g
 /** A longer one is cut by a space: what would span the cut means nothing any more. */
 const maxRun = 2_048
+/** So much before a run can belong to the name of its host. */
+const maxBefore = 80
 
 /**
  * Text in which nothing is fetched, with a click or without: no image, no HTML that loads, no link but to open hosts. It
@@ -22,32 +24,66 @@ const maxRun = 2_048
  */
 export function createDefuser(isOpen: IsOpenHost): Defuser {
   let held = ''
-  const piece = (run: string, goesOn = false) => defuseRun(run, { isOpen, goesOn })
-  const inPieces = (run: string, next: string): string => {
-    let done = ''
-    let rest = run
-    for (; rest.length > maxRun; rest = rest.slice(maxRun))
-      done += `${piece(rest.slice(0, maxRun))} `
-    return done + piece(rest, next > '\x7e')
+  /** What stood before it, as it came. */
+  let before = ''
+  /** Its beginning was cut off, so that nothing stands before it any more. */
+  let isCut = false
+  const inPieces = (run: string, start: string, next: string): string => {
+    let [done, rest, ahead] = ['', run, start]
+    while (rest.length > maxRun) {
+      const at = cutOf(rest)
+      done += `${defuseRun(rest.slice(0, at), { isOpen, goesOn: false, before: ahead })} `
+      rest = rest.slice(at)
+      ahead = ''
+    }
+    return done + defuseRun(rest, { isOpen, goesOn: next > '\x7e', before: ahead })
   }
-  const toInert = (run: string, at: number, all: string) =>
-    inPieces(run, all.charAt(at + run.length))
   return {
     push(text) {
       const known = held + text
+      const from = before
+      const lastBefore = (at: number) =>
+        at < maxBefore
+          ? (from + known.slice(0, at)).slice(-maxBefore)
+          : known.slice(at - maxBefore, at)
       const at = lastRunIn(known)
-      let done = known.slice(0, at).replace(wholeRuns, toInert)
+      let done = known
+        .slice(0, at)
+        .replace(wholeRuns, (run, index: number) =>
+          inPieces(
+            run,
+            index === 0 && isCut ? '' : lastBefore(index),
+            known.charAt(index + run.length),
+          ),
+        )
+      before = lastBefore(at)
+      if (at > 0) isCut = false
       held = known.slice(at)
-      for (; held.length > maxRun; held = held.slice(maxRun))
-        done += `${piece(held.slice(0, maxRun))} `
+      while (held.length > maxRun) {
+        const end = cutOf(held)
+        const piece = held.slice(0, end)
+        done += `${defuseRun(piece, { isOpen, goesOn: false, before: isCut ? '' : before })} `
+        before = (before + piece).slice(-maxBefore)
+        isCut = true
+        held = held.slice(end)
+      }
       return done
     },
     end() {
-      const rest = inPieces(held, '')
+      const rest = inPieces(held, isCut ? '' : before, '')
       held = ''
       return rest
     },
   }
+}
+
+/** Where a run is cut that is too long: where JSON may have a space, else not in the middle of an escape. */
+function cutOf(run: string): number {
+  const first = run.slice(0, maxRun)
+  const at = Math.max(...[',', '[', '{'].map((sign) => first.lastIndexOf(sign))) + 1
+  if (at > 0) return at
+  const [escape = ''] = /\\+(?:u[\da-f]{0,3})?$/i.exec(first) ?? []
+  return maxRun - escape.length || maxRun
 }
 
 /** Where the run begins that may go on. */
@@ -66,6 +102,8 @@ export function defuse(text: string, isOpen: IsOpenHost): string {
 const slash = String.raw`\\?\/`
 /** In Markdown a backslash before a sign is left out; browsers take one for a slash. */
 const slashes = String.raw`(?:\\?[\/\\]){2,}`
+/** After a host: a port maybe, and what can carry something. */
+const pathBegins = String.raw`(?:\\?:\d{1,5})?\\?[/?#](?:.|$)`
 const host = String.raw`(?:[\w-]|\\?\.)*`
 
 const dangers = new RegExp(
@@ -82,7 +120,8 @@ const dangers = new RegExp(
     String.raw`(?<scheme>[a-z][a-z0-9+-]{0,31})\\?:${slashes}(?<host>${host})`,
     String.raw`(?<relative>(?<![:\w/\\])(?:${slash}${slash}|\\\/|\/\\)[\/\\]*(?=[\w[%]))`,
     String.raw`(?<www>www\\?\.)`,
-    String.raw`(?<bare>(?<![\w.@/\\:-])(?:[a-z0-9-]+\\?\.)+[a-z]{2,24}(?=\\?[/?#].))`,
+    // An underline may be the beginning of an emphasis, which is none of the address.
+    String.raw`(?<bare>(?<![a-z0-9.@/\\:-]|[a-z0-9]_)(?:[a-z0-9-]+\\?\.)+[a-z]{2,24}(?=${pathBegins}))`,
   ].join('|'),
   'gi',
 )
@@ -96,12 +135,31 @@ interface Around {
   readonly isOpen: IsOpenHost
   /** With a letter of another script, which a host may have. */
   readonly goesOn: boolean
+  readonly before: string
+}
+
+/** A name in letters of any script. */
+const wideHost =
+  /(?:^|[^\p{L}\p{M}\p{N}.@/\\:-])(?:[\p{L}\p{M}\p{N}-]+\\?\.)+[\p{L}\p{M}\p{N}-]{2,}$/u
+const afterHost = new RegExp(`^${pathBegins}`)
+
+/** What a host with letters of another script would be told is taken from it by a space. */
+function cutFromWideHost(run: string, { before, goesOn }: Around): string {
+  if (!/[^\x00-\x7f]$/.test(before)) return run
+  const lead = /^[\w.\\-]{0,80}?(?=\\?[:/?#])/.exec(run)?.[0]
+  if (lead === undefined || !wideHost.test(before + lead)) return run
+  const rest = run.slice(lead.length)
+  const [found = ''] = afterHost.exec(rest) ?? []
+  return found === '' || (!goesOn && /[/?#]$/.test(found) && found.length === rest.length)
+    ? run
+    : `${lead} ${rest}`
 }
 
 /** Most words have none of it. */
 const isSuspect = /[!<&\]:/.]/
 
-function defuseRun(run: string, around: Around): string {
+function defuseRun(given: string, around: Around): string {
+  const run = cutFromWideHost(given, around)
   if (!isSuspect.test(run)) return run
   return run.replace(dangers, (found: string, ...more: unknown[]) => {
     const groups = more.at(-1) as Readonly<Record<string, string | undefined>>
@@ -118,6 +176,7 @@ function defuseRun(run: string, around: Around): string {
       return `${inertScheme(groups['scheme'])}//${inertHost(groups['host']!)}`
     }
     if (groups['relative']) return 'hxxp://'
+    if (groups['bare'] && /^\\?[/?#]$/.test(after) && !around.goesOn) return found
     if (groups['bare'])
       return isOpenAddress(`https://${run.slice(at)}`, around) ? found : inertHost(found)
     return groups['www'] ? inertHost(`${found}x`).slice(0, -1) : `${found} `

@@ -1,14 +1,14 @@
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import type { Json, JsonObject } from '#contracts/json.ts'
-import { joinLabels, type Label } from '#contracts/label.ts'
+import type { Label } from '#contracts/label.ts'
 import { noSuchSession, unwrap } from '#contracts/reply.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { Ask, Submitted } from '#contracts/submit-as.ts'
 import { isRunId, isSessionId } from '../headers.ts'
 import { orchestrator } from '../targets.ts'
 import { parseFields } from '../validate.ts'
-import { isAsking, newSession, runCall, type McpCall } from './mcp-call.ts'
+import { isAsking, newSession, runCall, told, type McpCall } from './mcp-call.ts'
 import type { OfferedTool } from './offered-tool.ts'
 import { outcomeOf, toFailure, toRunResult, toToolResult } from './outcome.ts'
 
@@ -56,14 +56,6 @@ async function callAgent(call: McpCall, agent: string, input: JsonObject): Promi
 }
 
 const saidBy = ({ deps, caller }: McpCall): Promise<Label> => deps.toldClients.said(caller.asker)
-
-/** Before a client has it. */
-async function told({ deps, caller }: McpCall, view: RunView): Promise<RunView> {
-  const { result, pauses = [] } = view
-  const labels = [...(result ? [result.label] : []), ...pauses.map(({ label }) => label)]
-  if (labels.length > 0) await deps.toldClients.tell(caller.asker, joinLabels(labels))
-  return view
-}
 
 async function callTool(call: McpCall, tool: string, input: JsonObject): Promise<Answer> {
   const answer = await runDirect(call, tool, input)

@@ -13,6 +13,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { IsolaError } from '#contracts/errors.ts'
 import type { Conversation, NewRun, Question } from '#contracts/follow-run.ts'
+import { joinLabels } from '#contracts/label.ts'
 import type { RunView } from '#contracts/run-view.ts'
 import type { HttpDeps } from '../deps.ts'
 import type { McpCaller } from './caller.ts'
@@ -118,6 +119,14 @@ const capabilitiesOf = (context: ServerContext): ClientCapabilities | undefined 
     ? Reflect.get(Object(context.mcpReq.envelope), CLIENT_CAPABILITIES_META_KEY) // the handler has checked it
     : undefined
 
+/** Before a client has it. */
+export async function told({ deps, caller }: McpCall, view: RunView): Promise<RunView> {
+  const { result, pauses = [] } = view
+  const labels = [...(result ? [result.label] : []), ...pauses.map(({ label }) => label)]
+  if (labels.length > 0) await deps.toldClients.tell(caller.asker, joinLabels(labels))
+  return view
+}
+
 async function ask(
   call: McpCall,
   view: RunView,
@@ -125,7 +134,7 @@ async function ask(
 ): Promise<InputRequiredResult> {
   const { states, about, context } = call
   if (!states) return refuseUnsealed(call, view)
-  const { session, id: run } = view
+  const { session, id: run } = await told(call, view)
   const asked = [...new Set(asks.map(({ asksHash }) => asksHash))]
   const requests = Object.fromEntries(asks.map(({ key, request }) => [key, request]))
   return inputRequired({

@@ -26,15 +26,17 @@ export function createToldClients(
 ): ToldClients {
   const today = () => Math.floor(clock.nowMs() / dayMs)
   const placeOf = ({ grant, key }: Asker, day: number) => `${grant ?? key ?? 'own'} ${day} `
+  const keysOf = (asker: Asker, prefix: string) =>
+    storageOf(asker.id)({ verb: 'list', space, prefix, limit: 1_000 })
   const known = async (asker: Asker, day: number): Promise<Label> => {
-    const prefix = placeOf(asker, day)
-    const { keys = [], label } = await storageOf(asker.id)({
-      verb: 'list',
-      space,
-      prefix,
-      limit: 100,
-    })
+    const { keys = [], label } = await keysOf(asker, placeOf(asker, day))
     return keys.length === 0 ? ownLabel : joinLabels([label])
+  }
+  /** Of all keys and sign-ins of the principal: those that are not used any more leave nothing. */
+  const removeOver = async (asker: Asker) => {
+    const { keys = [] } = await keysOf(asker, '')
+    const over = keys.filter((key) => Number(key.split(' ')[1]) < today())
+    for (const key of over) await storageOf(asker.id)({ verb: 'delete', space, key })
   }
   return {
     said: async (asker) =>
@@ -42,21 +44,16 @@ export function createToldClients(
     async tell(asker, given) {
       const label = joinLabels([given])
       const days = [today(), today() + 1] as const
+      // What is in tomorrow's was in today's before.
       const before = joinLabels([saidLabel, await known(asker, days[1])])
       if (JSON.stringify(joinLabels([before, label])) === JSON.stringify(before)) return
       for (const day of days) {
-        // One for each level, so that calls side by side do not write over each other's.
-        const key = `${placeOf(asker, day)}${label.integrity} ${label.confidentiality}`
-        await storageOf(asker.id)({
-          verb: 'set',
-          space,
-          key,
-          value: 1,
-          label: joinLabels([before, label]),
-          quotaBytes,
-          evicts: true,
-        })
+        // Joined where it is kept: calls side by side do not write over each other's.
+        const set = { verb: 'set', space, value: 1, label, quotaBytes } as const
+        const key = `${placeOf(asker, day)}all`
+        await storageOf(asker.id)({ ...set, key, joins: true, evicts: true })
       }
+      await removeOver(asker).catch(() => undefined)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { errorMessage } from '#contracts/errors.ts'
 import { joinLabels, labelFrom, saidLabel, type Label } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
+import { labelOf } from '#contracts/message-label.ts'
 import { OutboundError } from '#contracts/outbound.ts'
 import type { ReadImage } from '#contracts/read-image.ts'
 import { invalid, type Said, type SaidImage } from './history.ts'
@@ -69,7 +70,10 @@ function imagesIn(said: Said): readonly SaidImage[] {
 
 function withImages(message: UserMessage, toInline: (url: string) => string): Message {
   const { images } = message
-  return images ? { ...message, images: images.map(toInline), ...labelled(images) } : message
+  if (!images) return message
+  const { label } = labelled(images)
+  const joined = label && { label: joinLabels([labelOf(message), label]) }
+  return { ...message, images: images.map(toInline), ...joined }
 }
 
 /** What the user said beside it is read together with it. */

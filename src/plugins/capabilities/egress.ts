@@ -26,7 +26,7 @@ export interface EgressOptions {
   readonly openNow: () => Promise<IsOpen>
   /** Whether a redirect to another host is followed, of a grant of every host. */
   readonly mayFollow: (to: OutsideAddress, from: URL) => Promise<boolean>
-  /** Hears the host that a redirect leads to, before it is asked. */
+  /** Hears the host that a redirect leads to, once it may be asked and before it is. */
   readonly onRedirect?: ((host: string) => void) | undefined
   readonly send: Send
   readonly emit: Emit
@@ -89,8 +89,12 @@ async function checkGrant({ url, method, from }: Checked, options: EgressOptions
   const grant = grantFor(url, method, options)
   if (!grant)
     throw failed(`not granted: network ${method} ${url.hostname} (add it to grants in plugin.yaml)`)
+  if (grant.host === '*') await checkOpen({ url, method, from }, options)
+  // What is refused is not read: as a source it would be a place that may be called unasked.
   if (from) options.onRedirect?.(url.host)
-  if (grant.host !== '*') return
+}
+
+async function checkOpen({ url, method, from }: Checked, options: EgressOptions): Promise<void> {
   const to = { method, url: url.href }
   const isOpen = await options.openNow()
   if (!isOpen(to)) throw failed(`The request was refused: ${closedText(to)}.`)

@@ -1,6 +1,7 @@
 import type { JsonObject } from '#contracts/json.ts'
 import type { ToolManifest } from '#contracts/manifest.ts'
-import type { Label } from '#contracts/label.ts'
+import { isElsewhere } from '#contracts/label-rules.ts'
+import { joinLabels, type Label } from '#contracts/label.ts'
 import {
   isOpen,
   namedHosts,
@@ -65,8 +66,8 @@ const withoutWww = (host: string): string => host.replace(/^www\./, '')
 
 /**
  * Whether a redirect is followed to another host. With a stranger's text in the conversation only to one that was read
- * there or that the operator named: any other is asked about like a call of its own, since a redirect of an honest
- * host takes along what its address has in it.
+ * from or that the operator named, and with private data only to the one place that all of it is from: any other is
+ * asked about like a call of its own, since a redirect of an honest host takes along what its address has in it.
  */
 export function createMayFollow(
   { rule }: NetworkNow,
@@ -75,10 +76,11 @@ export function createMayFollow(
   return async (to, from) => {
     const { host } = new URL(to.url)
     if (withoutWww(host) === withoutWww(from.host)) return true
-    if (label && label.integrity !== 'stranger') return true
-    if (label?.sources.some((one) => one.from.endsWith(` ${host}`))) return true
+    const known = joinLabels([label])
+    if (known.integrity !== 'stranger') return true
     const now = await rule()
-    return now !== undefined && isOpen(to, { hosts: namedHosts(now) }, [])
+    const isNamed = now !== undefined && isOpen(to, { hosts: namedHosts(now) }, [])
+    return !isElsewhere(known, { home: `* ${host}`, isNamed })
   }
 }
 

@@ -22,6 +22,9 @@ export function valueOf(
   return { found: true, value: JSON.parse(String(row['value'])), label: labelOfRows(rows) }
 }
 
+/** Behind all that a key has: it stands for no sign. A range is read by the table's own order, whatever else is kept. */
+const lastSign = '\u{10ffff}'
+
 /** The keys of a space that begin so, in their order: 1,000 at most. */
 export function keysOf(
   { sql, labels }: SpaceTables,
@@ -30,10 +33,10 @@ export function keysOf(
   const rows = [
     ...sql.exec(
       `SELECT key, label FROM ${labels.labelled()}
-        WHERE space = ? AND substr(key, 1, ?) = ? ORDER BY key LIMIT ?`,
+        WHERE space = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
       space,
-      prefix.length,
       prefix,
+      prefix + lastSign,
       Math.max(1, Math.min(limit, 1_000)),
     ),
   ]

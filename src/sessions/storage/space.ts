@@ -1,3 +1,4 @@
+import { joinLabels } from '#contracts/label.ts'
 import type { Space, StorageAnswer, StorageRequest } from '#contracts/space.ts'
 import type { Clock } from '#contracts/sources.ts'
 import { append, keysOf, lastEntries, valueOf } from './space-entries.ts'
@@ -89,6 +90,8 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
     const error = problemOf(request.key, sizeBytes)
     if (error !== undefined) return { error }
     const { space, key, quotaBytes, evicts = false } = request
+    const before = request.joins ? valueOf(tables, { verb: 'get', space, key }) : { found: false }
+    const label = before.found ? joinLabels([before.label, request.label]) : request.label
     const others = usedIn(space) - sizeOf(space, key)
     const isFull = others + sizeBytes > quotaBytes
     if (isFull && (!evicts || sizeBytes > quotaBytes)) {
@@ -101,7 +104,7 @@ export function createSpace(storage: DurableObjectStorage, clock: Clock): Space 
       if (isFull) left = evict(space, key, quotaBytes * keptShare - sizeBytes)
       const nowMs = clock.nowMs()
       sql.exec('INSERT OR REPLACE INTO items VALUES (?, ?, ?, ?)', space, key, text, nowMs)
-      labels.set({ space, key, nowMs }, request.label)
+      labels.set({ space, key, nowMs }, label)
     })
     used.set(space, left + sizeBytes)
     return { found: true }

@@ -1,7 +1,7 @@
 import type { Decider } from '#contracts/approval.ts'
 import { IsolaError } from '#contracts/errors.ts'
 import type { TurnRecord } from '#contracts/journal.ts'
-import { joinLabels, labelOfResult } from '#contracts/label.ts'
+import { joinLabels } from '#contracts/label.ts'
 import type { Message } from '#contracts/message.ts'
 import type { Decision, PauseAnswer } from '#contracts/pause.ts'
 import type { Delivery } from '#contracts/lineage.ts'
@@ -156,7 +156,9 @@ export function takeDelivery(
   delivery: Delivery,
   { store, runs, transcript }: OutsideParts,
 ): 'taken' | 'late' | 'known' {
-  const { parentRun, call, agent, session, isBackground, result } = delivery
+  const { parentRun, call, agent, session, isBackground } = delivery
+  // An older version labelled nothing, and a failure has the other agent's words in it.
+  const result = { ...delivery.result, label: joinLabels([delivery.result.label]) }
   const row = store.findRun(parentRun)
   if (!row) throw noSuchRun()
   if (!isBackground) {
@@ -185,8 +187,7 @@ export function takeDelivery(
 function toMessage(from: Pick<Delivery, 'agent' | 'session' | 'result'>): UserMessage {
   const { agent, session, result } = from
   const text = `The agent ${agent}, started in the background (session ${session}), ${describe(result)}`
-  const label = joinLabels([labelOfResult(result)])
-  return { role: 'user', text, taint: [`tool:${agent}__run`], label }
+  return { role: 'user', text, taint: [`tool:${agent}__run`], label: result.label }
 }
 
 /** What a run is told stays in its row: where many outcomes are long, the later ones are short. */

@@ -21,6 +21,18 @@ function streamed(pieces: readonly string[]): string {
   return pieces.map(push).join('') + end()
 }
 
+/** Forms of which only clients make links that look for host names in plain text. */
+const bareForms = [
+  'drop.example:8443/?d=CANARY-7351',
+  '_drop.example/?d=CANARY-7351_',
+  'see _drop.example/?d=CANARY-7351_.',
+  'drop.example\\:8443/?d=CANARY-7351',
+  'drop\u00e9.example/?d=CANARY-7351',
+  'drop.ex\u00e1mple/?d=CANARY-7351',
+  'drop.\u4e2d\u56fd/?d=CANARY-7351',
+  'drop.\u4e2d\u56fd:8443/?d=CANARY-7351',
+]
+
 describe('an answer that would have a client fetch something', () => {
   it.for(Object.keys(forms))('T12: has nothing live in it any more: %s', (name) => {
     expect(forms[name]!.some((text) => liveReferences(text).length > 0)).toBe(true)
@@ -29,8 +41,41 @@ describe('an answer that would have a client fetch something', () => {
     }
   })
 
+  it.for(bareForms)('T12: names no host that a client could make a link of: %s', (text) => {
+    const inert = defuse(text, isNamed)
+    expect(inert).toMatch(/\[\.\]|[^ ] [/:]/)
+    expect(defuse(inert, isNamed)).toBe(inert)
+  })
+
+  it.for([
+    'this and/or that',
+    'a_b.c',
+    '\u0438/\u0438\u043b\u0438',
+    '\u4e2d\u6587/abc',
+    'v1.2:3',
+    'at 10:30.',
+  ])('leaves alone what is none: %s', (text) => expect(defuse(text, isNamed)).toBe(text))
+
+  it('stays JSON where it was, however long', () => {
+    const { int } = createRandom(7)
+    const numbers = Array.from({ length: 3_000 }, () => int(0, 1_000_000_000))
+    const long = { numbers, text: '\\"'.repeat(3_000), '\u0001': ['a'.repeat(5_000), true, null] }
+    expect(JSON.parse(defuse(JSON.stringify(numbers), isNamed))).toEqual(numbers)
+    const made = JSON.parse(defuse(JSON.stringify(long), isNamed))
+    expect(made).toMatchObject({ numbers })
+    for (const text of ['\u0001', '\\', '"'])
+      for (let at = 2_030; at < 2_060; at += 1)
+        expect(() =>
+          JSON.parse(defuse(JSON.stringify(['a'.repeat(at) + text.repeat(9)]), isNamed)),
+        ).not.toThrow()
+  })
+
   it('T12: becomes the same however it is split', () => {
-    for (const text of texts) {
+    for (const text of [
+      ...texts,
+      ...bareForms,
+      JSON.stringify(Array.from({ length: 1_500 }, (_, at) => at)),
+    ]) {
       const whole = defuse(text, isNamed)
       expect(streamed(text.split(''))).toBe(whole)
       // A long one is all alike before its end.

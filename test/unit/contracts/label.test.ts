@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  clientSource,
   confidentiality,
   integrity,
   joinLabels,
@@ -115,6 +116,17 @@ describe('the rules on labels and sinks', () => {
     expect(
       labelRuleSchema.safeParse({ ...trusts, label: { from: 'http__get news.*' } }).success,
     ).toBe(false)
+  })
+
+  it('names what a client’s own tool returned as it is called in a label', () => {
+    const read = joinLabels([saidLabel, labelFrom(clientSource('read'))])
+    for (const from of ['client:read', 'client:re*', 'client:*']) {
+      const trusts = rule({ label: { from }, sink: 'write', verdict: 'allow' })
+      const rules = [trusts, rule({ sink: 'write', verdict: 'ask' })]
+      expect(verdictOf(read, 'write', rules).verdict).toBe('allow')
+      expect(verdictOf(labelFrom('read'), 'write', rules).verdict).toBe('ask')
+    }
+    expect(labelRuleSchema.shape.label.safeParse({ from: 'other:read' }).success).toBe(false)
   })
 
   it('too many sources may be any that a question names, and are none that leave names', () => {

@@ -128,6 +128,17 @@ it('T5: an address that a client put into its compaction is fetched by us, too, 
   ])
 })
 
+it('T11: a picture by its address makes the label of what was kept no better', async () => {
+  const kept = [{ role: 'user' as const, text: 'Look', images: [url], taint: ['context' as const] }]
+  const compacted = { type: 'compaction', encrypted_content: toContent(kept) }
+  const { send, submitted } = createWorld()
+  const input = [compacted, { role: 'user', content: 'And?' }]
+  await send('/v1/responses', { json: { model: 'orchestrator', input } })
+  const [first] = submitted().messages
+  expect(first?.label?.confidentiality).toBe('private')
+  expect(first?.label?.sources.map((one) => one.from)).toContain('image pictures.example')
+})
+
 it('what was said before a compaction is known again by its picture', async () => {
   const kept = [{ role: 'user' as const, text: 'Look', images: [inline], taint: [] }]
   const compacted = { type: 'compaction', encrypted_content: toContent(kept) }

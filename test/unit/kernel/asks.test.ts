@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { AgentResult } from '#contracts/agent.ts'
 import type { JsonObject } from '#contracts/json.ts'
 import type { Parked } from '#contracts/kernel.ts'
+import { joinLabels, labelFrom, ownLabel } from '#contracts/label.ts'
 import { zeroUsage } from '#contracts/lease.ts'
 import type { PauseAnswer } from '#contracts/pause.ts'
 import type { Answers, Asks, ToolContext, ToolEntry, ToolResult } from '#contracts/tool.ts'
@@ -74,6 +75,17 @@ const twice = async ({ answers }: ToolContext): Promise<ToolResult> => {
 }
 
 describe('a call that asks', () => {
+  it('T11: asks with the label of what it can have read, and of what it says that it has', async () => {
+    const page = labelFrom('page', { confidentiality: 'public' })
+    const notes = labelFrom('notes', { integrity: 'data' })
+    const labelOf = async (execute: () => Promise<ToolResult>) =>
+      (await setUp(execute, { yields: page }).parked()).label
+    const own = await labelOf(async () => ({ ...asking({ name }), label: ownLabel }))
+    expect(await labelOf(async () => asking({ name }))).toEqual(joinLabels([own, page]))
+    const said = async () => ({ ...asking({ name }), label: notes })
+    expect(await labelOf(said)).toEqual(joinLabels([own, notes]))
+  })
+
   it('runs again from its start with the answers, as often as it asks', async () => {
     const run = setUp(twice)
     const first = await run.parked()

@@ -184,6 +184,39 @@ describe('the label of a context', () => {
     expect(result.label).toEqual(joinLabels([saidLabel, harmless, page, notes]))
   })
 
+  it('T11: of code that another tool’s code calls has what that one had read', async () => {
+    const inner = world()
+    const limits = runInput().agent.limits
+    const found: ToolResult[] = []
+    const below = toolEntry(
+      'below',
+      async (_input, { inner: calls }) => (
+        found.push(await calls!.callTool('write', {})),
+        says('done')
+      ),
+      {
+        sinks: [],
+        yields: harmless,
+        spends: limits,
+        inner: { resolve: inner.toolset.resolve, children: 0 },
+      },
+    )
+    const between = toolsetOf([below])
+    const code = toolEntry(
+      'script',
+      async (_input, { inner: calls }) => calls!.callTool('below', {}, page),
+      {
+        sinks: [],
+        yields: harmless,
+        spends: limits,
+        inner: { resolve: between.resolve, children: 0 },
+      },
+    )
+    await run(world([code]), [call('script'), { text: 'done' }])
+    expect(found.map(({ ok }) => ok)).toEqual([false])
+    expect(inner.done).toEqual([])
+  })
+
   it('says why a call was refused, and a call that was refused adds nothing', async () => {
     const there = world()
     const { result, journal } = await run(there, [call('page'), call('write'), { text: 'done' }])

@@ -49,6 +49,14 @@ describe('a space', () => {
     expect(anew()(again)).toMatchObject({ error: expect.stringContaining('used up') })
   })
 
+  it('lists the keys that begin so, whatever signs they begin with', () => {
+    const { ask, set } = setUp()
+    for (const key of ['a', 'ab', 'abc', 'ac', '\u{1f600}', '\u{1f600}b']) set(key, 1)
+    const list = (prefix: string) => ask({ verb: 'list', space: 's', prefix, limit: 9 }).keys
+    expect(list('ab')).toEqual(['ab', 'abc'])
+    expect(list('\u{1f600}')).toEqual(['\u{1f600}', '\u{1f600}b'])
+  })
+
   it('has the oldest values go first where it is told to, and keeps what it was just given', async () => {
     const { set, keys, clock, ask } = setUp()
     for (let count = 0; count < 8; count += 1) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { IsolaError } from '../../../../src/contracts/errors.ts'
+import { labelFrom, saidLabel } from '../../../../src/contracts/label.ts'
 import { createMcpApp } from '../../../fakes/mcp-app.ts'
 import { testRun } from '../../../fakes/http-deps.ts'
 
@@ -52,6 +53,19 @@ describe('T21: what a client answers', () => {
     await ask({ requestState, inputResponses: { name: accept } })
     const decision = { decision: 'result', output: { name: accept }, asksHash: 'hash of c1 Name?' }
     expect(decisions()).toEqual([['operator', testRun, 'c1', decision]])
+  })
+
+  it('T11: is known to come from one that was told the question', async () => {
+    const told: unknown[] = []
+    const toldClients = {
+      said: async () => saidLabel,
+      tell: async (_asker: unknown, label: unknown) => void told.push(label),
+    }
+    const { ask, view } = setUp({ toldClients })
+    const page = labelFrom('page')
+    view.pauses = [{ ...question('c1', 'name', 'Name?'), label: page } as never]
+    expect((await ask()).result.resultType).toBe('input_required')
+    expect(told).toEqual([page])
   })
 
   it.each([

@@ -18,7 +18,9 @@ function setUp() {
     () => async (request) => (asked.push(request), space(request)),
     clock,
   )
-  return { clients, clock, sets: () => asked.filter(({ verb }) => verb === 'set').length }
+  const rows = () =>
+    space({ verb: 'list', space: 'mcp-clients', prefix: '', limit: 1_000 }).keys!.length
+  return { clients, clock, rows, sets: () => asked.filter(({ verb }) => verb === 'set').length }
 }
 
 describe('what an MCP client was given', () => {
@@ -40,6 +42,26 @@ describe('what an MCP client was given', () => {
       await clock.advance(dayMs)
       expect(await clients.said(ann)).toEqual(expected)
     }
+  })
+
+  it('T11: is forgotten by nothing that comes later at the same level, on another day or beside it', async () => {
+    const { clients, clock } = setUp()
+    const [crm, mail, bank] = ['crm__x', 'mail__x', 'bank__x'].map((from) => labelFrom(from))
+    await clients.tell(ann, crm)
+    await clock.advance(dayMs)
+    await Promise.all([clients.tell(ann, mail), clients.tell(ann, bank)])
+    expect(await clients.said(ann)).toEqual(joinLabels([saidLabel, crm, mail, bank]))
+    await clock.advance(dayMs)
+    expect(await clients.said(ann)).toEqual(joinLabels([saidLabel, mail, bank]))
+  })
+
+  it('is removed when its days are over, also that of a key that is not used any more', async () => {
+    const { clients, clock, rows } = setUp()
+    for (let day = 0; day < 30; day += 1) {
+      await clients.tell({ id: 'ann', key: `key_${day % 10}` }, page)
+      await clock.advance(dayMs)
+    }
+    expect(rows()).toBeLessThan(5)
   })
 
   it('is written once, and not at all where it is the user’s own', async () => {

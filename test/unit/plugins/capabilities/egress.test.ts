@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { EventDraft } from '#contracts/event.ts'
+import { verdictOf } from '#contracts/label-rules.ts'
+import { joinLabels, labelFrom } from '#contracts/label.ts'
 import type { RequestedGrants, TrustTier } from '#contracts/manifest.ts'
 import { createCallSecrets } from '../../../../src/plugins/secrets/call-secrets.ts'
 import { readerOf } from '../../../fakes/secrets.ts'
 import type { Carrier } from '#contracts/outbound.ts'
 import { createEgress, type EgressOptions } from '../../../../src/plugins/capabilities/egress.ts'
+import { createCallLabels } from '../../../../src/plugins/capabilities/plugin-flow.ts'
 import { sendOver } from '../../../fakes/outbound.ts'
+import { createToolContext } from '../../../fakes/tool-context.ts'
 
 interface Setup {
   readonly grants?: RequestedGrants['network']
@@ -400,7 +404,22 @@ describe('redirects', () => {
       'The page is elsewhere: https://b.example/?d=1 (call that address).',
     )
     expect(requests.map(({ url }) => url)).toEqual(['https://a.example/', 'https://a.example/next'])
-    expect(heard).toEqual(['a.example', 'b.example'])
+    expect(heard).toEqual(['a.example'])
+  })
+
+  test('T11: a place to which one was refused was not read: a call of that address is asked about', async () => {
+    const page = labelFrom('http__get a.example', { confidentiality: 'public' })
+    const labels = createCallLabels(page, { tool: 'http__get', context: createToolContext() })
+    labels.reach()
+    const { fetch } = setUp({
+      mayFollow: async () => false,
+      onRedirect: labels.reachHost,
+      answer: () => redirect('https://b.example/?d=1'),
+    })
+    await expect(fetch('https://a.example/')).rejects.toThrow('The page is elsewhere')
+    const verdictAt = (host: string) =>
+      verdictOf(joinLabels([labels.label()]), 'egress', undefined, { home: `* ${host}` }).verdict
+    expect([verdictAt('a.example'), verdictAt('b.example')]).toEqual(['allow', 'ask'])
   })
 
   test('a grant that names its host needs no host of the operator', async () => {

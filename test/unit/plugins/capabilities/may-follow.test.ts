@@ -26,4 +26,19 @@ describe('a redirect to another host', () => {
     expect(await follows(read, 'x.evil.example', ['*.evil.example'])).toBe(true)
     expect(await follows(read, 'www.a.example')).toBe(true)
   })
+
+  it('T11: takes private data to no other place than the one that all of it is from', async () => {
+    const inA = labelFrom('http__get a.example')
+    const inB = labelFrom('http__get b.example')
+    const named = ['*', 'b.example']
+    expect(await follows(joinLabels([inA, page]), 'b.example')).toBe(false)
+    expect(await follows(joinLabels([inA, page]), 'b.example', named)).toBe(false)
+    expect(await follows(joinLabels([inA, inB]), 'b.example')).toBe(false)
+    expect(
+      await follows(
+        joinLabels([inB, labelFrom('http__get c.example', { confidentiality: 'public' })]),
+        'b.example',
+      ),
+    ).toBe(true)
+  })
 })
