@@ -146,10 +146,7 @@ export function createCatalogGateway({
 
   return {
     snapshot,
-    async latest() {
-      shared.forget()
-      return snapshot()
-    },
+    latest: async () => (namespace ? (await shared.latest()).snapshot : emptySnapshot),
     isSilent: shared.isSilent,
     heardOfSilence: shared.heardOfSilence,
     lastKnown: () => shared.last()?.snapshot,
