@@ -309,3 +309,18 @@ it('F15: one whose answer came while something was changed did answer', async ()
   await search
   expect(gateway.isSilent()).toBe(false)
 })
+
+it('lists plugins in answers that are small enough, all of them', async () => {
+  const asked: number[] = []
+  const ids = Array.from({ length: 120 }, (_, at) => `p${String(at).padStart(3, '0')}`)
+  const { gateway } = open({
+    page: (after: string, limit: number) => {
+      asked.push(limit)
+      const from = ids.filter((id) => id > after).slice(0, limit)
+      return ok(from.map((id) => ({ id }))) as never
+    },
+  })
+  expect((await gateway.list()).map(({ id }) => id)).toEqual(ids)
+  // A manifest may have a quarter of a megabyte, and an answer of D1 has its end.
+  expect(Math.max(...asked)).toBeLessThanOrEqual(50)
+})
