@@ -23,6 +23,12 @@ const maxDoubtMs = 250
 /** Whoever waits for what another asks looks this often at most. */
 const maxPauseMs = 50
 
+interface Flight {
+  readonly atMs: number
+  /** Whether there was an answer, of use or not. */
+  readonly done: Promise<boolean>
+}
+
 /** One read in flight for all who wait. */
 export interface SharedRead<T> {
   /** At most `freshMs` old. Throws if there is no answer within `maxReadMs`; not again, in vain, for a while. */
@@ -56,8 +62,7 @@ export function createSharedRead<T>({
 }: SharedReadDeps<T>): SharedRead<T> {
   let held: { readonly value: T; readonly atMs: number } | undefined
   let notBefore = 0
-  /** `done` says whether there was an answer, of use or not. */
-  let flight: { readonly atMs: number; readonly done: Promise<boolean> } | undefined
+  let flight: Flight | undefined
   let forcedAtMs: number | undefined
   let failedAtMs: number | undefined
   let isSilent = false
@@ -97,16 +102,6 @@ export function createSharedRead<T>({
     flight = mine
     return mine
   }
-  /** Until the read is done, or for so long. @returns whether there was an answer by then. */
-  const wait = async (
-    ms: number,
-    { done }: { readonly done: Promise<boolean> },
-  ): Promise<boolean> => {
-    const late = new AbortController()
-    const isAnswered = await Promise.race([done, clock.sleep(ms, late.signal).then(() => false)])
-    late.abort()
-    return isAnswered
-  }
   const isAway = () => isSilent && since(failedAtMs) < silentMs
   const refuseIfAway = (): void => {
     if (since(failedAtMs) < failedMs) throw unavailable()
@@ -120,7 +115,7 @@ export function createSharedRead<T>({
     // Who has waited in vain looks in again now and then, and not for as long.
     const untilMs = clock.nowMs() + (isSilent ? takeOverMs : maxReadMs)
     let pauseMs = 1
-    let first: typeof flight
+    let first: Flight | undefined
     for (;;) {
       const leftMs = untilMs - clock.nowMs()
       if (leftMs <= 0) {
@@ -133,7 +128,7 @@ export function createSharedRead<T>({
       // Beside one that takes long the answer may come from either.
       if (mine === before || mine !== first)
         await clock.sleep(Math.min(leftMs, (pauseMs = Math.min(pauseMs * 2, maxPauseMs))))
-      else await wait(Math.min(leftMs, takeOverMs), mine)
+      else await isAnswered(mine, clock, Math.min(leftMs, takeOverMs))
       if (held && held.atMs >= first.atMs) return held.value
       if (flight === undefined && failedAtMs !== undefined) throw unavailable()
     }
@@ -150,7 +145,7 @@ export function createSharedRead<T>({
     async doubt() {
       flight = undefined
       // By itself: what it brought may have been given up meanwhile.
-      if (!(await wait(maxDoubtMs, begin()))) note('silent')
+      if (!(await isAnswered(begin(), clock, maxDoubtMs))) note('silent')
     },
     isSilent: isAway,
     heardOfSilence() {
@@ -164,7 +159,7 @@ export function createSharedRead<T>({
     },
     async latest() {
       const askedAtMs = clock.nowMs()
-      const isNew = (read: { readonly atMs: number } | undefined) => read && read.atMs >= askedAtMs
+      const isNew = (one?: Pick<Flight, 'atMs'>) => one !== undefined && one.atMs >= askedAtMs
       const pauseMs = freshMs - since(forcedAtMs)
       // Whoever names what there is not makes no more reads than whoever names what there is.
       if (!isNew(flight) && pauseMs > 0) {
@@ -178,4 +173,11 @@ export function createSharedRead<T>({
       return awaited()
     },
   }
+}
+
+/** Waits until the read is done, or for so long. */
+async function isAnswered({ done }: Flight, clock: Clock, ms: number): Promise<boolean> {
+  const late = new AbortController()
+  const waited = clock.sleep(ms, late.signal).then(() => false)
+  return Promise.race([done, waited]).finally(() => late.abort())
 }
